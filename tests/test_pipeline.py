@@ -530,7 +530,7 @@ def test_openvino_is_told_the_device() -> None:
     assert loaded.how == "HETERO:CPU"
 
 
-@pytest.mark.parametrize("device", ["NOPE", "HETERO:NOPE", "", 3])
+@pytest.mark.parametrize("device", ["NOPE", "HETERO:NOPE", "", 3, "CPU.0", "HETERO:CPU.1"])
 def test_a_device_that_openvino_does_not_have_is_named(device: Any) -> None:
     words = rf"^Pipeline: device must be one that OpenVINO finds here \(.*CPU.*\): got {device!r}\."
     with pytest.raises(ValueError, match=words):
@@ -598,6 +598,55 @@ def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
         (
             lambda: Pipeline(STANDARD, runtime="openvino", config="f32"),
             "config must be a mapping of OpenVINO's properties to their values: got 'f32'",
+        ),
+        (
+            lambda: Pipeline(STANDARD, provider=["CPUExecutionProvider"]),
+            r"option must be one of .*, per_row, .*: got 'provider'\. Did you mean 'providers'",
+        ),
+        (lambda: Pipeline(STANDARD, perrow=True), r"got 'perrow'\. Did you mean 'per_row'\?"),
+        (
+            lambda: Pipeline(STANDARD, config={}),
+            r"got 'config'\. Leave it out, or pass runtime='openvino', which has it\.",
+        ),
+        (
+            lambda: Pipeline(STANDARD, providers="CPUExecutionProvider"),
+            "providers must be a list of names, .*: got 'CPUExecutionProvider'",
+        ),
+        (
+            lambda: Pipeline(STANDARD, providers=[("CPUExecutionProvider", 3)]),
+            "providers must be a list of names, .*: got .*, 3",
+        ),
+        (
+            lambda: Pipeline(STANDARD, providers=["CPU"]),
+            r"each of providers must be one that .*: got 'CPU'\. Did you mean 'CPUExecutionP",
+        ),
+        (lambda: Pipeline(STANDARD, provider_options=3), "provider_options must be a list of map"),
+        (lambda: Pipeline(STANDARD, disabled_optimizers=3), "disabled_optimizers must be a list"),
+        (
+            lambda: Pipeline(STANDARD, runtime="openvino", config={3: "f32"}),
+            "config must be a mapping of OpenVINO's properties to their values: got {3: 'f32'}",
+        ),
+        (
+            lambda: Pipeline(STANDARD, runtime="openvino", config={"misspelt": 1}),
+            r"each property of config must be one that the device CPU has: got 'misspelt'\. "
+            "OpenVINO says: .*misspelt",
+        ),
+        (
+            lambda: Pipeline(
+                STANDARD, runtime="openvino", config={"inference_precision_hint": "f32"}
+            ),
+            r"got 'inference_precision_hint'\. Did you mean 'INFERENCE_PRECISION_HINT'\?",
+        ),
+        (
+            lambda: Pipeline(
+                STANDARD, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f33"}
+            ),
+            r"config\['INFERENCE_PRECISION_HINT'\] must be a value that the device CPU takes: got "
+            r"'f33'\. OpenVINO says: Wrong value f33",
+        ),
+        (
+            lambda: Pipeline(session_of(make_reproducible(STANDARD)), source=3),
+            "source must be a path, bytes, an onnx.ModelProto or an openvino.Model: got int",
         ),
         (
             lambda: Pipeline(

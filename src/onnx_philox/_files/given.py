@@ -105,8 +105,10 @@ class Given:
     form: Form
 
     @classmethod
-    def of(cls, owner: str, model: Any, takes: Taken = TO_REWRITE) -> Given:
-        """What a user gives to a function.
+    def of(
+        cls, owner: str, model: Any, takes: Taken = TO_REWRITE, what: str = "the model"
+    ) -> Given:
+        """What a user gives to a function, as the argument that a message calls so.
 
         Raises:
             TypeError: The function takes no such thing.
@@ -115,7 +117,7 @@ class Given:
         if form not in takes.forms:
             refuse(
                 owner,
-                "the model",
+                what,
                 type(model).__name__,
                 takes.words,
                 "Pass one of these.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from onnx_philox._pipeline import begin, checkpoint, opening
 from onnx_philox._pipeline.begin import Start
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result
@@ -82,24 +83,29 @@ class Pipeline:
         source: Any = None,
         **options: Any,
     ) -> None:
-        self._given = model if isinstance(model, str | os.PathLike | bytes) else None
+        own = {"runtime": runtime, "per_row": per_row, "alignment": alignment}
+        own |= {"keep_seeds": keep_seeds, "source": source}
         with refusing_as(_NAME):
             asked = Asked(per_row=per_row, alignment=alignment, keep_seeds=keep_seeds)
-        words = {"per_row": per_row, "alignment": alignment, "keep_seeds": keep_seeds}
-        self._chosen = {"runtime": runtime, **words, **options}
-        self._opened: Engine | None = opening.engine_of(model, runtime, asked, source, options)
-        if self._given is not None:
-            self._opened.opened_from = self._given, self._chosen
+        self._open(opening.wanted(model, runtime, asked, own, options), source)
+
+    def _open(self, wanted: Wanted, source: Any = None) -> None:
+        self._opened: Engine | None = opening.engine_of(wanted, source)
+        self._device = wanted.options.where
+        # Without what was read of it. Another model in memory is not kept.
+        again = replace(wanted, given=wanted.given.by(_NAME)) if wanted.can_open_again else None
+        self._wanted = self._opened.opened_from = again
 
     def __repr__(self) -> str:
         """What is open in which runtime."""
         if self._opened is None:
             return "<Pipeline, closed>"
-        of = f" of {os.fspath(self._given)!r}" if isinstance(self._given, str | os.PathLike) else ""
+        given = None if self._wanted is None else self._wanted.given
+        of = f" of {given.name!r}" if given is not None and given.is_file else ""
         model, streams = self._opened.model, self._opened.streams
         where = f"{model.runtime} {model.version}"
-        if "device" in self._chosen:
-            where += f" on {self._chosen['device']}"
+        if self._device:
+            where += f" on {self._device}"
         nodes = f"{len(streams.nodes)} random node{'s' * (len(streams.nodes) != 1)}"
         rows = "one state"
         if streams.batch is not None:
@@ -122,11 +128,11 @@ class Pipeline:
         Raises:
             TypeError: The pipeline was made of something else.
         """
-        if self._given is None:
+        if self._wanted is None:
             remedy = "Pass Pipeline a path or bytes, or make it where it is used."
             given, allowed = "one of a model in memory", "one of a path or of bytes"
             refuse(_NAME, "a pickle of a pipeline", given, allowed, remedy, TypeError)
-        return _opened, (self._given, self._chosen)
+        return _opened, (self._wanted,)
 
     def __copy__(self) -> Pipeline:
         return self
@@ -391,6 +397,8 @@ class Pipeline:
         )
 
 
-def _opened(given: Any, chosen: dict[str, Any]) -> Pipeline:
+def _opened(wanted: Wanted) -> Pipeline:
     """The pipeline that a pickle says."""
-    return Pipeline(given, **chosen)
+    pipeline = Pipeline.__new__(Pipeline)
+    pipeline._open(wanted)
+    return pipeline

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +16,6 @@ from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.inputs import Feed, refuse_state
 from onnx_philox._pipeline.variables import Variables
-from onnx_philox._runtimes.in_onnxruntime import OnnxruntimeModel
 
 _NAME = "Pipeline"
 
@@ -37,9 +36,9 @@ class BindingEngine(Engine):
     # share it, so that each knows the memory that another has bound.
     _bound: ClassVar[WeakKeyDictionary[onnxruntime.IOBinding, _Bound]] = WeakKeyDictionary()
 
-    def __init__(self, session: onnxruntime.InferenceSession, streams: Streams) -> None:
-        super().__init__(OnnxruntimeModel(session), streams)
-        self._session = session
+    def __init__(self, model: Any, streams: Streams) -> None:
+        super().__init__(model, streams)
+        self._session: onnxruntime.InferenceSession = model.session
 
     def rows_of(self, feed: Feed) -> int | None:
         """How many rows a feed has, or a binding, as far as that shows its inputs."""

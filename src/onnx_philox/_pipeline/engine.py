@@ -37,8 +37,8 @@ class Engine:
     def __init__(self, model: LoadedModel, streams: Streams) -> None:
         self.streams = streams
         self.model = model
-        self.opened_from: tuple[Any, dict[str, Any]] | None = None
-        """The path or bytes that a pipeline was made of, and what was chosen, if it was."""
+        self.opened_from: Any = None
+        """What a pipeline of a path or of bytes was asked for (`opening.Wanted`)."""
         self._next = model.outputs.index(streams.next_state)
         self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
         (state,) = (port for port in model.inputs if port.name == streams.state)

@@ -1,372 +1,237 @@
-"""Opens what a pipeline is given in a runtime."""
+"""Opens what a pipeline is given in a runtime of the registry."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-
 from onnx_philox._contract import choices
-from onnx_philox._contract.refusal import refuse, refusing_as, shown
+from onnx_philox._contract.refusal import refuse, refusing_as
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
-from onnx_philox._files import openvino_ir, ort_format
-from onnx_philox._files.given import Given
-from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._files.text import check_path
-from onnx_philox._pipeline import variables
+from onnx_philox._files.given import SOURCE, TO_SERVE, Form, Given
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._rewriting.asked import OWNER, Asked
-from onnx_philox._runtimes import RUNTIMES, with_library
+from onnx_philox._rewriting.asked import Asked
+from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
+from onnx_philox._runtimes import options as of_runtimes
+from onnx_philox._runtimes.models import LoadedModel, Served
+from onnx_philox._runtimes.options import Options
 
 if TYPE_CHECKING:
     # onnx-ir loads SymPy, which takes longer than all else here. What needs it is loaded when a
     # model comes that nobody has put into a runtime yet.
+    import onnx
     import onnx_ir as ir
 
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
+_WHAT = {Form.SESSION: "session", Form.COMPILED: "compiled model", Form.OPENVINO: "openvino.Model"}
 
 
 @dataclass(frozen=True)
-class _Model:
-    """What a model says of itself."""
+class Wanted:
+    """What a pipeline is to open, and how."""
 
-    streams: Streams
-    graph: onnx.GraphProto | None = None
-    """Of a model of ONNX; large weights may be missing."""
-    standard: str | None = None
-    """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
-    model: Any = None
-    """Itself, if it is OpenVINO's."""
+    given: Given
+    runtime: str
+    asked: Asked
+    options: Options
 
-
-def engine_of(
-    model: Any, runtime: str, asked: Asked, source: Any, options: dict[str, Any]
-) -> Engine:
-    """The engine for what a `Pipeline` is given; see there."""
-    engine = _engine_of(model, runtime, asked, source, options)
-    wanted, drawn = asked.generator, engine.streams.generator
-    if wanted.is_named and wanted is not drawn:
-        given = f"one that draws numbers of {drawn.owner}"
-        allowed = f"one of alignment {wanted.alignment!r}"
-        call = f"make_reproducible(..., alignment={wanted.alignment!r})"
-        remedy = f"Rewrite the original with {call}."
-        refuse(_NAME, "the model", given, allowed, remedy)
-    return engine
+    @property
+    def can_open_again(self) -> bool:
+        """Whether another process finds the model, too."""
+        return self.given.is_file or self.given.form is Form.BYTES
 
 
-def _engine_of(
-    model: Any, runtime: str, asked: Asked, source: Any, options: dict[str, Any]
-) -> Engine:
+def wanted(
+    model: Any, runtime: str, asked: Asked, own: Mapping[str, Any], options: Mapping[str, Any]
+) -> Wanted:
+    """What a user asks a pipeline for, each word of it checked.
+
+    Args:
+        model: What the pipeline is given.
+        runtime: The runtime's name.
+        asked: For a rewrite.
+        own: The pipeline's own arguments, by name.
+        options: The other ones.
+
+    Raises:
+        TypeError: `model` is of another type, or an option is unknown or would do nothing.
+        ValueError: The runtime is unknown, or it is not that of the model.
+    """
     choices.check(_NAME, "runtime", runtime, with_library())
-    loaded = _runtime_of(model)
-    if loaded is None and source is not None:
-        allowed = (
-            "left out for a model that is not in a runtime yet, which says itself what it draws"
-        )
-        refuse(_NAME, "source", type(source).__name__, allowed, "Leave it out.", TypeError)
-    if loaded not in (None, runtime) and runtime != _DEFAULT:
-        allowed = f"{loaded!r}, in which the {type(model).__name__} is, or left out"
+    given = Given.of(_NAME, model, TO_SERVE)
+    if given.runtime is None:
+        others = {name: r.name for r in RUNTIMES.values() for name in r.options.names()}
+        kind = RUNTIMES[runtime].options
+        return Wanted(given, runtime, asked, of_runtimes.read(kind, options, [*own], others))
+    if runtime not in (given.runtime, _DEFAULT):
+        allowed = f"{given.runtime!r}, in which the {given.name} is, or left out"
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")
-    if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
-        _check_options(options, RUNTIMES[runtime].options)
-        if runtime == "openvino":
-            _check_directory()
-        if names_ir(model):
-            return _open_ir(str(model), runtime, asked, options)
-        # A user's own options stay as they are; with new ones ONNX Runtime finds the weights.
-        keeps_external = options.get("sess_options") is None
-        path = model
-        model, said = rewritten(model, asked, keeps_external=keeps_external)
-        if isinstance(model, str | os.PathLike):
-            check_path(_NAME, model)
-        elif keeps_external and runtime != "openvino" and isinstance(path, str | os.PathLike):
-            from onnx_philox._runtimes import in_onnxruntime
-
-            options["sess_options"] = in_onnxruntime.with_weights_beside(path)
-        _check_rows(said.streams, asked)
-        if runtime == "openvino":
-            return _compile(model, said, path, **options)
-        return _load(model, said.streams, options)
-    if _is_of(model, "openvino", "Model"):
-        _check_options(options, RUNTIMES[runtime].options)
-        return _open_openvino_s(model, runtime, asked, options)
-    given = [*options, *["per_row"] * (asked.named is not None), *["keep_seeds"] * asked.keep_seeds]
-    if given:
-        what = f"{type(model).__name__} with the options {', '.join(given)}"
+    named = [*options, *["per_row"] * (asked.named is not None), *["keep_seeds"] * asked.keep_seeds]
+    if named:
+        what = f"{given.name} with the options {', '.join(named)}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
-    if loaded is not None:
-        return _take_session(model, source) if loaded == _DEFAULT else _take_compiled(model, source)
-    return refuse(
-        _NAME,
-        "the model",
-        type(model).__name__,
-        "a path, bytes, an onnx.ModelProto, an openvino.Model, an onnxruntime.InferenceSession or "
-        "an openvino.CompiledModel",
-        "Pass one of these.",
-        TypeError,
-    )
+    return Wanted(given, given.runtime, asked, Options())
 
 
-def _runtime_of(model: Any) -> str | None:
-    """The runtime in which a model is that a user has loaded; None for any other."""
-    if _is_of(model, "onnxruntime", "InferenceSession"):
-        return "onnxruntime"
-    return "openvino" if _is_of(model, "openvino", "CompiledModel") else None
-
-
-def _is_of(given: Any, package: str, name: str) -> bool:
-    """Whether an object is of a runtime's class, by name: no other runtime need be installed."""
-    bases = ((base.__module__.partition(".")[0], base.__name__) for base in type(given).__mro__)
-    return (package, name) in bases
-
-
-def _check_directory() -> None:
-    """Raises an error that says what to do where OpenVINO cannot be imported."""
-    try:
-        os.getcwd()
-    except FileNotFoundError as error:
-        if "openvino" not in sys.modules:
-            why = (
-                "Pipeline: the working directory has been deleted, and OpenVINO cannot be imported "
-                "there. Change to another with os.chdir."
+def engine_of(wanted: Wanted, source: Any) -> Engine:
+    """The engine for what a `Pipeline` is given; see there."""
+    given, runtime = wanted.given, RUNTIMES[wanted.runtime]
+    if given.runtime is not None:
+        loaded, streams = _adopted(given, runtime, source)
+    else:
+        if source is not None:
+            allowed = (
+                "left out for a model that is not in a runtime yet, which says itself what it draws"
             )
-            raise FileNotFoundError(why) from error
+            refuse(_NAME, "source", type(source).__name__, allowed, "Leave it out.", TypeError)
+        if given.of_openvino and not runtime.takes_ir:
+            what = given.name if given.is_file else f"an {_WHAT[given.form]}"
+            remedy = f"Pass runtime={reader_of_ir().name!r}."
+            refuse(_NAME, "the model", what, f"an ONNX file for {runtime.name}", remedy)
+        try:
+            models = runtime.models()
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{_NAME}: {error}") from error
+        served = served_by(wanted)
+        if wanted.asked.named is not None and served.streams.batch is None:
+            what, allowed = "one rewritten for a single state", "one with a state for each row"
+            remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
+            refuse(_NAME, "the model", what, allowed, remedy)
+        loaded, streams = models.open(given, served, wanted.options), served.streams
+    asked, drawn = wanted.asked.generator, streams.generator
+    if asked.is_named and asked is not drawn:
+        what = f"one that draws numbers of {drawn.owner}"
+        allowed = f"one of alignment {asked.alignment!r}"
+        call = f"make_reproducible(..., alignment={asked.alignment!r})"
+        refuse(_NAME, "the model", what, allowed, f"Rewrite the original with {call}.")
+    if not loaded.takes_bindings:
+        return Engine(loaded, streams)
+    from onnx_philox._pipeline.bindings import BindingEngine
+
+    return BindingEngine(loaded, streams)
 
 
-def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
-    """Refuses options that the runtime does not have."""
-    unknown = [name for name in options if name not in allowed]
-    if unknown:
-        remedy = "Leave it out, or correct its name."
-        refuse(
-            _NAME,
-            "each option",
-            repr(unknown[0]),
-            f"one of {', '.join(allowed)}",
-            remedy,
-            TypeError,
-        )
-    config = options.get("config")
-    if config is not None and not isinstance(config, Mapping):
-        allowed = "a mapping of OpenVINO's properties to their values"
-        remedy = "Pass {'INFERENCE_PRECISION_HINT': 'f32'}, for instance."
-        refuse(_NAME, "config", shown(config), allowed, remedy, TypeError)
-
-
-def rewritten(model: Any, asked: Asked, *, keeps_external: bool = False) -> tuple[Any, _Model]:
+def served_by(wanted: Wanted) -> Served:
     """The model itself, or what a rewrite makes of it; and what it says."""
-    if isinstance(model, bytes):
-        model = _parsed(model)
-    import onnx_ir as ir
-
-    from onnx_philox._files.model_file import opened
     from onnx_philox._models.untouched import Originals
     from onnx_philox._rewriting import api
 
+    given, asked = wanted.given, wanted.asked
+    if given.of_openvino:
+        return _served_by_openvino(given, asked, wanted.options)
     with refusing_as(_NAME):
         asked.check_onnx()
-    if isinstance(model, onnx.ModelProto):
-        graph = Originals(model, owner=_NAME).model
+    # Once, from one open file: another may take its place meanwhile.
+    with given.opened() as file:
+        graph = Originals(file.proto, file.folder, owner=_NAME).model
         if not _wants_rewrite(graph):
-            return model, _said_by(model, graph)
-        rewritten = api.rewritten(Given.of(OWNER, model), asked)
-    else:
-        # Once, from one open file: another may take its place meanwhile.
-        with opened(model, _NAME) as file:
-            graph = Originals(file.proto, file.path.parent, owner=_NAME).model
-            if not _wants_rewrite(graph):
-                return model, _said_by(file.proto, graph)
-            rewritten = api.rewrite_opened(file, asked, keeps_external=keeps_external)
-    return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
+            return _said_by(graph, file.proto, None if given.is_file else file.proto)
+        new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
+    import onnx_ir as ir
+
+    return _said_by(ir.from_proto(new), new, new)
 
 
 def _wants_rewrite(graph: ir.Model) -> bool:
     from onnx_philox._models.streams import streams_of
-    from onnx_philox._rewriting.api import find_random_nodes
+    from onnx_philox._rewriting.in_onnx.passes.order import find_random_nodes
     from onnx_philox._rewriting.report import wants_rewrite
 
     return wants_rewrite(find_random_nodes(graph), streams_of(graph))
 
 
-def _parsed(given: bytes) -> onnx.ModelProto:
-    """The model in these bytes."""
-    try:
-        return onnx.load_from_string(given)
-    except DecodeError:
-        what, allowed = shown(given), "the bytes of a serialised ONNX model"
-        remedy = "Pass these, or the path of a file as a str."
-        if ort_format.is_ort(given):
-            what, remedy = ort_format.GIVEN, ort_format.REMEDY
-        return refuse(_NAME, "the model", what, allowed, remedy)
+def _said_by(
+    graph: ir.Model, proto: onnx.ModelProto, model: onnx.ModelProto | None = None
+) -> Served:
+    from onnx_philox._models.graphs import label
+    from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
+    from onnx_philox._models.streams import streams_of
+
+    streams = streams_of(graph)
+    if streams is None:
+        for node in filter(draws_by_seed, of_model(graph)):
+            drawn_by = generator_of(node)
+            refuse(
+                _NAME,
+                "the model",
+                f"one whose {label(node)} draws {drawn_by.whose} of its global_seed in every run",
+                "one whose draws wait for a state",
+                f"Remove global_seed from that node, and pass alignment={drawn_by.alignment!r}.",
+            )
+        _refuse_stateless("the model")
+    return Served(streams, proto.graph, graph.metadata_props.get(STANDARD), model)
 
 
-@contextmanager
-def _graph_of(model: Any) -> Iterator[tuple[onnx.ModelProto, ir.Model]]:
-    """A model of ONNX in both forms; those of a file are without its weights."""
-    from onnx_philox._files.model_file import opened
-    from onnx_philox._models.untouched import Originals
-
-    if isinstance(model, onnx.ModelProto):
-        yield model, Originals(model, owner=_NAME).model
-        return
-    with opened(model, _NAME) as file:
-        yield file.proto, Originals(file.proto, file.path.parent, owner=_NAME).model
-
-
-def names_ir(model: Any) -> bool:
-    return isinstance(model, str | os.PathLike) and is_ir(model)
-
-
-def _check_rows(streams: Streams, asked: Asked) -> None:
-    """Refuses a model that was rewritten before, for one state."""
-    if asked.named is not None and streams.batch is None:
-        given, allowed = "one rewritten for a single state", "one with a state for each row"
-        remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
-        refuse(_NAME, "the model", given, allowed, remedy)
-
-
-def _open_ir(path: str, runtime: str, asked: Asked, options: dict[str, Any]) -> Engine:
-    """A model in OpenVINO's own format."""
-    _check_openvino(path, runtime)
-    check_path(_NAME, path)
-    # A missing IR raises the same error as a missing ONNX file.
-    openvino_ir.check(_NAME, path)
-    from onnx_philox._runtimes import in_openvino
-
-    core = in_openvino.new_core(options.pop("backend", "auto"))
-    return _open_in(core, in_openvino.read(core, path), "file", asked, **options)
-
-
-def _open_openvino_s(model: Any, runtime: str, asked: Asked, options: dict[str, Any]) -> Engine:
-    """A model that OpenVINO has read or converted."""
-    what = "openvino.Model"
-    _check_openvino(f"an {what}", runtime)
-    from onnx_philox._runtimes import in_openvino
-
-    core = in_openvino.new_core(options.pop("backend", "auto"))
-    return _open_in(core, model, what, asked, **options)
-
-
-def _open_in(core: Any, model: Any, what: str, asked: Asked, **options: Any) -> Engine:
+def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
-    from onnx_philox._rewriting import api
-    from onnx_philox._rewriting.in_openvino.api import streams_of
+    from onnx_philox._rewriting.in_openvino import api
     from onnx_philox._rewriting.report import wants_rewrite
+    from onnx_philox._runtimes import in_openvino
 
     with refusing_as(_NAME):
         asked.check_openvino()
+    model = in_openvino.read_openvino_s(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
-    if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), streams_of(model)):
-        model = api.rewritten(Given.of(OWNER, model), asked)
-    said = _said_by_openvino(model, what)
-    _check_rows(said.streams, asked)
-    _check_standard(said.standard, options.get("config") or {})
-    return _compiled(core, model, said, **options)
+    if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
+        model = api.rewrite(model, asked)[0]
+    return _said_by_openvino(model, "file" if given.is_file else _WHAT[given.form])
 
 
-def _check_openvino(given: str, runtime: str) -> None:
-    if runtime != "openvino":
-        remedy = "Pass runtime='openvino'."
-        refuse(_NAME, "the model", given, f"an ONNX file for {runtime}", remedy)
+def _said_by_openvino(model: Any, what: str) -> Served:
+    """What a model of OpenVINO says, before it is compiled."""
+    from onnx_philox._rewriting.in_openvino.api import streams_of
+    from onnx_philox._runtimes.in_openvino import metadata
+    from onnx_philox._runtimes.openvino_variables import check_state
+
+    streams = _recorded(metadata(model, METADATA_KEY)) or streams_of(model)
+    check_state(model, what, streams)
+    if streams is None:
+        _refuse_stateless(f"the {what}")
+    _check_record(streams, metadata(model, STANDARD_STATE))
+    return Served(streams, standard=metadata(model, STANDARD), model=model)
 
 
-def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
-    from onnx_philox import onnxruntime
-    from onnx_philox._pipeline.bindings import BindingEngine
-
-    given = os.fspath(model) if isinstance(model, str | os.PathLike) else model
-    return BindingEngine(onnxruntime.InferenceSession(given, **options), streams)
-
-
-def _compile(model: Any, said: _Model, given: Any, backend: str = "auto", **options: Any) -> Engine:
-    _check_standard(said.standard, options.get("config") or {})
-    from onnx_philox._runtimes import in_openvino
-
-    core = in_openvino.new_core(backend)
-    beside = Path(given).absolute() if isinstance(given, str | os.PathLike) else None
-    return _compiled(core, in_openvino.read(core, model, beside), said, **options)
-
-
-def _compiled(
-    core: Any, read: Any, said: _Model, device: str = "CPU", config: dict[str, Any] | None = None
-) -> Engine:
-    from onnx_philox._runtimes import in_openvino
-    from onnx_philox._runtimes.openvino_variables import Initial
-
-    initial = Initial(core, read) if read.get_variables() else None
-    try:
-        compiled = in_openvino.compile_model(core, read, device, config or {})
-    except Exception:
-        in_openvino.check_device(_NAME, device, core.available_devices)
-        raise
-    loaded = in_openvino.OpenvinoModel(compiled, said.graph, initial, _carriers(read, said))
-    return Engine(loaded, said.streams)
-
-
-def _carriers(model: Any, said: _Model) -> Collection[tuple[str, int]]:
-    """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
-    if said.graph is not None or model is None or said.streams.batch is None:
-        return ()
-    from onnx_philox._runtimes.openvino_batch import carriers
-
-    return carriers(model, said.streams.batch)
-
-
-def _check_standard(note: str | None, config: dict[str, Any]) -> None:
-    """Refuses standard nodes that OpenVINO cannot run, or would draw different numbers from."""
-    if note is None:
-        return
-    from onnx_philox._runtimes.in_openvino import PRECISION_HINT
-    from onnx_philox._standard import made
-
-    asked = config.get(PRECISION_HINT, made.PRECISION)
-    precision = asked if isinstance(asked, str) else asked.to_string()
-    made.check_openvino(_NAME, note, precision, PRECISION_HINT)
-
-
-def _take_session(session: Any, source: Any) -> Engine:
-    from onnx_philox._pipeline.bindings import BindingEngine
-    from onnx_philox._runtimes import in_onnxruntime
-
-    names = {i.name for i in session.get_inputs()}
-    own = _recorded(in_onnxruntime.metadata(session, METADATA_KEY))
-    standard_state = in_onnxruntime.metadata(session, STANDARD_STATE)
-    if source is None:
-        streams = own or _refuse_unsaid("session")
-        _check_record(streams, standard_state)
+def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, Streams]:
+    """A user's session or compiled model, which its metadata describe, or its source."""
+    models, what = runtime.models(), _WHAT[given.form]
+    own = _recorded(models.metadata(given.model, METADATA_KEY))
+    standard_state = models.metadata(given.model, STANDARD_STATE)
+    if source is not None:
+        served = _said_by_source(Given.of(_NAME, source, SOURCE, "source"))
+    elif own is not None:
+        _check_record(own, standard_state)
+        served = Served(own)
     else:
-        streams = _said_by_source(source).streams
-    if streams.state not in names:
-        _refuse_source("session")
-    if own not in (None, streams) and _is_right(own, standard_state):
-        _refuse_source("session")
-    return BindingEngine(session, streams)
+        refuse(
+            _NAME,
+            f"the {what}",
+            "one that says nothing of its random nodes",
+            "made of a model that make_reproducible rewrote, with its metadata",
+            f"Pass as source=... the model that the {what} was made from.",
+        )
+    streams = served.streams
+    is_another = own not in (None, streams) and _is_right(own, standard_state)
+    if is_another or streams.state not in models.names_of_inputs(given.model):
+        allowed = f"the model that the {what} was made from"
+        refuse(_NAME, "source", "another model", allowed, "Pass that one.")
+    return models.adopt(given, served), streams
 
 
-def _take_compiled(compiled: Any, source: Any) -> Engine:
-    from onnx_philox._runtimes import in_openvino
-    from onnx_philox._runtimes.openvino_variables import Initial
+def _said_by_source(source: Given) -> Served:
+    if source.of_openvino:
+        from onnx_philox._runtimes.in_openvino import read_openvino_s
 
-    said = _refuse_unsaid("compiled model") if source is None else _said_by_source(source)
-    names = {name for port in compiled.inputs for name in port.get_names()}
-    if said.streams.state not in names:
-        _refuse_source("compiled model")
-    initial, held = None, compiled.create_infer_request().query_state()
-    if held:
-        if said.model is None:
-            variables.refuse_unknown([state.name for state in held])
-        initial = Initial(in_openvino.new_core("auto"), said.model)
-    loaded = in_openvino.OpenvinoModel(compiled, said.graph, initial, _carriers(said.model, said))
-    return Engine(loaded, said.streams)
+        return _said_by_openvino(read_openvino_s(source), _WHAT[Form.OPENVINO])
+    from onnx_philox._models.untouched import graph_of
+
+    return _said_by(graph_of(source), source.proto)
+
+
+def _recorded(text: str | None) -> Streams | None:
+    return None if text is None else Streams.from_json(text)
 
 
 def _is_right(streams: Streams, standard_state: str | None) -> bool:
@@ -388,61 +253,6 @@ def _check_record(streams: Streams, standard_state: str | None) -> None:
         )
 
 
-def _refuse_source(what: str) -> NoReturn:
-    allowed = f"the model that the {what} was made from"
-    refuse(_NAME, "source", "another model", allowed, "Pass that one.")
-
-
-def _said_by_source(source: Any) -> _Model:
-    if isinstance(source, bytes):
-        source = _parsed(source)
-    if names_ir(source):
-        from onnx_philox._runtimes import in_openvino
-
-        source = in_openvino.read(in_openvino.new_core("auto"), os.fspath(source))
-    if isinstance(source, str | os.PathLike | onnx.ModelProto):
-        with _graph_of(source) as graph:
-            return _said_by(*graph)
-    return _said_by_openvino(source, "openvino.Model")
-
-
-def _said_by_openvino(model: Any, what: str) -> _Model:
-    """What a model of OpenVINO says, before it is compiled."""
-    from onnx_philox._rewriting.in_openvino.api import streams_of as read_streams
-    from onnx_philox._runtimes.in_openvino import metadata
-
-    streams = _recorded(metadata(model, METADATA_KEY)) or read_streams(model)
-    variables.check_state(model, what, streams)
-    if streams is None:
-        _refuse_stateless(f"the {what}")
-    _check_record(streams, metadata(model, STANDARD_STATE))
-    return _Model(streams, standard=metadata(model, STANDARD), model=model)
-
-
-def _recorded(text: str | None) -> Streams | None:
-    return None if text is None else Streams.from_json(text)
-
-
-def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
-    from onnx_philox._models.graphs import label
-    from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
-    from onnx_philox._models.streams import streams_of
-
-    streams = streams_of(model)
-    if streams is None:
-        for node in filter(draws_by_seed, of_model(model)):
-            drawn_by = generator_of(node)
-            refuse(
-                _NAME,
-                "the model",
-                f"one whose {label(node)} draws {drawn_by.whose} of its global_seed in every run",
-                "one whose draws wait for a state",
-                f"Remove global_seed from that node, and pass alignment={drawn_by.alignment!r}.",
-            )
-        _refuse_stateless("the model")
-    return _Model(streams, proto.graph, model.metadata_props.get(STANDARD))
-
-
 def _refuse_stateless(what: str) -> NoReturn:
     refuse(
         _NAME,
@@ -451,14 +261,4 @@ def _refuse_stateless(what: str) -> NoReturn:
         "one with random nodes, rewritten without a seed",
         "Rewrite it with make_reproducible(model). If that finds no random nodes, an export or a "
         "conversion may have lost them: onnx-philox inspect says how.",
-    )
-
-
-def _refuse_unsaid(what: str) -> NoReturn:
-    refuse(
-        _NAME,
-        f"the {what}",
-        "one that says nothing of its random nodes",
-        "made of a model that make_reproducible rewrote, with its metadata",
-        f"Pass as source=... the model that the {what} was made from.",
     )

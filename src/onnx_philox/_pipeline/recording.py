@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import Given
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, models
 from onnx_philox._record.document import Record
 from onnx_philox._record.hashes import hashes, of_bytes
-from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.models import Settings, by_name
+from onnx_philox._runtimes.models import by_name
 
 _NAME = "Result.record"
 
@@ -67,13 +66,12 @@ def record(
     if engine.opened_from is None:
         given, allowed = "one of a model in memory", "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
-    return _record(engine, *engine.opened_from, origin.feed, outputs, seed, state)
+    return _record(engine, engine.opened_from, origin.feed, outputs, seed, state)
 
 
 def _record(
     engine: Engine,
-    given: Any,
-    chosen: Mapping[str, Any],
+    wanted: Wanted,
     feed: dict[str, Any],
     outputs: Mapping[str, Any],
     seed: Any,
@@ -86,20 +84,12 @@ def _record(
         what = "outputs that the model does not give again"
         remedy = "Record before the feed or the outputs are changed."
         refuse(_NAME, "the result", what, "what its state and feed give", remedy)
-    name = chosen["runtime"]
-    loaded = (
-        RUNTIMES[name]
-        .models()
-        .load(
-            _model(given, chosen),
-            Settings(
-                chosen.get("backend", _backends.AUTO),
-                _precision(chosen),
-                shows_drawn=True,
-                device=chosen.get("device", "CPU"),
-            ),
-        )
-    )
+    given = wanted.given.by(_NAME)
+    model = given
+    if not given.of_openvino:
+        made = opening.served_by(wanted).model
+        model = given if made is None else Given.of(_NAME, made)
+    loaded = RUNTIMES[wanted.runtime].models().load(model, wanted.options.settings())
     inputs = {
         key: array for key, array in engine.arrays_of(feed).items() if key != engine.streams.state
     }
@@ -116,25 +106,11 @@ def _record(
     found = [h for h in hashes(drawn, loaded.drawn) if h.name not in outputs]
     kept = hashes(by_name(names, list(outputs.values())), loaded.drawn)
     run = document.run_of(None, state, kept + found, engine.streams.next_state)
-    if isinstance(given, bytes):
-        of_file: Record = {"file": None, "sha256": of_bytes(given), "beside": {}}
+    if given.is_file:
+        of_file = models.files(given)
     else:
-        of_file = models.files(Given.of(_NAME, given))
-    per_row = chosen["per_row"]
-    of_file["per_row"] = per_row if isinstance(per_row, bool) else list(per_row)
+        of_file = {"file": None, "sha256": of_bytes(given.model), "beside": {}}
+    named = wanted.asked.named
+    of_file["per_row"] = sorted(named) if named else named is not None
     entries = [document.input_of(key, array) for key, array in inputs.items()]
     return document.record(of_file, loaded, engine.streams, seed, entries, [run])
-
-
-def _model(given: Any, chosen: Mapping[str, Any]) -> Any:
-    if opening.names_ir(given):
-        return Given.of(_NAME, given)
-    words = ("per_row", "alignment", "keep_seeds")
-    asked = Asked(**{word: chosen[word] for word in words})
-    model, _ = opening.rewritten(given, asked)
-    return Given.of(_NAME, model)
-
-
-def _precision(chosen: Mapping[str, Any]) -> str | None:
-    hint = (chosen.get("config") or {}).get("INFERENCE_PRECISION_HINT")
-    return hint if isinstance(hint, str) else None

@@ -4,43 +4,16 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from onnx_philox._contract.refusal import refuse, shown
-from onnx_philox._contract.streams import Streams
 from onnx_philox._record.hashes import bytes_of
-from onnx_philox._runtimes.port import STATES, Arrays
-
-_NAME = "Pipeline"
+from onnx_philox._runtimes.port import Arrays
 
 Variables = Arrays | None
 """What a model's variables hold, by name; None where they are as at first."""
-
-
-def check_state(model: Any, what: str, streams: Streams | None) -> None:
-    """Refuses an `openvino.Model` whose random state is a variable, not an input.
-
-    Raises:
-        ValueError: It is what `openvino.make_stateful` makes.
-    """
-    names = set(STATES) if streams is None else {streams.state}
-    held = names & {variable.get_info().variable_id for variable in model.get_variables()}
-    inputs = {name for given in model.inputs for name in given.get_names()}
-    if held - inputs:
-        name = min(held - inputs)
-        given = f"one whose state is the variable {name!r}, as openvino.make_stateful makes it"
-        allowed = "one whose state is an input, since the pipeline carries it"
-        remedy = "Pass the model that make_stateful was given."
-        refuse(_NAME, f"the {what}", given, allowed, remedy)
-
-
-def refuse_unknown(names: list[str]) -> NoReturn:
-    """Refuses variables of which nobody says what they hold at first."""
-    given = f"an ONNX model, which has no variables as the compiled model has: {', '.join(names)}"
-    allowed = "the openvino.Model that the compiled model was made from"
-    refuse(_NAME, "source", given, allowed, "Pass that one, or its IR.")
 
 
 def written(variables: Variables) -> dict[str, Any] | None:

@@ -13,6 +13,8 @@ import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from onnx_philox._runtimes.options import OnnxRuntimeOptions, OpenVinoOptions, Options
+
 if TYPE_CHECKING:
     # The command's help needs only the names.
     from onnx_philox._runtimes.models import LoadedModel
@@ -26,6 +28,8 @@ class Runtime:
     package: str | None
     """The module of this package that needs it, and says how to install it where it is not here;
     None where it is always here."""
+    title: str = ""
+    """Its name in a sentence."""
     has_library: bool = False
     """Whether this package has a native library for it."""
     takes_ir: bool = False
@@ -36,7 +40,7 @@ class Runtime:
     """Those that its arithmetic can be told to have."""
     is_only_asked_for: bool = False
     """Whether `verify` draws in it only where its name is given."""
-    options: tuple[str, ...] = ()
+    options: type[Options] = Options
     """What `Pipeline` takes for it beside its own arguments."""
     note: str = ""
     """What to know before choosing it."""
@@ -46,11 +50,25 @@ class Runtime:
 
         Raises:
             ImportError: It is not installed, or too old; the text says what to do.
+            FileNotFoundError: The working directory has been deleted.
         """
         if self.package is not None:
-            importlib.import_module(self.package)
+            try:
+                importlib.import_module(self.package)
+            except FileNotFoundError as error:
+                # A relative path among those of imports: OpenVINO looks into each.
+                why = (
+                    f"the working directory has been deleted, and {self.title} cannot be imported "
+                    "there. Change to another with os.chdir."
+                )
+                raise FileNotFoundError(why) from error
         adapter = importlib.import_module(f"{__name__}.in_{self.name}")
         return cast("type[LoadedModel]", getattr(adapter, f"{self.name.capitalize()}Model"))
+
+    @property
+    def has_devices(self) -> bool:
+        """Whether it can be told where to compute."""
+        return "device" in self.options.names()
 
     @property
     def bare(self) -> str | None:
@@ -65,25 +83,19 @@ RUNTIMES = {
         Runtime(
             "onnxruntime",
             "onnx_philox.onnxruntime",
+            "ONNX Runtime",
             has_library=True,
             takes_ort=True,
-            options=(
-                "sess_options",
-                "providers",
-                "provider_options",
-                "backend",
-                "disabled_optimizers",
-                "enable_fallback",
-                "read_config_from_model",
-            ),
+            options=OnnxRuntimeOptions,
         ),
         Runtime(
             "openvino",
             "onnx_philox.openvino",
+            "OpenVINO",
             has_library=True,
             takes_ir=True,
             precisions=("f32", "bf16", "f16"),
-            options=("config", "backend", "device"),
+            options=OpenVinoOptions,
         ),
         Runtime("reference", None, note="NumPy, slow"),
         Runtime(
@@ -100,6 +112,11 @@ RUNTIMES = {
 def standard_first() -> list[str]:
     """The names, beginning with what is always installed: it defines the right numbers."""
     return sorted(RUNTIMES, key=lambda name: RUNTIMES[name].package is not None)
+
+
+def reader_of_ir() -> Runtime:
+    """The runtime whose own models are IRs."""
+    return next(runtime for runtime in RUNTIMES.values() if runtime.takes_ir)
 
 
 def with_library() -> list[str]:

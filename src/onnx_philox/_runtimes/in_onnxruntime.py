@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -11,10 +10,12 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
+from onnx_philox._contract import choices
 from onnx_philox._contract.types import BF16, F16, ElementType
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import models
-from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.models import LoadedModel, Served, Settings
+from onnx_philox._runtimes.options import OWNER, OnnxRuntimeOptions
 from onnx_philox._runtimes.port import Port
 
 _WEIGHTS = "session.model_external_initializers_file_folder_path"
@@ -27,6 +28,7 @@ class OnnxruntimeModel(LoadedModel):
     version = ort.__version__
     not_carried: Mapping[str, tuple[ElementType, ...]] = {"python": (F16, BF16)}
     not_carried_error = ort_state.NotImplemented
+    takes_bindings = True
 
     def __init__(self, session: ort.InferenceSession) -> None:
         self.session = session
@@ -60,6 +62,31 @@ class OnnxruntimeModel(LoadedModel):
         loaded.backend, loaded.drawn = backend, drawn
         return loaded
 
+    @classmethod
+    def open(cls, given: Given, served: Served, options: OnnxRuntimeOptions) -> Self:
+        from onnx_philox.onnxruntime import InferenceSession
+
+        _check_providers(options.providers or ())
+        chosen = options.given()
+        if served.model is not None and given.is_file and options.finds_weights:
+            chosen["sess_options"] = beside = ort.SessionOptions()
+            beside.add_session_config_entry(_WEIGHTS, str(given.path.absolute().parent))
+        model = given.for_runtime if served.model is None else served.model
+        return cls(InferenceSession(model, **chosen))
+
+    @classmethod
+    def adopt(cls, given: Given, served: Served) -> Self:  # noqa: ARG003
+        return cls(given.model)
+
+    @staticmethod
+    def metadata(model: ort.InferenceSession, key: str) -> str | None:
+        text: str | None = model.get_modelmeta().custom_metadata_map.get(key)
+        return text
+
+    @staticmethod
+    def names_of_inputs(model: ort.InferenceSession) -> set[str]:
+        return {each.name for each in model.get_inputs()}
+
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         try:
             values: Sequence[Any] = self.session.run(None, feeds)
@@ -74,17 +101,17 @@ class OnnxruntimeModel(LoadedModel):
         return value if isinstance(value, ort.OrtValue) else None
 
 
-def with_weights_beside(path: str | os.PathLike[str]) -> ort.SessionOptions:
-    """Options for a model in memory whose external data lies beside a file."""
-    options = ort.SessionOptions()
-    options.add_session_config_entry(_WEIGHTS, os.path.dirname(os.path.abspath(path)))
-    return options
-
-
-def metadata(session: ort.InferenceSession, key: str) -> str | None:
-    """A property of the model's metadata."""
-    text: str | None = session.get_modelmeta().custom_metadata_map.get(key)
-    return text
+def _check_providers(given: Sequence[Any]) -> None:
+    """Refuses names that no provider has, which ONNX Runtime would pass over."""
+    here = ort.get_available_providers()
+    known = [*here, *ort.get_all_providers()]
+    for each in given:
+        name = each[0] if isinstance(each, tuple) else each
+        if name not in known:
+            allowed = (
+                f"one that ONNX Runtime has, such as {', '.join(ort.get_available_providers())}"
+            )
+            choices.check(OWNER, "each of providers", name, known, "Pass one of these.", allowed)
 
 
 def _port(given: Any, is_required: bool) -> Port:

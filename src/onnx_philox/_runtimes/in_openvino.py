@@ -12,10 +12,12 @@ from typing import Any, Self
 import numpy as np
 import onnx
 import openvino as ov
+from openvino import opset8
 
 from onnx_philox import _backends, _runtime_errors
+from onnx_philox._contract import choices
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._contract.refusal import ValueRefusalError, shown
 from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
 from onnx_philox._files import external_data
@@ -25,10 +27,19 @@ from onnx_philox._openvino_models import arrays as ov_arrays
 from onnx_philox._openvino_models import requests
 from onnx_philox._openvino_models.ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
-from onnx_philox._runtimes.models import DEVICE, PRECISION, LoadedModel, SettingError, Settings
-from onnx_philox._runtimes.openvino_batch import Carrier, named
+from onnx_philox._runtimes.models import (
+    DEVICE,
+    PRECISION,
+    LoadedModel,
+    Served,
+    SettingError,
+    Settings,
+)
+from onnx_philox._runtimes.openvino_batch import Carrier, carriers, named
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
+from onnx_philox._runtimes.options import OWNER, OpenVinoOptions
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
+from onnx_philox._standard import made
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 # What OpenVINO calls its ways to choose among devices.
@@ -92,24 +103,51 @@ class OpenvinoModel(LoadedModel):
             allowed = f"one of {', '.join(precisions)}"
             remedy = "Choose one of these, or leave it out."
             raise SettingError(cls.runtime, PRECISION, repr(precision), allowed, remedy)
-        model: str | onnx.ModelProto = models.path_of(given) if given.is_file else given.proto
+        if given.is_file:
+            models.path_of(given)
         backend = models.choose_backend(cls, settings.backend)
         core = _core(backend)
         graph = None if given.of_openvino else _check(given.proto, precision)
-        opened_model = read(core, model)
+        opened_model = read(core, given, None if given.is_file else given.proto)
         _check_standard(metadata(opened_model, STANDARD), precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
         config = {} if precision is None else {PRECISION_HINT: precision}
-        try:
-            compiled = compile_model(core, opened_model, settings.device, config)
-        except Exception:
-            check_device(cls.runtime, settings.device, core.available_devices, SettingError)
-            raise
+        compiled = _compiled(cls.runtime, core, opened_model, settings.device, config, SettingError)
         loaded = cls(compiled, graph)
         loaded.backend, loaded.drawn = backend, drawn
         loaded.precision, loaded.device = _precision(compiled), settings.device
         loaded.how = _how(loaded.precision, settings.device, precision)
         return loaded
+
+    @classmethod
+    def open(cls, given: Given, served: Served, options: OpenVinoOptions) -> Self:
+        config, device = options.config or {}, options.device
+        hint = config.get(PRECISION_HINT)
+        precision = hint.to_string() if isinstance(hint, ov.Type) else hint
+        made.check_openvino(OWNER, served.standard, precision, PRECISION_HINT)
+        core = new_core(options.backend)
+        model = served.model
+        if not given.of_openvino:
+            model = read(core, given, model)
+        initial = Initial(core, model) if model.get_variables() else None
+        device = Settings.device if device is None else device
+        compiled = _compiled(OWNER, core, model, device, config)
+        return cls(compiled, served.graph, initial, _carrying(served, model))
+
+    @classmethod
+    def adopt(cls, given: Given, served: Served) -> Self:
+        initial, states = None, given.model.create_infer_request().query_state()
+        if states:
+            initial = Initial.of_source(new_core("auto"), served.model, states)
+        return cls(given.model, served.graph, initial, _carrying(served, served.model))
+
+    @staticmethod
+    def metadata(model: ov.Model | ov.CompiledModel, key: str) -> str | None:
+        return None if isinstance(model, ov.CompiledModel) else metadata(model, key)
+
+    @staticmethod
+    def names_of_inputs(model: ov.CompiledModel) -> set[str]:
+        return {name for port in model.inputs for name in port.get_names()}
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         given = self._given(feeds)
@@ -162,23 +200,22 @@ def new_core(backend: str) -> ov.Core:
 _core = cache(new_core)
 
 
-def read(
-    core: ov.Core, model: str | Path | onnx.ModelProto, beside: Path | None = None
-) -> ov.Model:
-    """Reads a file, or an ONNX model in memory, whose external data lies beside a file.
+def read(core: ov.Core, given: Given, model: onnx.ModelProto | None = None) -> ov.Model:
+    """Reads a file, or an ONNX model in memory, whose external data lies beside the file.
 
     OpenVINO looks for such data in the folder of a file alone, follows no link out of it, and maps
     the data. So there is a file in that folder for as long as it reads. Where none can be, the data
     comes into memory.
     """
-    if not isinstance(model, onnx.ModelProto):
-        return core.read_model(model)
-    if beside is not None and external_data.locations(model):
+    if model is None:
+        return core.read_model(given.for_runtime)
+    if given.is_file and external_data.locations(model):
+        beside = given.path.absolute()
         try:
             opened_file, name = tempfile.mkstemp(dir=beside.parent, prefix=".", suffix=".onnx")
         except OSError:
             for tensor in tensors(model):
-                external_data.load("Pipeline", tensor, beside)
+                external_data.load(given.owner, tensor, beside)
         else:
             try:
                 with open(opened_file, "wb") as file:
@@ -189,11 +226,13 @@ def read(
     return core.read_model(model.SerializeToString())
 
 
-def metadata(model: ov.Model, key: str) -> str | None:
-    """A property that a rewrite of OpenVINO's model wrote, or that it had as a file of ONNX.
+def read_openvino_s(given: Given, backend: str = _backends.AUTO) -> ov.Model:
+    """A model of OpenVINO itself, or what an IR holds."""
+    return read(new_core(backend), given) if given.is_file else given.model
 
-    A compiled model has none.
-    """
+
+def metadata(model: ov.Model, key: str) -> str | None:
+    """A property that a rewrite of OpenVINO's model wrote, or that it had as a file of ONNX."""
     for path in ([key], [_METADATA, key]):
         if model.has_rt_info(path):
             return str(model.get_rt_info(path).value)
@@ -205,28 +244,74 @@ def compile_model(
 ) -> ov.CompiledModel:
     """Compiles a model, one of standard nodes at the precision that they are made for."""
     if metadata(model, STANDARD) is not None:
-        from onnx_philox._standard import made
-
         config = {**config, PRECISION_HINT: made.PRECISION}
     from onnx_philox import openvino
 
     return openvino.compile_model(core, model, device, config)
 
 
-def check_device(
+def _compiled(
     owner: str,
+    core: ov.Core,
+    model: ov.Model,
     device: Any,
-    available: Sequence[str],
+    config: Mapping[str, Any],
     error: type[ValueRefusalError] = ValueRefusalError,
-) -> None:
+) -> ov.CompiledModel:
+    """A compiled model, or a refusal of the device or the property that OpenVINO does not take."""
+    try:
+        return compile_model(core, model, device, config)
+    except Exception:
+        _check_device(owner, device, core, error)
+        _check_config(owner, device, config)
+        raise
+
+
+def _carrying(served: Served, model: ov.Model | None) -> Collection[Carrier]:
+    """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
+    if served.graph is not None or model is None or served.streams.batch is None:
+        return ()
+    return carriers(model, served.streams.batch)
+
+
+def _check_device(owner: str, device: Any, core: ov.Core, error: type[ValueRefusalError]) -> None:
     """Refuses a name that is no device's here, of which OpenVINO's own error says too much."""
-    # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU and CPU.
-    names = re.findall(r"[^\W\d]\w*", device) if isinstance(device, str) else []
+    # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU.1 and CPU.
+    names = re.findall(r"([^\W\d]\w*)\.?(\w*)", device) if isinstance(device, str) else []
+    available = core.available_devices
     known = {*_CHOOSING, *(name.partition(".")[0] for name in available)}
-    if not names or not known.issuperset(names):
+    if not names or not all(name in known and _has_number(core, name, n) for name, n in names):
         allowed = f"one that OpenVINO finds here ({', '.join(available)})"
         remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
         raise error(owner, DEVICE, repr(device), allowed, remedy)
+
+
+def _has_number(core: ov.Core, name: str, number: str) -> bool:
+    """Whether there is a device of that number, which the CPU has none of."""
+    if not number or name in _CHOOSING:
+        return not number
+    return number in core.get_property(name, "AVAILABLE_DEVICES")
+
+
+def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
+    """Refuses a property that a device does not have, or not of that value."""
+    nothing = opset8.parameter([1], ov.Type.f32)
+    for name, value in config.items():
+        core = ov.Core()
+        try:
+            core.compile_model(ov.Model([nothing], [nothing]), device, {name: value})
+        except Exception as error:
+            said = f"OpenVINO says: {_runtime_errors.sentence(str(error)).rstrip('.')}."
+            known = ov.Core().get_property(device.partition(":")[0], "SUPPORTED_PROPERTIES")
+            if name in known:
+                allowed, given = f"a value that the device {device} takes", shown(value)
+                raise ValueRefusalError(owner, f"config[{name!r}]", given, allowed, said) from error
+            near = choices.nearest(name, known)
+            remedy = said if near is None else f"Did you mean {near!r}?"
+            allowed = f"one that the device {device} has"
+            raise ValueRefusalError(
+                owner, "each property of config", repr(name), allowed, remedy
+            ) from error
 
 
 def _precision(compiled: ov.CompiledModel) -> str | None:
@@ -272,8 +357,6 @@ def _note_of(model: onnx.ModelProto) -> str | None:
 
 
 def _check_standard(note: str | None, precision: str | None) -> None:
-    from onnx_philox._standard import made
-
     made.check_openvino(OpenvinoModel.runtime, note, precision, PRECISION, SettingError)
 
 

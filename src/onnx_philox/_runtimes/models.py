@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
@@ -49,6 +50,19 @@ class Settings:
     """Whether the tensors that the random nodes of the main graph draw are outputs too."""
     device: str = "CPU"
     """OpenVINO's name of the device, such as "CPU" or "HETERO:GPU,CPU"."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model that a pipeline serves, and what it says of itself."""
+
+    streams: Streams
+    graph: onnx.GraphProto | None = None
+    """Of a model of ONNX; large weights may be missing."""
+    standard: str | None = None
+    """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
+    model: Any = None
+    """Itself: of ONNX in memory, or OpenVINO's; None for a file as it is."""
 
 
 class LoadedModel(ABC):
@@ -103,6 +117,38 @@ class LoadedModel(ABC):
     @abstractmethod
     def backends() -> Mapping[str, _backends.Backend]:
         """The backends by name, best first."""
+
+    takes_bindings: ClassVar[bool] = False
+    """Whether a pipeline runs what a user has bound to memory, too."""
+
+    @classmethod
+    def open(cls, given: Given, served: Served, options: Any) -> Self:
+        """Opens a model for a pipeline, with the runtime's `Options`.
+
+        Raises:
+            TypeError: An option is of another type.
+            ValueError: The runtime does not take an option, or the model.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def adopt(cls, given: Given, served: Served) -> Self:
+        """A session or compiled model of the user's, for a pipeline.
+
+        Raises:
+            ValueError: Nothing says what its variables hold at first.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def metadata(model: Any, key: str) -> str | None:
+        """A property of the metadata of a model that is in this runtime; None without one."""
+        raise NotImplementedError
+
+    @staticmethod
+    def names_of_inputs(model: Any) -> set[str]:
+        """All names that the inputs of a session or compiled model have."""
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from openvino import opset8
 
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.streams import Streams
 from onnx_philox._openvino_models import arrays, requests
-from onnx_philox._runtimes.port import Arrays
+from onnx_philox._runtimes.port import STATES, Arrays
 
 _OWNER = "Pipeline"
 # OpenVINO's CPU plugin holds variables of other types in these, or not at all.
@@ -82,6 +83,22 @@ class Initial:
         if results:
             self._requests = Requests(core.compile_model(ov.Model(results, kept), "CPU"))
 
+    @classmethod
+    def of_source(
+        cls, core: ov.Core, source: ov.Model | None, states: Sequence[ov.VariableState]
+    ) -> Initial:
+        """What the variables of a compiled model hold, by the model that it was made from.
+
+        Raises:
+            ValueError: That is one of ONNX, which has none.
+        """
+        if source is None:
+            names = ", ".join(state.name for state in states)
+            given = f"an ONNX model, which has no variables as the compiled model has: {names}"
+            allowed = "the openvino.Model that the compiled model was made from"
+            refuse(_OWNER, "source", given, allowed, "Pass that one, or its IR.")
+        return cls(core, source)
+
     def values(self, given: Sequence[Any]) -> Arrays:
         """What they hold; those that are not here hold zeros."""
         if self._requests is None:
@@ -105,6 +122,23 @@ def _above(nodes: list[ov.Node]) -> set[str]:
             seen.add(node.get_name())
             nodes += [value.get_node() for value in node.input_values()]
     return seen
+
+
+def check_state(model: ov.Model, what: str, streams: Streams | None) -> None:
+    """Refuses an `openvino.Model` whose random state is a variable, not an input.
+
+    Raises:
+        ValueError: It is what `openvino.make_stateful` makes.
+    """
+    names = set(STATES) if streams is None else {streams.state}
+    held = names & {variable.get_info().variable_id for variable in model.get_variables()}
+    inputs = {name for given in model.inputs for name in given.get_names()}
+    if held - inputs:
+        name = min(held - inputs)
+        given = f"one whose state is the variable {name!r}, as openvino.make_stateful makes it"
+        allowed = "one whose state is an input, since the pipeline carries it"
+        remedy = "Pass the model that make_stateful was given."
+        refuse(_OWNER, f"the {what}", given, allowed, remedy)
 
 
 def types_of(request: ov.InferRequest) -> dict[str, np.dtype[Any]]:

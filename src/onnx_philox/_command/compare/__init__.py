@@ -135,7 +135,7 @@ def _load(
             f"--runtime must be two different ones of {', '.join(RUNTIMES)}, or left out: got "
             f"{' and '.join(runtimes)}. Give it twice, or leave it out."
         )
-    with_devices = [name for name, runtime in RUNTIMES.items() if "device" in runtime.options]
+    with_devices = [name for name, runtime in RUNTIMES.items() if runtime.has_devices]
     if device is not None and runtimes and not set(runtimes) & set(with_devices):
         raise ArgumentError(
             f"--device must be given with --runtime {listed(with_devices)}: got "

@@ -39,7 +39,7 @@ def load(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:
             f"--precision must be given with --runtime {precise}: got it alone. Add that, or leave "
             "it out."
         )
-    with_devices = [r.name for r in RUNTIMES.values() if "device" in r.options]
+    with_devices = [r.name for r in RUNTIMES.values() if r.has_devices]
     if settings.device != Settings.device and not (is_known and chosen[0].name in with_devices):
         raise ArgumentError(
             f"--device must be given with --runtime {listed(with_devices)}: got it alone. Add "

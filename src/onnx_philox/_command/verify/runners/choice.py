@@ -142,7 +142,7 @@ def select(
 
 def _check_device(device: str, runtimes: Sequence[str]) -> list[str]:
     """The runtime that has the device, which must be there."""
-    having = [name for name, runtime in RUNTIMES.items() if "device" in runtime.options]
+    having = [name for name, runtime in RUNTIMES.items() if runtime.has_devices]
     if not set(runtimes) <= set(having):
         raise SelectionError(
             f"--device must be given with --runtime {listed(having)}: got "

@@ -1,0 +1,154 @@
+"""What `Pipeline` takes for a runtime beside its own arguments, checked without the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from onnx_philox._contract import choices
+from onnx_philox._contract.refusal import refuse, shown
+
+if TYPE_CHECKING:
+    from onnx_philox._runtimes.models import Settings
+
+OWNER = "Pipeline"
+_HINT = "INFERENCE_PRECISION_HINT"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Of a runtime that takes none."""
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names of all."""
+        return tuple(field.name for field in fields(cls))
+
+    @property
+    def finds_weights(self) -> bool:
+        """Whether the runtime finds external data of a model in memory."""
+        return True
+
+    @property
+    def where(self) -> str:
+        """The device, if one is named."""
+        return ""
+
+    def settings(self) -> Settings:
+        """The same for a record, in which the draws are outputs."""
+        from onnx_philox._runtimes.models import Settings
+
+        return Settings(shows_drawn=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxRuntimeOptions(Options):
+    """What `onnx_philox.onnxruntime.InferenceSession` takes; None is left out."""
+
+    sess_options: Any = None
+    providers: Sequence[Any] | None = None
+    provider_options: Sequence[Mapping[str, Any]] | None = None
+    backend: str | None = None
+    disabled_optimizers: Collection[str] | None = None
+    enable_fallback: Any = None
+    read_config_from_model: Any = None
+
+    def __post_init__(self) -> None:
+        if self.providers is not None and not _is_list(self.providers, _is_provider):
+            allowed = "a list of names, or of pairs of a name and its options"
+            remedy = "Pass ['CPUExecutionProvider'], for instance."
+            refuse(OWNER, "providers", shown(self.providers), allowed, remedy, TypeError)
+        given = self.provider_options
+        if given is not None and not _is_list(given, lambda each: isinstance(each, Mapping)):
+            allowed, remedy = "a list of mappings, one for each provider", "Pass such a list."
+            refuse(OWNER, "provider_options", shown(given), allowed, remedy, TypeError)
+        names = self.disabled_optimizers
+        if names is not None and not _is_list(names, lambda each: isinstance(each, str)):
+            allowed, remedy = "a list of names", "Pass such a list."
+            refuse(OWNER, "disabled_optimizers", shown(names), allowed, remedy, TypeError)
+
+    @property
+    def finds_weights(self) -> bool:
+        """A user's own session options stay as they are, without the place of the weights."""
+        return self.sess_options is None
+
+    def given(self) -> dict[str, Any]:
+        """Those that are not left out."""
+        named = {name: getattr(self, name) for name in self.names()}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def settings(self) -> Settings:
+        from onnx_philox._runtimes.models import Settings
+
+        return Settings(self.backend or Settings.backend, shows_drawn=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenVinoOptions(Options):
+    """What OpenVINO compiles a model with."""
+
+    config: Mapping[str, Any] | None = None
+    backend: str = "auto"
+    device: Any = None
+
+    def __post_init__(self) -> None:
+        config = self.config
+        if config is None:
+            return
+        if not isinstance(config, Mapping) or not all(isinstance(key, str) for key in config):
+            allowed = "a mapping of OpenVINO's properties to their values"
+            remedy = "Pass {'INFERENCE_PRECISION_HINT': 'f32'}, for instance."
+            refuse(OWNER, "config", shown(config), allowed, remedy, TypeError)
+
+    @property
+    def where(self) -> str:
+        return "" if self.device is None else str(self.device)
+
+    def settings(self) -> Settings:
+        from onnx_philox._runtimes.models import Settings
+
+        hint = (self.config or {}).get(_HINT)
+        precision = hint if isinstance(hint, str) else None
+        device = Settings.device if self.device is None else self.device
+        return Settings(self.backend, precision, shows_drawn=True, device=device)
+
+
+def read(
+    kind: type[Options], given: Mapping[str, Any], own: Collection[str], others: Mapping[str, str]
+) -> Options:
+    """The options that a user gives.
+
+    Args:
+        kind: Those of the runtime.
+        given: By name.
+        own: The names of the pipeline's own arguments.
+        others: Options of other runtimes, by name, and the runtime.
+
+    Raises:
+        TypeError: There is no such option, or one is of another type.
+    """
+    known = kind.names()
+    for name in given:
+        if name in known:
+            continue
+        near = choices.nearest(name, [*known, *own])
+        remedy = "Leave it out, or correct its name."
+        if name in others:
+            remedy = f"Leave it out, or pass runtime={others[name]!r}, which has it."
+        elif near is not None:
+            remedy = f"Did you mean {near!r}?"
+        allowed = f"one of {', '.join((*known, *own))}"
+        refuse(OWNER, "each option", repr(name), allowed, remedy, TypeError)
+    return kind(**given)
+
+
+def _is_list(given: Any, is_one: Any) -> bool:
+    is_many = isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
+    return is_many and all(map(is_one, given))
+
+
+def _is_provider(given: Any) -> bool:
+    if isinstance(given, tuple) and len(given) == 2:
+        return isinstance(given[0], str) and isinstance(given[1], Mapping)
+    return isinstance(given, str)
