@@ -11,9 +11,15 @@ import numpy as np
 VECTORS = Path(__file__).parent / "vectors"
 
 
-def load_vectors(name: str) -> dict[str, Any]:
-    """The peers' numbers, as they computed or printed them."""
-    return json.loads((VECTORS / f"{name}.json").read_text())
+def load_vectors(name: str, family: str = "") -> list[dict[str, Any]]:
+    """The vectors of a file, or of one family there, each with the type of its values."""
+    given = json.loads((VECTORS / f"{name}.json").read_text())
+    return [
+        {"type": case["type"], **vector}
+        for case in given["cases"]
+        for vector in case["vectors"]
+        if case["family"].startswith(family)
+    ]
 
 
 def assert_same_bits(actual: np.ndarray, expected: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +206,7 @@ def draw(
 
 def row(part: str, of: Example) -> dict[str, Any]:
     """A draw and its values, as they are written."""
-    values, *masks = (of.in_numpy()[o.name] for o in of.operator.values_outputs)
+    drawn = of.in_numpy()
     return {
         "operator": of.operator.name,
         "type": of.type.name,
@@ -222,11 +222,24 @@ def row(part: str, of: Example) -> dict[str, Any]:
             }
             for name, value in of.arguments.items()
         },
-        "global_seed": of.global_seed,
-        "op_seed": of.op_seed,
+        **{name: seed for name, seed in of.node_seeds.items() if seed},
         "state": of.state.to_array().tolist(),
-        "values_hex": values.tobytes().hex(),
-    } | ({"mask_hex": masks[0].tobytes().hex()} if masks else {})
+        "outputs": {o.name: drawn[o.name].tobytes().hex() for o in of.operator.values_outputs},
+    }
+
+
+def file_of(source: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str:
+    """A file of vectors, as `verify` reads it: families and draws."""
+    cases: dict[str, list[str]] = {}
+    for family, vector in rows:
+        of_case = {"family": family} | {k: vector.pop(k, "") for k in ("operator", "type", "part")}
+        head = json.dumps({name: text for name, text in of_case.items() if text})
+        cases.setdefault(head, []).append(json.dumps(vector))
+    lines = [
+        f'{head[:-1]}, "vectors": [\n' + ",\n".join(vectors) + "\n]}"
+        for head, vectors in cases.items()
+    ]
+    return f'{{"source": {json.dumps(source)}, "cases": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
 FILES = {
@@ -247,9 +260,9 @@ def main() -> None:
         sys.exit(f"{', '.join(FILES)} exist, and what was drawn stays what is drawn.")
     source = "onnx_philox.reference, x86-64; little-endian bytes in hex"
     for name in missing:
-        rows = ",\n".join(json.dumps(row(*part_and_draw)) for part_and_draw in FILES[name]())
-        text = f'{{"source": {json.dumps(source)}, "rows": [\n{rows}\n]}}\n'
-        (FOLDER / name).write_text(text, "utf-8")
+        rows = [row(*part_and_draw) for part_and_draw in FILES[name]()]
+        promised = [(f"Promised {vector['operator']}", vector) for vector in rows]
+        (FOLDER / name).write_text(file_of(source, promised), "utf-8")
 
 
 if __name__ == "__main__":

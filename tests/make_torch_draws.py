@@ -8,7 +8,6 @@ It needs torch 2.13 or newer on an x86-64 processor with AVX2. Each row is a cal
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import torch
+from make_distribution_vectors import file_of
 from torch import Tensor
 
 from onnx_philox import TorchState
 from onnx_philox._command.verify.cases import after_words
+from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME
 
 FILE = Path(__file__).parents[1] / "src/onnx_philox/_command/verify/vectors/torch.json"
@@ -37,16 +38,11 @@ MOST_WORDS = 2000
 
 def main() -> None:
     """Writes the file."""
-    rows = [json.dumps(row) for row in rows_of_calls()]
-    page = [json.dumps(row) for row in rows_of_page()]
     about = f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
-    FILE.write_text(
-        f'{{"source": {json.dumps(about + "; little-endian bytes in hex")}, "draws": [\n'
-        + ",\n".join(rows)
-        + '\n], "openvino_documented": [\n'
-        + ",\n".join(page)
-        + "\n]}\n"
-    )
+    source = about + "; little-endian bytes in hex"
+    calls = [("torch " + row["operator"], row) for row in rows_of_calls()]
+    page = [("torch seeds", row) for row in rows_of_page()]
+    FILE.write_text(file_of(source, [*calls, *page]), "utf-8")
 
 
 def rows_of_calls() -> list[dict[str, Any]]:
@@ -126,9 +122,9 @@ def rows_of_calls() -> list[dict[str, Any]]:
 def rows_of_page() -> list[dict[str, Any]]:
     """The calls that OpenVINO's page of RandomUniform-8 shows for alignment PYTORCH."""
     calls: tuple[tuple[str, list[int], float, float, int], ...] = (
+        ("i32", [2, 3], 50, 100, 80),
         ("f32", [3, 3], 0, 1, 150),
         ("f64", [2, 2], 2, 10, 80),
-        ("i32", [2, 3], 50, 100, 80),
     )
     rows = []
     for name, shape, low, high, seed in calls:
@@ -136,8 +132,9 @@ def rows_of_page() -> list[dict[str, Any]]:
         empty = torch.empty(shape, dtype=TYPES[name])
         values = empty.random_(int(low), int(high)) if name == "i32" else empty.uniform_(low, high)
         rows.append(
-            {"type": name, "shape": shape, "minval": low, "maxval": high, "seed": seed}
-            | {"values_hex": hex_of(values)}
+            {"operator": "RandomUniform", "type": name, "shape": shape}
+            | {"arguments": {"minval": low, "maxval": high}, "global_seed": seed}
+            | {"alignment": "pytorch", "outputs": {"values": hex_of(values)}}
         )
     return rows
 
@@ -148,13 +145,15 @@ def drawn(
     """A row: what a call draws after `torch.manual_seed(seed)`."""
     torch.manual_seed(seed)
     values = call()
-    row = {"operator": operator, "type": type_, "shape": list(values.shape), "seed": seed}
-    row |= {"arguments": arguments, "words": words_since(seed), "values_hex": hex_of(values)}
+    first = OPERATORS[operator].outputs[0].name
+    row = {"operator": operator, "type": type_, "shape": list(values.shape)}
+    row |= {"arguments": arguments, "torch_seed": seed, "words": words_since(seed)}
+    row["outputs"] = {first: hex_of(values)}
     if operator == "RandomDropout":
         # One of the data is 0.
         torch.manual_seed(seed)
         ones = torch.nn.functional.dropout(torch.ones_like(values), 0.5)
-        row["mask_hex"] = hex_of(ones != 0)
+        row["outputs"]["mask"] = hex_of(ones != 0)
     return row
 
 

@@ -57,15 +57,13 @@ def test_a_pair_of_uniforms_gives_r_sin_and_r_cos_in_this_order(type_: str) -> N
     np.testing.assert_allclose(normals(PhiloxState(9, 9), 400, type_), expected, 0, limit)
 
 
-@pytest.mark.parametrize("row", load_vectors("tensorflow")["normal"])
+@pytest.mark.parametrize("row", load_vectors("tensorflow", "TensorFlow normal"))
 def test_normals_are_near_those_of_tensorflow(row: dict) -> None:
-    dtype = BY_NAME[row["output_type"]].dtype
-    expected = np.frombuffer(bytes.fromhex(row["values_hex"]), dtype)
+    dtype = BY_NAME[row["type"]].dtype
+    expected = np.frombuffer(bytes.fromhex(row["near"]), dtype)
     state = PhiloxState.from_array(np.array(row["state"], np.uint32))
-    limit = {"f32": 4e-6, "f64": 1e-12}[row["output_type"]]
-    np.testing.assert_allclose(
-        normals(state, row["elements"], row["output_type"]), expected, 0, limit
-    )
+    limit = {"f32": 4e-6, "f64": 1e-12}[row["type"]]
+    np.testing.assert_allclose(normals(state, *row["shape"], row["type"]), expected, 0, limit)
 
 
 def exactly(dtype: np.dtype, number: Fraction) -> Any:

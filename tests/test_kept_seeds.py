@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 from pathlib import Path
@@ -83,12 +84,12 @@ def through_ir(given: ov.Model, tmp_path) -> ov.Model:
 # Documented numbers.
 
 
-@pytest.mark.parametrize("row", load_vectors("known")["openvino_documented"]["rows"])
+@pytest.mark.parametrize("row", load_vectors("openvino"))
 def test_the_documented_outputs_are_drawn(row) -> None:
-    seeds, type_ = (row["global_seed"], row["op_seed"]), row["output_type"]
-    node = uniform(row["shape"], row["minval"], row["maxval"], type_, seeds)
+    seeds, type_ = (row["global_seed"], row["op_seed"]), row["type"]
+    node = uniform(row["shape"], *row["arguments"].values(), type_, seeds)
     new = kept(model({"y": node}, []))
-    wanted = np.array(row["output"], BY_NAME[type_].dtype)
+    wanted = np.array(row["printed"], BY_NAME[type_].dtype)
     for given in (new, kept(model({"y": node}, []), seed=0)):
         y = drawn(given, None if given is not new else ZEROS)["y"]
         np.testing.assert_allclose(y, wanted, rtol=2e-8 if type_ == "f32" else 1e-8, atol=5e-9)
@@ -114,22 +115,29 @@ def test_all_types_draw_by_their_seeds_in_every_run(type_, way, tmp_path) -> Non
             assert_same_bits(got, want)
 
 
-@pytest.mark.parametrize("case", load_vectors("tensorflow")["stateful_uniform"])
+RUNS = itertools.groupby(
+    load_vectors("tensorflow", "TensorFlow stateful runs"), lambda row: row["global_seed"]
+)
+STATEFUL = [list(runs) for _, runs in RUNS]
+"""The runs of each seed."""
+
+
+@pytest.mark.parametrize("case", STATEFUL)
 def test_a_seeded_model_of_tensorflow_draws_tensorflow_s_own_numbers_run_after_run(case) -> None:
-    seeds, count, type_ = (
-        (case["global_seed"], case["op_seed"]),
-        case["elements"],
-        case["output_type"],
+    seeds, (count,), type_ = (
+        (case[0]["global_seed"], case[0]["op_seed"]),
+        case[0]["shape"],
+        case[0]["type"],
     )
-    low, high = case.get("minval", 0), case.get("maxval", 1)
-    new = kept(model({"y": uniform([count], low, high, type_, seeds)}, []))
-    for run, text in enumerate(case["runs_hex"]):
+    new = kept(model({"y": uniform([count], 0, 1, type_, seeds)}, []))
+    wanted = [
+        np.frombuffer(bytes.fromhex(run["outputs"]["values"]), BY_NAME[type_].dtype) for run in case
+    ]
+    for run, want in enumerate(wanted):
         state = op.PhiloxState.openvino_run(0, 0, run, count).to_array()
-        want = np.frombuffer(bytes.fromhex(text), BY_NAME[type_].dtype)
         assert_same_bits(drawn(new, state)["y"], want)
     # Run 0 is that of a state of zeros, and of the seed 0.
-    first = np.frombuffer(bytes.fromhex(case["runs_hex"][0]), BY_NAME[type_].dtype)
-    assert_same_bits(drawn(new)["y"], first)
+    assert_same_bits(drawn(new)["y"], wanted[0])
 
 
 # A graph of TensorFlow, in the wire format of its GraphDef.
@@ -154,36 +162,29 @@ def _node(name: str, operator: str, inputs: list[str], **attributes: bytes) -> b
     )
 
 
-def graph_of_tensorflow(case: dict, bounds: bool) -> bytes:
-    """A RandomUniform or RandomUniformInt with seeds."""
-
-    def constant_of(name: str, array: np.ndarray) -> bytes:
-        dimensions = b"".join(_field(2, _field(1, size)) for size in array.shape)
-        tensor = _field(1, _INT32) + _field(2, dimensions) + _field(4, array.tobytes())
-        return _node(name, "Const", [], dtype=_field(6, _INT32), value=_field(8, tensor))
-
+def graph_of_tensorflow(case: dict) -> bytes:
+    """A RandomUniform with seeds."""
+    shape = np.array(case["shape"], np.int32)
+    dimensions = b"".join(_field(2, _field(1, size)) for size in shape.shape)
+    tensor = _field(1, _INT32) + _field(2, dimensions) + _field(4, shape.tobytes())
     seeds = {"seed": _field(3, case["global_seed"]), "seed2": _field(3, case["op_seed"])}
-    nodes = constant_of("shape", np.array([case["elements"]], np.int32))
-    if not bounds:
-        types = {"dtype": _field(6, _FLOAT), "T": _field(6, _INT32)}
-        return nodes + _node("y", "RandomUniform", ["shape"], **types, **seeds)
-    for name in ("minval", "maxval"):
-        nodes += constant_of(name, np.array(case[name], np.int32))
-    types = {"Tout": _field(6, _INT32), "T": _field(6, _INT32)}
-    return nodes + _node("y", "RandomUniformInt", ["shape", "minval", "maxval"], **types, **seeds)
+    types = {"dtype": _field(6, _FLOAT), "T": _field(6, _INT32)}
+    return _node("shape", "Const", [], dtype=_field(6, _INT32), value=_field(8, tensor)) + _node(
+        "y", "RandomUniform", ["shape"], **types, **seeds
+    )
 
 
 _FLOAT, _INT32 = 1, 3
 
 
-@pytest.mark.parametrize("case", load_vectors("tensorflow")["stateful_uniform"])
+@pytest.mark.parametrize("case", STATEFUL)
 def test_a_seeded_graph_of_tensorflow_draws_tensorflow_s_numbers(case, tmp_path) -> None:
-    path, type_ = tmp_path / "graph.pb", case["output_type"]
-    path.write_bytes(graph_of_tensorflow(case, bounds="minval" in case))
+    path = tmp_path / "graph.pb"
+    path.write_bytes(graph_of_tensorflow(case[0]))
     pipe = op.Pipeline(ov.convert_model(path), runtime="openvino", keep_seeds=True)
-    want = np.frombuffer(bytes.fromhex(case["runs_hex"][0]), BY_NAME[type_].dtype)
+    want = bytes.fromhex(case[0]["outputs"]["values"])
     (got,) = pipe({}, seed=0).values()
-    assert_same_bits(got, want)
+    assert_same_bits(got, np.frombuffer(want, BY_NAME[case[0]["type"]].dtype))
 
 
 def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:

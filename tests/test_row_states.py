@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_same_bits, load_vectors
+from cases import assert_same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +22,8 @@ from onnx_philox.onnxruntime import InferenceSession
 SEEDS = st.integers(0, 2**64 - 1)
 ROWS = st.integers(0, 2**32 - 1)
 STATES = st.builds(PhiloxState, st.integers(0, 2**128 - 1), SEEDS)
-TORCH = load_vectors("torch_stateless")["cases"]
+STATELESS = Path(__file__).parent / "torch_vectors" / "stateless.json"
+TORCH = json.loads(STATELESS.read_text())["cases"]
 
 
 @given(st.lists(st.tuples(SEEDS, ROWS, ROWS), max_size=5))

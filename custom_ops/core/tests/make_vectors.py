@@ -4,10 +4,11 @@ Two sources: the published vectors (Random123, DirectML, OpenVINO's documentatio
 JSON, and a model of the specification in exact arithmetic, independent of the C++ code, for what
 nobody published: carries, ranges near the ends of each type, ties, subnormals.
 
-    python make_vectors.py known.json tensorflow.json > vectors.txt
+    python make_vectors.py FOLDER > vectors.txt        # src/onnx_philox/_command/verify/vectors
 """
 
 import json
+import pathlib
 import random
 import struct
 import sys
@@ -126,53 +127,49 @@ def from_words(state):
     return c, state[4] | state[5] << 32
 
 
-def published(known, tensorflow):
+def vectors_of(file, family=""):
+    """The vectors of a file, or of one family there, each with the type of its values."""
+    for case in file["cases"]:
+        if case["family"].startswith(family):
+            yield from ((case["type"], vector) for vector in case["vectors"])
+
+
+def published(random123, directml, openvino, tensorflow):
     print("# Random123: counter words, key words, output words")
-    for counter, key, out in known["random123_philox4x32_10"]["rows"]:
-        print("block", *counter, *key, *out)
+    for _, row in vectors_of(random123):
+        out = struct.unpack("<4I", bytes.fromhex(row["outputs"]["bits"]))
+        print("block", *(f"{word:08x}" for word in (*row["state"], *out)))
 
     print(
         "# DirectML: state counter before, blocks, counter after, as 128-bit numbers. "
         "The page's own example is the"
     )
     print("# wrong way round; both directions of it follow the rule.")
-    page = known["directml_documented"]
-    before, blocks, after = (page["printed"][k] for k in ("before", "blocks", "after"))
-    print("advance", before, blocks, page["after_by_the_rule"])
-    print("advance", after, blocks, before)
+    for _, row in vectors_of(directml):
+        before, after = (from_words(row[name])[0] for name in ("state", "next_state"))
+        print("advance", f"{before:032x}", after - before, f"{after:032x}")
 
     print(
         "# OpenVINO's documentation: type, global_seed, op_seed, bounds as bits, "
         "values as printed there"
     )
-    for row in known["openvino_documented"]["rows"]:
-        kind = row["output_type"]
-        values = [v for line in row["output"] for v in line]
-        low, high = bits_of(row["minval"], kind), bits_of(row["maxval"], kind)
-        print(
-            "seeds",
-            kind,
-            row["global_seed"],
-            row["op_seed"],
-            f"{low:x} {high:x}",
-            len(values),
-            *values,
-        )
+    for kind, row in vectors_of(openvino):
+        values = [v for line in row["printed"] for v in line]
+        low, high = (bits_of(bound, kind) for bound in row["arguments"].values())
+        seeds = row["global_seed"], row["op_seed"]
+        print("seeds", kind, *seeds, f"{low:x} {high:x}", len(values), *values)
 
     print("#", tensorflow["source"])
-    for row in tensorflow["bits"]:
-        counter, key = from_words(row["state"])
-        assert draw("bits", counter, key, row["elements"], 0, 0) == row["bits"]
-        print(draw_line("bits", counter, key, row["elements"], 0, 0, pack(row["bits"], "bits")))
-    for row in tensorflow["uniform"]:
-        kind = row["output_type"]
-        counter, key = from_words(row["state"])
-        low, high = bits_of(row["minval"], kind), bits_of(row["maxval"], kind)
-        # The model and TensorFlow must agree before the model is believed on anything else.
-        assert (
-            pack(draw(kind, counter, key, row["elements"], low, high), kind) == row["values_hex"]
-        ), row
-        print(draw_line(kind, counter, key, row["elements"], low, high, row["values_hex"]))
+    for family, kinds in (("TensorFlow bits", "bits"), ("TensorFlow uniform", "")):
+        for type_, row in vectors_of(tensorflow, family):
+            kind, (count,) = kinds or type_, row["shape"]
+            counter, key = from_words(row["state"])
+            bounds = row.get("arguments", {"minval": 0, "maxval": 0}).values()
+            low, high = (bits_of(x, kind) for x in bounds) if not kinds else (0, 0)
+            (drawn,) = row["outputs"].values()
+            # The model and TensorFlow must agree before the model is believed on anything else.
+            assert pack(draw(kind, counter, key, count, low, high), kind) == drawn, row
+            print(draw_line(kind, counter, key, count, low, high, drawn))
 
 
 # Ranges that reach each type's corners, as bit patterns: zeros of both signs, subnormals, one value
@@ -312,6 +309,7 @@ if __name__ == "__main__":
         "# words are least significant first; "
         "a draw is: type, six state words, elements, bounds, output bytes."
     )
-    with open(sys.argv[1]) as known_file, open(sys.argv[2]) as tensorflow_file:
-        published(json.load(known_file), json.load(tensorflow_file))
+    folder = pathlib.Path(sys.argv[1])
+    names = ("random123", "directml", "openvino", "tensorflow")
+    published(*(json.loads((folder / f"{name}.json").read_text("utf-8")) for name in names))
     modelled()

@@ -1,14 +1,18 @@
 """What `onnx-philox verify` expects: examples, and the numbers that others documented for them.
 
-To add a case, append it in `load`; runners and reports take it from there.
+To add a case, write it into a file of `vectors`; runners and reports take it from there. A file has
+a `source` and `cases`; a case its family, operator, type, part and vectors; a vector of these:
+`shape`, `arguments` (numbers, or tensors as type, shape and little-endian bytes in hex),
+`global_seed`, `op_seed`, `state` (six words) or `torch_seed` or `run`, `alignment`, `outputs` (hex
+by name), `next_state` or `words` (of torch's generator), `near` (a peer's values, within a
+tolerance) and `printed` (decimals of a page).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib import resources
@@ -21,7 +25,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._contract import generators
 from onnx_philox._contract.generators import Generator
-from onnx_philox._contract.inputs import PYTORCH
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.operators import (
     OPERATORS,
     RANDOM_BERNOULLI,
@@ -41,14 +45,12 @@ from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import (
     BF16,
-    BOOL,
     BY_NAME,
     F16,
     F32,
     F64,
     I32,
     I64,
-    U32,
     ElementType,
 )
 from onnx_philox._runtimes.port import Arrays
@@ -56,7 +58,12 @@ from onnx_philox._runtimes.port import Arrays
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
 COUNTER_EXAMPLE = "DirectML counter example"
-PROMISED = (
+FILES = (
+    "openvino.json",
+    "random123.json",
+    "directml.json",
+    "tensorflow.json",
+    "torch_stateless.json",
     "distributions.json",
     "exponential.json",
     "without_replacement.json",
@@ -64,8 +71,10 @@ PROMISED = (
     "dropout.json",
     "permutation.json",
     "token.json",
+    "torch.json",
 )
-"""The files of what this package drew when an operator was new."""
+"""All of one format: what others published, then what this package drew when an operator was new,
+then what torch draws with its CPU generator."""
 
 ROWS = "Rows of"
 SEEDED_DRAWS = "Seeded draws"
@@ -140,128 +149,60 @@ def load(vectors: Traversable | None = None) -> list[Case]:
     """All cases, from a folder of JSON files; from the package's own if none is given."""
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps all digits that a page prints.
-    known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
-    tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
-    torch = json.loads((folder / "torch_stateless.json").read_text("utf-8"))
-    torch_draws = json.loads((folder / "torch.json").read_text("utf-8"))
-    promised = [json.loads((folder / name).read_text("utf-8")) for name in PROMISED]
-    return [
-        *_by_type("OpenVINO documentation", map(_documented, known["openvino_documented"]["rows"])),
-        Case(
-            "Random123 known answers",
-            tuple(map(_known_answer, known["random123_philox4x32_10"]["rows"])),
-            U32,
-        ),
-        _counter_example(known["directml_documented"]),
-        Case("TensorFlow bits", tuple(map(_bits, tensorflow["bits"])), U32),
-        Case("torch bits", tuple(map(_torch, torch["cases"])), U32),
-        *_by_type("TensorFlow uniform", map(_uniform, tensorflow["uniform"])),
-        *_by_type(
-            "TensorFlow stateful runs",
-            itertools.chain.from_iterable(map(_runs, tensorflow["stateful_uniform"])),
-        ),
-        *_by_type(TENSORFLOW_NORMAL, map(_normal, tensorflow["normal"])),
-        *_distributions(row for file in promised for row in file["rows"]),
-        *_torch_draws(torch_draws["draws"]),
-        *_by_type(TORCH_SEEDS, map(_torch_seed, torch_draws["openvino_documented"])),
-        *_rows(),
-        *_seeded_draws(),
-    ]
+    files = (json.loads((folder / f).read_text("utf-8"), parse_float=Decimal) for f in FILES)
+    read = (_case(case) for file in files for case in file["cases"])
+    return [*read, *_rows(), *_seeded_draws()]
 
 
-def _by_type(family: str, vectors: Iterable[Vector]) -> list[Case]:
-    sorted_vectors: dict[str, list[Vector]] = {name: [] for name in BY_NAME}
-    for vector in vectors:
-        sorted_vectors[vector.example.type.name].append(vector)
-    return [Case(family, tuple(v), BY_NAME[name]) for name, v in sorted_vectors.items() if v]
+def _case(given: Mapping[str, Any]) -> Case:
+    operator, type_ = OPERATORS[given["operator"]], BY_NAME[given["type"]]
+    vectors = tuple(_vector(operator, type_, vector) for vector in given["vectors"])
+    return Case(given["family"], vectors, type_, given.get("part", ""))
 
 
-def _documented(row: Mapping[str, Any]) -> Vector:
-    example = _uniform_example(
-        row, row["shape"], global_seed=row["global_seed"], op_seed=row["op_seed"]
+def _vector(operator: Operator, type_: ElementType, given: Mapping[str, Any]) -> Vector:
+    """A vector of a file; NumPy says the values where it has only what is near or printed."""
+    is_torch_s = "torch_seed" in given or given.get("alignment") == PYTORCH
+    example = Example(
+        tuple(given["shape"]),
+        type_,
+        operator,
+        {name: _argument(value) for name, value in given.get("arguments", {}).items()},
+        given.get("global_seed", 0),
+        given.get("op_seed", 0),
+        given.get("run"),
+        _state(given),
+        alignment=PYTORCH if is_torch_s else TENSORFLOW,
     )
-    return Vector(example, example.in_numpy(), row["output"])
+    types = {output.name: output.type or type_ for output in operator.outputs}
+    expected = {
+        name: _from_hex(values, types[name]).reshape(example.shape)
+        for name, values in given.get("outputs", {}).items()
+    } or example.in_numpy()
+    if "words" in given:
+        expected["next_state"] = after_words(given["torch_seed"], given["words"])
+    elif "next_state" in given:
+        expected["next_state"] = np.array(given["next_state"], np.uint32)
+    elif example.node_state is not None:
+        expected["next_state"] = example.next_state()
+    peer = None
+    if "near" in given:
+        peer = Peer(_from_hex(given["near"], type_), NORMAL_TOLERANCES[type_])
+    return Vector(example, expected, given.get("printed"), peer)
 
 
-def _known_answer(row: list[list[str]]) -> Vector:
-    counter, key, output = ([int(word, 16) for word in words] for words in row)
-    return _generator_vector(_state([*counter, *key]), output)
+def _state(given: Mapping[str, Any]) -> PhiloxState | TorchState | None:
+    if "torch_seed" in given:
+        return TorchState.from_seed(given["torch_seed"])
+    words = given.get("state")
+    return None if words is None else PhiloxState.from_array(np.array(words, np.uint32))
 
 
-def _bits(row: Mapping[str, Any]) -> Vector:
-    return _generator_vector(_state(row["state"]), row["bits"])
-
-
-def _torch(row: Mapping[str, Any]) -> Vector:
-    state = PhiloxState(int(row["offset"]), int(row["seed"]))
-    # torch's counter wraps at 2^64, ours at 2^128.
-    return _generator_vector(state, row["bits"][: 4 * (2**64 - state.counter)])
-
-
-def _generator_vector(state: PhiloxState, bits: list[int]) -> Vector:
-    example = Example((len(bits),), U32, state=state)
-    return Vector(example, {"bits": np.array(bits, np.uint32), "next_state": example.next_state()})
-
-
-def _counter_example(page: Mapping[str, Any]) -> Case:
-    before, printed_after, after = (
-        int(number, 16)
-        for number in (
-            page["printed"]["before"],
-            page["printed"]["after"],
-            page["after_by_the_rule"],
-        )
-    )
-    shape = tuple(page["printed"]["output_sizes"])
-    vectors = []
-    for start, end in ((before, after), (printed_after, before)):
-        example = Example(shape, U32, state=PhiloxState(start, 0))
-        vectors.append(
-            Vector(example, example.in_numpy() | {"next_state": PhiloxState(end, 0).to_array()})
-        )
-    return Case(COUNTER_EXAMPLE, tuple(vectors), U32)
-
-
-def _uniform(row: Mapping[str, Any]) -> Vector:
-    example = _uniform_example(row, [row["elements"]], state=_state(row["state"]))
-    return _values_vector(example, row["values_hex"])
-
-
-def _uniform_example(row: Mapping[str, Any], shape: Sequence[int], **where: Any) -> Example:
-    bounds = {name: row[name] for name in ("minval", "maxval")}
-    type_ = BY_NAME[row.get("output_type") or row["type"]]
-    return Example(tuple(shape), type_, RANDOM_UNIFORM, bounds, **where)
-
-
-def _runs(row: Mapping[str, Any]) -> list[Vector]:
-    """TensorFlow's stateful operator, run repeatedly; floats are in [0, 1)."""
-    return [
-        _values_vector(
-            Example(
-                (row["elements"],),
-                BY_NAME[row["output_type"]],
-                RANDOM_UNIFORM,
-                {"minval": 0, "maxval": 1},
-                row["global_seed"],
-                row["op_seed"],
-                run,
-            ),
-            values,
-        )
-        for run, values in enumerate(row["runs_hex"])
-    ]
-
-
-def _values_vector(example: Example, *all_hex: str) -> Vector:
-    """A draw, and each of its outputs but the next state."""
-    return Vector(example, {**_drawn(example, *all_hex), "next_state": example.next_state()})
-
-
-def _drawn(example: Example, *all_hex: str) -> Arrays:
-    return {
-        output.name: _from_hex(given, output.type or example.type).reshape(example.shape)
-        for output, given in zip(example.operator.values_outputs, all_hex, strict=True)
-    }
+def _argument(given: Any) -> Any:
+    """A number, or a tensor: its type, its shape and its bytes in hex."""
+    if not isinstance(given, dict):
+        return float(given) if isinstance(given, Decimal) else given
+    return _from_hex(given["hex"], BY_NAME[given["type"]]).reshape(given["shape"])
 
 
 def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
@@ -269,56 +210,6 @@ def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
     little_endian = np.dtype(f"<u{type_.dtype.itemsize}")
     bits = np.frombuffer(bytes.fromhex(text), little_endian)
     return bits.astype(little_endian.newbyteorder("=")).view(type_.dtype)
-
-
-def _normal(row: Mapping[str, Any]) -> Vector:
-    type_ = BY_NAME[row["output_type"]]
-    example = Example(
-        (row["elements"],),
-        type_,
-        RANDOM_NORMAL,
-        {"mean": 0, "scale": 1},
-        state=_state(row["state"]),
-    )
-    expected = example.in_numpy() | {"next_state": example.next_state()}
-    peer = Peer(_from_hex(row["values_hex"], type_), NORMAL_TOLERANCES[type_])
-    return Vector(example, expected, peer=peer)
-
-
-def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
-    """What this package drew when its distributions were new, and promises to draw forever."""
-    found: dict[tuple[str, str, str], list[Vector]] = {}
-    for row in rows:
-        arguments = {name: _argument(value) for name, value in row["arguments"].items()}
-        operator, type_ = OPERATORS[row["operator"]], BY_NAME[row["type"]]
-        seeds, state = (row["global_seed"], row["op_seed"]), _state(row["state"])
-        example = Example(tuple(row["shape"]), type_, operator, arguments, *seeds, state=state)
-        key = (f"Promised {row['operator']}", row["type"], row["part"])
-        others = [row["mask_hex"]] if "mask_hex" in row else []
-        found.setdefault(key, []).append(_values_vector(example, row["values_hex"], *others))
-    return [
-        Case(family, tuple(vectors), BY_NAME[type_name], part)
-        for (family, type_name, part), vectors in found.items()
-    ]
-
-
-def _torch_draws(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
-    """Calls of torch's, each after `torch.manual_seed`."""
-    found: dict[tuple[str, str], list[Vector]] = {}
-    for row in rows:
-        operator, seed = OPERATORS[row["operator"]], row["seed"]
-        example = Example(
-            tuple(row["shape"]),
-            BY_NAME[row["type"]],
-            operator,
-            {name: _argument(value) for name, value in row["arguments"].items()},
-            state=TorchState.from_seed(seed),
-            alignment=PYTORCH,
-        )
-        expected = _drawn(example, row["values_hex"], *filter(None, [row.get("mask_hex")]))
-        vector = Vector(example, {**expected, "next_state": after_words(seed, row["words"])})
-        found.setdefault((f"torch {operator.name}", row["type"]), []).append(vector)
-    return [Case(family, tuple(v), BY_NAME[type_name]) for (family, type_name), v in found.items()]
 
 
 def after_words(seed: int, words: int) -> NDArray[np.uint32]:
@@ -330,23 +221,6 @@ def after_words(seed: int, words: int) -> NDArray[np.uint32]:
     left, after = (625 - int(place), int(place)) if words else (1, 0)
     start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
     return np.array([*start, *np.asarray(block).tolist(), 0, 0, 0], np.uint32)
-
-
-def _torch_seed(row: Mapping[str, Any]) -> Vector:
-    """Numbers of torch's from a seed alone, which OpenVINO's own operator can draw too."""
-    example = _uniform_example(row, row["shape"], global_seed=row["seed"], alignment=PYTORCH)
-    return Vector(example, _drawn(example, row["values_hex"]))
-
-
-def _argument(given: Any) -> Any:
-    """An int, or a tensor: its type, its shape and its bytes in hex."""
-    if isinstance(given, int):
-        return given
-    return _from_hex(given["hex"], BY_NAME[given["type"]]).reshape(given["shape"])
-
-
-def _state(words: list[int]) -> PhiloxState:
-    return PhiloxState.from_array(np.array(words, np.uint32))
 
 
 _ROW_STATES = (PhiloxState(2**128 - 1, 2**64 - 1), PhiloxState(2**64 - 2, 7), PhiloxState(0, 2**32))
@@ -370,27 +244,30 @@ def _sampled() -> Mapping[str, Any]:
     }
 
 
-_ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], ...] = (
-    (RANDOM_GENERATOR, {}, (U32,)),
-    (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}, (F32, F64, F16, BF16, I32, I64)),
-    (RANDOM_NORMAL, {"mean": 3, "scale": 2}, (F32, F64, F16, BF16)),
-    (RANDOM_EXPONENTIAL, {"scale": 2}, (F32, F64, F16, BF16)),
-    (RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}, (BOOL,)),
-    (RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}, (F32, F64)),
-    (RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}, (I32, I64)),
-    (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
-    (RANDOM_PERMUTATION, {}, (I32, I64)),
-    *((RANDOM_DROPOUT, _dropped(type_), (type_,)) for type_ in (F32, F16, BF16)),
-    (RANDOM_TOKEN, _sampled(), (I32, I64)),
+_ROW_ARGUMENTS: tuple[tuple[Operator, Mapping[str, Any]], ...] = (
+    (RANDOM_GENERATOR, {}),
+    (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}),
+    (RANDOM_NORMAL, {"mean": 3, "scale": 2}),
+    (RANDOM_EXPONENTIAL, {"scale": 2}),
+    (RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}),
+    (RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}),
+    (RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}),
+    (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}),
+    (RANDOM_PERMUTATION, {}),
+    (RANDOM_DROPOUT, {}),
+    (RANDOM_TOKEN, _sampled()),
 )
-"""Operators, their arguments and the types of their values."""
+"""Operators and their arguments; data are of the type of the values."""
 
 
 def _rows() -> list[Case]:
     """Three rows, each from a state of its own; alone, a row is an example without rows."""
     cases = []
-    for operator, arguments, types in _ROW_TYPES:
-        for type_ in types:
+    for operator, numbers in _ROW_ARGUMENTS:
+        for type_ in operator.output_types:
+            if operator.type_input is not None and type_ is F64:
+                continue  # which OpenVINO computes in f32
+            arguments = _dropped(type_) if operator is RANDOM_DROPOUT else numbers
             shape = (3, 1) if operator is RANDOM_TOKEN else (3, 5)
             example = Example(shape, type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
             alone = [_row(example, row).in_numpy() for row in range(len(_ROW_STATES))]
