@@ -92,7 +92,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
         ),
     ),
     "a runtime": (
-        lambda: _versions.check("openvino", "2024.6"),
+        lambda: _versions.check_version("openvino", "2024.6"),
         ImportError,
         (
             *("onnx_philox.openvino", "OpenVINO", "2024.6", "2025.4 or newer"),

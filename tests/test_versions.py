@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 )
 def test_an_old_runtime_is_refused(runtime: str, version: str, said: str) -> None:
     with pytest.raises(_versions.OldRuntimeError, match=re.escape(said)):
-        _versions.check(runtime, version)
+        _versions.check_version(runtime, version)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_old_runtime_is_refused(runtime: str, version: str, said: str) -> Non
     ],
 )
 def test_a_newer_runtime_is_accepted(runtime: str, version: str) -> None:
-    _versions.check(runtime, version)
+    _versions.check_version(runtime, version)
 
 
 def test_what_is_declared_and_documented_is_what_is_checked() -> None:

@@ -66,7 +66,7 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
         raise ImportError(missing)
     allowed = "one of " + ", ".join(repr(name) for name in (AUTO, *backends))
     remedy = "Choose one of these, or install an onnx-philox that has it."
-    choices.check(f"onnx_philox.{runtime}", "backend", requested, backends, remedy, allowed)
+    choices.check_choice(f"onnx_philox.{runtime}", "backend", requested, backends, remedy, allowed)
     reason = backends[requested].unavailable()
     if reason is not None:
         raise reason

@@ -20,7 +20,7 @@ class OldRuntimeError(RefusalError, ImportError):
     """A runtime is installed, but too old to draw the same numbers."""
 
 
-def check(runtime: str, version: str) -> None:
+def check_version(runtime: str, version: str) -> None:
     """Refuses a runtime that is too old.
 
     A version that is not a number, such as that of a private build, counts as new.

@@ -332,7 +332,7 @@ def completion(shell: str) -> None:
 def _check_page(command: str, page: Path | None, read: dict[Path, str]) -> None:
     if page is not None:
         with rooms.terminal.errors(command, OSError, ValueError):
-            rooms.pages.check(command, page, read)
+            rooms.pages.check_page(command, page, read)
 
 
 def _say_written(page: Path | None, *, as_json: bool) -> None:

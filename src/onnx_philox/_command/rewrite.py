@@ -228,7 +228,7 @@ def rewrite(
     if standard is not None:
         allowed = f"{', '.join(map(repr, TARGETS))} or {_WEB!r}"
         remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-        choices.check(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
+        choices.check_choice(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
     is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
     check_apart(_OWNER, _outputs(target), given.reads)
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
@@ -283,11 +283,11 @@ def _to_the_same(
 ) -> tuple[rewriting.Report, rewritten.Inside]:
     """Writes ONNX from ONNX, or an IR from an IR; returns what is in it, too."""
     if is_for_web:
-        report = web.write(source, target, inexact, asked, progress)
+        report = web.write_for_web(source, target, inexact, asked, progress)
     elif standard is not None:
-        report = standard_nodes.write(source, target, asked, standard, inexact, progress)
+        report = standard_nodes.write_standard(source, target, asked, standard, inexact, progress)
     else:
-        report = api.write(source, target, asked, progress)
+        report = api.write_rewritten(source, target, asked, progress)
     return report, rewritten.inside(Given.of(_OWNER, target))
 
 

@@ -122,7 +122,7 @@ def _inside_ir(given: Given) -> Inside:
     from onnx_philox._openvino_models.ports import input_names
     from onnx_philox._rewriting.in_openvino import api, earlier, files
 
-    model = files.read(given)
+    model = files.openvino_model_of(given)
     recorded, own = earlier.read(model), _own(api.find_random_nodes(model))
     inputs, drawn_by = input_names(model.inputs, None), recorded.generator
     if recorded.is_input:

@@ -19,7 +19,7 @@ class Wanted:
     """The number of the first run; 0 if the model's state counts no runs or is given."""
     runs: int = 1
     inputs: Sequence[str] = ()
-    """The other inputs, as `ports.read` takes them."""
+    """The other inputs, as `ports.read_inputs` takes them."""
     fills: bool = False
     """Whether to make up the inputs that are not there."""
 

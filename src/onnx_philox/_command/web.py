@@ -27,7 +27,7 @@ _VERSION = 1
 _LARGEST = 2**31 - 1  # of a message of protobuf
 
 
-def write(
+def write_for_web(
     source: Given, target: Path, inexact: str, asked: Asked, progress: Progress | None
 ) -> rewriting.Report:
     """Rewrites a file into one of standard nodes whose draws are outputs, in no functions.
@@ -41,7 +41,7 @@ def write(
     with NewFiles() as files:
         # Beside the target, where there is room for the weights.
         between = files.folder_beside(target) / "model.onnx"
-        report = api.write(source, between, asked, progress)
+        report = api.write_rewritten(source, between, asked, progress)
         model = onnx.load(between)
     drawn = show_drawn(model)
     others = {

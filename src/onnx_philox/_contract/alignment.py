@@ -61,10 +61,10 @@ def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[
 
 def check_word(owner: str, given: Any) -> None:
     """Refuses what is no alignment."""
-    choices.check(owner, "alignment", given, ALIGNMENT.allowed, say.SET_TO_ONE)
+    choices.check_choice(owner, "alignment", given, ALIGNMENT.allowed, say.SET_TO_ONE)
 
 
-def check(op: Operator, attributes: Mapping[str, Any], *, has_state: bool) -> None:
+def check_alignment(op: Operator, attributes: Mapping[str, Any], *, has_state: bool) -> None:
     """Refuses what the numbers of a generator cannot be drawn by."""
     generator_of(attributes).check_node(op, attributes, has_state)
 

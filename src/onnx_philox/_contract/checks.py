@@ -87,7 +87,7 @@ def check_node(
             _check_input(op, declared, inputs, complete)
         elif not declared.optional:
             _refuse_missing(op, declared)
-    alignment.check(op, complete, has_state=inputs.get("state") is not None)
+    alignment.check_alignment(op, complete, has_state=inputs.get("state") is not None)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     state = (inputs.get("state") or UNKNOWN).shape
     output = output_dimensions(op, inputs, complete)

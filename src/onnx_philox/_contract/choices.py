@@ -17,7 +17,7 @@ def nearest(given: str, names: Collection[str]) -> str | None:
     return known[near[0]] if near else None
 
 
-def check(
+def check_choice(
     owner: str,
     what: str,
     given: Any,

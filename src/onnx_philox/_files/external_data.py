@@ -33,7 +33,7 @@ def lies_inside(model: onnx.ModelProto, path: Path) -> bool:
     return all(_real(folder / place).is_relative_to(_real(folder)) for place in locations(model))
 
 
-def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
+def check_location(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
     """The file of a location, which must be a plain file in the model's folder.
 
     The check follows links, as ONNX Runtime does. The file that they lead to must lie in the folder
@@ -103,7 +103,7 @@ def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
         places = list(_locations(tensor))
         for place in places:
             if place not in sizes:
-                file = check(owner, path, place, is_needed=False)
+                file = check_location(owner, path, place, is_needed=False)
                 sizes[place] = file.stat().st_size if file.exists() else None
         for place in places:
             _bytes(owner, tensor, place, sizes[place])
@@ -119,7 +119,7 @@ def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return
     (*_, place) = _locations(tensor)
-    path = check(owner, model, place, is_needed=True)
+    path = check_location(owner, model, place, is_needed=True)
     offset, length = _bytes(owner, tensor, place, path.stat().st_size)
     with open(path, "rb") as file:
         file.seek(offset)

@@ -231,7 +231,7 @@ class Given:
         """
         check_path(self.owner, self.model)
         if self.form is Form.IR:
-            openvino_ir.check(self.owner, self.path)
+            openvino_ir.check_ir(self.owner, self.path)
         path: str = os.fspath(self.model)
         return path
 

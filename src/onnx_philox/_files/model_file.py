@@ -180,7 +180,9 @@ class ModelFile:
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
         """The files of external data to copy, and their targets, without those already in place."""
         places = external_data.locations(model)
-        sources = [external_data.check(self._owner, self.path, p, is_needed=True) for p in places]
+        sources = [
+            external_data.check_location(self._owner, self.path, p, is_needed=True) for p in places
+        ]
         # The place where the target will look for them.
         read = {path: f"the external data {p!r}" for p, path in zip(places, sources, strict=True)}
         read |= {target.parent / p: f"the external data {p!r} beside it" for p in places}

@@ -25,7 +25,7 @@ def weights_of(path: Path) -> Path:
     return path.with_suffix(".bin")
 
 
-def check(owner: str, path: str | os.PathLike[str]) -> None:
+def check_ir(owner: str, path: str | os.PathLike[str]) -> None:
     """Refuses a file that is no IR, or whose weights are not in a plain file beside it.
 
     Links count for what they lead to, as those of a cache of downloads do.
@@ -42,7 +42,7 @@ def check(owner: str, path: str | os.PathLike[str]) -> None:
     if not _BEGINNING.search(text[:_HEAD]):
         # OpenVINO would try each of its front ends, which print.
         refuse(owner, path, "other bytes")
-    external_data.check(owner, path, weights_of(path).name, is_needed=_CONSTANT in text)
+    external_data.check_location(owner, path, weights_of(path).name, is_needed=_CONSTANT in text)
 
 
 def refuse(owner: str, path: Path, given: str) -> NoReturn:

@@ -65,7 +65,7 @@ def of_model(model: ir.Model) -> Iterator[ir.Node]:
     return (node for node, _ in graphs.walk(model.graph) if node.domain == DOMAIN)
 
 
-def check(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> CheckedNode:
+def checked_node(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> CheckedNode:
     """Checks a node with all that is known of its inputs, by their names and values.
 
     Raises:

@@ -53,6 +53,6 @@ def _together(chunks: Iterator[NDArray[np.uint32]], size: int) -> Iterator[NDArr
 def _chunks(draw: Draw, count: int) -> Iterator[NDArray[np.uint32]]:
     """The words of a draw, `count` for each row: several whole rows, or a part of one."""
     if draw.rows is not None:
-        return _philox.row_chunks(*rows.with_seeds(rows.read(draw.rows), draw.state), count)
+        return _philox.row_chunks(*rows.with_seeds(rows.counters_of(draw.rows), draw.state), count)
     words = _philox.word_chunks(draw.state.counter, draw.state.key, count)
     return (chunk[np.newaxis] for chunk in words)

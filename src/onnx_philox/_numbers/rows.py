@@ -23,14 +23,14 @@ class RowCounters(NamedTuple):
     key: NDArray[np.uint64]
 
 
-def read(states: NDArray[np.uint32]) -> RowCounters:
+def counters_of(states: NDArray[np.uint32]) -> RowCounters:
     """Reads states [B, 6], least significant words first."""
     words = states.astype(np.uint64)
     return RowCounters(*(words[:, i] | words[:, i + 1] << _SHIFT for i in range(0, STATE_WORDS, 2)))
 
 
-def write(rows: RowCounters) -> NDArray[np.uint32]:
-    """The states [B, 6] that `read` reads."""
+def states_of(rows: RowCounters) -> NDArray[np.uint32]:
+    """The states [B, 6] that `counters_of` reads."""
     states = np.empty((len(rows.key), STATE_WORDS), np.uint32)
     for i, half in enumerate(rows):
         # astype keeps the low 32 bits.
@@ -47,6 +47,6 @@ def with_seeds(rows: RowCounters, seeds: PhiloxState) -> RowCounters:
 
 def advance(states: NDArray[np.uint32], words: int) -> NDArray[np.uint32]:
     """The states after each has drawn as many words."""
-    low, high, key = read(states)
+    low, high, key = counters_of(states)
     after = low + np.uint64(-(-words // 4))
-    return write(RowCounters(after, high + (after < low), key))
+    return states_of(RowCounters(after, high + (after < low), key))

@@ -103,7 +103,7 @@ def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
         ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
     """
     allowed = "'philox', 'torch' or 'torch_cuda'"
-    choices.check(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
+    choices.check_choice(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
     if like == "philox":
         return PhiloxNoise(owner, seed)

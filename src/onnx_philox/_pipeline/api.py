@@ -269,7 +269,7 @@ class Pipeline:
                 remedy = "Leave the others out."
                 refuse(_REQUEST, alone, f"{others} beside it", "given alone", remedy)
         if resume is not None:
-            return Request(self._engine, *checkpoint.read(resume, self._engine))
+            return Request(self._engine, *checkpoint.read_checkpoint(resume, self._engine))
         if state is not None:
             return Request(self._engine, self._words(_REQUEST, state), None)
         if rows is not None:

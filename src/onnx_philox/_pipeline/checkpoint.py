@@ -28,7 +28,7 @@ _REMEDY = "Pass what request.checkpoint() gave, or its JSON."
 Checkpoint = dict[str, Any]
 
 
-def write(
+def checkpoint_of(
     engine: Engine, state: NDArray[np.uint32], seed: Seed | None, runs: int, held: Variables
 ) -> Checkpoint:
     """The checkpoint of a request: numbers, lists and texts only."""
@@ -44,7 +44,9 @@ def write(
     return written
 
 
-def read(given: Any, engine: Engine) -> tuple[NDArray[np.uint32], Seed | None, int, Variables]:
+def read_checkpoint(
+    given: Any, engine: Engine
+) -> tuple[NDArray[np.uint32], Seed | None, int, Variables]:
     """The state, the seed, the number of runs and the variables of a checkpoint.
 
     Raises:
@@ -85,7 +87,7 @@ def read(given: Any, engine: Engine) -> tuple[NDArray[np.uint32], Seed | None, i
         refuse(_OWNER, "resume's runs", shown(runs), "an integer of 0 or more", _REMEDY)
     what, held = "resume's variables", None
     if types:
-        held = variables.read(given.get("variables"), types, _OWNER, what, _REMEDY)
+        held = variables.read_variables(given.get("variables"), types, _OWNER, what, _REMEDY)
         if held is None and runs:
             allowed = f"those of {', '.join(types)} after {runs} runs"
             refuse(_OWNER, what, "null", allowed, _REMEDY)

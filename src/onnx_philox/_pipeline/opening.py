@@ -59,12 +59,14 @@ def wanted(
         TypeError: `model` is of another type, or an option is unknown or would do nothing.
         ValueError: The runtime is unknown, or it is not that of the model.
     """
-    choices.check(_NAME, "runtime", runtime, with_library())
+    choices.check_choice(_NAME, "runtime", runtime, with_library())
     given = Given.of(_NAME, model, TO_SERVE)
     if given.runtime is None:
         others = {name: r.name for r in RUNTIMES.values() for name in r.options.names()}
         kind = RUNTIMES[runtime].options
-        return Wanted(given, runtime, asked, of_runtimes.read(kind, options, [*own], others))
+        return Wanted(
+            given, runtime, asked, of_runtimes.read_options(kind, options, [*own], others)
+        )
     if runtime not in (given.runtime, _DEFAULT):
         allowed = f"{given.runtime!r}, in which the {given.name} is, or left out"
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")

@@ -30,7 +30,7 @@ def written(variables: Variables) -> dict[str, Any] | None:
     }
 
 
-def read(
+def read_variables(
     given: Any, types: Mapping[str, np.dtype[Any]], owner: str, what: str, remedy: str
 ) -> Variables:
     """What `written` wrote for a model with variables of these types.

@@ -129,7 +129,7 @@ def array_of(entry: Record) -> NDArray[Any] | None:
         _refuse(f"inputs[{entry['name']!r}].base64", "no array of the type and shape beside it")
 
 
-def read(text: str | bytes) -> Record:
+def read_record(text: str | bytes) -> Record:
     """The record in a text.
 
     Raises:

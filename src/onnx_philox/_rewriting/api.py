@@ -124,7 +124,7 @@ def rewritten(given: Given, asked: Asked) -> Any:
     if given.of_openvino:
         from onnx_philox._rewriting.in_openvino import api, files
 
-        return api.rewrite(files.read(given), asked)[0]
+        return api.rewrite(files.openvino_model_of(given), asked)[0]
     with given.opened() as file:
         return rewrite_opened(file, asked)
 
@@ -194,7 +194,7 @@ def found_in(given: Given) -> list[RandomNode]:
     if given.of_openvino:
         from onnx_philox._rewriting.in_openvino import api, files
 
-        return api.find_random_nodes(files.read(given))
+        return api.find_random_nodes(files.openvino_model_of(given))
     return order.find_random_nodes(graph_of(given))
 
 
@@ -244,10 +244,12 @@ def rewrite_file(
         alignment=alignment,
         keep_unknown=keep_unknown,
     )
-    return write(Given.of(_REWRITE_FILE, source, A_FILE), target, asked, progress)
+    return write_rewritten(Given.of(_REWRITE_FILE, source, A_FILE), target, asked, progress)
 
 
-def write(source: Given, target: AnyPath, asked: Asked, progress: Progress | None = None) -> Report:
+def write_rewritten(
+    source: Given, target: AnyPath, asked: Asked, progress: Progress | None = None
+) -> Report:
     """Rewrites a file as `rewrite_file` does."""
     if source.of_openvino:
         from onnx_philox._rewriting.in_openvino import api, files
@@ -256,7 +258,7 @@ def write(source: Given, target: AnyPath, asked: Asked, progress: Progress | Non
             allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
             checks.refuse(source.owner, "the output", target, allowed, "Choose such a name.")
         files.check_target(source, Path(target))
-        model, report = api.rewrite(files.read(source), asked)
+        model, report = api.rewrite(files.openvino_model_of(source), asked)
         files.save(model, Path(target))
         return report
     if is_ir(target):

@@ -55,7 +55,7 @@ class OnnxruntimeModel(LoadedModel):
         if settings.shows_drawn:
             if given.is_file:
                 options.add_session_config_entry(_WEIGHTS, str(given.path.absolute().parent))
-            model = models.read(given, weights=False)
+            model = models.proto_of(given, weights=False)
             drawn = models.show_drawn(model)
         providers = ["CPUExecutionProvider"]
         loaded = cls(InferenceSession(model, options, providers=providers, backend=backend))
@@ -111,7 +111,9 @@ def _check_providers(given: Sequence[Any]) -> None:
             allowed = (
                 f"one that ONNX Runtime has, such as {', '.join(ort.get_available_providers())}"
             )
-            choices.check(OWNER, "each of providers", name, known, "Pass one of these.", allowed)
+            choices.check_choice(
+                OWNER, "each of providers", name, known, "Pass one of these.", allowed
+            )
 
 
 def _port(given: Any, is_required: bool) -> Port:

@@ -108,7 +108,7 @@ class OpenvinoModel(LoadedModel):
         backend = models.choose_backend(cls, settings.backend)
         core = _core(backend)
         graph = None if given.of_openvino else _check(given.proto, precision)
-        opened_model = read(core, given, None if given.is_file else given.proto)
+        opened_model = read_by_core(core, given, None if given.is_file else given.proto)
         _check_standard(metadata(opened_model, STANDARD), precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
         config = {} if precision is None else {PRECISION_HINT: precision}
@@ -128,7 +128,7 @@ class OpenvinoModel(LoadedModel):
         core = new_core(options.backend)
         model = served.model
         if not given.of_openvino:
-            model = read(core, given, model)
+            model = read_by_core(core, given, model)
         initial = Initial(core, model) if model.get_variables() else None
         device = Settings.device if device is None else device
         compiled = _compiled(OWNER, core, model, device, config)
@@ -200,7 +200,7 @@ def new_core(backend: str) -> ov.Core:
 _core = cache(new_core)
 
 
-def read(core: ov.Core, given: Given, model: onnx.ModelProto | None = None) -> ov.Model:
+def read_by_core(core: ov.Core, given: Given, model: onnx.ModelProto | None = None) -> ov.Model:
     """Reads a file, or an ONNX model in memory, whose external data lies beside the file.
 
     OpenVINO looks for such data in the folder of a file alone, follows no link out of it, and maps
@@ -228,7 +228,7 @@ def read(core: ov.Core, given: Given, model: onnx.ModelProto | None = None) -> o
 
 def read_openvino_s(given: Given, backend: str = _backends.AUTO) -> ov.Model:
     """A model of OpenVINO itself, or what an IR holds."""
-    return read(new_core(backend), given) if given.is_file else given.model
+    return read_by_core(new_core(backend), given) if given.is_file else given.model
 
 
 def metadata(model: ov.Model, key: str) -> str | None:

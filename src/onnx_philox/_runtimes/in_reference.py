@@ -42,7 +42,7 @@ class ReferenceModel(LoadedModel):
     @classmethod
     def load(cls, given: Given, settings: Settings) -> Self:
         backend = models.choose_backend(cls, settings.backend)
-        model = models.read(given)
+        model = models.proto_of(given)
         drawn = models.show_drawn(model) if settings.shows_drawn else {}
         loaded = cls(model)
         loaded.backend, loaded.drawn = backend, drawn

@@ -58,7 +58,7 @@ class StandardModel(LoadedModel):
     @classmethod
     def load(cls, given: Given, settings: Settings) -> Self:
         backend = models.choose_backend(cls, settings.backend)
-        model = models.read(given)
+        model = models.proto_of(given)
         drawn = models.show_drawn(model) if settings.shows_drawn else {}
         standard = to_standard_nodes(model, target=backend)
         precision = settings.precision or ("f32" if backend == "openvino" else None)

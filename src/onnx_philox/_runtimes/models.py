@@ -225,7 +225,7 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     return next(name for name, b in backends.items() if b is backend)
 
 
-def read(given: Given, *, weights: bool = True) -> onnx.ModelProto:
+def proto_of(given: Given, *, weights: bool = True) -> onnx.ModelProto:
     """The ONNX model, with the weights that lie beside a file, or without."""
     if not given.is_file:
         return given.proto

@@ -114,7 +114,7 @@ class OpenVinoOptions(Options):
         return Settings(self.backend, precision, shows_drawn=True, device=device)
 
 
-def read(
+def read_options(
     kind: type[Options], given: Mapping[str, Any], own: Collection[str], others: Mapping[str, str]
 ) -> Options:
     """The options that a user gives.

@@ -120,10 +120,10 @@ def to_standard_file(
     """
     asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
     given = Given.of(OWNER, source, A_FILE)
-    return write(given, target_file, asked, target, inexact, progress)
+    return write_standard(given, target_file, asked, target, inexact, progress)
 
 
-def write(
+def write_standard(
     source: Given,
     target_file: FilePath,
     asked: Asked,
@@ -146,12 +146,12 @@ def write(
 
 def _target(name: str) -> Target:
     remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-    choices.check(OWNER, "target", name, TARGETS, remedy)
+    choices.check_choice(OWNER, "target", name, TARGETS, remedy)
     return TARGETS[name]
 
 
 def _check_inexact(given: str) -> None:
-    choices.check(OWNER, "inexact", given, _INEXACT, "Choose one of these.")
+    choices.check_choice(OWNER, "inexact", given, _INEXACT, "Choose one of these.")
 
 
 def _converted(

@@ -37,7 +37,7 @@ def record(
 
     `state` is the name of the input that the nodes read; empty if they read none.
     """
-    before = read(metadata)
+    before = made_of(metadata)
     counts = Counter({} if before is None else before.draws)
     counts.update(draw.operator.name for draw in draws)
     metadata[STANDARD] = target.note
@@ -74,7 +74,7 @@ def check_openvino(
         raise error(owner, hint, given, PRECISION, "Leave it out: it is set by itself.")
 
 
-def read(metadata: Mapping[str, str]) -> Made | None:
+def made_of(metadata: Mapping[str, str]) -> Made | None:
     """Reads what was made; None for a model of no standard nodes."""
     note = metadata.get(STANDARD)
     target = next((target for target in TARGETS.values() if target.note == note), None)

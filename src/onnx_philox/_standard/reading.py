@@ -124,7 +124,7 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
         return ours.known(array, types(value), types.shape(value))
 
     try:
-        checked = ours.check(node, known_of)
+        checked = ours.checked_node(node, known_of)
         op, attributes = checked.operator, checked.attributes
         alignment.refuse_without_nodes(op, attributes)
         attributes = op.written(attributes)

@@ -22,7 +22,7 @@ except ImportError as error:
 
 from onnx_philox import _versions
 
-_versions.check("onnxruntime", _runtime.__version__)
+_versions.check_version("onnxruntime", _runtime.__version__)
 
 # ruff: noqa: E402
 from onnx_philox.onnxruntime._feeds import RefusalText

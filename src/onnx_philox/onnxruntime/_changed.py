@@ -23,7 +23,7 @@ def model(source: Source) -> bytes | None:
         nodes = list(ours.of_model(opened.model))
         for node in nodes:
             if not _is_widened(node):
-                ours.check(node, opened.known)
+                ours.checked_node(node, opened.known)
     except ir.serde.SerdeError:
         # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return None

@@ -60,7 +60,7 @@ def type_name(of_onnxruntime: str) -> str:
     return _IN_NUMPY.get(element, element) if kind == "tensor" else f"a {of_onnxruntime}"
 
 
-def check(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[str, Any]) -> None:
+def check_feed(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[str, Any]) -> None:
     """Refuses a feed that ONNX Runtime has refused, in our words, if the fault is found.
 
     Args:

@@ -101,7 +101,7 @@ class _Rewriter:
         return self._run.name
 
     def _rewrite_node(self, node: ir.Node) -> None:
-        checked = ours.check(node, self._opened.known)
+        checked = ours.checked_node(node, self._opened.known)
         op, inputs, attributes = checked.operator, dict(checked.inputs), checked.attributes
         types, values = checked.types(), checked.values_type
         if values is None:

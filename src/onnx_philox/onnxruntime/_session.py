@@ -300,7 +300,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 _feeds.check_present(self.get_inputs(), given)
                 if not isinstance(error, ort_state.Fail):  # of a node
                     initializers = self.get_overridable_initializers()
-                    _feeds.check(self.get_inputs(), initializers, given)
+                    _feeds.check_feed(self.get_inputs(), initializers, given)
         if isinstance(error, ort_state.InvalidArgument):
             raise _runtime_errors.refused(str(error), kind) from error
 

@@ -23,7 +23,7 @@ from typing import Protocol
 from onnx_philox import _versions
 
 # Checked before the imports below, which may fail with an old OpenVINO.
-_versions.check("openvino", getattr(_runtime, "__version__", ""))
+_versions.check_version("openvino", getattr(_runtime, "__version__", ""))
 
 # ruff: noqa: E402
 from onnx_philox._contract.refusal import refuse, shown

@@ -103,7 +103,7 @@ def check_export(
     """
     require_torch()
     program = functional(exported(model, args, kwargs, dynamic_shapes))
-    found = compare(operations(program), read(f))
+    found = compare(operations(program), read_exported(f))
     problems = describe(found)
     if problems:
         refuse(
@@ -116,7 +116,7 @@ def check_export(
     return found
 
 
-def read(f: Any) -> ir.Model:
+def read_exported(f: Any) -> ir.Model:
     """A model of a file, or a copy of one in memory."""
     if isinstance(f, (str, os.PathLike)):
         with opened(Path(f), OWNER) as file:

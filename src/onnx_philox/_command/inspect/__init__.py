@@ -96,7 +96,7 @@ def write_page(report: Inspection, path: Path) -> None:
     """
     from onnx_philox._command.inspect import page
 
-    page.write(report, path)
+    page.write_inspection(report, path)
 
 
 def _seeds(node: RandomNode) -> str | None:

@@ -28,7 +28,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         ValueError: It is no whole IR.
         OSError: It cannot be read.
     """
-    model = files.read(given)
+    model = files.openvino_model_of(given)
     surveyed = survey(model)
     kept = {each.site.node.get_name(): each for each in surveyed.kept}
     tried = [openvino_probes.build(found) for found, _ in surveyed.nodes]

@@ -36,7 +36,7 @@ class _NodeRow:
     cells: list[_NodeCell]
 
 
-def write(report: Inspection, path: Path) -> None:
+def write_inspection(report: Inspection, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
@@ -61,7 +61,7 @@ def write(report: Inspection, path: Path) -> None:
         meaning, command = report.meaning()
         lines = [*lines, *report.lost_in_conversion(), meaning]
     answer, apart = report.per_row()
-    pages.write(
+    pages.render(
         "inspect.html",
         path,
         name=report.model.name,

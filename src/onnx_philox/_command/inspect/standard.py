@@ -67,7 +67,7 @@ class Standard:
 
 def find(model: ir.Model, path: Path) -> Standard | None:
     """What a model says of its standard nodes; None if it has none that draw."""
-    found = made.read(model.metadata_props)
+    found = made.made_of(model.metadata_props)
     if found is None:
         return None
     streams = streams_of(model)

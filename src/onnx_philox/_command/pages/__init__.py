@@ -36,7 +36,7 @@ GOOD, SOME, BAD, FAILED, NONE = (
 _SUFFIXES = (".html", ".htm")
 
 
-def check(owner: str, path: Path, read: Mapping[Path, str]) -> None:
+def check_page(owner: str, path: Path, read: Mapping[Path, str]) -> None:
     """Refuses a file that is no page, or that is read; before any long work.
 
     Raises:
@@ -51,7 +51,7 @@ def check(owner: str, path: Path, read: Mapping[Path, str]) -> None:
     check_apart(owner, {path: "the page"}, read)
 
 
-def write(template: str, page: Path, **values: Any) -> None:
+def render(template: str, page: Path, **values: Any) -> None:
     """Renders a template, and writes the page whole or not at all.
 
     Raises:

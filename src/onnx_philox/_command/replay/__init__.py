@@ -56,7 +56,7 @@ def replay(
     tell = progress or ignore
     tell(0, 1, "reading the record")
     try:
-        written = document.read(record.read_bytes())
+        written = document.read_record(record.read_bytes())
     except FileNotFoundError:
         raise paths.no_such_file("the record", record) from None
     path = _path_of(written, model)
@@ -154,7 +154,7 @@ def _inputs(
     written: document.Record, given: Sequence[str], known: Sequence[Port], state: str | None
 ) -> Arrays:
     """The recorded inputs: as given now, from the record, made up again, or from their files."""
-    feeds = ports.read(given, known, state)
+    feeds = ports.read_inputs(given, known, state)
     for entry in written["inputs"]:
         name = entry["name"]
         if name in feeds:
@@ -164,7 +164,7 @@ def _inputs(
             port = Port(name, np.dtype(entry["type"]), tuple(entry["shape"]))
             array = filling.made(port, entry["filled"])
         elif array is None and entry["argument"] is not None:
-            array = ports.read([entry["argument"]], known, state).get(name)
+            array = ports.read_inputs([entry["argument"]], known, state).get(name)
         if array is None:
             raise ArgumentError(
                 f"the input {name!r} must be given, since the record has its hash alone: got "

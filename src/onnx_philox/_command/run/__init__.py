@@ -80,6 +80,6 @@ def run(
         report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
         feeds = beginning.go_on(feeds, state, outputs)
     if record is not None:
-        recording.write(record, report, wanted, begun)
+        recording.record_runs(record, report, wanted, begun)
         report.record = record
     return report

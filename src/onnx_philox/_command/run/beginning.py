@@ -30,7 +30,7 @@ def begin(
     """
     state = _state(loaded, inside)
     name = None if state is None else state.name
-    feeds = {**filled, **ports.read(wanted.inputs, loaded.inputs, name)}
+    feeds = {**filled, **ports.read_inputs(wanted.inputs, loaded.inputs, name)}
     if wanted.first_run and loaded.variables:
         names = ", ".join(loaded.variables)
         raise ArgumentError(
@@ -66,7 +66,7 @@ def fill(loaded: LoadedModel, wanted: Wanted, inside: Inside) -> Arrays:
         return {}
     state = _state(loaded, inside)
     name = None if state is None else state.name
-    given = ports.read(wanted.inputs, loaded.inputs, name)
+    given = ports.read_inputs(wanted.inputs, loaded.inputs, name)
     others = [port for port in loaded.inputs if port.name != name]
     return filling.fill(others, given)
 

@@ -32,7 +32,7 @@ _SHOWN = 100  # characters of a wrong value
 _LONG_PATH = 1024
 
 
-def read(given: Sequence[str], ports: Sequence[Port], state: str | None) -> Arrays:
+def read_inputs(given: Sequence[str], ports: Sequence[Port], state: str | None) -> Arrays:
     """Reads `name=file.npy`, `name=value` (JSON) and `file.npz`, and checks them.
 
     `state` is the port that a seed can fill.

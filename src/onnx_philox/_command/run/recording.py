@@ -13,7 +13,7 @@ from onnx_philox._record import document, models
 from onnx_philox._runtimes.port import Arrays
 
 
-def write(path: Path, report: ModelRuns, wanted: Wanted, feeds: Arrays) -> None:
+def record_runs(path: Path, report: ModelRuns, wanted: Wanted, feeds: Arrays) -> None:
     """Writes the record of a report; `feeds` are the inputs of the first run.
 
     Raises:
@@ -24,7 +24,7 @@ def write(path: Path, report: ModelRuns, wanted: Wanted, feeds: Arrays) -> None:
     named = {
         each: argument
         for argument in wanted.inputs
-        for each in ports.read([argument], report.loaded.inputs, name)
+        for each in ports.read_inputs([argument], report.loaded.inputs, name)
     }
     numbers = {each: i for i, each in enumerate(report.filled)}
     inputs = [

@@ -66,7 +66,7 @@ def write_page(report: Verification, path: Path) -> None:
     """
     from onnx_philox._command.verify.shown import page
 
-    page.write(report, path)
+    page.write_verification(report, path)
 
 
 def _absent(member: Absent) -> CaseResult:

@@ -22,7 +22,7 @@ _LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
-def read(given: Given) -> ov.Model:
+def openvino_model_of(given: Given) -> ov.Model:
     """A model of OpenVINO itself, or what an IR holds.
 
     Raises:

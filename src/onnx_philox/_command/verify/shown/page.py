@@ -35,7 +35,7 @@ class _Picture:
     caption: str
 
 
-def write(report: Verification, path: Path) -> None:
+def write_verification(report: Verification, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
@@ -45,7 +45,7 @@ def write(report: Verification, path: Path) -> None:
     drawn, plots = _plots(whole)
     failed = [r for r in report.results if r.is_failure]
     found = {cell.standing for row in whole.rows for cell in row.cells}
-    pages.write(
+    pages.render(
         "verify.html",
         path,
         date=datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),

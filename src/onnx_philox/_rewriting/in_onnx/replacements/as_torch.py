@@ -58,7 +58,7 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
     if _is_by_hand(random):
         # Written so by hand: it says already what it draws.
         return random
-    random = torch_calls.read(random, types)
+    random = torch_calls.as_called(random, types)
     title, replacement = random.site.title, random.replacement
     if isinstance(replacement, DropoutReplacement):
         if not replacement.is_mode_known:
@@ -114,7 +114,7 @@ def as_torch(
     """
     try:
         complete = checks.check_attributes(op, {**attributes, **TORCH.attributes})
-        alignment.check(op, complete, has_state=True)
+        alignment.check_alignment(op, complete, has_state=True)
     except RefusalError as error:
         raise error.within(random.site.title) from error
     given, node = dict(inputs), random.site.node

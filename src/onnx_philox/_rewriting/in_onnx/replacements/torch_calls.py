@@ -46,7 +46,7 @@ _MOST_NODES = 8
 _WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
 
 
-def read(random: Replaceable, types: Types) -> Replaceable:
+def as_called(random: Replaceable, types: Types) -> Replaceable:
     """The draw of the call that a random node stands for.
 
     Raises:
