@@ -77,12 +77,13 @@ import numpy as np
 import onnx_philox
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes.models import Settings
-from onnx_philox._runtimes.in_openvino import Model
+from onnx_philox._runtimes import RUNTIMES
 from test_openvino_one_thread import SECRET, feed
 
 path, backend = sys.argv[1:]
 pipe = onnx_philox.Pipeline(SECRET, runtime="openvino", backend=backend)
-loaded = Model.load(Given.of("test", onnx_philox.make_reproducible(SECRET)), Settings(backend))
+model = onnx_philox.make_reproducible(SECRET)
+loaded = RUNTIMES["openvino"].models().load(Given.of("test", model), Settings(backend))
 state = {"random_state": onnx_philox.PhiloxState.for_run(1).to_array()}
 for run in (
     lambda given: pipe(given, seed=1),

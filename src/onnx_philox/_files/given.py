@@ -59,6 +59,7 @@ class Taken:
     forms: Collection[Form]
     words: str
     """They in a message."""
+    remedy: str = "Pass one of these."
 
 
 PATHS = frozenset({Form.FILE, Form.IR})
@@ -71,6 +72,11 @@ TO_SERVE = Taken(
     {*PATHS, Form.BYTES, Form.PROTO, Form.OPENVINO, Form.SESSION, Form.COMPILED},
     "a path, bytes, an onnx.ModelProto, an openvino.Model, an onnxruntime.InferenceSession or "
     "an openvino.CompiledModel",
+)
+TO_CONVERT = Taken(
+    {*PATHS, Form.PROTO, Form.ONNX_IR},
+    "an onnx.ModelProto, an onnx_ir.Model, or a path",
+    "Pass one of these: the ONNX model, where OpenVINO has read one.",
 )
 SOURCE = Taken(
     {*PATHS, Form.BYTES, Form.PROTO, Form.OPENVINO},
@@ -115,14 +121,10 @@ class Given:
         """
         form = _form_of(model)
         if form not in takes.forms:
-            refuse(
-                owner,
-                what,
-                type(model).__name__,
-                takes.words,
-                "Pass one of these.",
-                TypeError,
-            )
+            kind = type(model)
+            package = kind.__module__.partition(".")[0]
+            name = kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
+            refuse(owner, what, name, takes.words, takes.remedy, TypeError)
         assert form is not None
         return cls(owner, model, form)
 

@@ -14,7 +14,7 @@ from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._files.model_file import opened
+from onnx_philox._files.given import TO_CONVERT, Given
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.inlining import inline
@@ -40,25 +40,10 @@ def each_form(
     Raises:
         TypeError: `model` is of another type.
     """
-    if isinstance(model, (str, os.PathLike)):
-        with opened(model, owner) as file:
-            result = convert(file.proto, file.folder)
-            file.load_weights(result)
-            return result
-    if isinstance(model, ir.Model):
-        model = ir.to_proto(model)
-    if not isinstance(model, onnx.ModelProto):
-        checks.refuse(
-            owner,
-            "the model",
-            f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}".removeprefix(
-                "builtins."
-            ),
-            "an onnx.ModelProto, an onnx_ir.Model, or a path",
-            "Pass one of these: the ONNX model, where OpenVINO has read one.",
-            TypeError,
-        )
-    return convert(model, None)
+    with Given.of(owner, model, TO_CONVERT).opened() as file:
+        result = convert(file.proto, file.folder)
+        file.load_weights(result)
+        return result
 
 
 def draws(
