@@ -45,7 +45,7 @@ from standard_targets import LOAD, in_onnxruntime, nodes
 import onnx_philox
 from onnx_philox import PhiloxState, RefusedInputError, generate, onnx_reference
 from onnx_philox._command.verify import cases as verify_cases
-from onnx_philox._contract.types import BY_ONNX, U32, ElementType
+from onnx_philox._contract.types import U32, ElementType
 from onnx_philox._numbers import call, fill_native
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
@@ -412,21 +412,6 @@ def missing(operator: str, drawn: Collection[ElementType]) -> str:
     """The types that are not drawn, but data that OpenVINO computes in another type."""
     types = {case.values: None for case in plain(operator) if not case.is_scaled_in_openvino}
     return " or ".join(t.name for t in types if t not in drawn)
-
-
-@every_operator
-def test_golden_files_have_every_type(operator: str) -> None:
-    drawn = [
-        BY_ONNX[graph.output[0].type.tensor_type.elem_type]
-        for graph in golden_graphs()
-        if any(node.op_type == operator for node in graph.node)
-    ]
-    assert not missing(operator, drawn), "graphs/golden/make.py must save models of it"
-
-
-@cache
-def golden_graphs() -> list[onnx.GraphProto]:
-    return [onnx.load(path).graph for path in (ROOT / "graphs" / "golden").glob("v*/*.onnx")]
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import runpy
 import sys
 from functools import cache
@@ -15,6 +14,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
+from cases import load_vectors
 from runtimes import infer
 
 import onnx_philox
@@ -32,9 +32,7 @@ RECIPES = (
     "random_crop",
 )
 RUNTIMES = ("onnxruntime", "openvino")
-DOCUMENTED = json.loads((Path(__file__).parent / "vectors" / "known.json").read_text())[
-    "openvino_documented"
-]["rows"]
+DOCUMENTED = load_vectors("openvino")
 # A key with high bits, and a counter about to carry into its second word.
 STATE = PhiloxState(counter=2**32 - 3, key=0xFEDCBA9876543210)
 
@@ -110,29 +108,28 @@ def test_a_recipes_model_passes_the_full_check(gallery: Gallery, name: str) -> N
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["output_type"])
+@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["type"])
 def test_a_documented_example_gives_the_documented_numbers(
     gallery: Gallery, runtime: str, row: dict[str, Any]
 ) -> None:
-    (values,) = gallery.run(f"documented_{row['output_type']}", runtime).values()
+    (values,) = gallery.run(f"documented_{row['type']}", runtime).values()
     # The specification prints 7 to 9 digits.
-    np.testing.assert_allclose(values, row["output"], rtol=0, atol=6e-8)
+    np.testing.assert_allclose(values, row["printed"], rtol=0, atol=6e-8)
     exact, _ = reference.random_uniform(
         row["shape"],
-        row["minval"],
-        row["maxval"],
-        row["output_type"],
+        **row["arguments"],
+        output_type=row["type"],
         global_seed=row["global_seed"],
         op_seed=row["op_seed"],
     )
     np.testing.assert_array_equal(values, exact, strict=True)
 
 
-@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["output_type"])
+@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["type"])
 def test_a_documented_examples_docstring_shows_the_documented_numbers(row: dict[str, Any]) -> None:
-    _, docstring, _ = (GALLERY / f"documented_{row['output_type']}.py").read_text().split('"""')
+    _, docstring, _ = (GALLERY / f"documented_{row['type']}.py").read_text().split('"""')
     numbers = [line.split() for line in docstring.splitlines() if line.startswith("    ")]
-    assert [[float(n) for n in line] for line in numbers] == row["output"]
+    assert [[float(n) for n in line] for line in numbers] == row["printed"]
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
