@@ -171,6 +171,10 @@ struct Avx2 {
     return _mm256_min_epu32(x, _mm256_sub_epi32(x, limit));
   }
   static Words Add64(Words a, Words b) { return _mm256_add_epi64(a, b); }
+  /// count + (x < y ? 1 : 0), of signed integers.
+  static Words CountBelow64(Words count, Words x, Words y) {
+    return _mm256_sub_epi64(count, _mm256_cmpgt_epi64(y, x));
+  }
   static Words Subtract64(Words a, Words b) { return _mm256_sub_epi64(a, b); }
   /// x >= limit ? x - limit : x, for limit above 2^63: below it x is either below 2^63 or not above limit.
   static Words SubtractIfNotBelow64(Words x, Words limit) {

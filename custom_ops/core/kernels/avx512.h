@@ -187,6 +187,10 @@ struct Avx512 {
     return _mm512_min_epu32(x, _mm512_sub_epi32(x, limit));
   }
   static Words Add64(Words a, Words b) { return _mm512_add_epi64(a, b); }
+  /// count + (x < y ? 1 : 0), of signed integers.
+  static Words CountBelow64(Words count, Words x, Words y) {
+    return _mm512_mask_add_epi64(count, _mm512_cmplt_epi64_mask(x, y), count, Splat64(1));
+  }
   static Words Subtract64(Words a, Words b) { return _mm512_sub_epi64(a, b); }
   static Words SubtractIfNotBelow64(Words x, Words limit) {
     return _mm512_min_epu64(x, _mm512_sub_epi64(x, limit));

@@ -7,6 +7,7 @@
 #include "float_environment.h"
 #include "kernel_sets.h"
 #include "kernels.h"
+#include "permutation_bins.h"
 
 #if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
 #if defined(_MSC_VER)
@@ -129,8 +130,11 @@ std::uint64_t SpareRecords(const Piece& piece) {
   const std::uint64_t row = piece.draw.samples;
   if (piece.draw.distribution != Distribution::kPermutation || row <= kShortRow) return 0;
   const bool are_whole = piece.begin % row == 0 && piece.end % row == 0;
-  if (piece.draw.type == OutputType::kI64 && are_whole) return 0;
-  return row < kMostSpare ? row : kMostSpare;
+  const bool is_i64 = piece.draw.type == OutputType::kI64;
+  const std::uint64_t of_parts = are_whole && row <= kMostInParts ? PermutationParts(row).Spare(row, is_i64 ? 8 : 4) : 0;
+  if (is_i64 && are_whole) return of_parts;
+  const std::uint64_t of_row = row < kMostSpare ? row : kMostSpare;
+  return of_parts > of_row ? of_parts : of_row;
 }
 
 unsigned char* SpareFor(Piece* piece) {

@@ -170,6 +170,10 @@ struct Neon {
   /// x >= limit ? x - limit : x. A difference below zero wraps to more than x.
   static Words SubtractIfNotBelow32(Words x, Words limit) { return vminq_u32(x, vsubq_u32(x, limit)); }
   static Words Add64(Words a, Words b) { return U32(vaddq_u64(U64(a), U64(b))); }
+  /// count + (x < y ? 1 : 0), of signed integers.
+  static Words CountBelow64(Words count, Words x, Words y) {
+    return U32(vsubq_u64(U64(count), vcltq_s64(vreinterpretq_s64_u32(x), vreinterpretq_s64_u32(y))));
+  }
   static Words Subtract64(Words a, Words b) { return U32(vsubq_u64(U64(a), U64(b))); }
   static Words SubtractIfNotBelow64(Words x, Words limit) {
     const uint64x2_t not_below = vcgeq_u64(U64(x), U64(limit));

@@ -16,6 +16,7 @@
 
 #include "inlining.h"
 #include "kernels.h"
+#include "permutation_bins.h"
 #include "rows.h"
 
 namespace onnx_philox {
@@ -123,6 +124,8 @@ static inline void SortRecords(unsigned char* records, std::uint64_t count, unsi
   }
 }
 
+static_assert(kMostInBins == kRecordsOnStack, "what goes into bins at once needs no parts");
+
 /// A part of a row: what is at its positions [begin, end). Of a key only the first kKeyBits bits count, all but in tests.
 template <class Isa, class From, class Index, unsigned kKeyBits>
 class RowPart {
@@ -140,17 +143,57 @@ class RowPart {
   void FillFrom(const std::uint64_t* keys) {
     alignas(64) unsigned char records[kRecordsOnStack * sizeof(std::uint64_t)];
     const unsigned count = static_cast<unsigned>(size_);
+    if (kHasBins && is_whole()) {
+      PermutationBins<Isa, Index> bins(index_mask_);
+      for (unsigned i = 0; i < count; ++i) SetRecord(records, i, RecordOf(keys[i] & kCounted, 0, i) ^ bins.kSign);
+      if (bins.Sort(records, count, out_, count)) return;
+    }
     for (unsigned i = 0; i < count; ++i) SetRecord(records, i, RecordOf(keys[i] & kCounted, 0, i));
     Finish(records, 0, count, 0);
   }
 
   /// Fills it.
-  void Fill() { Descend(0, 0, 0, size_); }
+  void Fill() {
+    if (!is_whole() || !FillByParts()) Descend(0, 0, 0, size_);
+  }
 
   /// The bits of a key that count.
   static constexpr std::uint64_t kCounted = kKeyBits == 64 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} >> kKeyBits);
 
  private:
+  /// Bins rank many records at once: without vectors they are slower. Tests, which shorten keys, have them all the same.
+  static constexpr bool kHasBins = sizeof(typename Isa::Words) > sizeof(std::uint64_t) || kKeyBits < 64;
+
+  bool is_whole() const { return begin_ == 0 && end_ == size_; }
+
+  /// Fills a whole row by way of bins, if there is memory for its parts; whether it could.
+  bool FillByParts() {
+    if (!kHasBins || size_ > kMostInParts) return false;
+    const PermutationParts parts(size_);
+    if (piece_.spare_records < parts.Spare(size_, sizeof(Index))) return false;
+    const std::uint64_t in_place = parts.InPlace(size_, sizeof(Index)), part_bytes = parts.size * sizeof(std::uint64_t);
+    unsigned char* records[1u << kMostPartBits];
+    std::uint32_t filled[1u << kMostPartBits] = {};
+    for (std::uint64_t part = 0; part < 1u << parts.bits; ++part) {
+      records[part] = part < in_place ? out_ + part * part_bytes : piece_.spare + (part - in_place) * part_bytes;
+    }
+    bool is_full = false;
+    ForEachKey(0, 0, [&](std::uint64_t key, std::uint64_t index) {
+      const std::uint64_t part = key >> (64 - parts.bits), at = filled[part];
+      is_full = is_full || at == parts.size;
+      if (at == parts.size) return;
+      SetRecord(records[part], at, RecordOf(key, parts.bits, index) ^ PermutationBins<Isa, Index>::kSign);
+      filled[part] = static_cast<std::uint32_t>(at + 1);
+    });
+    if (is_full) return false;
+    PermutationBins<Isa, Index> bins(index_mask_);
+    std::uint64_t done = 0;
+    for (unsigned part = 0; part < 1u << parts.bits; done += filled[part++]) {
+      if (!bins.Sort(records[part], filled[part], out_ + done * sizeof(Index), size_ - done)) return false;
+    }
+    return true;
+  }
+
   /// Calls take(key, index) for each key whose first `bits` bits are `prefix`.
   template <class Take>
   ONNX_PHILOX_INLINE void ForEachKey(std::uint64_t prefix, unsigned bits, const Take& take) const {

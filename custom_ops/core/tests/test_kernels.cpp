@@ -460,6 +460,15 @@ void TestKeysOfFewBits() {
     TestEqualKeys<9, std::int32_t>(size, size / 3);
     TestEqualKeys<60, std::int64_t>(size, 0);
   }
+  // By way of parts and bins: the keys differ, are equal here and there, or overflow both.
+  for (const std::uint64_t size : {1025u, 2048u, 2049u, 5000u, 70000u}) {
+    TestEqualKeys<60, std::int64_t>(size, 2 * size);
+    TestEqualKeys<60, std::int32_t>(size, 2 * size);
+    TestEqualKeys<24, std::int64_t>(size, 2 * size);
+    TestEqualKeys<14, std::int32_t>(size, 2 * size);
+    TestEqualKeys<9, std::int64_t>(size, 2 * size);
+    TestEqualKeys<1, std::int32_t>(size, 2 * size);
+  }
   TestEqualKeys<14, std::int64_t>(70000, 0);
   TestEqualKeys<14, std::int32_t>(70000, 1500);
 }
@@ -467,7 +476,7 @@ void TestKeysOfFewBits() {
 /// Long rows, whole and in parts, with spare memory and without: `Fill` has some.
 void TestLongRows(const Kernels& kernels) {
   const State state = kStates[3];
-  for (const std::uint64_t size : {20011u, 300007u}) {
+  for (const std::uint64_t size : {1025u, 2048u, 2049u, 20011u, 300007u, 1048576u}) {
     const std::vector<std::uint64_t> order = model::PermutationOf(state, size, 0);
     std::vector<std::int64_t> wide(size);
     std::vector<std::int32_t> narrow(size), parts(size);
