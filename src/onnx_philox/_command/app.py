@@ -23,7 +23,7 @@ from onnx_philox._command.options import (
 )
 from onnx_philox._command.replaying import replay
 from onnx_philox._command.rewriting import rewrite
-from onnx_philox._command.wanted import Wanted
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._command.where import path
 from onnx_philox._contract.refusal import RefusalError
 
@@ -198,7 +198,7 @@ def run(
     precision: str | None,
     device: str,
     *,
-    wanted: Wanted,
+    wanted: WantedRuns,
     output: str | None,
     drawn: bool,
     record: Path | None,
@@ -279,7 +279,7 @@ def compare(
     precision: tuple[str, ...],
     device: tuple[str, ...],
     *,
-    wanted: Wanted,
+    wanted: WantedRuns,
     rtol: float,
     atol: float,
     as_json: bool,

@@ -14,7 +14,7 @@ from click import option
 
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame
-from onnx_philox._command.wanted import Wanted
+from onnx_philox._command.wanted import WantedRuns
 
 
 class _File(click.Path):
@@ -130,7 +130,7 @@ def wanted_runs(command: Callable[..., Any]) -> Callable[..., Any]:
         fill: bool,
         **others: Any,
     ) -> Any:
-        return command(wanted=Wanted(seed, first_run, runs, input, fill), **others)
+        return command(wanted=WantedRuns(seed, first_run, runs, input, fill), **others)
 
     for each in (_FILL, _INPUT, _FIRST_RUN, _RUNS, _SEED):
         called = each(called)

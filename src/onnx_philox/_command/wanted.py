@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRuns:
     """The runs that a user asks for."""
 
     seed: int | None = None

@@ -24,7 +24,7 @@ _OWN_IN_F64 = (RANDOM_NORMAL, RANDOM_EXPONENTIAL)
 
 
 @dataclass(frozen=True)
-class Tolerances:
+class TorchTolerances:
     """How far an output may be from torch's `y`: atol + rtol * |y|."""
 
     rtol: float = 1e-3
@@ -166,7 +166,7 @@ def with_reference(seen: Seen, states: NDArray[np.uint32] | None) -> tuple[int, 
 
 
 def outputs(
-    computed: Mapping[str, NDArray[Any]], expected: Sequence[NDArray[Any]], by: Tolerances
+    computed: Mapping[str, NDArray[Any]], expected: Sequence[NDArray[Any]], by: TorchTolerances
 ) -> str | None:
     """The first output that differs, in words."""
     if len(computed) != len(expected):

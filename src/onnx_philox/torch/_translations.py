@@ -53,12 +53,12 @@ def _translation(call: TorchCall, operator: Any, streams: Iterator[int]) -> _Tra
         if given.get("dtype") == -1:
             # The exporter's word for none.
             del given["dtype"]
-        return written(call, getattr(meaning, call.name), _Writer(call, streams), given)
+        return written(call, getattr(meaning, call.name), _OnnxWriter(call, streams), given)
 
     return translation
 
 
-class _Writer:
+class _OnnxWriter:
     """Writes a call in onnxscript: see `Writer`. A kind is an `ir.DataType`, or a type of ours."""
 
     def __init__(self, call: TorchCall, streams: Iterator[int]) -> None:

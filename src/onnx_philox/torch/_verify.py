@@ -24,7 +24,7 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
 from onnx_philox.torch import _against, _seen
-from onnx_philox.torch._against import Tolerances
+from onnx_philox.torch._against import TorchTolerances
 from onnx_philox.torch._check import read_exported
 from onnx_philox.torch._pair import Pair
 from onnx_philox.torch._program import require_torch
@@ -45,8 +45,8 @@ def verify_export(
     *,
     kwargs: Mapping[str, Any] | None = None,
     seed: int = DEFAULT_SEED,
-    rtol: float = Tolerances.rtol,
-    atol: float = Tolerances.atol,
+    rtol: float = TorchTolerances.rtol,
+    atol: float = TorchTolerances.atol,
 ) -> Verdict:
     """Runs a module in torch and its model in each runtime, from one seed: are the draws equal?
 
@@ -92,7 +92,7 @@ def verify_export(
     generator = _generator(made)
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
-    pair, by = Pair(OWNER, made, model, args, kwargs or {}), Tolerances(rtol, atol)
+    pair, by = Pair(OWNER, made, model, args, kwargs or {}), TorchTolerances(rtol, atol)
     if generator is TORCH:
         return _torch_s(pair, seed, by)
     return _philox(pair, seed, by, is_inside=report.seed is not None)
@@ -112,7 +112,7 @@ def _installed() -> list[type[LoadedModel]]:
     return found
 
 
-def _torch_s(pair: Pair, seed: int, by: Tolerances) -> Verdict:
+def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
     """Of a model that draws torch's numbers; with a generator for each row, row by row."""
     rows = [None] if pair.rows is None else list(range(pair.rows))
     seeds = [seed + (row or 0) for row in rows]
@@ -149,7 +149,7 @@ def _ran_as_torch(
     seen: _seen.Seen,
     rows: Sequence[int | None],
     eager: Sequence[Eager],
-    by: Tolerances,
+    by: TorchTolerances,
 ) -> Ran:
     equal, close, problem = 0, 0, seen.problem
     for row, torchs in zip(rows, eager, strict=True):
@@ -175,7 +175,7 @@ def _ends(seen: _seen.Seen, row: int | None, eager: Eager) -> str | None:
 
 
 def _computed(
-    seen: _seen.Seen, row: int | None, expected: Sequence[NDArray[Any]], by: Tolerances
+    seen: _seen.Seen, row: int | None, expected: Sequence[NDArray[Any]], by: TorchTolerances
 ) -> str | None:
     """The first output that differs, of the rows of one row."""
     for run in seen.runs:
@@ -191,7 +191,7 @@ def _computed(
     return None
 
 
-def _philox(pair: Pair, seed: int, by: Tolerances, *, is_inside: bool) -> Verdict:
+def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> Verdict:
     """Of a model that draws Philox numbers: they are put into torch in the place of its own."""
     if pair.rows is None:
         state = PhiloxState.for_run(seed).to_array()

@@ -14,7 +14,7 @@ from pathlib import Path
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, files_read, loading, recording, results
 from onnx_philox._command.run.printed import ModelRuns, Run
-from onnx_philox._command.wanted import Wanted
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record.hashes import hashes
@@ -26,7 +26,7 @@ __all__ = ["ArgumentError", "ModelRuns", "RunError", "Settings", "run"]
 
 def run(
     model: Path,
-    wanted: Wanted,
+    wanted: WantedRuns,
     *,
     runtime: str | None = None,
     settings: Settings | None = None,

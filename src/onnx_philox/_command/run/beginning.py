@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import filling, ports
 from onnx_philox._command.run.states import StatePorts
-from onnx_philox._command.wanted import Wanted
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.state import RUNS
 from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._runtimes.models import LoadedModel
@@ -17,7 +17,7 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 
 def begin(
-    loaded: LoadedModel, wanted: Wanted, filled: Arrays, inside: Inside
+    loaded: LoadedModel, wanted: WantedRuns, filled: Arrays, inside: Inside
 ) -> tuple[Arrays, StatePorts | None, int | None]:
     """Reads the inputs of the first run, and makes its state.
 
@@ -56,7 +56,7 @@ def begin(
     return feeds, state, used
 
 
-def fill(loaded: LoadedModel, wanted: Wanted, inside: Inside) -> Arrays:
+def fill(loaded: LoadedModel, wanted: WantedRuns, inside: Inside) -> Arrays:
     """Makes up the inputs that a user wants made up, but for the state.
 
     Raises:
@@ -104,7 +104,7 @@ def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
     raise ArgumentError(f"--first-run must be 0 for a model {which}: got {first_run}. {remedy}")
 
 
-def _refuse_beside(state: StatePorts, wanted: Wanted) -> None:
+def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
     for option, value in (("--seed", wanted.seed), ("--first-run", wanted.first_run or None)):
         if value is not None:

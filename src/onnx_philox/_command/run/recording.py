@@ -7,13 +7,13 @@ from pathlib import Path
 
 from onnx_philox._command.run import ports
 from onnx_philox._command.run.printed import ModelRuns
-from onnx_philox._command.wanted import Wanted
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.new_files import NewFiles
 from onnx_philox._record import document, models
 from onnx_philox._runtimes.port import Arrays
 
 
-def record_runs(path: Path, report: ModelRuns, wanted: Wanted, feeds: Arrays) -> None:
+def record_runs(path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays) -> None:
     """Writes the record of a report; `feeds` are the inputs of the first run.
 
     Raises:
