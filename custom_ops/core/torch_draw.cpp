@@ -2,9 +2,12 @@
 #include "torch_draw.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <new>
 #include <vector>
 
+#include "first_wrong.h"
 #include "float_environment.h"
 #include "torch_stream.h"
 #include "values.h"
@@ -154,38 +157,71 @@ void DrawPart(const Part& part) {
   }
 }
 
-}  // namespace
+/// A draw by rows, and where its next states go, if anybody wants them.
+struct DrawOfRows {
+  const Kernels& kernels;
+  const Attributes& attributes;
+  const Arguments& arguments;
+  const Draw& draw;
+  std::uint32_t* next_states;
+  std::uint64_t elements;  ///< of one row
+};
 
-void DrawTorch(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, const Draw& draw,
-               std::uint32_t* next_states) {
+void DrawRows(const DrawOfRows& rows, std::uint64_t first, std::uint64_t end) {
   const FloatEnvironment environment;
   // Volatile keeps the arithmetic inside the environment.
   void (*volatile const draw_part)(const Part&) = DrawPart;
-  const std::uint64_t states = static_cast<std::uint64_t>(arguments.states);
-  const std::uint64_t all = static_cast<std::uint64_t>(arguments.dimensions.elements);
-  const std::uint64_t elements = states > 1 ? all / states : all, size = ElementSize(draw.type);
+  const Draw& draw = rows.draw;
+  const std::uint64_t size = ElementSize(draw.type);
   unsigned char* const out = static_cast<unsigned char*>(draw.out);
   // What nobody wants is drawn all the same: how many words a value takes may depend on those before it.
   std::vector<unsigned char> unwanted;
   if (out == nullptr && draw.distribution != Distribution::kDropout) {
-    unwanted.resize(static_cast<std::size_t>(elements * size));
+    unwanted.resize(static_cast<std::size_t>(rows.elements * size));
   }
-  for (std::uint64_t row = 0; row < states; ++row) {
+  for (std::uint64_t row = first; row < end; ++row) {
     std::uint32_t words[kTorchStateWords];
-    if (arguments.state_words == nullptr) {
-      SeedTorchState(static_cast<std::uint64_t>(attributes.global_seed), words);
+    if (rows.arguments.state_words == nullptr) {
+      SeedTorchState(static_cast<std::uint64_t>(rows.attributes.global_seed), words);
     } else {
-      std::memcpy(words, arguments.state_words + row * kTorchStateWords, sizeof(words));
+      std::memcpy(words, rows.arguments.state_words + row * kTorchStateWords, sizeof(words));
     }
     TorchStream stream;
     ReadTorchState(words, &stream);
-    const std::uint64_t begin = row * elements;
+    const std::uint64_t begin = row * rows.elements;
     unsigned char* const to = out != nullptr ? out + begin * size : unwanted.empty() ? nullptr : unwanted.data();
-    if (elements > 0) draw_part(Part{kernels, draw, &stream, begin, elements, to});
-    if (next_states == nullptr) continue;
+    if (rows.elements > 0) draw_part(Part{rows.kernels, draw, &stream, begin, rows.elements, to});
+    if (rows.next_states == nullptr) continue;
     WriteTorchState(stream, words);
-    std::memcpy(next_states + row * kTorchStateWords, words, sizeof(words));
+    std::memcpy(rows.next_states + row * kTorchStateWords, words, sizeof(words));
   }
+}
+
+/// As many values are worth another thread, and pieces are at most as many.
+constexpr std::uint64_t kValuesForAThread = std::uint64_t{1} << 13, kMostPieces = 64;
+
+}  // namespace
+
+void DrawTorch(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, const Draw& draw,
+               std::uint32_t* next_states, const ForEach& for_each) {
+  const std::uint64_t states = static_cast<std::uint64_t>(arguments.states);
+  const std::uint64_t all = static_cast<std::uint64_t>(arguments.dimensions.elements);
+  const DrawOfRows rows{kernels, attributes, arguments, draw, next_states, states > 1 ? all / states : all};
+  // Values of classes take a word for each class.
+  const std::uint64_t values = draw.classes > 1 ? SaturatingProduct(all, draw.classes) : all;
+  const std::uint64_t pieces = std::min({states, values / kValuesForAThread, kMostPieces});
+  if (pieces < 2 || for_each == nullptr) return DrawRows(rows, 0, states);
+  const std::uint64_t step = states / pieces + (states % pieces != 0 ? 1 : 0);
+  std::atomic<bool> is_out_of_memory{false};
+  for_each(pieces, [&](std::uint64_t piece) {
+    const std::uint64_t first = std::min(piece * step, states);
+    try {
+      DrawRows(rows, first, std::min(first + step, states));
+    } catch (const std::bad_alloc&) {  // no exception may leave a runtime's thread
+      is_out_of_memory = true;
+    }
+  });
+  if (is_out_of_memory) throw std::bad_alloc();
 }
 
 }  // namespace onnx_philox

@@ -150,6 +150,21 @@ void RunTask(void* data, std::size_t index) {
   (*static_cast<const std::function<void(std::uint64_t)>*>(data))(index);
 }
 
+/// The threads of a run; an error of theirs, which the caller releases.
+struct ThreadsOfRun {
+  const OrtApi& api;
+  OrtKernelContext* context;
+  OrtStatus* status = nullptr;
+
+  /// One pointer to all that it needs fits into a std::function, which else allocates memory in each call.
+  ForEach Each() {
+    return [this](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
+      void* const data = const_cast<std::function<void(std::uint64_t)>*>(&task);
+      status = api.KernelContext_ParallelFor(context, RunTask, count, 0, data);
+    };
+  }
+};
+
 void FillPiece(void* data, std::size_t index) {
   Task& task = *static_cast<Task*>(data);
   const std::uint64_t begin = index * task.step;
@@ -262,19 +277,9 @@ bool Kernel::IsWidenedNumber(int index, ElementType type) const {
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call, OrtKernelContext* context) const {
-  // One pointer to all that it needs fits into a std::function, which else allocates memory in each call.
-  struct {
-    const OrtApi& api;
-    OrtKernelContext* context;
-    OrtStatus* status;
-  } run{api_, context, nullptr};
+  ThreadsOfRun run{api_, context};
   ForEach for_each;
-  if (context != nullptr && op_.input[index].is_array()) {
-    for_each = [&run](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
-      void* const data = const_cast<std::function<void(std::uint64_t)>*>(&task);
-      run.status = run.api.KernelContext_ParallelFor(run.context, RunTask, count, 0, data);
-    };
-  }
+  if (context != nullptr && op_.input[index].is_array()) for_each = run.Each();
   // Where nobody wants the values, nobody draws them.
   const ManyNumbers many = context != nullptr && has_values_ ? ManyNumbers::kAsDrawn : ManyNumbers::kCheck;
   std::string error = CheckInput(op_, index, known, attributes_, &call->arguments, for_each, many);
@@ -406,8 +411,9 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data, mask_data);
   if (attributes_.is_pytorch) {
     const auto draw_torch = is_widened_ && values_data != nullptr ? DrawTorchWidened : DrawTorch;
-    draw_torch(kernels_, attributes_, call.arguments, draw, static_cast<std::uint32_t*>(next_state_data));
-    return nullptr;
+    ThreadsOfRun run{api_, context};
+    draw_torch(kernels_, attributes_, call.arguments, draw, static_cast<std::uint32_t*>(next_state_data), run.Each());
+    return run.status;
   }
   const FillDraw fill = is_widened_ && values_data != nullptr ? FillWidened : Fill;
   if (values_data != nullptr || mask_data != nullptr) {

@@ -46,11 +46,11 @@ bool FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, 
 }
 
 void DrawTorchWidened(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments,
-                      const Draw& draw, std::uint32_t* next_states) {
+                      const Draw& draw, std::uint32_t* next_states, const ForEach& for_each) {
   std::vector<std::uint16_t> halves(static_cast<std::size_t>(arguments.dimensions.elements));
   Draw narrow = draw;
   narrow.out = halves.data();
-  DrawTorch(kernels, attributes, arguments, narrow, next_states);
+  DrawTorch(kernels, attributes, arguments, narrow, next_states, for_each);
   float* const out = static_cast<float*>(draw.out);
   for (std::size_t i = 0; i < halves.size(); ++i) out[i] = F32FromF16(halves[i]);
 }

@@ -27,6 +27,6 @@ bool FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, 
 
 /// DrawTorch (see torch_draw.h) of such a draw.
 void DrawTorchWidened(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments,
-                      const Draw& draw, std::uint32_t* next_states);
+                      const Draw& draw, std::uint32_t* next_states, const ForEach& for_each);
 
 }  // namespace onnx_philox

@@ -210,7 +210,8 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   if (next != nullptr) whole_next = IsContiguous(*next) ? *next : ov::Tensor(next->get_element_type(), next->get_shape());
   std::uint32_t* const words = next == nullptr || next->get_size() == 0 ? nullptr : static_cast<std::uint32_t*>(whole_next.data());
   const Filled filled = attributes_.is_pytorch
-                            ? FillTorchTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0])
+                            ? FillTorchTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0],
+                                              kForEachThread)
                             : FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0]);
   if (filled == Filled::kOutside) ThrowIf(CheckUnchecked(op_, arguments, kForEachThread));
   if (filled == Filled::kOfAnotherType) {

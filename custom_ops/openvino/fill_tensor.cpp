@@ -135,7 +135,7 @@ Filled FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov:
 }
 
 Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
-                       std::uint32_t* next_states, ov::Tensor& tensor) {
+                       std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
   const bool same = IsSame(wanted, given);
   if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return Filled::kOfAnotherType;
@@ -144,7 +144,7 @@ Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, con
   std::vector<unsigned char> drawn;
   if (!same) drawn.resize(static_cast<std::size_t>(elements * ElementSize(draw.type)));
   if (elements > 0) draw.out = same ? whole.data() : drawn.data();
-  DrawTorch(kernels, attributes, arguments, draw, next_states);
+  DrawTorch(kernels, attributes, arguments, draw, next_states, for_each);
   if (!same && elements > 0) ConvertFloats(drawn.data(), wanted, whole.data(), given, elements);
   if (!IsContiguous(tensor)) whole.copy_to(tensor);
   return Filled::kDrawn;

@@ -31,6 +31,6 @@ Filled FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov:
 
 /// The same of torch's numbers, with the next states: see DrawTorch.
 Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
-                       std::uint32_t* next_states, ov::Tensor& tensor);
+                       std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each);
 
 }  // namespace onnx_philox

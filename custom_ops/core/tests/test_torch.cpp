@@ -2,18 +2,23 @@
 //
 //   test_torch torch_vectors.txt
 #include <algorithm>
+#include <atomic>
 #include <cfenv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.h"
+#include "draws.h"
 #include "kernel_sets.h"
 #include "kernels.h"
+#include "torch_draw.h"
 #include "torch_elementary.h"
 #include "torch_stream.h"
 
@@ -287,6 +292,51 @@ void CheckMultiplyAdd() {
   check::That(twice > 100, "two roundings are right in all but %u", twice);
 }
 
+/// Runs tasks on threads of their own, and counts them.
+ForEach OnThreads(std::atomic<std::uint64_t>* count) {
+  return [count](std::uint64_t tasks, const std::function<void(std::uint64_t)>& task) {
+    std::vector<std::thread> threads;
+    *count += tasks;
+    for (std::uint64_t i = 0; i < tasks; ++i) threads.emplace_back([&task, i] { task(i); });
+    for (std::thread& thread : threads) thread.join();
+  };
+}
+
+/// Rows of states drawn by several threads are those that one draws, and so are the next states, wherever they go.
+void TestRowsOnThreads() {
+  const Kernels& kernels = *ActiveKernels().kernels;
+  const std::uint64_t scale = 0x3FF0000000000000u;
+  for (const std::uint64_t rows : {1u, 2u, 3u, 16u, 100u, 3000u}) {
+    for (const std::uint64_t of_each : {0u, 1u, 7u, 1001u, 20000u}) {
+      if (rows * of_each > 400000) continue;
+      std::vector<std::uint32_t> states(rows * kTorchGeneratorWords);
+      for (std::uint64_t row = 0; row < rows; ++row) SeedTorchState(row, states.data() + row * kTorchGeneratorWords);
+      Attributes attributes;
+      attributes.is_pytorch = true;
+      Arguments arguments;
+      arguments.states = static_cast<std::int64_t>(rows);
+      arguments.words_of_state = kTorchGeneratorWords;
+      arguments.state_words = states.data();
+      arguments.dimensions.elements = static_cast<std::int64_t>(rows * of_each);
+      std::vector<double> one(rows * of_each), many(rows * of_each);
+      std::vector<std::uint32_t> next(states.size()), next_of_many(states.size());
+      Draw draw = NormalDraw({}, OutputType::kF64, {0, scale}, one.data());
+      DrawTorch(kernels, attributes, arguments, draw, next.data());
+      std::atomic<std::uint64_t> tasks{0};
+      draw.out = many.data();
+      DrawTorch(kernels, attributes, arguments, draw, next_of_many.data(), OnThreads(&tasks));
+      check::That(one == many && next == next_of_many, "%d rows of %d on threads", static_cast<int>(rows),
+                  static_cast<int>(of_each));
+      check::That((tasks > 1) == (rows > 1 && rows * of_each >= 16384), "%d rows of %d are shared where it is worth it",
+                  static_cast<int>(rows), static_cast<int>(of_each));
+      // Nobody wants the values, and the next states replace the states.
+      draw.out = nullptr;
+      DrawTorch(kernels, attributes, arguments, draw, states.data(), OnThreads(&tasks));
+      check::That(states == next, "%d rows of %d in place", static_cast<int>(rows), static_cast<int>(of_each));
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -295,6 +345,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   CheckMultiplyAdd();
+  TestRowsOnThreads();
   for (int k = 0; const Kernels* kernels = KernelsAt(k); ++k) {
     if (!kernels->available()) {
       check::Skip(kernels->name, "this processor lacks it");
