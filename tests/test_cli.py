@@ -50,7 +50,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
     monkeypatch.chdir(tmp_path)
     shutil.copy(MODEL, "model.onnx")
     # The command with all vectors is long.
-    some = cases.load()[:3]
+    some = cases.load_cases()[:3]
     monkeypatch.setattr(cases, "load", lambda: some)
     for command in COMMANDS:
         _, _, after = invoke(command, "-h").stdout.partition("\nExample:\n")

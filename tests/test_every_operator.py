@@ -416,7 +416,7 @@ def missing(operator: str, drawn: Collection[ElementType]) -> str:
 
 @cache
 def known_answers() -> list[Any]:
-    return verify_cases.load()
+    return verify_cases.load_cases()
 
 
 @every_operator

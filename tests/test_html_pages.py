@@ -42,7 +42,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("pages")
     shutil.copytree(ROOT / "tests" / "web", folder / "web", ignore=shutil.ignore_patterns("node_*"))
     subprocess.run(["npm", "install", "--silent"], cwd=folder / "web", check=True, timeout=600)
-    chosen = [c for c in cases.load() if "i64" in c.name or c.type.name == "bf16"]
+    chosen = [c for c in cases.load_cases() if "i64" in c.name or c.type.name == "bf16"]
     verify.write_page(verify.run(expected=chosen), folder / "verified.html")
     report = verify.run(["onnxruntime"], expected=[wrong(c) for c in chosen[:3]])
     verify.write_page(report, folder / "wrong.html")

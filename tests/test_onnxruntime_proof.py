@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_philox import graphs, make_reproducible
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import InferenceSession, _changed
-from onnx_philox.onnxruntime._source import load
+from onnx_philox.onnxruntime._source import source_of
 
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 
@@ -26,7 +26,7 @@ OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
 
 
 def is_proved(model: onnx.ModelProto | bytes | Path) -> bool:
-    return load(model).needs_nothing
+    return source_of(model).needs_nothing
 
 
 @pytest.mark.filterwarnings("ignore:the input 'seed' is gone")
@@ -142,7 +142,7 @@ def test_a_model_is_proved_only_if_onnx_ir_finds_nothing_wrong_either() -> None:
         if rng.random() < 0.1:
             del data[rng.randrange(len(data)) :]
         try:
-            source = load(bytes(data))
+            source = source_of(bytes(data))
         except InvalidArgument:  # a newer opset of the domain
             continue
         if source.is_ours and source.needs_nothing:

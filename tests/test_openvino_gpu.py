@@ -246,7 +246,7 @@ def test_verify_draws_the_published_numbers_there() -> None:
         "TensorFlow normal",
         "Rows of Random",
     )
-    some = [case for case in cases.load() if case.family.startswith(families)]
+    some = [case for case in cases.load_cases() if case.family.startswith(families)]
     report = verify.run(device="GPU", backends=["native"], expected=some)
     assert report.is_ok, report.to_json()
     same = {r.case.name for r in report.results if r.case and r.verdict is verify.Verdict.SAME}

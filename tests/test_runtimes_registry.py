@@ -65,7 +65,7 @@ def test_run_knows_another_runtime() -> None:
 
 @pytest.mark.usefixtures("other")
 def test_verify_knows_another_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
-    some = cases.load()[:3]
+    some = cases.load_cases()[:3]
     monkeypatch.setattr(cases, "load", lambda: some)
     found = document("verify", "--runtime", "other")["cases"]
     assert {(c["runtime"], c["version"], c["backend"]) for c in found} == {

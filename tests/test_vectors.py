@@ -11,7 +11,7 @@ from cases import assert_same_bits, load_vectors
 from onnx_philox import PhiloxState, reference
 from onnx_philox._command.verify import cases
 
-CASES = cases.load()
+CASES = cases.load_cases()
 DOCUMENTED = load_vectors("openvino")
 
 

@@ -94,14 +94,14 @@ def written(files: dict[str, dict], folder: Path) -> Path:
 def few(tmp_path_factory) -> Path:
     """A folder of vectors: all cases, and few vectors of each."""
     folder = written(few_vectors(), tmp_path_factory.mktemp("few"))
-    assert [c.name for c in cases.load(folder)] == [c.name for c in cases.load()]
+    assert [c.name for c in cases.load_cases(folder)] == [c.name for c in cases.load_cases()]
     return folder
 
 
 @pytest.fixture
 def takes_few(monkeypatch) -> None:
     """Makes the command take few cases in this process."""
-    some = cases.load()[:4]
+    some = cases.load_cases()[:4]
     monkeypatch.setattr(cases, "load", lambda: some)
 
 
@@ -115,7 +115,7 @@ def first_of_each(found: list[cases.Case]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def report(few) -> Verification:
-    found = cases.load(few)
+    found = cases.load_cases(few)
     part = first_of_each(found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -162,30 +162,30 @@ def test_every_backend_has_the_same_bits_or_says_that_it_does_not_carry_the_type
 
 
 def test_every_case_is_there_for_every_backend(document):
-    expected = {case.name for case in cases.load()}
-    against_numpy = {case.name for case in cases.load() if case.is_numpy_the_standard}
+    expected = {case.name for case in cases.load_cases()}
+    against_numpy = {case.name for case in cases.load_cases() if case.is_numpy_the_standard}
     for runtime, backend in BACKENDS:
         is_numpy = backend == "numpy"
         names = set(cases_of(document, runtime, backend))
         if (runtime, backend) == IN_PART:
-            assert names == first_of_each(cases.load())
+            assert names == first_of_each(cases.load_cases())
         else:
             assert names == (expected - against_numpy if is_numpy else expected)
     for runtime, backend in PEERS:
         assert set(cases_of(document, runtime, backend)) == {
-            case.name for case in cases.load() if case.has_seeds_alone
+            case.name for case in cases.load_cases() if case.has_seeds_alone
         }
 
 
 def test_no_case_has_the_name_of_another():
-    names = [case.name for case in cases.load()]
+    names = [case.name for case in cases.load_cases()]
     assert len(names) == len(set(names))
 
 
 def test_every_vector_of_the_files_is_in_a_case():
     assert {p.name for p in cases.VECTORS.iterdir()} == set(cases.FILES)
     counts: dict[str, int] = {}
-    for case in cases.load():
+    for case in cases.load_cases():
         counts[case.family] = counts.get(case.family, 0) + len(case.vectors)
     for name in cases.FILES:
         for case in json.loads((cases.VECTORS / name).read_text("utf-8"))["cases"]:
@@ -344,7 +344,7 @@ def test_verbose_adds_every_case_and_every_note(report):
 
 
 def test_the_counts_follow_the_verdict(report, few):
-    found = cases.load(few)
+    found = cases.load_cases(few)
     part = first_of_each(found)
     taken = [
         case
@@ -511,7 +511,7 @@ def altered(tmp_path_factory) -> Verification:
         change, _ = CHANGES.get((case["family"], case["type"], case.get("part", "")), (None, ""))
         if change is not None:
             change(case["vectors"][0])
-    found = cases.load(written(files, tmp_path_factory.mktemp("altered")))
+    found = cases.load_cases(written(files, tmp_path_factory.mktemp("altered")))
     chosen = [c for c in found if c.name in dict(CHANGED) or "i64" in c.name or "torch" in c.name]
     return run(expected=chosen)
 
@@ -572,7 +572,7 @@ def test_an_operator_that_draws_other_bits_the_second_time_is_a_mismatch():
             states = iter([example, after])
             return lambda: next(states).in_numpy()
 
-    case = next(c for c in cases.load() if c.family == "TensorFlow bits")
+    case = next(c for c in cases.load_cases() if c.family == "TensorFlow bits")
     assert _verify(Stateful(), case).verdict is CaseVerdict.MISMATCH
 
 
@@ -581,7 +581,7 @@ def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
         def prepare(self, example):  # noqa: ARG002
             raise RuntimeError("the library does not load")
 
-    result = _verify(Broken(), cases.load()[0])
+    result = _verify(Broken(), cases.load_cases()[0])
     assert result.verdict is CaseVerdict.ERROR
     assert result.reason == "RuntimeError: the library does not load"
     assert not Verification([result]).is_ok
@@ -589,7 +589,7 @@ def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
 
 def test_a_refusal_of_a_type_that_must_be_carried_is_an_error(monkeypatch):
     monkeypatch.setattr(in_onnxruntime.OnnxruntimeModel, "not_carried", {})
-    expected = [c for c in cases.load() if c.name == "TensorFlow uniform f16"]
+    expected = [c for c in cases.load_cases() if c.name == "TensorFlow uniform f16"]
     (result,) = run(["onnxruntime"], ["python"], expected=expected).results
     assert result.verdict is CaseVerdict.ERROR
 
@@ -605,7 +605,7 @@ def test_a_refusal_of_a_type_that_must_be_carried_is_an_error(monkeypatch):
     ],
 )
 def test_another_type_shape_or_sign_of_zero_is_a_difference(expected, got):
-    case = next(c for c in cases.load() if c.has_seeds_alone)
+    case = next(c for c in cases.load_cases() if c.has_seeds_alone)
     vector = dataclasses.replace(case.vectors[0], expected={"values": expected}, printed=None)
     assert comparison.compare(vector, {"values": got}, ["values"]).first is not None
     assert comparison.compare(vector, {"values": expected}, ["values"]).first is None
@@ -613,7 +613,7 @@ def test_another_type_shape_or_sign_of_zero_is_a_difference(expected, got):
 
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
-    case = next(c for c in cases.load() if c.name == f"TensorFlow normal {type_name}")
+    case = next(c for c in cases.load_cases() if c.name == f"TensorFlow normal {type_name}")
     vector = case.vectors[0]
     got = vector.expected["values"]
 
@@ -632,7 +632,7 @@ def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
 
 
 def test_an_output_that_is_missing_is_a_difference():
-    case = next(c for c in cases.load() if c.has_seeds_alone)
+    case = next(c for c in cases.load_cases() if c.has_seeds_alone)
     assert comparison.compare(case.vectors[0], {}, ["values"]).first.got == "nothing"
 
 

@@ -50,7 +50,7 @@ TensorFlow, torch, DirectML and Random123 document.
     package_name="onnx-philox", message="%(prog)s %(version)s", help="Print the version."
 )
 def app() -> None:
-    frame.check_output()
+    frame.check_stdout()
 
 
 @app.command(

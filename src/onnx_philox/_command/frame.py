@@ -265,7 +265,7 @@ def _nearest(possibilities: Iterable[str] | None) -> str:
     return f"; did you mean {near}?" if near else ""
 
 
-def check_output() -> None:
+def check_stdout() -> None:
     """Fails before any work is done if nothing can be written to standard output."""
     try:
         place = sys.stdout.fileno()

@@ -27,7 +27,7 @@ def given(command: str, path: Path) -> Given:
     raise ArgumentError(f"the model must be a file: got {path}, {what}. Name the model's file.")
 
 
-def check_output(path: Path) -> None:
+def check_folder(path: Path) -> None:
     """Refuses an output in a folder that is not there: a slip in a path would make new folders.
 
     Raises:

@@ -257,7 +257,7 @@ def _check_names(source: Given, target: Path) -> None:
         checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
     if target.is_dir():
         checks.refuse(_OWNER, "the output", f"{target}, a folder", "a file", "Name a file in it.")
-    paths.check_output(target)
+    paths.check_folder(target)
     if target.exists() and target.samefile(source.path):
         checks.refuse(
             _OWNER, "the output", "the model itself", "a file of its own", "Name another."

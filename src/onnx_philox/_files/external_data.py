@@ -109,7 +109,7 @@ def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
             _bytes(owner, tensor, place, sizes[place])
 
 
-def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
+def load_tensor(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
     """Moves the content of a file into the tensor itself, if it lies in one.
 
     Raises:

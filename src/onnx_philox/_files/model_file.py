@@ -82,7 +82,7 @@ class ModelFile:
             if tensor.data_location != onnx.TensorProto.EXTERNAL:
                 continue
             if not keeps_external or external_data.size_of(tensor) <= without_weights.LARGE:
-                external_data.load(self._owner, tensor, self.path)
+                external_data.load_tensor(self._owner, tensor, self.path)
 
     def save(
         self,

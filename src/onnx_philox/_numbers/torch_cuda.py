@@ -91,7 +91,7 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
     return states
 
 
-def state_of(seed: int, offset: int) -> PhiloxState:
+def state_of_thread(seed: int, offset: int) -> PhiloxState:
     """Where thread 0 of the card draws next."""
     return PhiloxState(offset // _OFFSET_STEP, seed)
 

@@ -59,7 +59,7 @@ class _OnCard:
         self._seed, self._gpu, self._offset = seed, gpu, 0
 
     def words(self) -> NDArray[np.uint32]:
-        return torch_cuda.state_of(self._seed, self._offset).to_array()
+        return torch_cuda.state_of_thread(self._seed, self._offset).to_array()
 
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
         drawn, self._offset = torch_cuda.normal(owner, self._seed, self._offset, count, self._gpu)

@@ -383,7 +383,7 @@ class Pipeline:
 
     def _words(self, owner: str, state: Any) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
-        return checkpoint.state_of(
+        return checkpoint.words_of(
             state, owner, "state", "Pass the state of a result.", self.streams
         )
 

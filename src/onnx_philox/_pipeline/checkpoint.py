@@ -81,7 +81,7 @@ def read_checkpoint(
             allowed = f"a checkpoint of version {_WITH_VARIABLES}, with {', '.join(types)}"
         remedy = "Load the model that the checkpoint was made with, in the same runtime."
         refuse(_OWNER, "resume", f"version {version}", allowed, remedy)
-    state = state_of(given.get("state"), _OWNER, "resume's state", _REMEDY, streams)
+    state = words_of(given.get("state"), _OWNER, "resume's state", _REMEDY, streams)
     runs = given.get("runs")
     if type(runs) is not int or runs < 0:
         refuse(_OWNER, "resume's runs", shown(runs), "an integer of 0 or more", _REMEDY)
@@ -106,7 +106,7 @@ def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:
     return tuple(seeds) if given is seeds else given
 
 
-def state_of(
+def words_of(
     given: Any, owner: str, what: str, remedy: str, streams: Streams
 ) -> NDArray[np.uint32]:
     """The words of a state, or of one for each row.

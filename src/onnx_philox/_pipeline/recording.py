@@ -43,7 +43,7 @@ class Origin:
         return cls(weakref.ref(engine), fed, variables)
 
 
-def record(
+def record_of_result(
     origin: Origin | None, outputs: Mapping[str, Any], seed: Any, state: NDArray[np.uint32]
 ) -> Record:
     """The record of a result; see `Result.record`."""

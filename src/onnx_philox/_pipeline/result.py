@@ -63,7 +63,7 @@ class Result(dict[str, Any]):
             ValueError: The pipeline is closed, or was not made of a path or of bytes; or its feed
                 or outputs have been changed since.
         """
-        return recording.record(self._origin, self, self.seed, self.state)
+        return recording.record_of_result(self._origin, self, self.seed, self.state)
 
     def copy(self) -> Result:
         """A result of the same outputs, seed and states."""

@@ -215,7 +215,7 @@ def read_by_core(core: ov.Core, given: Given, model: onnx.ModelProto | None = No
             opened_file, name = tempfile.mkstemp(dir=beside.parent, prefix=".", suffix=".onnx")
         except OSError:
             for tensor in tensors(model):
-                external_data.load(given.owner, tensor, beside)
+                external_data.load_tensor(given.owner, tensor, beside)
         else:
             try:
                 with open(opened_file, "wb") as file:

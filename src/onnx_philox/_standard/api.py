@@ -179,7 +179,7 @@ def _converted(
     model.opset_imports.pop(DOMAIN, None)
     result = originals.to_proto()
     metadata = {p.key: p.value for p in result.metadata_props}
-    made.record(metadata, target, draws.values(), "" if state is None else state.name or "")
+    made.record_made(metadata, target, draws.values(), "" if state is None else state.name or "")
     onnx.helper.set_model_props(result, metadata)
     return result
 

@@ -30,7 +30,7 @@ class Made:
     draws: Mapping[str, int]
 
 
-def record(
+def record_made(
     metadata: MutableMapping[str, str], target: Target, draws: Iterable[DrawnNode], state: str
 ) -> None:
     """Writes what was made into a model's metadata, added to what was made before.

@@ -51,7 +51,7 @@ def legalise(source: Any) -> Legalised:
         NotImplemented: A node's output has a type that Python ops do not carry, or the type of an
             input that decides what is drawn is unknown.
     """
-    loaded = _source.load(source)
+    loaded = _source.source_of(source)
     if not loaded.is_ours:
         return Legalised(loaded.untouched)
     try:

@@ -84,7 +84,7 @@ def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
 
 def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
     """Registers the library on the options if the model needs it."""
-    source = _source.load(model)
+    source = _source.source_of(model)
     # A file in ONNX Runtime's own format, which only it can read, may contain our operators.
     if source.is_ours or source.outline is None:
         if options is None:

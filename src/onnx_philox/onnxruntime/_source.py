@@ -65,7 +65,7 @@ class Source:
             return reader(buffer)
 
 
-def load(source: Any) -> Source:
+def source_of(source: Any) -> Source:
     """Reads what a model says of the domain, and refuses one that a newer version of it saved.
 
     It leaves a file that is no ONNX model, such as one in ONNX Runtime's own format, to ONNX

@@ -60,7 +60,7 @@ def compare(
     load = _load_ir if given.of_openvino else _load
     one, other = load(given, runtimes, precisions, devices)
     # Once for both: OpenVINO forgets the names of dimensions.
-    filled = beginning.fill(one, wanted, inside)
+    filled = beginning.fill_inputs(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
     feeds_of_other, *_ = beginning.begin(other, wanted, filled, inside)
     report = ComparedRuns(model, (one, other), used, tolerances or Tolerances(), filled)
@@ -108,7 +108,7 @@ def _load_ir(
                 f"{' and '.join(precisions)}. Give it twice, or leave it out."
             )
         pairs = [(hint, next(iter(devices), None)) for hint in precisions]
-    one, other = (loading.load(given, of_ir[0], _settings(*pair)) for pair in pairs)
+    one, other = (loading.load_model(given, of_ir[0], _settings(*pair)) for pair in pairs)
     return one, other
 
 
@@ -153,7 +153,7 @@ def _load(
             reasons.append(str(error))
             continue
         own = device if name in with_devices else None
-        loaded.append(loading.load(given, name, _settings(hint, own)))
+        loaded.append(loading.load_model(given, name, _settings(hint, own)))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(

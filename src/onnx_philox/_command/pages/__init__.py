@@ -47,7 +47,7 @@ def check_page(owner: str, path: Path, read: Mapping[Path, str]) -> None:
         checks.refuse(owner, "--html", path, allowed, "Choose such a name.")
     if path.is_dir():
         checks.refuse(owner, "--html", f"{path}, a folder", "a file", "Name a file in it.")
-    paths.check_output(path)
+    paths.check_folder(path)
     check_apart(owner, {path: "the page"}, read)
 
 

@@ -147,7 +147,7 @@ def _load(given: Given, runtime: str, written: document.Record) -> LoadedModel:
     if known is not None and known.precisions:
         precision = written["precision"] if is_same else _PRECISION
     backend = written["backend"] if is_same else _backends.AUTO
-    return loading.load(given, runtime, Settings(backend, precision, shows_drawn=True))
+    return loading.load_model(given, runtime, Settings(backend, precision, shows_drawn=True))
 
 
 def _inputs(

@@ -50,11 +50,11 @@ def run(
     written = {}
     if record is not None:
         settings = replace(settings, shows_drawn=True)
-        paths.check_output(record)
+        paths.check_folder(record)
         written[record] = "the record"
     prefix = None if output is None else results.prefix(output, model)
     if prefix is not None:
-        paths.check_output(Path(prefix))
+        paths.check_folder(Path(prefix))
         written |= dict.fromkeys(results.existing(prefix, wanted.numbers), "the output")
     if written:
         with refusing_as_argument():
@@ -64,8 +64,8 @@ def run(
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
-    loaded = loading.load(given, runtime, settings)
-    filled = beginning.fill(loaded, wanted, inside)
+    loaded = loading.load_model(given, runtime, settings)
+    filled = beginning.fill_inputs(loaded, wanted, inside)
     feeds, state, used = beginning.begin(loaded, wanted, filled, inside)
     if wanted.seed is not None and state is None:
         inside.refuse_seed(wanted.seed, model)

@@ -56,7 +56,7 @@ def begin(
     return feeds, state, used
 
 
-def fill(loaded: LoadedModel, wanted: WantedRuns, inside: Inside) -> Arrays:
+def fill_inputs(loaded: LoadedModel, wanted: WantedRuns, inside: Inside) -> Arrays:
     """Makes up the inputs that a user wants made up, but for the state.
 
     Raises:
@@ -68,7 +68,7 @@ def fill(loaded: LoadedModel, wanted: WantedRuns, inside: Inside) -> Arrays:
     name = None if state is None else state.name
     given = ports.read_inputs(wanted.inputs, loaded.inputs, name)
     others = [port for port in loaded.inputs if port.name != name]
-    return filling.fill(others, given)
+    return filling.made_up(others, given)
 
 
 def go_on(feeds: Arrays, state: StatePorts | None, outputs: Arrays) -> Arrays:

@@ -17,7 +17,7 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 _KEY = 2**63
 
 
-def fill(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
+def made_up(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
     """Makes up an array for each required input that is not given.
 
     Floats are uniform in [0, 1), always the same ones; all other numbers are 1, which most models

@@ -12,7 +12,7 @@ from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 _ORT = ".ort"
 
 
-def load(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:
+def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:
     """Loads a model in a runtime, or in the first installed one that takes it.
 
     Raises:

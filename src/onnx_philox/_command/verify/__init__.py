@@ -39,7 +39,7 @@ def run(
         SelectionError: A runtime or backend is unknown, or was requested and is not available.
     """
     found = choice.select(runtimes, backends, device)
-    all_cases = cases.load() if expected is None else expected
+    all_cases = cases.load_cases() if expected is None else expected
     jobs = [
         (runner, case)
         for runner in found

@@ -145,7 +145,7 @@ class Case:
         )
 
 
-def load(vectors: Traversable | None = None) -> list[Case]:
+def load_cases(vectors: Traversable | None = None) -> list[Case]:
     """All cases, from a folder of JSON files; from the package's own if none is given."""
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps all digits that a page prints.
