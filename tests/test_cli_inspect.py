@@ -103,7 +103,7 @@ def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelP
 def probe(model: onnx.ModelProto) -> probes.Probe:
     ir_model = ir.from_proto(model)
     found = search.search(ir_model)
-    (node,) = found.unrewritten
+    (node,) = found.survey.nodes
     return probes.build(node.node, ir_model, found.type_of)
 
 

@@ -13,8 +13,6 @@ from onnx_philox._contract.generators import Generator
 from onnx_philox._files.given import Given
 from onnx_philox._models.streams import generator_of, next_of, read_input
 from onnx_philox._models.untouched import graph_of
-from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.in_onnx.passes.order import find_random_nodes
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
@@ -108,22 +106,26 @@ def inside(given: Given) -> Inside:
 
 
 def _inside_onnx(given: Given) -> Inside:
+    from onnx_philox._rewriting.in_onnx import earlier
+    from onnx_philox._rewriting.in_onnx.model import find_random_nodes
+
     model = graph_of(given)
     inputs = [value.name or "" for value in model.graph.inputs if not value.is_initializer()]
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
     if state is not None:
         name, after = state.name or "", next_of(model, state)
         return Inside(inputs, own, False, True, name, after, drawn_by)
-    seed = earlier_rewrite.read(model, None).seed
+    seed = earlier.read(model).seed
     return Inside(inputs, own, seed is not None, False, generator=drawn_by)
 
 
 def _inside_ir(given: Given) -> Inside:
     from onnx_philox._openvino_models.ports import input_names
-    from onnx_philox._rewriting.in_openvino import api, earlier, files
+    from onnx_philox._rewriting.in_openvino import earlier, files
+    from onnx_philox._rewriting.in_openvino.model import find_random_nodes
 
     model = files.openvino_model_of(given)
-    recorded, own = earlier.read(model), _own(api.find_random_nodes(model))
+    recorded, own = earlier.read(model), _own(find_random_nodes(model))
     inputs, drawn_by = input_names(model.inputs, None), recorded.generator
     if recorded.is_input:
         name, after = recorded.state_name, recorded.next_state

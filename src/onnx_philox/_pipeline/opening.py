@@ -139,7 +139,7 @@ def served_by(wanted: Wanted) -> Served:
 
 def _wants_rewrite(graph: ir.Model) -> bool:
     from onnx_philox._models.streams import streams_of
-    from onnx_philox._rewriting.in_onnx.passes.order import find_random_nodes
+    from onnx_philox._rewriting.in_onnx.model import find_random_nodes
     from onnx_philox._rewriting.report import wants_rewrite
 
     return wants_rewrite(find_random_nodes(graph), streams_of(graph))
@@ -169,7 +169,7 @@ def _said_by(
 
 def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
-    from onnx_philox._rewriting.in_openvino import api
+    from onnx_philox._rewriting.in_openvino import model as api
     from onnx_philox._rewriting.report import wants_rewrite
     from onnx_philox._runtimes import in_openvino
 
@@ -184,7 +184,7 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
 
 def _said_by_openvino(model: Any, what: str) -> Served:
     """What a model of OpenVINO says, before it is compiled."""
-    from onnx_philox._rewriting.in_openvino.api import streams_of
+    from onnx_philox._rewriting.in_openvino.model import streams_of
     from onnx_philox._runtimes.in_openvino import metadata
     from onnx_philox._runtimes.openvino_variables import check_state
 

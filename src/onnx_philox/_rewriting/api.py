@@ -18,7 +18,7 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, PerRow
-from onnx_philox._rewriting.in_onnx.passes import order
+from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import RandomNode, Report
 
 if TYPE_CHECKING:
@@ -122,9 +122,10 @@ def make_reproducible(
 def rewritten(given: Given, asked: Asked) -> Any:
     """What `make_reproducible` makes of a model."""
     if given.of_openvino:
-        from onnx_philox._rewriting.in_openvino import api, files
+        from onnx_philox._rewriting.in_openvino import files
+        from onnx_philox._rewriting.in_openvino import model as in_openvino
 
-        return api.rewrite(files.openvino_model_of(given), asked)[0]
+        return in_openvino.rewrite(files.openvino_model_of(given), asked)[0]
     with given.opened() as file:
         return rewrite_opened(file, asked)
 
@@ -137,7 +138,7 @@ def rewrite_opened(
     Those of external data may stay where they are: a ModelProto holds at most 2 GB.
     """
     originals = Originals(file.proto, file.folder, owner=OWNER)
-    report = order.rewrite(originals.model, asked)
+    report = in_onnx.rewrite(originals.model, asked)
     result = originals.to_proto() if report.is_changed else file.proto
     file.load_weights(result, keeps_external=keeps_external)
     return result
@@ -168,7 +169,7 @@ def rewrite(
         ValueError: As in `make_reproducible`.
     """
     asked = Asked(seed=seed, per_row=per_row, alignment=alignment, keep_unknown=keep_unknown)
-    return order.rewrite(model, asked)
+    return in_onnx.rewrite(model, asked)
 
 
 def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
@@ -192,10 +193,11 @@ def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
 def found_in(given: Given) -> list[RandomNode]:
     """The random nodes of a model, as `find_random_nodes` lists them."""
     if given.of_openvino:
-        from onnx_philox._rewriting.in_openvino import api, files
+        from onnx_philox._rewriting.in_openvino import files
+        from onnx_philox._rewriting.in_openvino import model as in_openvino
 
-        return api.find_random_nodes(files.openvino_model_of(given))
-    return order.find_random_nodes(graph_of(given))
+        return in_openvino.find_random_nodes(files.openvino_model_of(given))
+    return in_onnx.find_random_nodes(graph_of(given))
 
 
 def rewrite_file(
@@ -252,13 +254,14 @@ def write_rewritten(
 ) -> Report:
     """Rewrites a file as `rewrite_file` does."""
     if source.of_openvino:
-        from onnx_philox._rewriting.in_openvino import api, files
+        from onnx_philox._rewriting.in_openvino import files
+        from onnx_philox._rewriting.in_openvino import model as in_openvino
 
         if not is_ir(target):
             allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
             checks.refuse(source.owner, "the output", target, allowed, "Choose such a name.")
         files.check_target(source, Path(target))
-        model, report = api.rewrite(files.openvino_model_of(source), asked)
+        model, report = in_openvino.rewrite(files.openvino_model_of(source), asked)
         files.save(model, Path(target))
         return report
     if is_ir(target):
@@ -267,7 +270,7 @@ def write_rewritten(
         checks.refuse(source.owner, "the target", repr(str(target)), allowed, remedy)
     with source.opened_file() as file:
         originals = Originals(file.proto, file.folder, owner=OWNER)
-        report = order.rewrite(originals.model, asked)
+        report = in_onnx.rewrite(originals.model, asked)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
         file.save(None if is_kept else originals.to_proto(), target, progress or ignore)
     return report

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Sequence
+from typing import Any, NoReturn
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.site import Site
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -80,6 +82,43 @@ def _few(names: Sequence[str]) -> str:
     if len(names) <= _FEW:
         return ", ".join(names)
     return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+
+
+def without_batch(inputs: Sequence[str], remedy: str) -> NoReturn:
+    """Refuses a model without a batch, given its inputs in words, and how to make one.
+
+    Raises:
+        ValueError: Always.
+    """
+    checks.refuse(
+        OWNER,
+        "the model",
+        f"one with the inputs {', '.join(inputs)}" if inputs else "one without inputs",
+        "one with an input whose first dimension, the batch, is dynamic",
+        f"{remedy}, or {ONE_STATE}.",
+    )
+
+
+def of_shape(title: str, shape: Sequence[object] | None, batch: str) -> ValueRefusalError:
+    """A draw that has no row for each of the batch."""
+    return ValueRefusalError(
+        title,
+        "the shape of what it draws",
+        written(shape),
+        f"one whose first dimension is {batch}, for a state for each row",
+        f"Draw a row for each of the batch, or {ONE_STATE}.",
+    )
+
+
+def unproved(site: Site[Any, Any], shape: Sequence[object] | None, batch: str) -> NotRowsError:
+    """A draw of which it is not known whether it has a row for each of the batch."""
+    return NotRowsError(
+        site.title,
+        "the shape of what it draws",
+        written(shape),
+        f"one whose first dimension is proved to be {batch}, for a state for each row",
+        (site.called,),
+    )
 
 
 def of_operator(

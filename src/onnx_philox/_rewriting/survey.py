@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Generic
 
-import onnx_ir as ir
-
-from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.in_onnx.passes.find import find_nodes
-from onnx_philox._rewriting.in_onnx.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.in_onnx.passes.order import check_rows_beside
-from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
-from onnx_philox._rewriting.in_onnx.replacements.outcome import (
-    Irreplaceable,
-    Numbered,
-    Outcome,
-    Replaceable,
-)
+from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random
 from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.numbering import number_nodes
+from onnx_philox._rewriting.order import Rewritable
+from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode
 
 
 @dataclass(frozen=True)
-class Unrewritten:
+class Unrewritten(Generic[Random]):
     """A random node."""
 
-    found: Outcome
+    found: Random | Irreplaceable
     record: RandomNode
     """With the stream number that a rewrite would give it."""
+    row_problem: Exception | None
+    """What stands in the way of a state for each row; None where nothing of the node does."""
 
     @property
-    def node(self) -> ir.Node:
+    def node(self) -> Any:
         """The node itself."""
         return self.found.site.node
 
@@ -48,64 +42,49 @@ class Unrewritten:
 
 
 @dataclass(frozen=True)
-class ByRows:
-    """Whether a rewrite could give each row of the batch a state of its own."""
-
-    batch: str | None
-    """The dimension that is the batch; None where there is none."""
-    obstacle: Exception | None
-    """What stands in the way of every node; None where nothing does."""
-    problems: Mapping[ir.Node, Exception]
-    """What stands in the way of single nodes."""
-
-
-@dataclass(frozen=True)
-class Survey:
+class Survey(Generic[Random]):
     """What was found in a model."""
 
-    nodes: list[Unrewritten]
-    recorded: earlier_rewrite.Recorded
+    nodes: list[Unrewritten[Random]]
+    recorded: Recorded[Any]
     """What an earlier rewrite left."""
-    obstacle: str | None
+    obstacle: Exception | None
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
-    per_row: ByRows
+    batch: str | None
+    """What could each have a state, as messages call it; None where there is none."""
+    row_obstacle: Exception | None
+    """What stands in the way of a state for each row, whatever the nodes; None if nothing does."""
 
 
-def survey(model: ir.Model) -> Survey:
-    """Surveys a model, whose functions that hold random nodes it inlines, as a rewrite does."""
-    InlineRandomFunctions()(model)
-    found = find_nodes(model)
-    obstacle = None
-    numbered: list[Numbered] = []
-    replaceable = [node for node in found if isinstance(node, Replaceable)]
-    recorded = earlier_rewrite.Recorded()
+def survey(model: Rewritable[Random, Any]) -> Survey[Random]:
+    """Surveys a model."""
+    found = model.find(Asked())
+    nodes = [each for each in found if not isinstance(each, Irreplaceable)]
+    recorded = Recorded[Any]()
+    numbered: list[Numbered[Random]] = []
+    batch = None
+    obstacle: Exception | None = None
+    row_obstacle: Exception | None = None
     try:
-        recorded = earlier_rewrite.read(model, None)
-        numbered = number_nodes(replaceable, recorded)
+        recorded = model.read()
+        numbered = number_nodes(nodes, recorded)
     except ValueError as error:
-        obstacle = str(error)
-    per_row = _per_row(model, replaceable, recorded)
+        obstacle = error
+    problems: Mapping[int, Exception | None] = {}
+    try:
+        recorded.check_rows()
+        rows = model.rows(nodes)
+        batch = rows.batch.name
+        problems = {id(node): rows.obstacle(node) for node in nodes}
+    except ValueError as error:
+        row_obstacle = error
     if recorded.has_rows and obstacle is None:
-        first = per_row.obstacle or next(iter(per_row.problems.values()), None)
-        obstacle = None if first is None else str(first)
-    streams = {node.random.site.node: node.stream for node in numbered}
-    return Survey([_unrewritten(node, streams) for node in found], recorded, obstacle, per_row)
+        obstacle = row_obstacle or next(filter(None, problems.values()), None)
+    streams = {id(node.random): node.stream for node in numbered}
 
+    def unrewritten(each: Random | Irreplaceable) -> Unrewritten[Random]:
+        if isinstance(each, Irreplaceable):
+            return Unrewritten(each, each.record(), each.error)
+        return Unrewritten(each, each.record(streams.get(id(each))), problems.get(id(each)))
 
-def _per_row(
-    model: ir.Model, nodes: Sequence[Replaceable], recorded: earlier_rewrite.Recorded
-) -> ByRows:
-    try:
-        check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
-        rows = BatchRows(model, nodes, recorded)
-    except ValueError as error:
-        return ByRows(None, error, {})
-    problems = {node.site.node: rows.obstacle(node) for node in nodes}
-    found = {node: error for node, error in problems.items() if error is not None}
-    return ByRows(rows.batch.name, None, found)
-
-
-def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int | None]) -> Unrewritten:
-    if isinstance(found, Irreplaceable):
-        return Unrewritten(found, found.record())
-    return Unrewritten(found, found.record(streams.get(found.site.node)))
+    return Survey([unrewritten(each) for each in found], recorded, obstacle, batch, row_obstacle)

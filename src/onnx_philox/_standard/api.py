@@ -23,7 +23,7 @@ from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.in_onnx.passes import order
+from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
@@ -136,7 +136,7 @@ def write_standard(
     _check_inexact(inexact)
     with source.opened_file() as file:
         originals = Originals(file.proto, file.folder, owner=OWNER)
-        report = order.rewrite(originals.model, asked)
+        report = in_onnx.rewrite(originals.model, asked)
         rewritten = originals.to_proto() if report.is_changed else file.proto
         result = _converted(rewritten, chosen, inexact, file.folder)
         is_kept = result is file.proto and not any(misread_by_openvino(file.proto))

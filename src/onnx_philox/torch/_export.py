@@ -17,7 +17,7 @@ from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
 from onnx_philox._models.ours import awaits_state
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.in_onnx.passes.order import rewrite
+from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch_calls.programs import copied
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._prepared import Prepared

@@ -17,7 +17,7 @@ from onnx_philox._files.given import Given
 from onnx_philox._numbers import call as calls
 from onnx_philox._numbers import fill_numpy
 from onnx_philox._numbers.call import Called
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
+from onnx_philox._rewriting.recorded import NEXT_STATE
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import ArgumentError

@@ -17,9 +17,9 @@ from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
 from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._numbers.states import row_states
-from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._rewriting.in_onnx.passes.order import rewrite
+from onnx_philox._rewriting.in_onnx import earlier
+from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
@@ -242,7 +242,7 @@ def _bytes(state: NDArray[np.uint32] | None) -> bytes:
 
 def _generator(model: ir.Model) -> Generator:
     """The generator by which a model draws; torch's, if it was not rewritten yet."""
-    recorded = earlier_rewrite.read(model, None)
+    recorded = earlier.read(model)
     return TORCH if recorded.state is None else recorded.generator
 
 

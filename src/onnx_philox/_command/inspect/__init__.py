@@ -9,6 +9,7 @@ processes (`worker`), and `printed` prints; `page` writes a page. `inspect` puts
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from onnx_philox._command import paths, refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
@@ -48,21 +49,20 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         return of_openvino.inspect(given, shows_all=shows_all, tell=tell)
     model = graph_of(given)
     nodes = search.search(model)
-    tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]
+    surveyed = nodes.survey
+    tried = [probes.build(node.node, model, nodes.type_of) for node in surveyed.nodes]
     runtimes = trials.run(tried, tell) if tried else []
-    keys = [
-        _key(node, probe, runtimes) for node, probe in zip(nodes.unrewritten, tried, strict=True)
-    ]
+    keys = [_key(node, probe, runtimes) for node, probe in zip(surveyed.nodes, tried, strict=True)]
     found = [
         InspectedNode(
             node.record,
             key,
             node.may_stay,
             _problem(node.error),
-            _problem(node.error or nodes.per_row.problems.get(node.node)),
+            _problem(node.row_problem),
             _seeds(node.record),
         )
-        for node, key in zip(nodes.unrewritten, keys, strict=True)
+        for node, key in zip(surveyed.nodes, keys, strict=True)
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
@@ -76,11 +76,11 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         found,
         nodes.rewritten,
         nodes.state,
-        nodes.obstacle,
+        None if surveyed.obstacle is None else str(surveyed.obstacle),
         runtimes,
         nodes.idle_dropouts,
-        nodes.per_row.batch,
-        _problem(nodes.per_row.obstacle),
+        surveyed.batch,
+        _problem(surveyed.row_obstacle),
         in_standard,
         run,
         None if streams is None else streams.next_state,
@@ -106,7 +106,7 @@ def _seeds(node: RandomNode) -> str | None:
     return f"keeps {seeds_in_words(*node.seeds)}, gains the state, and takes no stream."
 
 
-def _key(node: Unrewritten, probe: probes.Probe, runtimes: list[trials.Trials]) -> str:
+def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Trials]) -> str:
     """The key of what the runtimes do with a node: of its probe, unless they load no such model.
 
     A probe has the node alone, without what the model declares of its output.

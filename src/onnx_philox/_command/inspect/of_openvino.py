@@ -13,12 +13,15 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
-from onnx_philox._rewriting.in_openvino.survey import survey
+from onnx_philox._rewriting.in_openvino.find import find_nodes
+from onnx_philox._rewriting.in_openvino.model import OpenVinoModel
+from onnx_philox._rewriting.in_openvino.replacements import Draw
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
-from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._rewriting.survey import survey
 
 
 def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
@@ -29,24 +32,22 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         OSError: It cannot be read.
     """
     model = files.openvino_model_of(given)
-    surveyed = survey(model)
-    kept = {each.site.node.get_name(): each for each in surveyed.kept}
-    tried = [openvino_probes.build(found) for found, _ in surveyed.nodes]
+    surveyed = survey(OpenVinoModel(model))
+    kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
+    tried = [openvino_probes.build(each.node) for each in surveyed.nodes]
     runtimes = trials.run(tried, tell, of_ir=True) if tried else []
     found = [
         InspectedNode(
-            record,
+            each.record,
             probe.key,
-            isinstance(each.error, MayStayError),
-            record.problem,
-            _problem(apart),
-            _of_seeds(each, record, kept),
+            each.may_stay,
+            each.record.problem,
+            _problem(each.row_problem),
+            _of_seeds(each.found, each.record, kept),
         )
-        for (each, record), probe, apart in zip(
-            surveyed.nodes, tried, surveyed.row_problems, strict=True
-        )
+        for each, probe in zip(surveyed.nodes, tried, strict=True)
     ]
-    recorded = surveyed.recorded
+    recorded = earlier.read(model)
     run = ""
     if recorded.rewritten:
         names = {name for port in model.inputs for name in port.get_names()}
@@ -72,7 +73,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
 
 def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -> str | None:
     """What each way to rewrite a node makes of its seeds; None where it has none."""
-    if record.seeds is None or found.draw is None:
+    if record.seeds is None or isinstance(found, Irreplaceable):
         return None
     seeds = seeds_in_words(*record.seeds)
     if record.keeps_seeds:
@@ -82,16 +83,16 @@ def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -
     return f"{now}; {KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."
 
 
-def _kept(found: InModel, kept: InModel) -> str:
-    if kept.error is not None:
+def _kept(found: Draw, kept: InModel) -> str:
+    if isinstance(kept, Irreplaceable):
         return f"is refused: {refusals.text(kept.error, *OWNERS).rstrip('.')}"
     if kept.kept is None:
         return f"does too, since no numbers of {found.site.node.get_type_name()} are documented"
     if not kept.kept.generator.is_counter_based:
         return f"draws {kept.kept.generator.whose} of this global_seed, the same in every run"
-    if found.draw is not None and found.draw.operator is RANDOM_NORMAL:
+    if found.operator is RANDOM_NORMAL:
         return "keeps both uniforms of the normal, whose seeds may be the converter's own"
-    if kept.draw is not None and kept.draw.operator is RANDOM_BERNOULLI:
+    if kept.operator is RANDOM_BERNOULLI:
         return "draws the booleans of these seeds"
     return "draws the numbers that these seeds document, where the state is zeros"
 

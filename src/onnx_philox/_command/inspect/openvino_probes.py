@@ -27,14 +27,12 @@ from onnx_philox._openvino_models.graphs import (
     is_ours,
     seeds_of,
 )
-from onnx_philox._rewriting.in_openvino.find import Found
 
 _CLASSES = 8
 
 
-def build(found: Found) -> Probe:
+def build(node: ov.Node) -> Probe:
     """The probe of a node."""
-    node = found.site.node
     if is_ours(node):
         return _of_ours(node)
     make = _multinomial if node.get_type_name() == "Multinomial" else _uniform

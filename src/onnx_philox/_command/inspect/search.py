@@ -14,9 +14,11 @@ from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.streams import generator_of, kept_among, read_input
-from onnx_philox._rewriting import earlier_rewrite
+from onnx_philox._rewriting.in_onnx.model import OnnxModel
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
+from onnx_philox._rewriting.recorded import Recorded
+from onnx_philox._rewriting.survey import Survey, survey
 
 OWNER = "inspect"
 
@@ -40,21 +42,18 @@ class Rewritten:
 class Nodes:
     """What a search found."""
 
-    unrewritten: list[Unrewritten]
+    survey: Survey[Replaceable]
     rewritten: list[Rewritten]
     state: str
     """Where the nodes of an earlier rewrite get their state, in words; empty for others."""
-    obstacle: str | None
-    """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
     type_of: Types
     idle_dropouts: int
     """How many nodes of Dropout draw nothing: they are off, or of ratio 0."""
-    per_row: ByRows
 
 
 def search(model: ir.Model) -> Nodes:
     """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
-    found = survey(model)
+    found = survey(OnnxModel(model))
     waiting = {each.node for each in found.nodes}
     ours = [node for node, _ in walk(model.graph) if node.domain == DOMAIN]
     kept = kept_among(model, ours)
@@ -65,13 +64,11 @@ def search(model: ir.Model) -> Nodes:
     ]
     dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
     return Nodes(
-        found.nodes,
+        found,
         rewritten,
         _state(model, found.recorded),
-        found.obstacle,
         Types(model),
         dropouts - len([each for each in found.nodes if _is_dropout(each.node)]),
-        found.per_row,
     )
 
 
@@ -84,7 +81,7 @@ def _is_dropout(node: ir.Node) -> bool:
     return node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
 
 
-def _state(model: ir.Model, recorded: earlier_rewrite.Recorded) -> str:
+def _state(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
     state = recorded.state
     if state is None:
         state = read_input(model)

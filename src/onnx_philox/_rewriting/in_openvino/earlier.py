@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import openvino as ov
@@ -24,7 +24,8 @@ from onnx_philox._openvino_models.graphs import (
     state_of,
     walk,
 )
-from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
+from onnx_philox._rewriting import recorded
+from onnx_philox._rewriting.kept_seeds import KeptSeeds
 
 # What stands between a state and the nodes that draw from it, beside the Add of the next run: where
 # each row has a state, what checks how many there are.
@@ -59,110 +60,95 @@ class Ours:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(recorded.Recorded[ov.Node]):
     """What an earlier rewrite left; all empty for a model that was never rewritten."""
 
-    nodes: tuple[Ours, ...] = ()
+    ours: tuple[Ours, ...] = ()
     """All nodes of this package that wait for no state, also those that have none."""
-    state: ov.Node | None = None
-    """The parameter or the constant with the state."""
     next_state: str | None = None
     """The output with the next state."""
-    seed: int | None = None
-    """The seed inside the model; None where the state is an input."""
-    has_key: bool = False
-    """Whether the seed stands in the constant state, and not in the nodes."""
     variable: str = ""
     """The variable with the state, of a model that `make_stateful` made."""
 
     @property
-    def generator(self) -> Generator:
-        """The generator by which nodes draw from the state of the model."""
-        words = arrays.known_dimensions(_shape(self.state)) if self.state is not None else None
-        if words and words[-1] is not None:
-            return of_words(words[-1]) or PHILOX
-        return the_named(ours.generator for ours in self.nodes)
-
-    @property
     def rewritten(self) -> tuple[Ours, ...]:
         """The nodes that need no rewrite."""
-        return tuple(ours for ours in self.nodes if not lacks_state(ours.node))
-
-    @property
-    def streams(self) -> Mapping[int, str]:
-        """The numbers that are taken, and what messages call the node of each."""
-        numbered = (ours for ours in self.rewritten if not ours.is_kept)
-        return {ours.op_seed: label(ours.node) for ours in numbered}
-
-    @property
-    def kept(self) -> tuple[KeptSeeds, ...]:
-        """The nodes that kept their own seeds."""
-        return tuple(
-            KeptSeeds(label(o.node), o.global_seed, o.op_seed, o.generator)
-            for o in self.rewritten
-            if o.is_kept
-        )
-
-    @property
-    def next_stream(self) -> int:
-        """The first number to try for a new node."""
-        if self.state is None:
-            return 0
-        return max((s for s in self.streams if s < STREAMS), default=-1) + 1
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether the state is one for each row of the batch."""
-        if self.state is None:
-            return False
-        shape = _shape(self.state)
-        return shape.rank.is_static and len(shape) == 2 and shape[0] != 1
+        return _rewritten(self.ours)
 
     @property
     def state_name(self) -> str:
         """What the state is called; empty if there is none."""
         return "" if self.state is None else _name(self.state)
 
-    @property
-    def is_input(self) -> bool:
-        """Whether the state is an input of the model."""
-        return self.state is not None and self.state.get_type_name() == "Parameter"
-
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
     kept = frozenset(each.order for each in kept_in(recorded_streams(model)))
-    nodes = tuple(
+    ours = tuple(
         _ours(node, owners, kept)
         for node, owners in walk(model)
         if is_ours(node) and not awaits_state(node)
     )
     outputs = [name for output in model.outputs for name in output.get_names()]
-    found = {node.get_name(): node for ours in nodes for node in _sources(ours)}
+    found = {node.get_name(): node for each in ours for node in _sources(each)}
     for node in found.values():
         after = next_name(_name(node), outputs)
         if node.get_type_name() == "Parameter" and after is not None:
-            return Recorded(nodes, node, after)
+            return _recorded(ours, node, next_state=after)
     for node in found.values():
         if node.get_type_name() == "ReadValue":
-            return Recorded(nodes, variable=str(node.get_attributes()["variable_id"]))
+            return _recorded(ours, variable=str(node.get_attributes()["variable_id"]))
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
             key = PhiloxState.from_array(arrays.memory(node)).key
             # All other nodes of a rewrite have one seed.
-            seeds = (o.global_seed for o in nodes if not (o.is_kept or lacks_state(o.node)))
-            return Recorded(nodes, node, None, key or next(seeds, 0), has_key=key != 0)
-    return _unread(model, nodes)
-
-
-def _unread(model: ov.Model, nodes: tuple[Ours, ...]) -> Recorded:
-    """What is recorded where no node reads the state: each draws the numbers of its seed."""
-    if the_named(ours.generator for ours in nodes).is_counter_based:
-        return Recorded(nodes)
+            seeds = (o.global_seed for o in ours if not (o.is_kept or lacks_state(o.node)))
+            return _recorded(ours, node, seed=key or next(seeds, 0), has_key=key != 0)
+    if the_named(each.generator for each in ours).is_counter_based:
+        return _recorded(ours)
+    # No node reads the state: each draws the numbers of its seed.
     for node in model.get_parameters():
-        after = next_name(_name(node), [n for output in model.outputs for n in output.get_names()])
+        after = next_name(_name(node), outputs)
         if after is not None and _name(node) == STATE:
-            return Recorded(nodes, node, after)
-    return Recorded(nodes)
+            return _recorded(ours, node, next_state=after)
+    return _recorded(ours)
+
+
+def _recorded(
+    ours: tuple[Ours, ...],
+    state: ov.Node | None = None,
+    *,
+    next_state: str | None = None,
+    seed: int | None = None,
+    has_key: bool = False,
+    variable: str = "",
+) -> Recorded:
+    words = None if state is None else arrays.known_dimensions(_shape(state))
+    generator = the_named(each.generator for each in ours)
+    if words and words[-1] is not None:
+        generator = of_words(words[-1]) or PHILOX
+    rewritten = _rewritten(ours)
+    return Recorded(
+        state,
+        is_input=next_state is not None,
+        has_rows=words is not None and len(words) == 2 and words[0] != 1,
+        seed=seed,
+        streams={each.op_seed: label(each.node) for each in rewritten if not each.is_kept},
+        kept=tuple(
+            KeptSeeds(label(each.node), each.global_seed, each.op_seed, each.generator)
+            for each in rewritten
+            if each.is_kept
+        ),
+        has_key=has_key,
+        nodes=len(rewritten) if state is not None or variable else 0,
+        generator=generator,
+        ours=ours,
+        next_state=next_state,
+        variable=variable,
+    )
+
+
+def _rewritten(ours: tuple[Ours, ...]) -> tuple[Ours, ...]:
+    return tuple(each for each in ours if not lacks_state(each.node))
 
 
 def _ours(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import openvino as ov
 
@@ -17,42 +17,19 @@ from onnx_philox._openvino_models.graphs import (
     opset_of,
     walk,
 )
+from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import patterns, replacements
 from onnx_philox._rewriting.in_openvino.replacements import Draw, Uniform
-from onnx_philox._rewriting.in_openvino.site import Site
-from onnx_philox._rewriting.kept_seeds import KeptSeeds
+from onnx_philox._rewriting.in_openvino.site import Site, site_of
 from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.random_names import randomness_of
-from onnx_philox._rewriting.report import RandomNode
 
 _UNIFORM, _MULTINOMIAL = "RandomUniform", "Multinomial"
 RANDOM_OPERATORS = (_UNIFORM, _MULTINOMIAL)
 """All of OpenVINO's own."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """A random node, and what replaces it or why nothing does."""
-
-    site: Site
-    draw: Draw | None
-    error: ValueError | TypeError | None = None
-
-    def record(self, stream: int | None = None) -> RandomNode:
-        """The line of a report."""
-        if self.draw is None:
-            output = self.site.node.output(0)
-            return self.site.record(output, None, None, None, self.error)
-        operator, type_ = self.draw.operator.name, self.draw.output_type
-        record = self.site.record(self.draw.output, type_, operator, stream, None)
-        return replace(record, keeps_seeds=self.kept is not None)
-
-    @property
-    def kept(self) -> KeptSeeds | None:
-        """The seeds that it keeps, with what messages call it; None for a node with a stream."""
-        if self.draw is None or self.draw.seeds is None:
-            return None
-        return KeptSeeds(self.site.title, *self.draw.seeds, self.draw.generator)
+Found = Draw | Irreplaceable
 
 
 def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
@@ -62,7 +39,7 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     draw that is made of several nodes the first is listed. With `keep_seeds` uniform numbers keep
     their own seeds.
     """
-    sites = [Site(node, owners) for node, owners in walk(model) if _is_random(node)]
+    sites = [site_of(node, owners) for node, owners in walk(model) if _is_random(node)]
     sites.sort(key=_order)
     read = [_read(site, keep_seeds=keep_seeds) for site in sites]
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
@@ -72,23 +49,19 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
 
 
 def _without_repeats(
-    sites: list[Site], read: list[Uniform | Draw | Exception], normals: dict[str, Draw]
+    sites: list[Site], read: list[Uniform | Found], normals: dict[str, Draw]
 ) -> Iterator[Found]:
     covered: set[str] = set()
     for site, each in zip(sites, read, strict=True):
         name = site.node.get_name()
         if name in covered:
             continue
-        if isinstance(each, (ValueError, TypeError)):
-            yield Found(site, None, each)
-            continue
         if isinstance(each, Uniform):
-            draw = normals.get(name) or _of_one(each)
-        else:
-            assert isinstance(each, Draw)
-            draw = each
-        covered |= draw.covered
-        yield Found(site, draw)
+            normal = normals.get(name)
+            each = _of_one(each) if normal is None else replace(normal, site=site)
+        if isinstance(each, Draw):
+            covered |= each.covered
+        yield each
 
 
 def _of_one(uniform: Uniform) -> Draw:
@@ -122,19 +95,20 @@ def _order(site: Site) -> tuple[bool, int]:
     return False, int(site.node.get_attributes()["op_seed"])
 
 
-def _read(site: Site, *, keep_seeds: bool) -> Uniform | Draw | Exception:
-    """What a node says; an error that says why it cannot be replaced."""
+def _read(site: Site, *, keep_seeds: bool) -> Uniform | Found:
+    """What a node says, or why it cannot be replaced."""
     node = site.node
     kind = node.get_type_name()
     if not is_ours(node) and opset_of(node) is None:
         said = randomness_of(kind, is_of_torch=False)
-        return MayStayError(
+        error = MayStayError(
             site.title,
             "the operator",
             f"{kind}, {said}",
             f"a random operator of OpenVINO ({', '.join(RANDOM_OPERATORS)})",
             "Convert the model with one of these",
         )
+        return Irreplaceable(site, error)
     try:
         if lacks_state(node):
             return replacements.without_state(site)
@@ -145,6 +119,7 @@ def _read(site: Site, *, keep_seeds: bool) -> Uniform | Draw | Exception:
         return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
     except (TypeRefusalError, ValueRefusalError) as error:
         # The declaration's own checks do not know the node's place.
-        return error if error.operator == site.title else error.within(site.title)
+        known = error.operator == site.title
+        return Irreplaceable(site, error if known else error.within(site.title))
     except (TypeError, ValueError) as error:
-        return type(error)(f"{site.title}: {error}")
+        return Irreplaceable(site, type(error)(f"{site.title}: {error}"))

@@ -32,13 +32,15 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
+    awaits_state,
     constant,
     dimensions,
     generator_of,
     only_reader,
     own_seeds,
 )
-from onnx_philox._rewriting.in_openvino.site import Site
+from onnx_philox._rewriting.found import Replaceable
+from onnx_philox._rewriting.in_openvino.site import Site, names_of
 
 _UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
 _SEEDS = ("global_seed", "op_seed")
@@ -50,9 +52,10 @@ EmitDraw = Callable[..., ov.Node]
 
 
 @dataclass(frozen=True)
-class Draw:
-    """A node of this package, and what it stands for."""
+class Draw(Replaceable):
+    """A random node, the node of this package that draws in its place, and what that stands for."""
 
+    site: Site
     operator: Operator
     output_type: str
     output: ov.Output
@@ -61,10 +64,26 @@ class Draw:
     """Makes the nodes; returns what replaces the output."""
     covered: frozenset[str]
     """The random nodes that it stands for, by `get_name`."""
-    seeds: tuple[int, int] | None = None
-    """Those that it keeps, the global one first; None for a draw that takes a stream."""
-    generator: Generator = PHILOX
-    """The generator by which it draws."""
+
+    @property
+    def drawn(self) -> tuple[Operator, str]:
+        """See `Replaceable`."""
+        return self.operator, self.output_type
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Those of the last node that it stands for."""
+        return names_of(self.output)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The name of its first node, and those of its output."""
+        return frozenset({self.site.name, *self.output.get_names()})
+
+    @property
+    def is_numbered(self) -> bool:
+        """See `Replaceable`."""
+        return awaits_state(self.site.node)
 
 
 @dataclass(frozen=True)
@@ -142,7 +161,16 @@ class Uniform:
         output = node.output(0)
         covered = frozenset({node.get_name()})
         operator, name = RANDOM_UNIFORM, self.values.name
-        return Draw(operator, name, output, make, covered, self.seeds, self.generator)
+        return Draw(
+            self.site,
+            operator,
+            name,
+            output,
+            make,
+            covered,
+            seeds=self.seeds,
+            generator=self.generator,
+        )
 
 
 def _check_seeds(site: Site, seeds: tuple[int, int]) -> None:
@@ -209,7 +237,7 @@ def categorical(site: Site) -> Draw:
         return drawn.output(0)
 
     covered = frozenset({node.get_name()})
-    return Draw(RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)
+    return Draw(site, RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)
 
 
 def without_state(site: Site) -> Draw:
@@ -229,7 +257,7 @@ def without_state(site: Site) -> Draw:
         return emit(gain).output(0)
 
     output_type, covered = arrays.name(output.get_element_type()), frozenset({node.get_name()})
-    return Draw(operator, output_type, output, make, covered, own_seeds(node))
+    return Draw(site, operator, output_type, output, make, covered, seeds=own_seeds(node))
 
 
 def awaiting(site: Site) -> Draw:
@@ -251,7 +279,7 @@ def awaiting(site: Site) -> Draw:
         return made.output(0)
 
     output_type = arrays.name(output.get_element_type())
-    return Draw(operator, output_type, output, make, frozenset({node.get_name()}))
+    return Draw(site, operator, output_type, output, make, frozenset({node.get_name()}))
 
 
 def refuse_wide_bernoulli(site: Site) -> None:

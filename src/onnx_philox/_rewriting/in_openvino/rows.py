@@ -7,27 +7,25 @@ draw whose first dimension has that symbol draws the rows of the input.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import openvino as ov
 from openvino import opset8
 
-from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import OPERATORS, RANDOM_DROPOUT
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import is_ours
-from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.in_openvino.find import Found
+from onnx_philox._rewriting.in_openvino.replacements import Draw
 from onnx_philox._rewriting.not_rows import (
     ONE_STATE,
-    NotRowsError,
-    check_names,
-    of_all,
     of_operator,
+    of_shape,
+    unproved,
+    without_batch,
     written,
 )
 
@@ -53,27 +51,20 @@ class Rows:
         ValueError: The model has no batch.
     """
 
-    def __init__(self, model: ov.Model, found: Sequence[Found]) -> None:
+    def __init__(self, model: ov.Model, draws: Sequence[Draw]) -> None:
         batches = [batch for node in model.get_parameters() if (batch := _batch(node)) is not None]
         if not batches:
             given = [f"{_name(node)} {_shape(node)}" for node in model.get_parameters()]
-            checks.refuse(
-                OWNER,
-                "the model",
-                f"one with the inputs {', '.join(given)}" if given else "one without inputs",
-                "one with an input whose first dimension, the batch, is dynamic",
-                f"Convert or reshape the model with a batch of -1, or {ONE_STATE}.",
-            )
+            without_batch(given, "Convert or reshape the model with a batch of -1")
         model.validate_nodes_and_infer_types()
-        self._shapes = {each.site.node.get_name(): _drawn(each.site.node) for each in found}
+        self._shapes = {each.site.node.get_name(): _drawn(each.site.node) for each in draws}
         shapes = [shape for shape in self._shapes.values() if shape.rank.is_static and len(shape)]
         drawn = [b for b in batches if any(_has(shape[0], b.symbol) for shape in shapes)]
         self.batch = (drawn or batches)[0]
 
-    def obstacle(self, found: Found) -> RefusalError | None:
+    def obstacle(self, draw: Draw) -> RefusalError | None:
         """What stands in the way of a draw of rows of the batch; None where nothing does."""
-        site, draw = found.site, found.draw
-        assert draw is not None
+        site = draw.site
         batch = f"the batch, the first of the input {self.batch.name!r}"
         if not draw.generator.is_counter_based:
             return ValueRefusalError(
@@ -94,49 +85,12 @@ class Rows:
         shape = self._shapes[site.node.get_name()]
         known = arrays.known_dimensions(shape)
         if known == () or (known and known[0] is not None):
-            return ValueRefusalError(
-                site.title,
-                "the shape of what it draws",
-                written(known),
-                f"one whose first dimension is {batch}, for a state for each row",
-                f"Draw a row for each of the batch, or {ONE_STATE}.",
-            )
+            return of_shape(site.title, known, batch)
         if (error := of_operator(site.title, draw.operator, known)) is not None:
             return error
         if known is None or not _has(shape[0], self.batch.symbol):
-            return NotRowsError(
-                site.title,
-                "the shape of what it draws",
-                written(known),
-                f"one whose first dimension is proved to be {batch}, for a state for each row",
-                (site.node.get_friendly_name(),),
-            )
+            return unproved(site, known, batch)
         return None
-
-
-def prove_rows(model: ov.Model, found: Sequence[Found], named: Collection[str]) -> Batch:
-    """Proves that draws are rows of the batch, but for those that are named; returns it.
-
-    Raises:
-        ValueError: The model has no batch; a name is not that of a random node; or a draw that is
-            not named is not proved to be rows of the batch, or cannot be.
-    """
-    names = [_names(each) for each in found]
-    check_names(named, set().union(*names))
-    rows = Rows(model, found)
-    unproved, said = [], []
-    for each, own in zip(found, names, strict=True):
-        error = rows.obstacle(each)
-        if not isinstance(error, NotRowsError):
-            if error is not None:
-                raise error
-        elif own & set(named):
-            said.append(each.site.node.get_friendly_name())
-        else:
-            unproved.append(error)
-    if unproved:
-        raise of_all(unproved, said)
-    return rows.batch
 
 
 def _batch(node: ov.Node) -> Batch | None:
@@ -178,12 +132,6 @@ def _rows_of(weights: ov.Output) -> ov.PartialShape:
     shape = weights.get_partial_shape()
     is_one = shape.rank.is_static and len(shape) == 1
     return ov.PartialShape([1, shape[0]]) if is_one else shape
-
-
-def _names(found: Found) -> set[str]:
-    """What a user may call a draw: the name of its node, and those of its output."""
-    assert found.draw is not None
-    return {found.site.node.get_friendly_name(), *found.draw.output.get_names()}
 
 
 def _name(node: ov.Node) -> str:

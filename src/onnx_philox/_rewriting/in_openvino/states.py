@@ -1,8 +1,8 @@
 """Brings the state to each draw of a model of OpenVINO, through Loop, TensorIterator and If.
 
-The nodes are those that `passes/carry_state.py` makes for ONNX, so what is true of them there is
-true here: the state is read once, a Loop carries a state for each draw, and a state crosses the
-borders of bodies as int64.
+The nodes are those that `in_onnx/passes/carry_state.py` makes for ONNX, so what is true of them
+there is true here: the state is read once, a Loop carries a state for each draw, and a state
+crosses the borders of bodies as int64.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import Owner
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN
-from onnx_philox._rewriting.in_onnx.passes.carry_state import RUNS
 from onnx_philox._rewriting.in_openvino.earlier import Recorded
 from onnx_philox._rewriting.in_openvino.rows import Batch
+from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN
 
 _THIS_RUN = f"{DOMAIN}.{THIS_RUN}"
 

@@ -17,10 +17,10 @@ from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
 from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, insert_output, new_constant
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+from onnx_philox._rewriting.recorded import NEXT_STATE
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 

@@ -26,17 +26,12 @@ from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN, Recorded
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN, Recorded
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]
-
-# What is added to the words of a state for this run and for the next one: counter word 3 counts
-# the runs, and wraps when it is cast back to uint32.
-RUNS = np.zeros((2, STATE_WORDS), np.int64)
-RUNS[1, 3] = 1
 
 # From this version on a graph's initializers need not be its inputs too.
 _INITIALIZERS_ALONE = 4
@@ -45,7 +40,7 @@ _INITIALIZERS_ALONE = 4
 def carry_states(
     model: ir.Model,
     nodes: Sequence[Numbered],
-    recorded: Recorded,
+    recorded: Recorded[ir.Value],
     names: Names,
     seed: int | None,
     batch: Batch | None = None,
@@ -119,7 +114,7 @@ class _State:
 
 def _state_of(
     model: ir.Model,
-    recorded: Recorded,
+    recorded: Recorded[ir.Value],
     names: Names,
     seed: int | None,
     batch: Batch | None,
@@ -127,10 +122,10 @@ def _state_of(
     has_key: bool,
 ) -> _State:
     """The state of an earlier rewrite, or a new one; a constant that has the seed as its key."""
-    if recorded.this_run is not None:
+    if recorded.is_input and (this_run := _this_run(model)) is not None:
         # A node that was added since may come before it.
-        _move_to_front(model.graph, recorded.this_run)
-        return _State(model, names, recorded.this_run, _INT64)
+        _move_to_front(model.graph, this_run)
+        return _State(model, names, this_run, _INT64)
     if recorded.state is not None:
         has_key = recorded.has_key
         return _State(model, names, recorded.state, _UINT32, is_key_constant=has_key)
@@ -140,6 +135,13 @@ def _state_of(
     words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
     constant = new_constant(model, names, words)
     return _State(model, names, constant, _UINT32, is_key_constant=has_key)
+
+
+def _this_run(model: ir.Model) -> ir.Value | None:
+    """The copy of the state that nodes read; None in a model of an earlier version."""
+    name = f"{DOMAIN}.{THIS_RUN}"
+    outputs = (value for node in model.graph for value in node.outputs)
+    return next((value for value in outputs if value.name == name), None)
 
 
 def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:

@@ -16,6 +16,7 @@ from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import is_wanted, label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_for, opset_of
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
+from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_onnx.random_nodes.attributes import check_types
 from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError, check_declared
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
@@ -35,13 +36,13 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     input_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, site_of
 from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
 from onnx_philox._rewriting.in_onnx.replacements.as_torch import drawn_as_torch
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import REPLACEMENT_OF, Replacement
 from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDropoutReplacement
-from onnx_philox._rewriting.in_onnx.replacements.outcome import Irreplaceable, Outcome, Replaceable
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.may_stay import MayStayError
@@ -71,7 +72,8 @@ def find_nodes(model: ir.Model, generator: Generator = PHILOX) -> list[Outcome]:
     for node, owners in walk(model.graph):
         opset = opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):
-            site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
+            function = node.meta.get(FUNCTION_OF_ORIGIN)
+            site = site_of(node, owners, version=opset, opset=of_onnx, function=function)
             outcome = _read(site, types)
             if isinstance(outcome, Replaceable):
                 if generator is TORCH:
@@ -96,7 +98,8 @@ def _read(site: Site, types: Types) -> Outcome:
     try:
         if version is not None:
             check_types(site, version)
-        random = Replaceable(site, read(site, types), seeds=own_seeds(site.node))
+        replacement, seeds = read(site, types), own_seeds(site.node)
+        random = Replaceable(replace(site, seeds=seeds), replacement, seeds=seeds)
         if version is not None:
             check_declared(site, random.replacement.dtype)
     except DeclaredTypeError as error:

@@ -1,8 +1,8 @@
-"""The pass that proves that every random node draws rows of the batch; it changes nothing."""
+"""The batch of a model of ONNX, and which random nodes draw rows of it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import onnx_ir as ir
 
@@ -10,9 +10,8 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of
-from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.opsets import onnx_opset_for
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.earlier_rewrite import Recorded
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
@@ -21,12 +20,13 @@ from onnx_philox._rewriting.in_onnx.rows.dimensions import Dimension
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.not_rows import (
     ONE_STATE,
-    NotRowsError,
-    check_names,
-    of_all,
     of_operator,
+    of_shape,
+    unproved,
+    without_batch,
     written,
 )
+from onnx_philox._rewriting.recorded import Recorded
 
 
 class BatchRows:
@@ -38,8 +38,10 @@ class BatchRows:
         ValueError: The model has no batch, or an opset that is too old.
     """
 
-    def __init__(self, model: ir.Model, nodes: Sequence[Replaceable], recorded: Recorded) -> None:
-        opset = onnx_opset_of(model.opset_imports)
+    def __init__(
+        self, model: ir.Model, nodes: Sequence[Replaceable], recorded: Recorded[ir.Value]
+    ) -> None:
+        opset = onnx_opset_for(model)
         if opset < OLDEST_OPSET:
             checks.refuse(
                 OWNER,
@@ -54,7 +56,7 @@ class BatchRows:
         self._dependence = BatchDependence(model, self._shapes, self.batch.name, drawing)
 
     def _find_batch(
-        self, model: ir.Model, nodes: Sequence[Replaceable], recorded: Recorded
+        self, model: ir.Model, nodes: Sequence[Replaceable], recorded: Recorded[ir.Value]
     ) -> Batch:
         """The first dimension of an input: of the first one that some node draws."""
         candidates: dict[str, ir.Value] = {}
@@ -70,13 +72,10 @@ class BatchRows:
                 candidates.setdefault(dimensions[0], value)
         if not candidates:
             given = [f"{value.name} {written(self._shapes.of(value))}" for value in inputs]
-            checks.refuse(
-                OWNER,
-                "the model",
-                f"one with the inputs {', '.join(given)}" if given else "one without inputs",
-                "one with an input whose first dimension, the batch, is dynamic",
+            without_batch(
+                given,
                 "Export the model with a batch that is dynamic (dynamic_shapes of "
-                f"torch.onnx.export), or {ONE_STATE}.",
+                "torch.onnx.export)",
             )
         shapes = [self._shapes.of(node.site.node.outputs[0]) for node in nodes]
         drawn = {shape[0] for shape in shapes if shape}
@@ -97,13 +96,7 @@ class BatchRows:
                 f"Give it a row for each of the batch, or {ONE_STATE}.",
             )
         if shape == () or (shape and self._is_never_batch(shape[0])):
-            return ValueRefusalError(
-                site.title,
-                "the shape of what it draws",
-                written(shape),
-                f"one whose first dimension is {batch}, for a state for each row",
-                f"Draw a row for each of the batch, or {ONE_STATE}.",
-            )
+            return of_shape(site.title, shape, batch)
         if (error := of_operator(site.title, random.replacement.operator, shape)) is not None:
             return error
         for index, owner in enumerate(site.owners):
@@ -118,13 +111,7 @@ class BatchRows:
                     f"batch only; or {ONE_STATE}.",
                 )
         if shape is None or shape[0] != self.batch.name:
-            return NotRowsError(
-                site.title,
-                "the shape of what it draws",
-                written(shape),
-                f"one whose first dimension is proved to be {batch}, for a state for each row",
-                (_name(node),),
-            )
+            return unproved(site, shape, batch)
         return None
 
     def _is_never_batch(self, dimension: Dimension) -> bool:
@@ -136,47 +123,9 @@ class BatchRows:
         )
 
 
-def prove_rows(
-    model: ir.Model, nodes: Sequence[Replaceable], named: Collection[str], recorded: Recorded
-) -> Batch:
-    """Proves that random nodes draw rows of the batch, but for those that are named; returns it.
-
-    A node without a name goes by its first output.
-
-    Raises:
-        ValueError: The model has no batch; a name is not that of a random node; or a node that is
-            not named is not proved to draw rows of the batch, or cannot.
-    """
-    names = {random.site.node: _names(random.site.node) for random in nodes}
-    known: set[str] = set().union(*names.values())
-    check_names(named, known)
-    rows = BatchRows(model, nodes, recorded)
-    unproved: dict[ir.Node, NotRowsError] = {}
-    for random in nodes:
-        error = rows.obstacle(random)
-        if isinstance(error, NotRowsError):
-            unproved[random.site.node] = error
-        elif error is not None:
-            raise error
-    unnamed = [error for node, error in unproved.items() if not names[node] & set(named)]
-    if unnamed:
-        raise of_all(unnamed, [_name(node) for node in unproved if names[node] & set(named)])
-    return Batch(rows.batch.input, rows.batch.name, frozenset(unproved))
-
-
 def _first(value: ir.Value | None) -> object:
     """The first dimension that a value declares: a number, a name, or None."""
     if value is None or not value.shape:
         return None
     first = value.shape[0]
     return first if isinstance(first, int) else first.value
-
-
-def _name(node: ir.Node) -> str:
-    """What messages call a node."""
-    return node.name or node.outputs[0].name or ""
-
-
-def _names(node: ir.Node) -> set[str]:
-    """What a user may call a node: its name, or that of its first output."""
-    return {name for name in (node.name, node.outputs[0].name) if name}

@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import input_of, is_wanted, walk
-from onnx_philox._models.opsets import onnx_opset_of, opset_of
+from onnx_philox._models.opsets import import_onnx, onnx_opset_of, opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.in_onnx.passes.find import drops_nothing
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import fused_dropout, input_at
@@ -26,6 +26,7 @@ def settle(model: ir.Model) -> int:
         if drops_nothing(node, opset_of(model.opset_imports, node.domain))
     ]
     if nodes:
+        import_onnx(model)
         names = Names(model)
         for node in nodes:
             _settle(node, Emitter(names, onnx_opset_of(model.opset_imports), "settled."))

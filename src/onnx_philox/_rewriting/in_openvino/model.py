@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,25 +13,21 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams
 from onnx_philox._openvino_models.graphs import forget_order
-from onnx_philox._rewriting import earlier_rewrite
+from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
-from onnx_philox._rewriting.in_onnx.passes.order import check_rows_beside
 from onnx_philox._rewriting.in_openvino import earlier
 from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
-from onnx_philox._rewriting.in_openvino.number import number_nodes
-from onnx_philox._rewriting.in_openvino.rows import prove_rows
+from onnx_philox._rewriting.in_openvino.replacements import Draw
+from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
 from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
-from onnx_philox._rewriting.kept_seeds import warn_of_repeats
-from onnx_philox._rewriting.may_stay import leave
-from onnx_philox._rewriting.not_rows import check_names
+from onnx_philox._rewriting.recorded import NEXT_STATE, refuse_name
 from onnx_philox._rewriting.report import RandomNode, Report
 
 
 def find_random_nodes(model: ov.Model) -> list[RandomNode]:
     """The random nodes of a model, in the order of their streams; the model is not changed."""
     # A clone shares the weights, and has no nodes that only Python still holds.
-    return [found.record() for found in find_nodes(model.clone())]
+    return order.find_random_nodes(OpenVinoModel(model.clone()))
 
 
 def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
@@ -45,65 +41,71 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
             what is asked for; or, with `per_row`, a draw is not proved to be rows of the batch.
     """
     asked.check_openvino()
-    seed, named = asked.seed, asked.named
     new = model.clone()
-    recorded = earlier.read(new)
-    if recorded.is_input:
-        earlier_rewrite.check_seed_beside_input(seed)
-    elif recorded.seed is not None:
-        earlier_rewrite.check_same_seed(seed, recorded.seed)
-    if named is not None:
-        check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
-    replaceable, kept = [], []
-    for found in find_nodes(new, keep_seeds=asked.keep_seeds):
-        if found.error is None:
-            replaceable.append(found)
-            continue
-        leave(found.error, keep_unknown=asked.keep_unknown)
-        kept.append(found.record())
-    if recorded.variable and (replaceable or seed is not None or named is not None):
-        given = f"one whose state is the variable {recorded.variable!r}"
-        allowed = "one whose state is no variable, to be rewritten again or given a seed or rows"
-        remedy = "Rewrite the model that make_stateful was given, or the one before it."
-        checks.refuse(OWNER, "the model", given, allowed, remedy)
-    if not replaceable:
-        check_names(() if recorded.has_rows else named or (), ())
-        has_state = recorded.state is not None or recorded.variable
-        if asked.keep_seeds and has_state and recorded.rewritten and not recorded.kept:
+    report = order.rewrite(OpenVinoModel(new), asked)
+    return new if report.is_changed else model, report
+
+
+class OpenVinoModel(order.Rewritable[Draw, Batch]):
+    """A model of OpenVINO."""
+
+    def __init__(self, model: ov.Model) -> None:
+        self._model = model
+        self._recorded = earlier.Recorded()
+
+    def find(self, asked: Asked) -> Sequence[Found]:
+        """See `order.Rewritable`."""
+        return find_nodes(self._model, keep_seeds=asked.keep_seeds)
+
+    def read(self) -> earlier.Recorded:
+        """See `order.Rewritable`."""
+        self._recorded = earlier.read(self._model)
+        return self._recorded
+
+    def check(self, asked: Asked, found: Sequence[Found]) -> None:
+        """See `order.Rewritable`."""
+        recorded = self._recorded
+        has_new = any(isinstance(each, Draw) for each in found)
+        if recorded.variable and (has_new or asked.seed is not None or asked.named is not None):
+            given = f"one whose state is the variable {recorded.variable!r}"
+            allowed = (
+                "one whose state is no variable, to be rewritten again or given a seed or rows"
+            )
+            remedy = "Rewrite the model that make_stateful was given, or the one before it."
+            checks.refuse(OWNER, "the model", given, allowed, remedy)
+        if asked.keep_seeds and not has_new and recorded.nodes and not recorded.kept:
             given = "True for a model that was rewritten without it, whose seeds are gone"
             allowed = "left out, or given in the first rewrite"
             remedy = "Rewrite the model that this one was made from."
             checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
-        done = len(recorded.rewritten) if has_state else 0
-        return model, Report(
-            kept=tuple(kept), recorded=done, seed=recorded.seed, is_per_row=recorded.has_rows
+        if has_new and recorded.state is None:
+            _check_names(self._model)
+        if has_new and recorded.has_rows:
+            allowed = "one with a single state, or none yet, to be rewritten again"
+            remedy = "Add the draws before the first rewrite, in the model that it was made from."
+            checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
+
+    def rows(self, nodes: Sequence[Draw]) -> Rows:
+        """See `order.Rewritable`; gives the model's inputs symbols."""
+        return Rows(self._model, nodes)
+
+    def replace(self, plan: order.Plan[Draw, Batch]) -> None:
+        """See `order.Rewritable`."""
+        model, recorded = self._model, self._recorded
+        state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
+        is_key_apart = (
+            recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
         )
-    if recorded.state is None:
-        _check_names(new)
-    if recorded.has_rows:
-        allowed = "one with a single state, or none yet, to be rewritten again"
-        remedy = "Add the draws before the first rewrite, in the model that it was made from."
-        checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
-    seed = recorded.seed if recorded.state is not None else seed
-    numbered = number_nodes(replaceable, recorded)
-    new_kept = [found.kept for found in replaceable if found.kept is not None]
-    warn_of_repeats(new_kept, recorded.kept)
-    records = tuple(found.record(stream) for found, stream in numbered)
-    batch = None if named is None else prove_rows(new, replaceable, named)
-    done = len(recorded.rewritten)
-    has_key = recorded.has_key or (recorded.state is None and bool(new_kept))
-    state = state_of(new, recorded, seed, batch, has_key=has_key)
-    is_key_apart = recorded.seed and not has_key and new_kept
-    of_kept = state_of_kept(recorded) if is_key_apart else state
-    made = {
-        drawn.get_name()
-        for found, stream in numbered
-        for drawn in _replace(found, stream, state, of_kept, 0 if has_key else seed or 0)
-    }
-    forget_order(new)
-    new.validate_nodes_and_infer_types()
-    _record(new, None if batch is None else batch.name, made)
-    return new, Report(records, tuple(kept), done, seed, is_per_row=batch is not None)
+        of_kept = state_of_kept(recorded) if is_key_apart else state
+        global_seed = 0 if plan.has_key else plan.seed or 0
+        made = {
+            drawn.get_name()
+            for each in plan.nodes
+            for drawn in _replace(each.random, each.stream, state, of_kept, global_seed)
+        }
+        forget_order(model)
+        model.validate_nodes_and_infer_types()
+        _record(model, None if plan.batch is None else plan.batch.name, made)
 
 
 def _check_names(model: ov.Model) -> None:
@@ -111,15 +113,14 @@ def _check_names(model: ov.Model) -> None:
     ends = [*model.inputs, *model.outputs]
     for name in (STATE, NEXT_STATE):
         if any(name in end.get_names() for end in ends):
-            earlier_rewrite.refuse_name(name)
+            refuse_name(name)
 
 
 def _replace(
-    found: Found, stream: int | None, state: State, of_kept: State, global_seed: int
+    draw: Draw, stream: int | None, state: State, of_kept: State, global_seed: int
 ) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
-    draw, owners = found.draw, found.site.owners
-    assert draw is not None
+    owners = draw.site.owners
     carrier = Carrier(owners)
     if not draw.generator.is_counter_based:
         given = _of_seed(draw.generator, draw.seeds)
@@ -158,13 +159,13 @@ def _of_seed(generator: Generator, seeds: tuple[int, int] | None) -> dict[str, A
 def _record(model: ov.Model, batch: str | None, kept: Collection[str]) -> None:
     """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
     recorded = earlier.read(model)
-    nodes = [
-        replace(ours, is_kept=True) if ours.node.get_name() in kept else ours
-        for ours in recorded.nodes
+    ours = [
+        replace(each, is_kept=True) if each.node.get_name() in kept else each
+        for each in recorded.ours
     ]
-    recorded = replace(recorded, nodes=tuple(nodes))
+    recorded = replace(recorded, ours=tuple(ours))
     streams = _streams(recorded)
-    if streams is None and recorded.kept:
+    if streams is None and any(each.is_kept for each in recorded.rewritten):
         streams = Streams(STATE, "", None, _sorted(recorded))
     if streams is not None:
         model.set_rt_info(replace(streams, batch=batch).to_json(), [METADATA_KEY])
@@ -176,10 +177,10 @@ def streams_of(model: ov.Model) -> Streams | None:
 
 
 def _streams(recorded: earlier.Recorded) -> Streams | None:
-    if not recorded.is_input or recorded.next_state is None:
+    if recorded.next_state is None:
         return None
     return Streams(recorded.state_name, recorded.next_state, None, _sorted(recorded))
 
 
 def _sorted(recorded: earlier.Recorded) -> tuple[Stream, ...]:
-    return tuple(sorted((o.stream for o in recorded.nodes), key=lambda stream: stream.order))
+    return tuple(sorted((each.stream for each in recorded.ours), key=lambda stream: stream.order))

@@ -1,0 +1,110 @@
+"""What an earlier rewrite left in a model of ONNX: its state, its seed, its streams."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.generators import of_words, the_named
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.streams import STATE
+from onnx_philox._models import graphs
+from onnx_philox._models.constants import constant
+from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
+from onnx_philox._models.streams import kept_among, read_states, sources_of
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.kept_seeds import KeptSeeds
+from onnx_philox._rewriting.recorded import NEXT_STATE, Recorded, refuse_name
+
+
+def read(model: ir.Model) -> Recorded[ir.Value]:
+    """Reads what is recorded.
+
+    Raises:
+        ValueError: The model uses a newer opset of the domain, or a tensor has the name of the
+            state but is no state.
+    """
+    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
+        checks.check_opset(imports.get(DOMAIN, 1), OWNER)
+    ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
+    stateful = [node for node in ours if not awaits_state(node) and state_of(node) is not None]
+    for node in ours:
+        for name in ("global_seed", "op_seed"):
+            seed_of(node, name)
+    kept_nodes = kept_among(model, stateful)
+    kept = tuple(
+        KeptSeeds(graphs.label(node), seed_of(node, "global_seed"), seed_of(node, "op_seed"))
+        for node in kept_nodes
+    )
+    numbered = [node for node in stateful if node not in kept_nodes]
+    streams = {seed_of(node, "op_seed"): graphs.label(node) for node in numbered}
+    state = _state(model)
+    if state is None:
+        return Recorded(streams=streams)
+    found = Recorded(
+        state=state,
+        is_input=state.is_graph_input(),
+        has_rows=state.shape is not None and len(state.shape) > 1,
+        streams=streams,
+        kept=kept,
+        nodes=len(stateful),
+        generator=the_named(map(generator_of, stateful)),
+    )
+    if found.is_input:
+        return found
+    words = _words(state)
+    assert words is not None, "it is no input"
+    if (key := found.generator.seed_in(words)) or not found.generator.is_counter_based:
+        return replace(found, seed=key, has_key=True)
+    # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
+    # a loop reads what the loop carries, but so may a node of the user's own with another state.
+    direct = [node for node in numbered if state_of(node) is state]
+    seeds = [seed_of(node, "global_seed") for node in (*direct, *numbered)]
+    return replace(found, seed=seeds[0] if seeds else 0)
+
+
+def _state(model: ir.Model) -> ir.Value | None:
+    """The value that has the name of the state, if it is one; None if there is none."""
+    found = [
+        value
+        for graph in model.graphs()
+        for value in graphs.values(graph)
+        if value.name in (STATE, NEXT_STATE)
+    ]
+    state = next((value for value in found if value.name == STATE), None)
+    if state is not None and state.graph is model.graph and _is_state(state):
+        # A model may have a tensor of this name and type before its first rewrite.
+        following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
+        is_carried = not state.is_graph_input() or state in sources_of(model, following)
+        if is_carried and state in read_states(model):
+            return state
+    if found:
+        refuse_name(found[0].name or "")
+    return None
+
+
+def _words(value: ir.Value) -> NDArray[Any] | None:
+    """The words of a constant state; None for a value that is no constant."""
+    node = value.producer()
+    if node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
+        # Before opset 9 a Constant holds floats only.
+        array = constant(node.inputs[0])
+        is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
+        return array.astype(np.uint32) if is_cast and array is not None else None
+    return constant(value)
+
+
+def _is_state(value: ir.Value) -> bool:
+    array = _words(value)
+    if array is not None:
+        return array.dtype == "uint32" and array.ndim == 1 and of_words(array.size) is not None
+    if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or value.shape is None:
+        return False
+    *rows, words = value.shape if len(value.shape) else (0,)
+    is_plain_or_rows = not rows or (len(rows) == 1 and not isinstance(rows[0], int))
+    return of_words(words) is not None and is_plain_or_rows

@@ -1,0 +1,102 @@
+"""What an earlier rewrite left in a model, and what it rules out for the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NoReturn, TypeVar
+
+import numpy as np
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.generators import PHILOX, Generator
+from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.streams import STATE
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
+
+NEXT_STATE = "next_random_state"
+THIS_RUN = "this_run"
+"""The name of the int64 copy of a state that is an input: all nodes read the copy."""
+RUNS = np.zeros((2, STATE_WORDS), np.int64)
+"""What is added to the words of a state for this run and for the next one: counter word 3 counts
+the runs, and wraps when it is cast back to uint32."""
+RUNS[1, 3] = 1
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Recorded(Generic[Value]):
+    """What an earlier rewrite left; all empty for a model that was never rewritten."""
+
+    state: Value | None = None
+    """What has the words of the state `random_state`, an input or a constant."""
+    is_input: bool = False
+    """Whether the state is an input of the model."""
+    has_rows: bool = False
+    """Whether the state is one for each row of the batch."""
+    seed: int | None = None
+    """The seed inside the model; None where the state is an input."""
+    streams: Mapping[int, str] = field(default_factory=dict)
+    """The `op_seed` of every node of this package with a state, whoever put it there, and what
+    messages call the node. Those of nodes that kept their own seeds are not among them."""
+    kept: tuple[KeptSeeds, ...] = ()
+    """The nodes that kept their own seeds."""
+    has_key: bool = False
+    """Whether the seed stands in the constant state, and not in the nodes."""
+    nodes: int = 0
+    """How many nodes of this package need no rewrite, in a model that was rewritten."""
+    generator: Generator = PHILOX
+    """The generator by which these nodes draw."""
+
+    @property
+    def next_stream(self) -> int:
+        """The first number to try for a new node."""
+        if self.state is None:
+            return 0
+        return max((s for s in self.streams if s < STREAMS), default=-1) + 1
+
+    def check_seed(self, seed: int | None) -> None:
+        """Refuses a seed that the model's own, or a state that is an input, contradicts."""
+        if seed is None:
+            return
+        if self.is_input:
+            checks.refuse(
+                OWNER,
+                "seed",
+                seed,
+                f"left out for a model whose state is already the graph input {STATE!r}",
+                "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
+                "or rewrite the model that this one was made from.",
+            )
+        if self.seed is not None and seed != self.seed:
+            checks.refuse(
+                OWNER,
+                "seed",
+                seed,
+                f"left out, or {self.seed}, the seed that the model was made with",
+                "Rewrite the model that this one was made from.",
+            )
+
+    def check_rows(self) -> None:
+        """Refuses rows for a model that has one state for the whole batch."""
+        if self.state is not None and not self.has_rows:
+            checks.refuse(
+                OWNER,
+                "the model",
+                "one with a single state for the whole batch",
+                "one without a state yet, for a state for each row",
+                "Rewrite the model that this one was made from.",
+            )
+
+
+def refuse_name(name: str) -> NoReturn:
+    """Refuses a tensor that has the name of the state or of the next one, but is none."""
+    checks.refuse(
+        OWNER,
+        f"the tensor {name!r}",
+        "another tensor",
+        "one that an earlier rewrite made, since a rewrite gives this name to a state",
+        "Rename it.",
+    )
