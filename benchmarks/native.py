@@ -26,7 +26,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 from paired import Row, markdown_table, rich_table
 from rich.console import Console
 
-from onnx_philox._numbers import fill_native
+from onnx_philox import _native
 
 PACKAGES = ("onnx-philox", "numpy", "onnxruntime", "openvino", "randomgen", "mkl_random", "mkl")
 PARTS = (
@@ -93,13 +93,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="every figure, every pair")
     parser.add_argument("--markdown", type=Path, help="the tables as README.md has them")
     arguments = parser.parse_args()
-    if not fill_native.IS_THERE:
+    if not _native.IS_THERE:
         sys.exit("onnx_philox was installed without its native libraries: there is nothing to time")
     start = time.perf_counter()
     report = {
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "processor": processor(),
-        "isa": fill_native._core.isa(),
+        "isa": _native.isa(),
         "versions": versions(),
         "pairs": arguments.pairs,
         "load": {},

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper, parser
 from paired import Call, Row, compare
 
 import onnx_philox
-from onnx_philox import _core
+from onnx_philox import _native
 
 SIZE_LOG2 = 24
 REJECTING_LOG2 = 20
@@ -168,7 +168,7 @@ def exponentials(pairs: int) -> Iterator[Row]:
     model = onnx_philox.graphs.random_exponential([size], 1, "f32", stateful=True)
     tensor = torch.empty(size)
     for threads in (1, 2):
-        target = EXPONENTIAL_TARGETS.get(_core.isa()) if threads == 1 else None
+        target = EXPONENTIAL_TARGETS.get(_native.isa()) if threads == 1 else None
         row = Row(*names, threads, f"2^{SIZE_LOG2}", target=target)
         values = np.full(size, -1, np.float32)
         outputs = {"values": values, "next_state": np.zeros_like(STATE_WORDS)}

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from paired import Call, Row, compare, gigabytes
 
 import onnx_philox
-from onnx_philox import _core
+from onnx_philox import _native
 
 ELEMENTS_LOG2 = 22
 """Of all rows together."""
@@ -125,7 +125,7 @@ def short_rows(pairs: int) -> Iterator[Row]:
         row = Row(
             "rows",
             f"{operator} f32, 2^{SHORT_ROWS_LOG2} rows",
-            f"ONNX Runtime, a plain state ({_core.isa()})",
+            f"ONNX Runtime, a plain state ({_native.isa()})",
             1,
             str(SHORT_ROW),
             unit="M rows/s",

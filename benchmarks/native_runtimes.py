@@ -20,7 +20,7 @@ from openvino import opset8
 from paired import Call, Row, compare, gigabytes, microseconds
 
 import onnx_philox
-from onnx_philox import PhiloxState, _core, generate, graphs
+from onnx_philox import PhiloxState, _native, generate, graphs
 from onnx_philox._openvino_models import requests
 
 STATE = PhiloxState(counter=0, key=42)
@@ -217,7 +217,7 @@ def isa_part(pairs: int) -> Iterator[Row]:
 
 def forced_isa_part(pairs: int) -> Iterator[Row]:
     """What `isa_part` runs, with ONNX_PHILOX_ISA set."""
-    isa = _core.isa()
+    isa = _native.isa()
     assert isa == os.environ["ONNX_PHILOX_ISA"]
     target = 1.1 if isa == "avx2" else None
     own = {threads: openvino_own(1 << 24, threads) for threads in THREADS}

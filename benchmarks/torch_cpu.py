@@ -10,73 +10,90 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
 from paired import Call, Row, compare, rich_table
 from rich.console import Console
 
-from onnx_philox import TorchState
+from onnx_philox import TorchState, _native
 from onnx_philox._contract import types
-from onnx_philox._numbers import torch_cpu, torch_native
+from onnx_philox._numbers import torch_draw
+from onnx_philox._numbers.bernoulli import Bernoulli
+from onnx_philox._numbers.draw import Distribution
+from onnx_philox._numbers.dropout import Dropout
+from onnx_philox._numbers.exponential import Exponential
+from onnx_philox._numbers.normal import Normal
+from onnx_philox._numbers.permutation import Permutation
+from onnx_philox._numbers.uniform import Uniform
 
 P = 0.3
 
 
 def contenders(n: int) -> Iterator[tuple[str, float | None, Call, Call]]:
     """A draw, the least ratio that the project wants, ours and torch's."""
-    stream = torch_cpu.WordStream(TorchState.from_seed(1))
+    state = TorchState.from_seed(1).to_array()
     each = np.random.default_rng(0).random(n, np.float32)
     given, ones = torch.from_numpy(each), torch.ones(n)
-    f32, f16 = types.F32, types.F16
-    yield "uniform f32", 5, lambda: torch_cpu.uniform(stream, n, f32), lambda: torch.rand(n)
+
+    def ours(values: types.ElementType, distribution: Distribution, *others: Any) -> Call:
+        outs = (values.dtype, *others)
+        return lambda: torch_draw.draw_from(
+            state, values, distribution, *(np.empty(n, out) for out in outs)
+        )
+
+    def of(kind: Any, values: types.ElementType, *given: float) -> Call:
+        return ours(values, kind(*(np.array(number, values.dtype) for number in given)))
+
+    yield "uniform f32", 5, of(Uniform, types.F32, 0, 1), lambda: torch.rand(n)
     yield (
         "uniform f16",
         None,
-        lambda: torch_cpu.uniform(stream, n, f16),
+        of(Uniform, types.F16, 0, 1),
         lambda: torch.rand(n, dtype=torch.float16),
     )
-    yield "normal f32", 3, lambda: torch_cpu.normal(stream, n, f32), lambda: torch.randn(n)
+    yield "normal f32", 3, of(Normal, types.F32, 0, 1), lambda: torch.randn(n)
     yield (
         "normal f64",
         None,
-        lambda: torch_cpu.normal(stream, n, types.F64),
+        of(Normal, types.F64, 0, 1),
         lambda: torch.randn(n, dtype=torch.float64),
     )
     yield (
         "bernoulli_(0.3)",
         5,
-        lambda: torch_cpu.bernoulli(stream, n, np.array(P)),
+        ours(types.BOOL, Bernoulli(np.array(P))),
         lambda: torch.empty(n, dtype=torch.bool).bernoulli_(P),
     )
     yield (
         "bernoulli() of f32",
         5,
-        lambda: torch_cpu.bernoulli(stream, n, each),
+        ours(types.BOOL, Bernoulli(each)),
         lambda: given.bernoulli(),
     )
     yield (
-        "mask of a dropout",
+        "dropout",
         5,
-        lambda: torch_cpu.dropout_keeps(stream, n, P),
+        ours(types.F32, Dropout(ones.numpy(), np.array(P)), np.bool_),
         lambda: torch.nn.functional.dropout(ones, P),
     )
     yield (
         "exponential f32",
         None,
-        lambda: torch_cpu.exponential(stream, n, f32),
+        of(Exponential, types.F32, 1),
         lambda: torch.empty(n).exponential_(),
     )
     yield (
         "integers below 1,000",
         None,
-        lambda: torch_cpu.integers(stream, n, types.I64, 0, 1000),
+        of(Uniform, types.I64, 0, 1000),
         lambda: torch.randint(0, 1000, (n,)),
     )
     yield (
         "permutation",
         None,
-        lambda: torch_cpu.permutation(stream, n),
+        ours(types.I64, Permutation(np.array([n]))),
         lambda: torch.randperm(n),
     )
 
@@ -86,7 +103,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=31)
     parser.add_argument("--log2", type=int, default=16, help="how many elements, as a power of 2")
     arguments = parser.parse_args()
-    if not torch_native.IS_THERE:
+    if not _native.IS_THERE:
         parser.error("the native core is not installed")
     torch.set_num_threads(1)
     n = 2**arguments.log2

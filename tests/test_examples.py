@@ -67,6 +67,11 @@ def c_onnxruntime(tmp_path_factory: pytest.TempPathFactory) -> Example:
 
 
 @pytest.fixture(scope="module")
+def c_without_session(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return Example("c_without_session", tmp_path_factory.mktemp("draws"))
+
+
+@pytest.fixture(scope="module")
 def cpp_openvino(tmp_path_factory: pytest.TempPathFactory) -> Example:
     return Example("cpp_openvino", tmp_path_factory.mktemp("cpp"))
 
@@ -97,6 +102,45 @@ def test_the_c_example_prints_the_documented_numbers(c_onnxruntime: Example) -> 
     assert readme.returncode == 0, readme.stdout + readme.stderr
     assert readme.stdout.endswith(c_onnxruntime.documented)
     assert numbers(c_onnxruntime.documented) == pytest.approx(UNIFORM, abs=5e-8)
+
+
+def hash_of(data: bytes) -> str:
+    """FNV-1a."""
+    value = 14695981039346656037
+    for byte in data:
+        value = (value ^ byte) * 1099511628211 % 2**64
+    return f"{value:016x}"
+
+
+def latent(seed: int) -> np.ndarray:
+    drawn = np.empty((1, 4, 64, 64), np.float32)
+    onnx_philox.generate(PhiloxState.for_run(seed), out=drawn, mean=0, scale=1)
+    return drawn
+
+
+def test_c_without_a_session_draws_what_generate_draws(c_without_session: Example) -> None:
+    readme = c_without_session.readme
+    assert readme.returncode == 0, readme.stdout + readme.stderr
+    assert readme.stdout.endswith(c_without_session.documented)
+    for seed in (0, 42, 2**64 - 1):
+        told = c_without_session(str(seed)).stdout
+        assert told.split()[-1] == hash_of(latent(seed).tobytes())
+
+
+@pytest.mark.web
+def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> None:
+    for name in ("draw.mjs", "package.json"):
+        shutil.copy(ROOT / "examples" / "c_without_session" / name, tmp_path)
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=tmp_path, check=True)
+    library = onnx_philox.onnxruntime.library_path()
+    done = subprocess.run(
+        ["node", "draw.mjs", library, "42"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[-1] == hash_of(latent(42).tobytes())
 
 
 def test_the_c_example_says_what_is_wrong_with_a_model(

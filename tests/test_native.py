@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from cases import EDGE_COUNTERS, TYPE_BOUNDS, assert_same_bits
 from runtimes import infer
 
 import onnx_philox
-from onnx_philox import PhiloxState, _core, generate, graphs, reference
+from onnx_philox import PhiloxState, _native, generate, graphs, reference
 from onnx_philox._contract.types import BY_NAME
 
 STATE = PhiloxState(2**64 - 3, 2**63 + 12345)
@@ -115,8 +116,8 @@ print(core.compile_model(core.read_model(model.SerializeToString()), "CPU")()[0]
 
 PEERS = """
 import sys
-from onnx_philox import _core
-print(_core.isa())  # before the runtimes are loaded
+from onnx_philox import _native
+print(_native.isa())  # before the runtimes are loaded
 import numpy as np, openvino as ov, onnx_philox
 sys.path.insert(0, sys.argv[1])
 from cases import EDGE_COUNTERS, TYPE_BOUNDS
@@ -283,9 +284,37 @@ def test_generate_fills_the_memory_of_array_subclasses() -> None:
     assert_same_bits(np.asarray(out), expected)
 
 
-def test_the_core_takes_no_copies() -> None:
-    with pytest.raises(TypeError):
-        _core.fill(np.zeros(8, np.uint8)[::2], "RandomGenerator", "u32", 0, 0, 0, [], {})
+def test_the_core_takes_no_memory_that_is_not_contiguous_and_writable() -> None:
+    read_only = np.zeros(4, np.uint32)
+    read_only.flags.writeable = False
+    inputs = [("shape", "i64", np.array([4])), ("state", "u32", STATE.to_array())]
+    for out in (np.zeros(8, np.uint32)[::2], read_only):
+        with pytest.raises(ValueError, match="contiguous, writable memory"):
+            _native.run("RandomGenerator", inputs, {}, [out])
+        assert not out.any()
+    with pytest.raises(ValueError, match="output 'bits' must be 16 bytes: got 12 bytes"):
+        _native.run("RandomGenerator", inputs, {}, [np.zeros(3, np.uint32)])
+
+
+def test_a_library_that_does_not_open_is_said_and_numpy_draws(tmp_path: Path) -> None:
+    shutil.copytree(Path(onnx_philox.__file__).parent, tmp_path / "onnx_philox")
+    (library,) = tmp_path.glob("onnx_philox/lib/libonnx_philox_onnxruntime.*")
+    library.write_bytes(b"of another machine")
+    program = """
+import numpy as np, onnx_philox
+out = np.empty(3, np.float32)
+print(onnx_philox.generate(onnx_philox.PhiloxState(0, key=42), out=out), out)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.startswith("onnx_philox: no native core: ")
+    out = np.empty(3, np.float32)
+    assert done.stdout == f"{generate(PhiloxState(0, key=42), out=out)} {out}\n"
 
 
 def test_threads_fill_parts_of_one_array() -> None:
@@ -399,8 +428,8 @@ def test_generate_refuses_memory_that_is_read_only() -> None:
 def test_the_processor_s_best_instruction_set_is_taken() -> None:
     flags = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
     if "avx512dq" in flags:
-        assert _core.isa() == "avx512"
+        assert _native.isa() == "avx512"
     elif " avx2 " in flags:
-        assert _core.isa() == "avx2"
+        assert _native.isa() == "avx2"
     else:
-        assert _core.isa() in ("neon", "scalar", "avx2", "avx512")
+        assert _native.isa() in ("neon", "scalar", "avx2", "avx512")

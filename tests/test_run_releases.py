@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import onnx_philox.onnxruntime
-from onnx_philox import _core
+from onnx_philox import _native
 
 SCRIPT = Path(__file__).parents[1] / "custom_ops/onnxruntime/tests/run_releases.py"
 
@@ -30,7 +30,7 @@ def script() -> ModuleType:
 def runs(isa: str) -> bool:
     """Whether the core takes an instruction set when it is forced."""
     done = subprocess.run(
-        [sys.executable, "-c", "from onnx_philox import _core; print(_core.isa())"],
+        [sys.executable, "-c", "from onnx_philox import _native; print(_native.isa())"],
         env=os.environ | {"ONNX_PHILOX_ISA": isa},
         capture_output=True,
         text=True,
@@ -44,7 +44,7 @@ def test_it_forces_the_instruction_sets_that_can_run_here_and_no_others(script) 
     library = onnx_philox.onnxruntime.library_path()
     available = script.available_isas(sys.executable, library)
     assert available == [isa for isa in script.ISAS if runs(isa)]
-    assert available[0] == _core.isa() or "ONNX_PHILOX_ISA" in os.environ
+    assert available[0] == _native.isa() or "ONNX_PHILOX_ISA" in os.environ
     assert available[-1] == "scalar"
 
 

@@ -14,14 +14,14 @@ from cases import assert_same_bits
 from runtimes import infer
 
 import onnx_philox
-from onnx_philox import graphs, reference, row_states
+from onnx_philox import _native, graphs, reference, row_states
 from onnx_philox._contract.operators import RANDOM_TOKEN
 from onnx_philox._numbers import call, fill_native
 
 F32 = np.float32
 RNG = np.random.default_rng(29)
 TYPES = (np.float16, ml_dtypes.bfloat16, np.float32)
-native = pytest.mark.skipif(not fill_native.IS_THERE, reason="no native core here")
+native = pytest.mark.skipif(not _native.IS_THERE, reason="no native core here")
 
 
 def oracle(row: np.ndarray, u: float, given: dict[str, float]) -> int:

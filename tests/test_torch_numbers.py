@@ -25,14 +25,24 @@ from openvino import opset8
 from onnx_philox import (
     PhiloxState,
     TorchState,
+    _native,
     diffusers,
+    generate,
     reference,
     torch_cuda_states,
     torch_noise,
 )
 from onnx_philox._contract import types
 from onnx_philox._contract.torch_state import with_normal
-from onnx_philox._numbers import fused, torch_cpu, torch_elementary, torch_native
+from onnx_philox._numbers import fused, torch_cpu, torch_draw, torch_elementary
+from onnx_philox._numbers.bernoulli import Bernoulli
+from onnx_philox._numbers.categorical import Categorical
+from onnx_philox._numbers.draw import Distribution, one_or_each
+from onnx_philox._numbers.dropout import Dropout
+from onnx_philox._numbers.exponential import Exponential
+from onnx_philox._numbers.normal import Normal
+from onnx_philox._numbers.permutation import Permutation
+from onnx_philox._numbers.uniform import Uniform
 
 VECTORS = Path(__file__).parent / "torch_vectors"
 CPU = json.loads((VECTORS / "cpu.json").read_text())["cases"]
@@ -99,13 +109,12 @@ def is_by_libm(call: str, arguments: list[Any]) -> bool:
     return call in ("randn", "normal_", "exponential_") and arguments[1] == "f64"
 
 
-@pytest.mark.parametrize("in_core", [False, torch_native.IS_THERE])
 @pytest.mark.parametrize("call", sorted({case["steps"][0][0] for case in CPU}))
-def test_each_call_draws_what_torch_drew(call: str, in_core: bool) -> None:
+def test_each_call_draws_what_torch_drew(call: str) -> None:
     cases = [c for c in CPU if len(c["steps"]) == 1 and c["steps"][0][0] == call]
     assert len(cases) >= 4
     for case in cases:
-        stream = torch_cpu.WordStream(TorchState.from_seed(case["seed"]), in_core=in_core)
+        stream = torch_cpu.WordStream(TorchState.from_seed(case["seed"]))
         values = drawn(stream, *case["steps"][0])
         exact = not is_by_libm(*case["steps"][0])
         assert_as_torch(values, case["results"][0], exact=exact)
@@ -147,7 +156,7 @@ def test_openvino_s_own_alignment_pytorch_draws_the_same() -> None:
 
 def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.MonkeyPatch) -> None:
     def draws() -> list[np.ndarray]:
-        s = torch_cpu.WordStream(TorchState.from_seed(3), in_core=False)
+        s = torch_cpu.WordStream(TorchState.from_seed(3))
         p = RANDOM.random(100, np.float32)
         return [
             *(torch_cpu.uniform(s, 100, t, -3, 7.1) for t in (types.F32, types.F64, types.F16)),
@@ -164,36 +173,64 @@ def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.Monkey
         assert_same_bits(one, other)
 
 
-@pytest.mark.skipif(not torch_native.IS_THERE, reason="no native core here")
-@pytest.mark.parametrize("count", [0, 1, 7, 16, 33, 700, 200_003])
-def test_the_core_draws_what_numpy_draws(count: int) -> None:
+def without_core(draw: Callable[[], np.ndarray]) -> np.ndarray:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_native, "IS_THERE", False)
+        return draw()
+
+
+def torch_distributions(count: int) -> Iterator[tuple[types.ElementType, Distribution]]:
+    """Every kind of draw that the core has, of about so many elements."""
+
+    def of(values: types.ElementType, number: float) -> np.ndarray:
+        return np.array(number, values.dtype)
+
+    for values in (types.F32, types.F16, types.BF16, types.F64):
+        for low, high in ((0, 1), (-3, 7.1), (1, 1 + 2**-6), (-1e-7, 0)):
+            yield values, Uniform(of(values, low), of(values, high))
+        for mean, scale in ((0, 1), (2, 3.3)):
+            yield values, Normal(of(values, mean), of(values, scale))
+        yield values, Exponential(of(values, 1.7))
+        for ratio in (0, 0.3, 1):
+            data = RANDOM.normal(size=count).astype(values.dtype)
+            yield values, Dropout(data, np.array(ratio, np.float32))
+    for low, high in ((0, 1000), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**31), 2**31 - 1)):
+        for values in (types.I32, types.I64):
+            yield values, Uniform(of(values, low), of(values, high))
+    yield types.I64, Uniform(np.array(-(2**63)), np.array(2**63 - 1))
     p = RANDOM.random(count)
+    for each in (p, p.astype(np.float32), np.array(0.3), np.array(0.3, np.float32)):
+        yield types.BOOL, Bernoulli(one_or_each(each))
+    for values in (types.I32, types.I64):
+        yield values, Permutation(np.array([min(count, 5000)]))
+        with np.errstate(divide="ignore"):
+            logits = np.log(RACE[: 1 + count % 5, : 1 + min(count, 699)] + (count < 20))
+        logits[:, 0] = 0
+        for samples in {1, min(50, logits.shape[1] // 2 + 1)}:
+            yield values, Categorical(logits, samples, replacement=0)
 
-    def draws(s: torch_cpu.WordStream) -> Iterator[np.ndarray]:
-        for values in (types.F32, types.F16, types.BF16, types.F64):
-            for ends in ((0, 1), (-3, 7.1), (1, 1 + 2**-6), (-1e-7, 0)):
-                yield torch_cpu.uniform(s, count, values, *ends)
-            for mean, scale in ((0, 1), (2, 3.3)):
-                yield torch_cpu.normal(s, count, values, mean, scale)
-            yield torch_cpu.exponential(s, count, values, 1.7)
-        for ends in ((0, 1000), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**31), 2**31)):
-            yield torch_cpu.integers(s, count, types.I32, *ends)
-            yield torch_cpu.integers(s, count, types.I64, *ends)
-        yield torch_cpu.integers(s, count, types.I64, -(2**63), 2**63 - 1)
-        for each in (p, p.astype(np.float32), np.array(0.3), np.array(0.3, np.float32)):
-            yield torch_cpu.bernoulli(s, count, each)
-        yield torch_cpu.permutation(s, min(count, 5000))
-        weights = RACE[: 1 + count % 5, : 1 + min(count, 699)]
-        for samples in {1, min(70, weights.shape[1]), weights.shape[1]}:
-            yield torch_cpu.race(s, weights, samples)
-        yield s.words(count)
-        yield s.state().to_array()
 
-    ours, others = (
-        torch_cpu.WordStream(TorchState.from_seed(count), in_core=core) for core in (True, False)
-    )
-    for i, (one, other) in enumerate(zip(draws(ours), draws(others), strict=True)):
-        assert one.tobytes() == other.tobytes(), i
+@pytest.mark.skipif(not _native.IS_THERE, reason="no native core here")
+@pytest.mark.parametrize("count", [1, 7, 16, 33, 700, 200_003])
+def test_the_core_draws_torch_s_numbers_as_numpy_does(count: int) -> None:
+    state = TorchState.from_seed(count).to_array()
+    for i, (values, distribution) in enumerate(torch_distributions(count)):
+        elements = count
+        if isinstance(distribution, Categorical):
+            elements = len(distribution.logits) * distribution.sample_size
+        elif isinstance(distribution, Permutation):
+            elements = int(distribution.shape[0])
+        outs = [np.zeros(elements, values.dtype)]
+        if isinstance(distribution, Dropout):
+            outs.append(np.zeros(elements, np.bool_))
+
+        def draw(values=values, distribution=distribution, outs=outs, state=state) -> np.ndarray:
+            return torch_draw.draw_from(state, values, distribution, *outs)
+
+        after_numpy, by_numpy = without_core(draw), [out.tobytes() for out in outs]
+        state = draw()
+        assert [out.tobytes() for out in outs] == by_numpy, (i, values, distribution)
+        assert_same_bits(state, after_numpy)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
@@ -206,13 +243,17 @@ def test_a_copy_of_a_generator_goes_on_by_itself(copied: Callable[[Any], Any]) -
     assert_same_bits(other.state, noise.state)
 
 
-@pytest.mark.parametrize("in_core", [False, torch_native.IS_THERE])
-def test_float64_becomes_float16_by_way_of_float32(in_core: bool) -> None:
+@pytest.mark.parametrize("has_core", [False, True])
+def test_float64_becomes_float16_by_way_of_float32(
+    has_core: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # As torch does; rounded at once, these would be the next number up.
-    stream = torch_cpu.WordStream(TorchState.from_seed(1997), in_core=in_core)
-    assert torch_cpu.normal(stream, 14, types.F16)[1] == np.float16(0.4312)
-    stream = torch_cpu.WordStream(TorchState.from_seed(143), in_core=in_core)
-    assert torch_cpu.exponential(stream, 200, types.F16)[193] == np.float16(0.317)
+    monkeypatch.setattr(_native, "IS_THERE", has_core and _native.IS_THERE)
+    normals = np.empty(14, np.float16)
+    generate(TorchState.from_seed(1997), out=normals, mean=0, scale=1)
+    assert normals[1] == np.float16(0.4312)
+    drawn, _ = reference.random_exponential([200], 1, "f16", global_seed=143, alignment="pytorch")
+    assert drawn[193] == np.float16(0.317)
 
 
 def test_a_dropout_of_0_or_1_draws_nothing() -> None:

@@ -1,6 +1,6 @@
 # find_package(onnx_philox): headers for C and C++, and where the libraries with the operators are.
 #
-#   onnx_philox::headers                  <onnx_philox/state.h>, <onnx_philox/ort_api.h>
+#   onnx_philox::headers                  <onnx_philox/onnx_philox.h>, <onnx_philox/state.h>, <onnx_philox/ort_api.h>
 #   onnx_philox_ONNXRUNTIME_LIBRARY       the file that RegisterCustomOpsLibrary_V2 takes
 #   onnx_philox_OPENVINO_LIBRARY          the file that ov::Core::add_extension takes; empty where the wheel has none
 #

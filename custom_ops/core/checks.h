@@ -79,7 +79,7 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out,
             void* mask = nullptr);
 
-/// Memory that a call writes; null if it writes none.
+/// Memory that a call writes, or reads; null if there is none.
 struct Written {
   const void* data;
   std::uint64_t bytes;

@@ -1,4 +1,4 @@
-// The library's one export, RegisterCustomOps, and the operators as ONNX Runtime sees them.
+// RegisterCustomOps, and the operators as ONNX Runtime sees them.
 //
 // No exception leaves a function of this file: ONNX Runtime calls them as C.
 #include <climits>

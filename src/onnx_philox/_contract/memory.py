@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from onnx_philox import _native
+
 try:
     import resource
 except ImportError:  # Windows has no such limits.
@@ -20,16 +22,14 @@ _NO_LIMIT = 2**64 - 1
 
 def reach() -> int:
     """The bytes that can be allocated anew and written to without swapping; 2^64-1: no limit."""
-    try:
-        import onnx_philox._core as core
-    except ImportError:
+    if not _native.IS_THERE:
         status = _bytes_in("/proc/self/status")
         return min(
             _bytes_in("/proc/meminfo").get("MemAvailable", _NO_LIMIT),
             _left("RLIMIT_AS", status.get("VmSize", 0)),
             _left("RLIMIT_DATA", status.get("VmData", 0)),
         )
-    free, address, _ = core.memory()
+    free, address, _ = _native.memory()
     return min(free, address)
 
 

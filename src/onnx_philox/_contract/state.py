@@ -16,6 +16,7 @@ from onnx_philox._contract import arrays, memory
 from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 
+_new = object.__new__
 _COUNTER_BITS = 128
 _KEY_BITS = 64
 _RUN_BITS = 32
@@ -85,8 +86,10 @@ class PhiloxState:
     @classmethod
     def of(cls, counter: int, key: int) -> PhiloxState:
         """The state of numbers that are known to be in their ranges."""
-        state = object.__new__(cls)
-        vars(state).update(counter=counter, key=key)
+        state = _new(cls)
+        fields = state.__dict__
+        fields["counter"] = counter
+        fields["key"] = key
         return state
 
     @classmethod
@@ -180,8 +183,8 @@ class PhiloxState:
 
     def to_array(self) -> NDArray[np.uint32]:
         """The six words of the operators' state tensor, least significant word first."""
-        words = [self.counter >> (32 * i) & 0xFFFFFFFF for i in range(4)]
-        return np.array([*words, self.key & 0xFFFFFFFF, self.key >> 32], np.uint32)
+        words = (self.key << _COUNTER_BITS | self.counter).to_bytes(4 * STATE_WORDS, "little")
+        return np.frombuffer(words, "<u4").astype(np.uint32)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """NumPy's protocol: a state can replace an array anywhere, also in a session's `run`.

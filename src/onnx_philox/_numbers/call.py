@@ -22,10 +22,7 @@ from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType
 from onnx_philox._numbers import rows, torch_draw
-from onnx_philox._numbers.draw import Distribution, Draw, distribution_of
-
-Fill = Callable[..., None]
-"""Called with a draw and a contiguous array of rank 1 for each output: fills them."""
+from onnx_philox._numbers.draw import Distribution, Draw, Fill, distribution_of
 
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""
@@ -198,7 +195,9 @@ def fill_from(
     by_rows = Draw(
         values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state)
     )
-    fill(by_rows, *outs)
+    after = fill(by_rows, *outs)
+    if after is not None:
+        return after
     return rows.advance(state, by_rows.words(by_rows.row_elements(outs[0].size)))
 
 

@@ -89,6 +89,11 @@ class Draw:
         return self.distribution.words(self.values, elements)
 
 
+Fill = Callable[..., Words | None]
+"""Called with a draw and a contiguous array of rank 1 for each output: fills them. Of a draw by
+rows it may return the next states; else its caller computes them."""
+
+
 def distribution_of(
     op: Operator, inputs: Mapping[str, Values], attributes: Mapping[str, Any]
 ) -> Distribution:

@@ -2,94 +2,136 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox import _native
+from onnx_philox._contract.inputs import PYTORCH
+from onnx_philox._contract.operators import OUTPUT_TYPE, Role
+from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 from onnx_philox._numbers import fill_numpy
-from onnx_philox._numbers.call import Fill
-from onnx_philox._numbers.draw import Distribution, Draw
+from onnx_philox._numbers.draw import Distribution, Draw, Fill
 
-try:
-    # Not `from onnx_philox import`: while the package loads, that never says "not found".
-    import onnx_philox._core as _core
-except ImportError as error:
-    # Nothing compiled at installation; or it compiled for another machine, and the user must know.
-    IS_THERE = False
-    if not isinstance(error, ModuleNotFoundError):
-        logging.getLogger("onnx_philox").warning("onnx_philox: no native core: %s", error)
-else:
-    IS_THERE = True
-
-_MASK64 = 2**64 - 1
+_COUNTERS = 2**128
 
 
-def fill(draw: Draw, *outs: NDArray[Any]) -> None:
+def fill(draw: Draw, *outs: NDArray[Any]) -> NDArray[np.uint32] | None:
     """Fills arrays of rank 1 with the kernels of this processor; releases the GIL.
 
     What the core does not know is drawn by NumPy: the same bits, slower.
+
+    Returns:
+        The next states of a draw by rows, if the core drew.
 
     Raises:
         RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
     """
     if outs[0].size == 0:
-        return
-    name = draw.distribution.operator.name
-    if name not in _core.OPERATORS:
+        return None
+    if draw.distribution.operator.name not in _native.OPERATORS:
         fill_numpy.fill(draw, *outs)
-        return
-    counter = draw.state.counter
-    state = counter & _MASK64, counter >> 64, draw.state.key
-    states = None if draw.rows is None else _aligned(draw.rows)
-    _core.fill(
-        [out.view(np.uint8) for out in outs],
-        name,
-        draw.values.name,
-        *state,
-        *_parameters(draw.distribution),
-        states,
-    )
+        return None
+    if draw.rows is None:
+        _run(draw.values, draw.distribution, draw.state.to_array(), {}, outs)
+        return None
+    after = np.empty_like(draw.rows)
+    # The seeds of a draw by rows, from which its state is made.
+    seeds = {"global_seed": draw.state.key, "op_seed": draw.state.counter >> 64}
+    _run(draw.values, draw.distribution, draw.rows, seeds, (*outs, after))
+    return after
 
 
-class PreparedFill:
-    """A distribution of single numbers, which the core has looked at before it draws."""
-
-    def __init__(self, values: ElementType, distribution: Distribution) -> None:
-        operator = distribution.operator.name
-        self._fill = _core.Prepared(operator, values.name, *_parameters(distribution)).fill
-
-    def fill(self, state: PhiloxState, out: NDArray[Any]) -> PhiloxState:
-        """Fills a contiguous array of the values' type from a state; returns the next state.
-
-        Raises:
-            BufferError: The array is not contiguous, or read-only. Likewise ValueError.
-            RuntimeError: As `fill`.
-        """
-        counter = state.counter
-        low, high = self._fill(out, counter & _MASK64, counter >> 64, state.key)
-        return PhiloxState.of(high << 64 | low, state.key)
+def fill_torch(
+    values: ElementType,
+    distribution: Distribution,
+    states: NDArray[np.uint32],
+    *outs: NDArray[Any],
+) -> NDArray[np.uint32]:
+    """The same of torch's numbers, from a state or from one for each row; returns the next."""
+    after = np.empty(states.shape, np.uint32)
+    _run(values, distribution, states, {"alignment": PYTORCH}, (*outs, after))
+    return after
 
 
-def _parameters(distribution: Distribution) -> tuple[list[Any], dict[str, int]]:
-    """The fields of a distribution, as the core takes them: numbers, and attributes."""
-    numbers, attributes = [], {}
+def _run(
+    values: ElementType,
+    distribution: Distribution,
+    states: NDArray[np.uint32],
+    attributes: Mapping[str, int | str],
+    outs: tuple[NDArray[Any], ...],
+) -> None:
+    """Runs the operator of a distribution; the outputs are of one dimension."""
+    op = distribution.operator
+    shape: tuple[int, ...] = (outs[0].size,)
+    if rows_of_states(states.shape) is not None:
+        shape = (len(states), outs[0].size // len(states))
+    inputs, given = _parameters(values, distribution, shape)
+    if op.has_shape and "shape" not in vars(distribution):
+        inputs.append(("shape", "i64", np.array(shape, np.int64)))
+    inputs.append(("state", "u32", np.require(states, requirements=["C", "A"])))
+    _native.run(op.name, inputs, {**given, **attributes}, outs)
+
+
+Prepared = Callable[[PhiloxState, NDArray[Any]], PhiloxState]
+"""Fills a contiguous array of a type from a state; returns the next state."""
+
+
+def prepared(values: ElementType, distribution: Distribution) -> Prepared:
+    """A draw of single numbers, which the core has looked at before.
+
+    What it returns raises a TypeError or a ValueError for an array that is not contiguous, or is
+    read-only.
+    """
+    inputs, attributes = _parameters(values, distribution, ())
+    ready = _native.Prepared(distribution.operator.name, inputs, attributes)
+    # A block holds whole pairs of elements that take less.
+    words, block_bytes = distribution.words(values, 2) // 2, 4 * values.dtype.itemsize
+    # Whatever this looks up or converts costs about as much as a small draw.
+    handle, call, from_buffer = ready.handle, _native.fill, _native.Memory.from_buffer
+    state_of = PhiloxState.of
+
+    def fill(state: PhiloxState, out: NDArray[Any]) -> PhiloxState:
+        counter, key, size = state.counter, state.key, out.nbytes
+        try:
+            memory = from_buffer(out)
+        except ValueError:  # a type that Python's buffers do not have
+            memory = from_buffer(out.view(np.uint16))
+        part = (size << 192 | key << 128 | counter).to_bytes(32, "little")
+        if call(handle, part, memory, None):
+            raise ValueError("onnx_philox._native: no whole elements")
+        counter -= -size * words // block_bytes
+        return state_of(counter if counter < _COUNTERS else counter - _COUNTERS, key)
+
+    vars(fill)["ready"] = ready  # lives as long
+    return fill
+
+
+def _parameters(
+    values: ElementType, distribution: Distribution, each: tuple[int, ...]
+) -> tuple[list[_native.Input], dict[str, int | str]]:
+    """The fields of a distribution, as the operator's inputs and attributes.
+
+    Numbers for each element get the shape `each`.
+    """
+    op = distribution.operator
+    inputs: list[_native.Input] = []
+    attributes: dict[str, int | str] = {}
+    if any(attribute.name == OUTPUT_TYPE for attribute in op.attributes):
+        attributes[OUTPUT_TYPE] = values.name
     for name, value in vars(distribution).items():
         if isinstance(value, np.ndarray | np.generic):
-            data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
-            numbers.append((name, BY_DTYPE[value.dtype].name, value.shape, data))
+            array = np.asarray(value, order="C")
+            if array.ndim and op.input(name).role in (Role.NUMBERS, Role.DATA):
+                array = array.reshape(each)
+            inputs.append((name, BY_DTYPE[array.dtype].name, array))
         elif value is not None:
             attributes[name] = value
-    return numbers, attributes
+    return inputs, attributes
 
 
-def _aligned(states: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """The bytes of the states, which the core reads as words."""
-    return np.require(states, requirements=["C", "A"]).reshape(-1).view(np.uint8)
-
-
-fastest_fill: Fill = fill if IS_THERE else fill_numpy.fill
+fastest_fill: Fill = fill if _native.IS_THERE else fill_numpy.fill
 """By the native core where it is there, else by NumPy: the same bits."""

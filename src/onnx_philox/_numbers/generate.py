@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onnx_philox import _native
 from onnx_philox._contract import alignment as alignments
 from onnx_philox._contract import arrays, checks, float_environment, generators
 from onnx_philox._contract.arguments import parameter_array
@@ -132,13 +133,16 @@ def generate(
     one = state
     if type(state) is np.ndarray and state.dtype == _WORD and state.shape == _STATE:
         one = PhiloxState.of_words(state)
-    if isinstance(one, PhiloxState) and alignment == TENSORFLOW:
-        numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
-        ready = _prepared(getattr(out, "dtype", None), *numbers) if _are_plain(numbers) else None
+    if isinstance(one, PhiloxState) and isinstance(out, np.ndarray) and alignment == TENSORFLOW:
+        ready = None
+        if minval is maxval is mean is scale is p is None or _are_plain(
+            minval, maxval, mean, scale, p
+        ):
+            ready = _prepared(out.dtype, minval, maxval, mean, scale, p)  # type: ignore[arg-type]
         if ready is not None:
             try:
-                return ready.fill(one, out)
-            except (BufferError, ValueError):
+                return ready(one, out)
+            except (TypeError, ValueError):
                 pass  # what is wrong with the memory is said below
     given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
     arguments = {name: n for name, n in given.items() if n is not None}
@@ -150,30 +154,32 @@ def generate(
         return _generate(generator, state, out, arguments)
 
 
-def _are_plain(numbers: tuple[Any, ...]) -> bool:
+def _are_plain(*numbers: Any) -> bool:
     """Whether equal numbers of a type mean the same, which those of NumPy and -0.0 do not."""
-    return all(
-        n is None or (type(n) in (int, float) and (n != 0 or math.copysign(1, n) > 0))
-        for n in numbers
-    )
+    for n in numbers:
+        if n is None or type(n) is int:
+            continue
+        if type(n) is not float or (n == 0 and math.copysign(1, n) < 0):
+            return False
+    return True
 
 
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
     dtype: Any, minval: Any, maxval: Any, mean: Any, scale: Any, p: Any
-) -> fill_native.PreparedFill | None:
+) -> fill_native.Prepared | None:
     """What is drawn into an array of a type, ready to be drawn from any state.
 
     None without the native core, and for what `generate` refuses.
     """
     values = BY_DTYPE.get(dtype)
-    if values is None or not fill_native.IS_THERE:
+    if values is None or not _native.IS_THERE:
         return None
     given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
     arguments = {name: n for name, n in given.items() if n is not None}
     try:
         with float_environment.kept():
-            return fill_native.PreparedFill(values, _distribution(values, (), arguments))
+            return fill_native.prepared(values, _distribution(values, (), arguments))
     except (TypeError, ValueError):
         return None
 

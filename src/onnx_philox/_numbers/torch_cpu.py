@@ -2,7 +2,8 @@
 
 The numbers of x86-64 processors with AVX2, on every processor, without torch. Each function is one
 call of torch's; it takes its words from a stream, which is then where torch's generator would be.
-Values are of rank 1: torch fills a contiguous tensor in this order.
+Values are of rank 1: torch fills a contiguous tensor in this order. NumPy draws here; see
+`torch_draw` for draws by the native core.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.torch_state import TorchState, engine_of, with_engine, with_normal
 from onnx_philox._contract.types import F32, F64, ElementType
-from onnx_philox._numbers import torch_native
 from onnx_philox._numbers.draw import Values
 from onnx_philox._numbers.fused import F32s, F64s, multiply_add_f32, multiply_add_f64
 from onnx_philox._numbers.torch_elementary import (
@@ -39,23 +39,17 @@ class WordStream:
 
     Args:
         state: Where to begin.
-        in_core: Whether the native core draws; else NumPy does, the same bits.
     """
 
-    def __init__(self, state: TorchState, *, in_core: bool = torch_native.IS_THERE) -> None:
-        self.core = torch_native.NativeWords(state) if in_core else None
-        """What draws instead of NumPy, if the core does; the rest is of NumPy's draws alone."""
+    def __init__(self, state: TorchState) -> None:
         self._before = state
-        self._engine = None if in_core else engine_of(state)
+        self._engine = engine_of(state)
         self._has_drawn = False
         self.normal = state.normal
         """The second of a pair of normals, for the next one that is drawn alone."""
 
     def words(self, count: int) -> NDArray[np.uint32]:
         """The next words, in order."""
-        if self._engine is None:
-            assert self.core is not None
-            return self.core.words(count)
         self._has_drawn |= count > 0
         return self._engine.draw(count)
 
@@ -74,9 +68,6 @@ class WordStream:
 
     def state(self) -> TorchState:
         """Where the generator is now."""
-        if self._engine is None:
-            assert self.core is not None
-            return self.core.state()
         state = with_engine(self._before, self._engine) if self._has_drawn else self._before
         return state if self.normal == state.normal else with_normal(state, self.normal)
 
@@ -85,8 +76,6 @@ def uniform(
     stream: WordStream, count: int, values: ElementType, minval: float = 0.0, maxval: float = 1.0
 ) -> Values:
     """`torch.rand` and `tensor.uniform_(minval, maxval)`, of floats."""
-    if stream.core is not None:
-        return stream.core.floats(count, values, "uniform", minval, maxval)
     result = np.empty(count, values.dtype)
     low, high = (np.array(x, np.float64).astype(values.dtype) for x in (minval, maxval))
     for start, n in _parts(count):
@@ -108,8 +97,6 @@ def normal(
 
     In float64 the C library's logarithm, sine and cosine are its own: torch's values but for 2 ulp.
     """
-    if stream.core is not None:
-        return stream.core.floats(count, values, "normal", mean, scale)
     if count < SIXTEEN:
         return _narrowed(_normals_one_by_one(stream, count, mean, scale), values)
     result = np.empty(count, values.dtype)
@@ -173,8 +160,6 @@ def integers(
     stream: WordStream, count: int, values: ElementType, minval: int, maxval: int
 ) -> Values:
     """`torch.randint(minval, maxval, ...)` and `tensor.random_(minval, maxval)`."""
-    if stream.core is not None:
-        return stream.core.integers(count, values, minval, maxval)
     width = maxval - minval
     result = np.empty(count, values.dtype)
     for start, n in _parts(count):
@@ -190,8 +175,6 @@ def bernoulli(stream: WordStream, count: int, p: Values) -> NDArray[np.bool_]:
 
     With a p of float32 `p.bernoulli()`, with one of float64 `tensor.bernoulli_(p)`.
     """
-    if stream.core is not None:
-        return stream.core.bernoulli(count, p)
     result = np.empty(count, np.bool_)
     for start, n in _parts(count):
         is_wide = p.dtype == np.float64
@@ -209,8 +192,6 @@ def dropout_keeps(stream: WordStream, count: int, ratio: float) -> NDArray[np.bo
 
 def exponential(stream: WordStream, count: int, values: ElementType, rate: float = 1.0) -> Values:
     """`tensor.exponential_(rate)`; float64 but for 2 ulp, like `normal`."""
-    if stream.core is not None:
-        return stream.core.floats(count, values, "exponential", 1.0 / rate, 0.0)
     result = np.empty(count, values.dtype)
     for start, n in _parts(count):
         drawn = log1p_f64(-stream.uniform_f64(n)) * (-1.0 / rate) + 0.0
@@ -220,8 +201,6 @@ def exponential(stream: WordStream, count: int, values: ElementType, rate: float
 
 def permutation(stream: WordStream, count: int) -> NDArray[np.int64]:
     """`torch.randperm(count)`, of fewer than 2^32 / 20; from there on torch has another rule."""
-    if stream.core is not None:
-        return stream.core.permutation(count)
     order = list(range(count))
     left = np.arange(count, 1, -1, dtype=np.uint64)
     jumps = (stream.words(left.size) % left).astype(np.int64)
@@ -241,8 +220,6 @@ def race(stream: WordStream, weights: F32s, samples: int) -> NDArray[np.int64]:
     Returns:
         [rows, samples]. Where two classes lie within an ulp, torch may choose the other.
     """
-    if stream.core is not None:
-        return stream.core.race(weights, samples)
     clocks = exponential(stream, weights.size, F32).reshape(weights.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         speeds = weights / clocks

@@ -2,7 +2,8 @@
 
 The rule: docs/specification.md, "torch's numbers".
 
-Each distribution is one call of torch's, or one for each row of permutations. See `torch_cpu`.
+The native core draws if the package was installed with it, else NumPy does, the same bits: each
+distribution is one call of torch's, or one for each row of permutations. See `torch_cpu`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import _native
 from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import ElementType
-from onnx_philox._numbers import elementary, torch_cpu
+from onnx_philox._numbers import elementary, fill_native, torch_cpu
 from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.categorical import Categorical
-from onnx_philox._numbers.draw import Distribution, Values
+from onnx_philox._numbers.draw import Distribution, Fill, Values
 from onnx_philox._numbers.dropout import Dropout, scale_of
 from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
@@ -37,7 +39,17 @@ def fill_from(
     seeds: tuple[int, int],  # noqa: ARG001, a state has its own
     values: ElementType,
     distribution: Distribution,
-    fill: Callable[..., None],  # noqa: ARG001, it fills with Philox
+    fill: Fill,  # noqa: ARG001, it fills with Philox
+    *outs: NDArray[Any],
+) -> NDArray[np.uint32]:
+    """As `call.fill_from`."""
+    return draw_from(states, values, distribution, *outs)
+
+
+def draw_from(
+    states: NDArray[np.uint32],
+    values: ElementType,
+    distribution: Distribution,
     *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
     """Fills an array of rank 1 for each output, from a state or from a state for each row.
@@ -45,19 +57,22 @@ def fill_from(
     Returns:
         The next state or states, of the shape of `states`.
     """
+    if outs[0].size == 0:
+        return states.copy()
+    if _native.IS_THERE:
+        return fill_native.fill_torch(values, distribution, states, *outs)
     is_rows = rows_of_states(states.shape) is not None
     each_state = states.reshape(-1, TORCH_STATE_WORDS)
     after = np.empty_like(each_state)
-    elements = outs[0].size // len(each_state) if is_rows and len(each_state) else outs[0].size
+    elements = outs[0].size // len(each_state) if is_rows else outs[0].size
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
         for row, words in enumerate(each_state):
             stream = WordStream(TorchState.from_array(words))
-            if elements:
-                part = slice(row * elements, (row + 1) * elements)
-                drawn = _CALLS[type(distribution)](stream, distribution, values, part)
-                for out, result in zip(outs, drawn, strict=True):
-                    out[part] = result
+            part = slice(row * elements, (row + 1) * elements)
+            drawn = _CALLS[type(distribution)](stream, distribution, values, part)
+            for out, result in zip(outs, drawn, strict=True):
+                out[part] = result
             after[row] = stream.state().to_array()
     return after.reshape(states.shape)
 

@@ -14,8 +14,9 @@ from onnx_philox._contract import arguments, checks, choices, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
-from onnx_philox._numbers import torch_cpu, torch_cuda
+from onnx_philox._numbers import torch_cuda, torch_draw
 from onnx_philox._numbers.noise import Noise, PhiloxNoise, is_several
+from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.states import Integers
 from onnx_philox._numbers.torch_cuda import Gpu
 
@@ -43,13 +44,16 @@ class _OnCpu:
     """A generator of device cpu."""
 
     def __init__(self, state: TorchState) -> None:
-        self._stream = torch_cpu.WordStream(state)
+        self._words = state.to_array()
 
     def words(self) -> NDArray[np.uint32]:
-        return self._stream.state().to_array()
+        return self._words
 
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:  # noqa: ARG002
-        return torch_cpu.normal(self._stream, count, values)
+        drawn = np.empty(count, values.dtype)
+        standard = Normal(np.zeros((), values.dtype), np.ones((), values.dtype))
+        self._words = torch_draw.draw_from(self._words, values, standard, drawn)
+        return drawn
 
 
 class _OnCard:

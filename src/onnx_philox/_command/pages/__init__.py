@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx_philox
+from onnx_philox import _native
 from onnx_philox._command import paths
 from onnx_philox._contract import checks
 from onnx_philox._files.new_files import NewFiles, check_apart
@@ -79,12 +80,7 @@ def _machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
     }
-    try:
-        from onnx_philox import _core
-    except ImportError:
-        machine["native core"] = "not installed"
-    else:
-        machine["native core"] = _core.isa()
+    machine["native core"] = _native.isa() if _native.IS_THERE else "not installed"
     return machine
 
 

@@ -1,0 +1,284 @@
+// Draws for programs without a session: see onnx_philox.h. No exception leaves a function of this file.
+#if defined(_WIN32)
+#define ONNX_PHILOX_API __declspec(dllexport)
+#else
+#define ONNX_PHILOX_API __attribute__((visibility("default")))
+#endif
+#include "onnx_philox.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "checks.h"
+#include "memory.h"
+#include "text.h"
+#include "torch_draw.h"
+
+using namespace onnx_philox;
+
+struct onnx_philox_prepared {
+  const Kernels& kernels;
+  Draw draw;  ///< its state holds the seeds
+};
+
+namespace {
+
+void ThrowIf(const std::string& error) {
+  if (!error.empty()) throw std::invalid_argument(error);
+}
+
+[[noreturn]] void Refuse(const char* owner, const std::string& what, const std::string& given, const std::string& allowed,
+                         const std::string& remedy) {
+  throw std::invalid_argument(Refusal(owner, what, given, allowed, remedy));
+}
+
+/// Calls a function; turns what it throws into a status and a text.
+template <class Function>
+int Answer(char* error, std::size_t size, Function function) noexcept {
+  const auto say = [=](const char* text, int status) {
+    if (error != nullptr && size > 0) {
+      const std::size_t length = std::min(std::strlen(text), size - 1);
+      std::memcpy(error, text, length);
+      error[length] = '\0';
+    }
+    return status;
+  };
+  try {
+    function();
+    return ONNX_PHILOX_OK;
+  } catch (const std::invalid_argument& refused) {
+    return say(refused.what(), ONNX_PHILOX_INVALID);
+  } catch (const std::bad_alloc&) {
+    return say("onnx_philox: memory is used up", ONNX_PHILOX_NO_MEMORY);
+  } catch (const std::exception& other) {
+    return say(other.what(), ONNX_PHILOX_UNAVAILABLE);
+  }
+}
+
+const Kernels& KernelsOrThrow() {
+  const Selection& selection = ActiveKernels();
+  if (selection.kernels == nullptr) throw std::runtime_error(selection.error);
+  return *selection.kernels;
+}
+
+bool IsAligned(const void* words) { return reinterpret_cast<std::uintptr_t>(words) % alignof(std::uint32_t) == 0; }
+
+const char* Text(const char* text) { return text == nullptr ? "" : text; }
+
+/// A call, checked as far as its inputs are given.
+struct Node {
+  const Operator& op;
+  Attributes attributes;
+  Arguments arguments;
+  Known known[kMaxInputs];
+};
+
+const Operator& OperatorOf(const onnx_philox_call* call) {
+  const std::uint32_t version = call == nullptr ? 0 : call->version;
+  if (version != ONNX_PHILOX_API_VERSION) {
+    Refuse("onnx_philox_call", "version", std::to_string(version), std::to_string(ONNX_PHILOX_API_VERSION),
+           "Set it to ONNX_PHILOX_API_VERSION, and take header and library of one release.");
+  }
+  for (const Operator* op : kAllOperators) {
+    if (std::strcmp(Text(call->op_type), op->name) == 0) return *op;
+  }
+  Refuse("onnx_philox_call", "op_type", ShowText(Text(call->op_type)), "an operator of the domain onnx_philox",
+         "onnx_philox_operator(0) and so on are their names.");
+}
+
+Attributes AttributesOf(const Operator& op, const onnx_philox_call& call) {
+  GivenAttributes given;
+  for (std::size_t a = 0; a < call.attribute_count; ++a) {
+    const onnx_philox_attribute& one = call.attributes[a];
+    int i = 0;
+    while (i < op.attributes && std::strcmp(Text(one.name), op.attribute[i].name) != 0) ++i;
+    if (i == op.attributes) {
+      given.unknown = Text(one.name);
+    } else {
+      given[op.attribute[i].role] = one.text == nullptr ? GivenAttribute::Integer(one.integer) : GivenAttribute::Text(one.text);
+    }
+  }
+  Attributes attributes;
+  ThrowIf(CheckAttributes(op, given, &attributes));
+  return attributes;
+}
+
+ElementType TypeOf(const Operator& op, const onnx_philox_input& input) {
+  for (int i = 1; i < static_cast<int>(ElementType::kOther); ++i) {
+    const ElementType type = static_cast<ElementType>(i);
+    if (std::strcmp(Text(input.type), ElementTypeName(type)) == 0) return type;
+  }
+  Refuse(op.name, InputText(input.name), "type " + ShowText(Text(input.type)), "of a type by its name",
+         "Name it \"f32\", \"i64\" and so on.");
+}
+
+/// What an input says; all of it is known.
+Known KnownOf(const Operator& op, const onnx_philox_input& input) {
+  if (input.rank > static_cast<std::size_t>(kMaxRank)) {
+    Refuse(op.name, InputText(input.name), Worded(say::kDimensions, {std::to_string(input.rank)}), kRankRule,
+           say::kMergeDimensions);
+  }
+  if (input.rank > 0 && input.shape == nullptr) {
+    Refuse(op.name, InputText(input.name), "no shape", "given with its shape", "Point to its dimensions.");
+  }
+  const int rank = static_cast<int>(input.rank);
+  bool is_empty = false;
+  for (int i = 0; i < rank; ++i) {
+    is_empty = is_empty || input.shape[i] == 0;
+    if (input.shape[i] >= 0) continue;
+    Refuse(op.name, InputText(input.name), ShowDimensions(input.shape, rank), say::kNotNegative, say::kGiveTheSize);
+  }
+  if (!is_empty && input.data == nullptr) {
+    Refuse(op.name, InputText(input.name), "no data", "given with its data", "Point to its first element.");
+  }
+  return Known{TypeOf(op, input), rank, input.shape, is_empty ? nullptr : input.data};
+}
+
+/// Checks a call. A prepared one has neither shape nor state.
+Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
+  const Operator& op = OperatorOf(call);
+  Node node{op, AttributesOf(op, *call), {}, {}};
+  bool is_given[kMaxInputs] = {};
+  for (std::size_t i = 0; i < call->input_count; ++i) {
+    const onnx_philox_input& input = call->inputs[i];
+    int index = 0;
+    while (index < op.inputs && std::strcmp(Text(input.name), op.input[index].name) != 0) ++index;
+    if (index == op.inputs || (is_prepared && !op.input[index].is_parameter())) {
+      Refuse(op.name, "the inputs", ShowText(Text(input.name)), Worded(say::kOneOf, {op.input_names}),
+             is_prepared ? "A prepared draw gets its state and its size by onnx_philox_fill." : "Name an input of it.");
+    }
+    node.known[index] = KnownOf(op, input);
+    is_given[index] = true;
+    if (index == op.type_input()) TakeOutputType(op, node.known[index].type, &node.attributes);
+  }
+  const ManyNumbers many = call->flags & ONNX_PHILOX_NUMBERS_ARE_CHECKED ? ManyNumbers::kTrust : ManyNumbers::kCheck;
+  for (int i = 0; i < op.inputs; ++i) {
+    const Known& known = node.known[i];
+    if (is_given[i]) {
+      if (op.input[i].role == Role::kState && !IsAligned(known.data)) {
+        Refuse(op.name, InputText(op.input[i].name), "memory that is not", "at a multiple of 4 bytes", "Copy it there.");
+      }
+      ThrowIf(CheckInput(op, i, known, node.attributes, &node.arguments, nullptr, many));
+    } else if (!is_prepared || op.input[i].is_parameter()) {
+      ThrowIf(CheckLeftOut(op, i, node.attributes));
+    }
+  }
+  ThrowIf(CheckTogether(op, node.attributes, node.arguments));
+  return node;
+}
+
+/// How many bytes an input has, of a type that it may have.
+std::uint64_t BytesOf(const Known& known) {
+  std::uint64_t bytes = 1;
+  for (int i = 0; i < kOutputTypes; ++i) {
+    if (ElementTypeOf(static_cast<OutputType>(i)) == known.type) bytes = ElementSize(static_cast<OutputType>(i));
+  }
+  for (int i = 0; i < known.rank; ++i) bytes *= static_cast<std::uint64_t>(known.dimensions[i]);
+  return bytes;
+}
+
+/// The memory of an output, of so many bytes; null: nobody wants it.
+void* MemoryOf(const Node& node, const onnx_philox_call& call, int index, std::uint64_t bytes) {
+  const Operator& op = node.op;
+  if (static_cast<std::size_t>(index) >= call.output_count) return nullptr;
+  const onnx_philox_output& output = call.outputs[index];
+  if (output.data == nullptr) return nullptr;
+  const bool is_state = index == op.state_output();
+  const std::string what = OutputText(op.output[index].name);
+  if (output.bytes != bytes) {
+    Refuse(op.name, what, ShowBytes(output.bytes) + " bytes", ShowBytes(bytes) + " bytes", "Give it memory of its size.");
+  }
+  if (is_state && !IsAligned(output.data)) {
+    Refuse(op.name, what, "memory that is not", "at a multiple of 4 bytes", "Move it there.");
+  }
+  for (int i = 0; i < op.inputs; ++i) {
+    const Known& known = node.known[i];
+    const bool is_in_place = is_state && op.input[i].role == Role::kState && known.data == output.data;
+    if (is_in_place || !Written{known.data, BytesOf(known)}.Overlaps({output.data, bytes})) continue;
+    Refuse(op.name, what, std::string("memory of ") + InputText(op.input[i].name), "in memory of its own", "Draw elsewhere.");
+  }
+  return output.data;
+}
+
+void Run(const onnx_philox_call* call) {
+  const Node node = NodeOf(call, false);
+  const Operator& op = node.op;
+  const Arguments& arguments = node.arguments;
+  const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
+  const std::uint64_t words = static_cast<std::uint64_t>(arguments.states * node.attributes.state_words());
+  void* const values = MemoryOf(node, *call, 0, static_cast<std::uint64_t>(arguments.dimensions.bytes));
+  void* const mask = op.has_mask() ? MemoryOf(node, *call, 1, elements) : nullptr;
+  auto* const next = static_cast<std::uint32_t*>(MemoryOf(node, *call, op.state_output(), words * sizeof(std::uint32_t)));
+  const Kernels& kernels = KernelsOrThrow();
+  const Draw draw = DrawOf(op, node.attributes, arguments, values, mask);
+  if (node.attributes.is_pytorch) return DrawTorch(kernels, node.attributes, arguments, draw, next);
+  if (elements > 0 && (values != nullptr || mask != nullptr)) Fill(kernels, draw, 0, elements);
+  if (next != nullptr) WriteNextState(draw, arguments, next);
+}
+
+onnx_philox_prepared* Prepare(const onnx_philox_call* call) {
+  const Node node = NodeOf(call, true);
+  const Draw draw = DrawOf(node.op, node.attributes, node.arguments, nullptr);
+  bool is_plain = IndexOf(node.op, Role::kShape) >= 0 && !node.op.draws_rows && !node.attributes.is_pytorch;
+  for (const Argument& argument : draw.given) is_plain = is_plain && !argument.each();
+  if (!is_plain) {
+    Refuse("onnx_philox_prepare", "the call", node.op.name, "of an operator with a shape, and of single numbers",
+           "Call onnx_philox_run.");
+  }
+  return new onnx_philox_prepared{KernelsOrThrow(), draw};
+}
+
+}  // namespace
+
+extern "C" {
+
+int onnx_philox_run(const onnx_philox_call* call, char* error, std::size_t error_size) {
+  return Answer(error, error_size, [call] { Run(call); });
+}
+
+int onnx_philox_prepare(const onnx_philox_call* call, onnx_philox_prepared** prepared, char* error, std::size_t error_size) {
+  return Answer(error, error_size, [=] { *prepared = Prepare(call); });
+}
+
+int onnx_philox_fill(const onnx_philox_prepared* prepared, const onnx_philox_part* part, void* out, std::uint32_t* next_state) {
+  if (prepared == nullptr || part == nullptr) return ONNX_PHILOX_INVALID;
+  onnx_philox_part copy;  // the next state may lie there, and a binding may have it anywhere
+  std::memcpy(&copy, part, sizeof(copy));
+  Draw draw = prepared->draw;
+  if (copy.bytes % ElementSize(draw.type) != 0 || (copy.bytes > 0 && out == nullptr)) return ONNX_PHILOX_INVALID;
+  const State before = StateFromWords(copy.state);
+  draw.state = Derive(before, static_cast<std::int64_t>(draw.state.key), static_cast<std::int64_t>(draw.state.counter.high));
+  draw.out = out;
+  const std::uint64_t elements = copy.bytes / ElementSize(draw.type);
+  if (elements > 0) Fill(prepared->kernels, draw, 0, elements);
+  if (next_state == nullptr) return ONNX_PHILOX_OK;
+  StateToWords(NextState(draw, before, elements), copy.state);
+  std::memcpy(next_state, copy.state, sizeof(copy.state));
+  return ONNX_PHILOX_OK;
+}
+
+void onnx_philox_release(onnx_philox_prepared* prepared) { delete prepared; }
+
+const char* onnx_philox_operator(std::size_t index) {
+  return index < std::size(kAllOperators) ? kAllOperators[index]->name : nullptr;
+}
+
+const char* onnx_philox_isa(char* error, std::size_t error_size) {
+  const char* name = nullptr;
+  Answer(error, error_size, [&name] { name = KernelsOrThrow().name; });
+  return name;
+}
+
+int onnx_philox_memory(const char* root, std::uint64_t* numbers, char* error, std::size_t error_size) {
+  return Answer(error, error_size, [=] {
+    const Memory memory = FindMemory(Text(root));
+    const std::uint64_t found[] = {memory.free, memory.address, memory.held};
+    std::memcpy(numbers, found, sizeof(found));
+  });
+}
+
+}  // extern "C"

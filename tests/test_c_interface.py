@@ -1,0 +1,412 @@
+"""Draws without a session, by the functions of `custom_ops/c/onnx_philox.h`.
+
+The structs are written down again here, as a binding of another language would.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from ctypes import POINTER, c_char_p, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+import bad_calls
+import ml_dtypes
+import numpy as np
+import pytest
+from cases import assert_same_bits
+
+import onnx_philox
+from onnx_philox import PhiloxState, TorchState, reference
+from onnx_philox._contract import checks
+from onnx_philox._contract.known import Known
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BY_DTYPE
+
+INVALID = 1
+CHECKED = 1
+
+
+class Input(ctypes.Structure):
+    _fields_ = (
+        ("name", c_char_p),
+        ("type", c_char_p),
+        ("shape", POINTER(c_int64)),
+        ("rank", c_size_t),
+        ("data", c_void_p),
+    )
+
+
+class Attribute(ctypes.Structure):
+    _fields_ = (("name", c_char_p), ("text", c_char_p), ("integer", c_int64))
+
+
+class Output(ctypes.Structure):
+    _fields_ = (("data", c_void_p), ("bytes", c_size_t))
+
+
+class Call(ctypes.Structure):
+    _fields_ = (
+        ("version", c_uint32),
+        ("flags", c_uint32),
+        ("op_type", c_char_p),
+        ("inputs", POINTER(Input)),
+        ("input_count", c_size_t),
+        ("attributes", POINTER(Attribute)),
+        ("attribute_count", c_size_t),
+        ("outputs", POINTER(Output)),
+        ("output_count", c_size_t),
+    )
+
+
+class Part(ctypes.Structure):
+    _fields_ = (("state", c_uint32 * 6), ("bytes", c_uint64))
+
+
+LIBRARY = ctypes.CDLL(onnx_philox.onnxruntime.library_path())
+LIBRARY.onnx_philox_operator.restype = c_char_p
+LIBRARY.onnx_philox_isa.restype = c_char_p
+TYPES = {"int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "uint64": "u64"}
+
+
+def input_of(name: str, array: np.ndarray) -> Input:
+    known = BY_DTYPE.get(array.dtype)
+    type_ = known.name if known else TYPES.get(array.dtype.name, "string")
+    shape = (c_int64 * array.ndim)(*array.shape)
+    data = array.ctypes.data if array.size else None
+    return Input(name.encode(), type_.encode(), shape, array.ndim, data)
+
+
+def attribute_of(name: str, value: int | str) -> Attribute:
+    if isinstance(value, str):
+        return Attribute(name.encode(), value.encode(), 0)
+    return Attribute(name.encode(), None, value)
+
+
+def outputs_of(arrays: Iterable[np.ndarray | None]) -> list[Output]:
+    return [Output(None, 0) if a is None else Output(a.ctypes.data, a.nbytes) for a in arrays]
+
+
+def call_of(
+    operator: str,
+    inputs: Sequence[Input],
+    attributes: dict[str, int | str],
+    outputs: Sequence[Output] = (),
+    flags: int = 0,
+) -> Call:
+    given = [attribute_of(*one) for one in attributes.items()]
+    arrays = (Input * len(inputs))(*inputs), (Attribute * len(given))(*given)
+    wanted = (Output * len(outputs))(*outputs)
+    parts = (*((a, len(a)) for a in arrays), (wanted, len(wanted)))
+    return Call(1, flags, operator.encode(), *(x for part in parts for x in part))
+
+
+def status_of(function: Callable[..., int], *arguments: Any) -> tuple[int, str]:
+    text = ctypes.create_string_buffer(2000)
+    return function(*arguments, text, c_size_t(2000)), text.value.decode()
+
+
+def run(call: Call) -> tuple[int, str]:
+    return status_of(LIBRARY.onnx_philox_run, ctypes.byref(call))
+
+
+STATE = PhiloxState(2**64 - 1, key=42)
+SHAPE = np.array([3, 5])
+ZERO, ONE = np.zeros((), np.float32), np.ones((), np.float32)
+
+
+def uniform_inputs(state: np.ndarray, shape: np.ndarray = SHAPE) -> list[Input]:
+    arrays = {"shape": shape, "minval": ZERO, "maxval": ONE, "state": state}
+    return [input_of(*one) for one in arrays.items()]
+
+
+def test_the_library_opens_without_a_runtime_and_without_the_package() -> None:
+    program = f"""
+import ctypes, sys
+library = ctypes.CDLL({onnx_philox.onnxruntime.library_path()!r})
+library.onnx_philox_isa.restype = ctypes.c_char_p
+print(library.onnx_philox_isa(None, 0).decode(), "numpy" in sys.modules)
+maps = open("/proc/self/maps").read() if sys.platform == "linux" else ""
+assert "libonnxruntime.so" not in maps and "openvino.so" not in maps
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [LIBRARY.onnx_philox_isa(None, c_size_t(0)).decode(), "False"]
+
+
+def test_it_names_every_operator() -> None:
+    names = [LIBRARY.onnx_philox_operator(c_size_t(i)) for i in range(len(OPERATORS))]
+    assert {name.decode() for name in names} == set(OPERATORS)
+    assert LIBRARY.onnx_philox_operator(c_size_t(len(OPERATORS))) is None
+
+
+@pytest.mark.parametrize("operator", sorted(bad_calls.GOOD))
+def test_an_operator_draws_what_the_reference_draws(operator: str) -> None:
+    op = OPERATORS[operator]
+    call = bad_calls.GOOD[operator]
+    names = bad_calls.INPUTS[operator]
+    arrays = {n: np.asarray(call[n]) for n in names if call.get(n) is not None}
+    attributes = {n: v for n, v in call.items() if n not in names}
+    *expected, after = getattr(reference, op.function)(**arrays, **attributes)
+    outputs = [np.empty_like(array) for array in (*expected, after)]
+    inputs = [input_of(*one) for one in arrays.items()]
+    assert run(call_of(operator, inputs, attributes, outputs_of(outputs))) == (0, "")
+    for out, wanted in zip(outputs, (*expected, after), strict=True):
+        assert_same_bits(out, wanted)
+    # The next state alone.
+    outputs[-1][...] = 0
+    wanted_ones = outputs_of([*[None] * len(expected), outputs[-1]])
+    assert run(call_of(operator, inputs, attributes, wanted_ones)) == (0, "")
+    assert_same_bits(outputs[-1], after)
+
+
+def expressible(operator: str, what: str) -> bool:
+    """Whether the structs can say a bad call: attributes are texts and integers."""
+    call, _ = bad_calls.call_of(operator, what)
+    others = (v for n, v in call.items() if n not in bad_calls.INPUTS[operator] and v is not None)
+    return all(isinstance(v, str) or (isinstance(v, int) and -(2**63) <= v < 2**63) for v in others)
+
+
+BAD = [case for case in bad_calls.CASES if expressible(*case)]
+
+
+def test_most_bad_calls_can_be_made() -> None:
+    assert len(BAD) > 120
+
+
+@pytest.mark.parametrize(("operator", "what"), BAD)
+def test_a_bad_call_is_refused_in_python_s_words(operator: str, what: str) -> None:
+    call, _ = bad_calls.call_of(operator, what)
+    names = bad_calls.INPUTS[operator]
+    arrays = {n: np.asarray(call[n], order="C") for n in names if n in call and call[n] is not None}
+    attributes = {n: v for n, v in call.items() if n not in names and v is not None}
+    told = ""
+    try:
+        known = {name: Known.array(array) for name, array in arrays.items()}
+        checks.check_node(OPERATORS[operator], known, attributes)
+    except (TypeError, ValueError) as error:
+        told = str(error)
+    inputs = [input_of(*one) for one in arrays.items()]
+    plain = {n: int(v) if isinstance(v, bool) else v for n, v in attributes.items()}
+    status, text = run(call_of(operator, inputs, plain))
+    if any(array.ndim > 8 for array in arrays.values()):
+        assert status == INVALID  # before its role is known
+        assert "of 0 to 8 dimensions" in text
+    else:
+        assert (status, text) == (INVALID if told else 0, told)
+
+
+OUT = np.zeros(15, np.float32)
+WORDS = STATE.to_array()
+ROWS = np.stack([WORDS] * 3)
+UNALIGNED = np.zeros(25, np.uint8)[1:]
+IN_DATA = np.zeros(30, np.float32)
+BAD_MEMORY: dict[str, tuple[Callable[[Call], None], str]] = {
+    "a version": (lambda c: setattr(c, "version", 2), "version must be 1: got 2."),
+    "an operator": (lambda c: setattr(c, "op_type", b"Random"), "op_type must be an operator"),
+    "no operator": (lambda c: setattr(c, "op_type", None), "op_type must be an operator"),
+    "no shape": (lambda c: setattr(c.inputs[0], "shape", None), "must be given with its shape"),
+    "no data": (lambda c: setattr(c.inputs[0], "data", None), "must be given with its data"),
+    "a rank": (lambda c: setattr(c.inputs[3], "rank", 9), "of 0 to 8 dimensions: got 9"),
+    "a dimension": (
+        lambda c: setattr(c.inputs[3], "shape", (c_int64 * 1)(-1)),
+        "must be dimensions of 0 or more: got [-1]",
+    ),
+    "a type": (lambda c: setattr(c.inputs[3], "type", b"u33"), "got type 'u33'"),
+    "no type": (lambda c: setattr(c.inputs[3], "type", None), "got type ''"),
+    "a name": (lambda c: setattr(c.inputs[3], "name", b"seed"), "got 'seed'"),
+    "no name": (lambda c: setattr(c.inputs[3], "name", None), "got ''"),
+    "an attribute": (lambda c: setattr(c.attributes[0], "name", b"seed"), "got 'seed'"),
+    "fewer inputs": (lambda c: setattr(c, "input_count", 2), "input 'maxval' must be connected"),
+    "unaligned states": (
+        lambda c: setattr(c.inputs[3], "data", UNALIGNED.ctypes.data),
+        "input 'state' must be at a multiple of 4 bytes",
+    ),
+    "too little memory": (
+        lambda c: setattr(c.outputs[0], "bytes", 59),
+        "output 'values' must be 60 bytes: got 59 bytes.",
+    ),
+    "too much memory": (
+        lambda c: setattr(c.outputs[0], "bytes", 64),
+        "output 'values' must be 60 bytes: got 64 bytes.",
+    ),
+    "little memory for a state": (
+        lambda c: setattr(c.outputs[1], "bytes", 20),
+        "output 'next_state' must be 24 bytes: got 20 bytes.",
+    ),
+    "an unaligned next state": (
+        lambda c: setattr(c.outputs[1], "data", UNALIGNED.ctypes.data),
+        "output 'next_state' must be at a multiple of 4 bytes",
+    ),
+    "values over the state": (
+        lambda c: setattr(c.outputs[0], "data", WORDS.ctypes.data - 8),
+        "output 'values' must be in memory of its own: got memory of input 'state'",
+    ),
+    "a next state beside the state": (
+        lambda c: setattr(c.outputs[1], "data", WORDS.ctypes.data + 4),
+        "output 'next_state' must be in memory of its own: got memory of input 'state'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD_MEMORY)
+def test_what_would_harm_memory_is_refused(what: str) -> None:
+    change, text = BAD_MEMORY[what]
+    after = np.zeros(6, np.uint32)
+    for flags in (0, CHECKED):
+        outputs = outputs_of([OUT, after])
+        call = call_of(
+            "RandomUniform", uniform_inputs(WORDS), {"output_type": "f32"}, outputs, flags
+        )
+        change(call)
+        status, told = run(call)
+        assert status == INVALID
+        assert text in told
+        assert not OUT.any()
+        assert not after.any()
+
+
+def test_a_call_of_nothing_is_refused() -> None:
+    assert status_of(LIBRARY.onnx_philox_run, None)[0] == INVALID
+    assert status_of(LIBRARY.onnx_philox_prepare, None, None)[0] == INVALID
+
+
+def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
+    call = call_of("Random", [], {})
+    assert LIBRARY.onnx_philox_run(ctypes.byref(call), None, c_size_t(0)) == INVALID
+    text = ctypes.create_string_buffer(b"x" * 20)
+    assert LIBRARY.onnx_philox_run(ctypes.byref(call), text, c_size_t(12)) == INVALID
+    assert text.raw == b"onnx_philox\0" + b"x" * 8 + b"\0"
+
+
+def test_data_are_not_overwritten_while_they_are_read() -> None:
+    data = IN_DATA[:15]
+    ratio = np.full((), 0.5, np.float32)
+    inputs = [input_of("data", data), input_of("ratio", ratio), input_of("state", WORDS)]
+    status, text = run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[14:29]])))
+    assert (status, "output 'output' must be in memory of its own" in text) == (INVALID, True)
+    assert run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[15:]]))) == (0, "")
+
+
+@pytest.mark.parametrize("state", [WORDS, ROWS, TorchState.from_seed(3).to_array()])
+def test_the_next_state_may_lie_where_the_state_does(state: np.ndarray) -> None:
+    place, values = state.copy(), np.empty((3, 5), np.float32)
+    alignment = "pytorch" if state.shape == (632,) else "tensorflow"
+    attributes: dict[str, int | str] = {"output_type": "f32", "alignment": alignment}
+    for _ in range(3):
+        expected, state = reference.random_uniform(
+            [3, 5], 0, 1, "f32", state=state, alignment=alignment
+        )
+        outputs = outputs_of([values, place])
+        assert run(call_of("RandomUniform", uniform_inputs(place), attributes, outputs)) == (0, "")
+        assert_same_bits(values, expected)
+        assert_same_bits(place, state)
+
+
+def prepared(operator: str, attributes: dict[str, int | str], **numbers: Any) -> c_void_p:
+    handle = c_void_p()
+    call = call_of(operator, [input_of(*one) for one in numbers.items()], attributes)
+    pointers = ctypes.byref(call), ctypes.byref(handle)
+    assert status_of(LIBRARY.onnx_philox_prepare, *pointers) == (0, "")
+    return handle
+
+
+def test_a_prepared_draw_moves_its_state_on() -> None:
+    seeds: dict[str, int | str] = {"global_seed": 7, "op_seed": 2**62}
+    handle = prepared("RandomUniform", {"output_type": "f32", **seeds}, minval=ZERO, maxval=ONE)
+    part = Part((c_uint32 * 6)(*WORDS), 28)
+    state = WORDS
+    for _ in range(3):
+        out = np.zeros(9, np.float32)
+        status = LIBRARY.onnx_philox_fill(
+            handle, ctypes.byref(part), c_void_p(out.ctypes.data), ctypes.byref(part)
+        )
+        assert status == 0
+        expected, state = reference.random_uniform([7], 0, 1, "f32", state=state, **seeds)
+        assert_same_bits(out, np.append(expected, np.zeros(2, np.float32)))
+        assert list(part.state) == state.tolist()
+    LIBRARY.onnx_philox_release(handle)
+
+
+def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
+    handle = prepared("RandomUniform", {"output_type": "f32"}, minval=ZERO, maxval=ONE)
+    out = np.zeros(9, np.float32)
+    part, memory = Part((c_uint32 * 6)(), 30), c_void_p(out.ctypes.data)
+    assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, None) == INVALID
+    part.bytes = 28
+    assert LIBRARY.onnx_philox_fill(None, ctypes.byref(part), memory, None) == INVALID
+    assert LIBRARY.onnx_philox_fill(handle, None, memory, None) == INVALID
+    assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), None, None) == INVALID
+    assert not out.any()
+    part.bytes = 0
+    assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), None, None) == 0
+    LIBRARY.onnx_philox_release(handle)
+    LIBRARY.onnx_philox_release(None)
+
+
+P = np.float64([0.2, 0.5])
+LOGITS = np.zeros((2, 3), np.float32)
+UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], str]] = {
+    "a shape": ("RandomGenerator", {"shape": SHAPE}, {}, "by onnx_philox_fill"),
+    "a state": ("RandomGenerator", {"state": WORDS}, {}, "by onnx_philox_fill"),
+    "numbers of each": ("RandomBernoulli", {"p": P}, {}, "Call onnx_philox_run"),
+    "rows": ("RandomPermutation", {}, {}, "Call onnx_philox_run"),
+    "logits": ("RandomCategorical", {"logits": LOGITS}, {}, "Call onnx_philox_run"),
+    "torch's numbers": ("RandomBernoulli", {"p": P[:1]}, {"alignment": "pytorch"}, "state"),
+}
+
+
+@pytest.mark.parametrize("what", UNPREPARED)
+def test_only_draws_of_single_numbers_are_prepared(what: str) -> None:
+    operator, arrays, attributes, text = UNPREPARED[what]
+    call = call_of(operator, [input_of(*one) for one in arrays.items()], attributes)
+    handle = c_void_p()
+    status, told = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(call), ctypes.byref(handle))
+    assert (status, handle.value) == (INVALID, None)
+    assert text in told
+
+
+def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
+    handle = prepared("RandomUniform", {"output_type": "f32"}, minval=ZERO, maxval=ONE)
+    expected, _ = reference.random_uniform([4001], 0, 1, "f32", state=WORDS)
+    wrong: list[int] = []
+
+    def draw(number: int) -> None:
+        out = np.zeros(4001, np.float32)
+        part = Part((c_uint32 * 6)(*WORDS), out.nbytes)
+        for _ in range(50):
+            out[...] = 0
+            memory = c_void_p(out.ctypes.data)
+            LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, None)
+            if out.tobytes() != expected.tobytes():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    LIBRARY.onnx_philox_release(handle)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32, np.bool_])
+def test_numbers_are_checked_unless_the_caller_has_checked_them(dtype: Any) -> None:
+    if np.dtype(dtype) != np.bool_:
+        type_ = BY_DTYPE[np.dtype(dtype)].name
+        numbers = {"minval": np.ones((), dtype), "maxval": np.zeros((), dtype)}
+        inputs = [input_of(n, a) for n, a in {"shape": SHAPE, **numbers, "state": WORDS}.items()]
+        status, text = run(call_of("RandomUniform", inputs, {"output_type": type_}, (), CHECKED))
+        assert (status, "than maxval" in text or "at most maxval" in text) == (INVALID, True)
+        return
+    p = np.linspace(0, 2, 15).reshape(3, 5)
+    out = np.zeros((3, 5), np.bool_)
+    inputs = [input_of(n, a) for n, a in {"shape": SHAPE, "p": p, "state": WORDS}.items()]
+    status, text = run(call_of("RandomBernoulli", inputs, {}, outputs_of([out])))
+    assert (status, "input 'p' must be from 0 to 1" in text) == (INVALID, True)
+    assert run(call_of("RandomBernoulli", inputs, {}, outputs_of([out]), CHECKED)) == (0, "")
+    assert out.any()
