@@ -44,6 +44,11 @@ class Inside:
         return self.has_state is not False
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether each runtime draws in its own way."""
+        return bool(self.own) and not self.has_state
+
+    @property
     def states(self) -> Mapping[str, str | None]:
         """The inputs that may be its state, best first, and the outputs with the next one."""
         if self.has_state is None:
@@ -70,7 +75,7 @@ class Inside:
             ArgumentError: Always.
         """
         fact, remedy = "takes no state", "Leave it out."
-        if self.own and not self.has_state:
+        if self.is_undecided:
             fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
         elif self.variable:
             fact = f"keeps its state in the variable {self.variable!r}"

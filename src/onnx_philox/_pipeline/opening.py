@@ -185,9 +185,10 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
 def _said_by_openvino(model: Any, what: str) -> Served:
     """What a model of OpenVINO says, before it is compiled."""
     from onnx_philox._rewriting.in_openvino.model import streams_of
-    from onnx_philox._runtimes.in_openvino import metadata
+    from onnx_philox._runtimes.in_openvino import OpenvinoModel
     from onnx_philox._runtimes.openvino_variables import check_state
 
+    metadata = OpenvinoModel.metadata
     streams = _recorded(metadata(model, METADATA_KEY)) or streams_of(model)
     check_state(model, what, streams)
     if streams is None:

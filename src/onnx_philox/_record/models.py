@@ -21,7 +21,8 @@ def streams(given: Given) -> Streams | None:
     if given.of_openvino:
         from onnx_philox._runtimes import in_openvino
 
-        recorded = in_openvino.metadata(in_openvino.read_openvino_s(given), METADATA_KEY)
+        read = in_openvino.read_openvino_s(given)
+        recorded = in_openvino.OpenvinoModel.metadata(read, METADATA_KEY)
         return None if recorded is None else Streams.from_json(recorded)
     from onnx_philox._models.streams import streams_of
     from onnx_philox._models.untouched import graph_of

@@ -109,7 +109,7 @@ class OpenvinoModel(LoadedModel):
         core = _core(backend)
         graph = None if given.of_openvino else _check(given.proto, precision)
         opened_model = read_by_core(core, given, None if given.is_file else given.proto)
-        _check_standard(metadata(opened_model, STANDARD), precision)
+        _check_standard(cls.metadata(opened_model, STANDARD), precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
         config = {} if precision is None else {PRECISION_HINT: precision}
         compiled = _compiled(cls.runtime, core, opened_model, settings.device, config, SettingError)
@@ -143,7 +143,11 @@ class OpenvinoModel(LoadedModel):
 
     @staticmethod
     def metadata(model: ov.Model | ov.CompiledModel, key: str) -> str | None:
-        return None if isinstance(model, ov.CompiledModel) else metadata(model, key)
+        """What a rewrite of OpenVINO's model wrote, or what it had as a file of ONNX."""
+        if isinstance(model, ov.CompiledModel):
+            return None
+        paths = [path for path in ([key], [_METADATA, key]) if model.has_rt_info(path)]
+        return str(model.get_rt_info(paths[0]).value) if paths else None
 
     @staticmethod
     def names_of_inputs(model: ov.CompiledModel) -> set[str]:
@@ -231,19 +235,11 @@ def read_openvino_s(given: Given, backend: str = _backends.AUTO) -> ov.Model:
     return read_by_core(new_core(backend), given) if given.is_file else given.model
 
 
-def metadata(model: ov.Model, key: str) -> str | None:
-    """A property that a rewrite of OpenVINO's model wrote, or that it had as a file of ONNX."""
-    for path in ([key], [_METADATA, key]):
-        if model.has_rt_info(path):
-            return str(model.get_rt_info(path).value)
-    return None
-
-
 def compile_model(
     core: ov.Core, model: ov.Model, device: str, config: Mapping[str, Any]
 ) -> ov.CompiledModel:
     """Compiles a model, one of standard nodes at the precision that they are made for."""
-    if metadata(model, STANDARD) is not None:
+    if OpenvinoModel.metadata(model, STANDARD) is not None:
         config = {**config, PRECISION_HINT: made.PRECISION}
     from onnx_philox import openvino
 

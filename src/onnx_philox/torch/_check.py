@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._files.model_file import opened
+from onnx_philox._files.given import TO_CONVERT, Form, Given, Taken
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.opsets import opset_of
@@ -34,6 +31,10 @@ from onnx_philox.torch._program import (
 )
 
 OWNER = "onnx_philox.torch.check_export"
+_TAKEN = Taken(
+    TO_CONVERT.forms,
+    "a path, an onnx.ModelProto, an onnx_ir.Model or a torch.onnx.ONNXProgram",
+)
 
 # The key under which torch's exporter records where in the program a node is from.
 _TRACE = "pkg.torch.onnx.stack_trace"
@@ -118,22 +119,11 @@ def check_export(
 
 def read_exported(f: Any) -> ir.Model:
     """A model of a file, or a copy of one in memory."""
-    if isinstance(f, (str, os.PathLike)):
-        with opened(Path(f), OWNER) as file:
-            return ir.from_proto(file.proto)
-    f = getattr(f, "model_proto", f)
-    if isinstance(f, ir.Model):
-        return f.clone()
-    if not isinstance(f, onnx.ModelProto):
-        refuse(
-            OWNER,
-            "the model",
-            type(f).__name__,
-            "a path, an onnx.ModelProto, an onnx_ir.Model or a torch.onnx.ONNXProgram",
-            "Pass one of these.",
-            TypeError,
-        )
-    return ir.from_proto(f)
+    given = Given.of(OWNER, getattr(f, "model_proto", f), _TAKEN)
+    if given.form is Form.ONNX_IR:
+        copy: ir.Model = given.model.clone()
+        return copy
+    return ir.from_proto(given.proto)
 
 
 def compare(program: Sequence[Operation], model: ir.Model) -> tuple[ProgramDraw, ...]:

@@ -228,7 +228,7 @@ class ModelRuns:
                 "run before it left: a few draws may be alike by chance, and outputs need not "
                 "show what was drawn."
             )
-        if different == 1 and self._is_undecided:
+        if different == 1 and self.inside.is_undecided:
             found = "the outputs of all runs are equal"
         elif different == 1:
             found = "each run gave the same numbers"
@@ -242,14 +242,9 @@ class ModelRuns:
             return f"{found.capitalize()}: the model gives no next state, so all began at the same."
         return f"{found.capitalize()}, from the state that the run before it left."
 
-    @property
-    def _is_undecided(self) -> bool:
-        """Whether the runtime draws in its own way."""
-        return bool(self.inside.own) and not self.inside.has_state
-
     def _about_no_state(self, found: str) -> str:
         """What decides the numbers, after what several runs gave."""
-        if self._is_undecided:
+        if self.inside.is_undecided:
             remedy = rewrite_first(self.model)
             return f"{found}This model has {self.inside.counted} and no state. {remedy}"
         if not found:
