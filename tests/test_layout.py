@@ -154,6 +154,7 @@ ROOMS: dict[str, set[str]] = {
 GENERATED = (
     "custom_ops/core/kernels/coefficients.h",
     "custom_ops/core/kernels/declared_names.h",
+    "custom_ops/core/kernels/mt19937_jumps.h",
     "custom_ops/core/operators_table.h",
     "src/onnx_philox/graphs.py",
     "src/onnx_philox/openvino/_factories.py",
@@ -162,6 +163,7 @@ GENERATED = (
 GENERATORS = (
     "custom_ops/core/make_operators.py",
     "custom_ops/core/kernels/make_coefficients.py",
+    "custom_ops/core/kernels/make_mt19937_jumps.py",
     "docs/make_operators_page.py",
     "docs/make_pictures.py",
     "docs/make_torch_calls_page.py",

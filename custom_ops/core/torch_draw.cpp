@@ -5,10 +5,12 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "first_wrong.h"
 #include "float_environment.h"
+#include "torch_jump.h"
 #include "torch_stream.h"
 #include "values.h"
 
@@ -27,7 +29,8 @@ struct Part {
   const Draw& draw;
   TorchStream* stream;
   std::uint64_t begin, elements;
-  unsigned char* out;  ///< of element `begin`
+  unsigned char* out;        ///< of element `begin`
+  const ForEach* for_each;   ///< may draw pieces of it; null: nobody else does
 
   TorchFill Fill() const {
     TorchFill fill{};
@@ -38,6 +41,63 @@ struct Part {
     return fill;
   }
 };
+
+/// As many words are worth a jump; pieces are multiples of so many values.
+constexpr std::uint64_t kWordsForAJump = std::uint64_t{1} << 22, kPieceUnit = 16;
+constexpr std::uint64_t kMostJumps = 16;
+
+/// Where a piece of a fill begins: its first element, and how many blocks and then words of the generator lie before it.
+struct PieceStart {
+  std::uint64_t element, blocks;
+  unsigned used;
+};
+
+/// The piece that begins near `element`, at the next one to a block that is jumped to.
+PieceStart StartNear(std::uint64_t element, unsigned words, unsigned used) {
+  const std::uint64_t blocks = BlocksToJump((used + element * words) / kMtWords);
+  const std::uint64_t unit = kPieceUnit * words;
+  const std::uint64_t first = (blocks * kMtWords - used + unit - 1) / unit * kPieceUnit;
+  return PieceStart{first, blocks, static_cast<unsigned>(used + first * words - blocks * kMtWords)};
+}
+
+/// One call of torch's, shared by threads where it takes many words and it is known where each value's are.
+void FillShared(const Part& part, const TorchFill& fill) {
+  const unsigned words = WordsOfEach(fill);
+  std::uint64_t pieces = part.for_each == nullptr || words == 0 ? 0 : fill.elements / (kWordsForAJump / words);
+  pieces = std::min({pieces, kMostJumps, std::uint64_t{std::max(2u, std::thread::hardware_concurrency())}});
+  if (pieces < 2) return FillTorch(part.kernels, part.stream, fill);
+  std::vector<PieceStart> starts{{0, 0, part.stream->used}};
+  for (std::uint64_t i = 1; i < pieces; ++i) {
+    starts.push_back(StartNear(fill.elements / pieces * i, words, part.stream->used));
+  }
+  starts.push_back({fill.elements, 0, 0});
+  std::vector<TorchStream> streams(static_cast<std::size_t>(pieces));
+  std::vector<std::atomic<bool>> are_drawn(static_cast<std::size_t>(pieces));
+  std::atomic<bool> is_out_of_memory{false};
+  (*part.for_each)(pieces, [&](std::uint64_t piece) {
+    try {
+      const std::size_t i = static_cast<std::size_t>(piece);
+      TorchStream* const stream = &streams[i];
+      // One thread after all: the piece before has come here.
+      const bool is_here = i > 0 && are_drawn[i - 1].load(std::memory_order_acquire);
+      *stream = is_here ? streams[i - 1] : *part.stream;
+      if (i > 0 && !is_here) {
+        JumpBlocks(&stream->mt, starts[i].blocks);
+        stream->used = starts[i].used;
+      }
+      TorchFill own = fill;
+      own.elements = starts[i + 1].element - starts[i].element;
+      own.out = static_cast<unsigned char*>(fill.out) + starts[i].element * ElementSize(fill.type);
+      if (fill.p != nullptr) own.p = static_cast<const unsigned char*>(fill.p) + starts[i].element * ElementSize(fill.p_type);
+      FillTorch(part.kernels, stream, own);
+      are_drawn[i].store(true, std::memory_order_release);
+    } catch (const std::bad_alloc&) {  // no exception may leave a runtime's thread
+      is_out_of_memory = true;
+    }
+  });
+  if (is_out_of_memory) throw std::bad_alloc();
+  *part.stream = streams.back();
+}
 
 double NumberOf(const Argument& argument) { return FloatValue(argument.type, argument.bits); }
 
@@ -55,21 +115,21 @@ void DrawUniform(const Part& part) {
     fill.second = NumberOf(maxval);
   }
   fill.bounds = Bounds{Extended(fill.type, minval.bits), Extended(fill.type, maxval.bits)};
-  FillTorch(part.kernels, part.stream, fill);
+  FillShared(part, fill);
 }
 
 void DrawNormal(const Part& part) {
   TorchFill fill = part.Fill();
   fill.first = NumberOf(part.draw[Parameter::kMean]);
   fill.second = NumberOf(part.draw[Parameter::kScale]);
-  FillTorch(part.kernels, part.stream, fill);
+  FillShared(part, fill);
 }
 
 void DrawExponential(const Part& part) {
   TorchFill fill = part.Fill();
   // torch takes a rate.
   fill.first = 1.0 / (1.0 / NumberOf(part.draw[Parameter::kScale]));
-  FillTorch(part.kernels, part.stream, fill);
+  FillShared(part, fill);
 }
 
 void DrawBernoulli(const Part& part) {
@@ -81,7 +141,7 @@ void DrawBernoulli(const Part& part) {
   } else {
     fill.first = NumberOf(p);
   }
-  FillTorch(part.kernels, part.stream, fill);
+  FillShared(part, fill);
 }
 
 void DrawDropout(const Part& part) {
@@ -165,6 +225,7 @@ struct DrawOfRows {
   const Draw& draw;
   std::uint32_t* next_states;
   std::uint64_t elements;  ///< of one row
+  const ForEach* for_each;  ///< of each row; null: rows are shared
 };
 
 void DrawRows(const DrawOfRows& rows, std::uint64_t first, std::uint64_t end) {
@@ -190,7 +251,7 @@ void DrawRows(const DrawOfRows& rows, std::uint64_t first, std::uint64_t end) {
     ReadTorchState(words, &stream);
     const std::uint64_t begin = row * rows.elements;
     unsigned char* const to = out != nullptr ? out + begin * size : unwanted.empty() ? nullptr : unwanted.data();
-    if (rows.elements > 0) draw_part(Part{rows.kernels, draw, &stream, begin, rows.elements, to});
+    if (rows.elements > 0) draw_part(Part{rows.kernels, draw, &stream, begin, rows.elements, to, rows.for_each});
     if (rows.next_states == nullptr) continue;
     WriteTorchState(stream, words);
     std::memcpy(rows.next_states + row * kTorchStateWords, words, sizeof(words));
@@ -206,11 +267,14 @@ void DrawTorch(const Kernels& kernels, const Attributes& attributes, const Argum
                std::uint32_t* next_states, const ForEach& for_each) {
   const std::uint64_t states = static_cast<std::uint64_t>(arguments.states);
   const std::uint64_t all = static_cast<std::uint64_t>(arguments.dimensions.elements);
-  const DrawOfRows rows{kernels, attributes, arguments, draw, next_states, states > 1 ? all / states : all};
+  DrawOfRows rows{kernels, attributes, arguments, draw, next_states, states > 1 ? all / states : all, nullptr};
   // Values of classes take a word for each class.
   const std::uint64_t values = draw.classes > 1 ? SaturatingProduct(all, draw.classes) : all;
   const std::uint64_t pieces = std::min({states, values / kValuesForAThread, kMostPieces});
-  if (pieces < 2 || for_each == nullptr) return DrawRows(rows, 0, states);
+  if (pieces < 2 || for_each == nullptr) {
+    if (for_each != nullptr) rows.for_each = &for_each;
+    return DrawRows(rows, 0, states);
+  }
   const std::uint64_t step = states / pieces + (states % pieces != 0 ? 1 : 0);
   std::atomic<bool> is_out_of_memory{false};
   for_each(pieces, [&](std::uint64_t piece) {

@@ -1,7 +1,7 @@
 // A node's draw of torch's numbers: alignment "pytorch" (docs/specification.md, "torch's numbers").
 //
-// torch's generator gives a value its words where the value before it stopped, so a draw from one state is one thread's. Rows
-// of states are shared by several.
+// torch's generator gives a value its words where the value before it stopped. So several threads share rows of states, and
+// of one state only long draws whose values take as many words each: the generator jumps to where a thread begins.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace onnx_philox {
 /// Draws all that a node of this alignment draws, and writes the next state, or that of each row, to `next_states` if
 /// that is not null. `draw` is what DrawOf returns; where its `out` is null, nobody wants the values.
 ///
-/// Shares the rows by `for_each` if that is given; if a runtime fails to run its tasks, some rows are not drawn.
+/// Shares the work by `for_each` if that is given; if a runtime fails to run its tasks, some of it is not done.
 ///
 /// The next states may lie exactly in place of the states, and overlap them in no other way (see KeepStates). Throws
 /// std::bad_alloc.

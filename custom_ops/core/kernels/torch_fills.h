@@ -24,10 +24,6 @@
 namespace onnx_philox {
 namespace {
 
-/// Fewer normals than these are drawn one by one; others sixteen at a time.
-constexpr unsigned kSixteen = 16;
-/// Integers of a range this wide take two words each.
-constexpr std::uint64_t kTwoWordsFrom = std::uint64_t{1} << 28;
 /// How many values are made at once: a multiple of sixteen.
 constexpr unsigned kTorchAtOnce = 512;
 
@@ -197,7 +193,7 @@ template <class Integer>
 void UniformIntegers(TorchStream* stream, const TorchFill& fill, std::uint64_t minval, std::uint64_t width) {
   ForParts(fill, [&](unsigned count, unsigned char* out) {
     Integer values[kTorchAtOnce];
-    if (width >= kTwoWordsFrom) {
+    if (width >= kTwoWordsFrom) {  // as WordsOfEach says
       std::uint64_t words[kTorchAtOnce];
       TakeWords64(stream, count, words);
       for (unsigned i = 0; i < count; ++i) values[i] = static_cast<Integer>(minval + words[i] % width);

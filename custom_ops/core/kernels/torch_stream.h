@@ -5,8 +5,8 @@
 //   FillTorch(*selection.kernels, &stream, fill);         // one call of torch's; more may follow
 //   WriteTorchState(stream, words);                       // where torch's generator would be
 //
-// A fill is one call of torch's. It takes the words that it needs in order, so nothing here can be cut into pieces, and
-// the values depend on neither kernels nor machine.
+// A fill is one call of torch's. It takes the words that it needs in order, so only a jump (torch_jump.h) makes pieces of it,
+// and the values depend on neither kernels nor machine.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,31 @@ struct TorchFill {
   std::uint64_t samples;      ///< classes drawn from a row, each at most once: `elements` are as many for each row
   void* out;                  ///< at any alignment
 };
+
+/// Fewer normals than these are drawn one by one; others sixteen at a time.
+constexpr unsigned kSixteen = 16;
+/// Integers of a range this wide take two words each.
+constexpr std::uint64_t kTwoWordsFrom = std::uint64_t{1} << 28;
+
+/// How many words each of the values takes, from the first on and in order; 0 if that is not the same for all of them.
+/// (The last sixteen normals may take others after that.)
+static inline unsigned WordsOfEach(const TorchFill& fill) {
+  switch (fill.distribution) {
+    case Distribution::kUniform:
+      if (fill.type == OutputType::kF64) return 2;
+      if (fill.type != OutputType::kI32 && fill.type != OutputType::kI64) return 1;
+      return fill.bounds.maxval - fill.bounds.minval >= kTwoWordsFrom ? 2 : 1;
+    case Distribution::kNormal:
+      if (fill.elements < kSixteen) return 0;
+      return fill.type == OutputType::kF64 ? 2 : 1;
+    case Distribution::kExponential:
+      return 2;
+    case Distribution::kBernoulli:
+      return fill.p_type == OutputType::kF32 ? 1 : 2;
+    default:
+      return 0;
+  }
+}
 
 /// Writes the state of `torch.manual_seed(seed)`.
 void SeedTorchState(std::uint64_t seed, std::uint32_t* words);

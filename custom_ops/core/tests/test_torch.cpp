@@ -20,6 +20,7 @@
 #include "kernels.h"
 #include "torch_draw.h"
 #include "torch_elementary.h"
+#include "torch_jump.h"
 #include "torch_stream.h"
 
 namespace {
@@ -302,6 +303,117 @@ ForEach OnThreads(std::atomic<std::uint64_t>* count) {
   };
 }
 
+/// Whether two generators hold the same: the low bits of a first word are no part of it.
+bool AreEqual(const Mt19937& a, const Mt19937& b) {
+  return std::memcmp(a.state, b.state, sizeof(a.state)) == 0 && std::memcmp(a.words, b.words, sizeof(a.words)) == 0;
+}
+
+/// Jumps go where plain steps go, from a state that was seeded and from one that was not.
+void TestJumps() {
+  check::That(BlocksToJump(0) == 0 && BlocksToJump(256) == 0 && BlocksToJump(257) == 257, "the smallest jump");
+  for (std::uint64_t blocks = 512; blocks != 0; blocks = blocks << 1 | (blocks >> 7 & 1)) {
+    const std::uint64_t jumped = BlocksToJump(blocks);
+    const bool is_far = blocks > std::uint64_t{1} << 23;
+    check::That(jumped <= blocks && (is_far || jumped + jumped / 31 + 257 >= blocks), "a jump of up to %llu blocks",
+                static_cast<unsigned long long>(blocks));
+  }
+  for (const std::uint32_t seed : {0u, 20261125u}) {
+    const Mt19937 first = StreamOf(Seeded(seed)).mt;
+    Mt19937 stepped = first;
+    for (std::uint64_t steps = 1; steps <= 40000; ++steps) {
+      MtRenew(&stepped);
+      const std::uint64_t blocks = BlocksToJump(steps);
+      if (blocks != steps || (steps > 2000 && (steps - 1) % 4096 != 0)) continue;
+      Mt19937 jumped = first;
+      JumpBlocks(&jumped, blocks);
+      check::That(AreEqual(jumped, stepped), "seed %u, a jump of %llu blocks", seed, static_cast<unsigned long long>(blocks));
+    }
+  }
+  // Farther than anybody steps: twice as far is as far from there. Of the two plain steps at the ends one goes elsewhere.
+  for (unsigned power = 9; power <= 22; ++power) {
+    const std::uint64_t half = std::uint64_t{1} << (power - 1);
+    Mt19937 once = StreamOf(Seeded(7)).mt, twice = once;
+    JumpBlocks(&once, 2 * half + 1);
+    MtRenew(&once);
+    JumpBlocks(&twice, half + 1);
+    JumpBlocks(&twice, half + 1);
+    check::That(AreEqual(once, twice), "a jump of 2^%u blocks", power);
+  }
+}
+
+/// Long draws of one state by several threads: the values and the next state of one, in whatever order the pieces come.
+void TestLongDrawsOnThreads() {
+  const Kernels& kernels = *ActiveKernels().kernels;
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 23;  // words
+  const ForEach backwards = [](std::uint64_t tasks, const std::function<void(std::uint64_t)>& task) {
+    while (tasks-- > 0) task(tasks);
+  };
+  const ForEach in_order = [](std::uint64_t tasks, const std::function<void(std::uint64_t)>& task) {
+    for (std::uint64_t i = 0; i < tasks; ++i) task(i);
+  };
+  std::vector<float> p(kLeast + 1000);
+  for (std::size_t i = 0; i < p.size(); ++i) p[i] = static_cast<float>(i % 101) / 100;
+  std::vector<unsigned char> one(8 * (kLeast + 1000)), many(one.size());
+  const std::uint64_t one32 = 0x3F800000u, one64 = 0x3FF0000000000000u;
+  const float half = 0.5f;
+  const struct {
+    const char* what;
+    onnx_philox::Draw draw;
+    unsigned words;
+  } cases[] = {
+      {"words", UniformDraw({}, OutputType::kBits, {}, nullptr), 1},
+      {"uniforms of f32", UniformDraw({}, OutputType::kF32, {0, one32}, nullptr), 1},
+      {"uniforms of f64", UniformDraw({}, OutputType::kF64, {0, one64}, nullptr), 2},
+      {"few i64", UniformDraw({}, OutputType::kI64, {0, 1000}, nullptr), 1},
+      {"many i64", UniformDraw({}, OutputType::kI64, {0, std::uint64_t{1} << 28}, nullptr), 2},
+      {"i32", UniformDraw({}, OutputType::kI32, {0x80000000u, 0x7FFFFFFFu}, nullptr), 2},
+      {"normals of f32", NormalDraw({}, OutputType::kF32, {0, one32}, nullptr), 1},
+      {"normals of f16", NormalDraw({}, OutputType::kF16, {0, 0x3C00}, nullptr), 1},
+      {"normals of f64", NormalDraw({}, OutputType::kF64, {0, one64}, nullptr), 2},
+      {"exponentials", ExponentialDraw({}, OutputType::kF32, one32, nullptr), 2},
+      {"a Bernoulli of one p", BernoulliDraw({}, {{OutputType::kF32, &half}, false}, nullptr), 1},
+      {"a Bernoulli of each p", BernoulliDraw({}, {{OutputType::kF32, p.data()}, true}, nullptr), 1},
+  };
+  unsigned draws = 0, more = 0;
+  for (const auto& c : cases) {
+    for (unsigned round = 0; round < 3; ++round, ++draws) {
+      const unsigned used = std::vector<unsigned>{kMtWords, 1, 311, kMtWords - 16, kMtWords - 1}[draws % 5];
+      more = (more + 7) % 34;
+      std::vector<std::uint32_t> state = Seeded(used);
+      if (used < kMtWords) {
+        TorchStream stream = StreamOf(state);
+        MtRenew(&stream.mt);
+        stream.used = used;
+        stream.has_normal = round > 0;
+        stream.normal = 0.25;
+        WriteTorchState(stream, state.data());
+      }
+      Attributes attributes;
+      attributes.is_pytorch = true;
+      Arguments arguments;
+      arguments.words_of_state = kTorchGeneratorWords;
+      arguments.state_words = state.data();
+      const std::uint64_t elements = kLeast / c.words + more;
+      arguments.dimensions.elements = static_cast<std::int64_t>(elements);
+      std::vector<std::uint32_t> next(state.size()), next_of_many(state.size());
+      onnx_philox::Draw draw = c.draw;
+      draw.out = one.data();
+      DrawTorch(kernels, attributes, arguments, draw, next.data());
+      draw.out = many.data();
+      std::atomic<std::uint64_t> tasks{0};
+      const ForEach on_threads = OnThreads(&tasks);
+      for (const ForEach* const for_each : {&on_threads, &backwards, &in_order}) {
+        std::fill(many.begin(), many.end(), static_cast<unsigned char>(0xAA));
+        DrawTorch(kernels, attributes, arguments, draw, next_of_many.data(), *for_each);
+        const std::size_t bytes = static_cast<std::size_t>(elements * ElementSize(draw.type));
+        check::That(std::memcmp(one.data(), many.data(), bytes) == 0 && next == next_of_many,
+                    "%s: %llu of them on threads, %u words used", c.what, static_cast<unsigned long long>(elements), used);
+      }
+      check::That(tasks > 1, "%s are shared", c.what);
+    }
+  }
+}
+
 /// Rows of states drawn by several threads are those that one draws, and so are the next states, wherever they go.
 void TestRowsOnThreads() {
   const Kernels& kernels = *ActiveKernels().kernels;
@@ -346,6 +458,8 @@ int main(int argc, char** argv) {
   }
   CheckMultiplyAdd();
   TestRowsOnThreads();
+  TestJumps();
+  TestLongDrawsOnThreads();
   for (int k = 0; const Kernels* kernels = KernelsAt(k); ++k) {
     if (!kernels->available()) {
       check::Skip(kernels->name, "this processor lacks it");
