@@ -51,7 +51,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
     shutil.copy(MODEL, "model.onnx")
     # The command with all vectors is long.
     some = cases.load_cases()[:3]
-    monkeypatch.setattr(cases, "load", lambda: some)
+    monkeypatch.setattr(cases, "load_cases", lambda: some)
     for command in COMMANDS:
         _, _, after = invoke(command, "-h").stdout.partition("\nExample:\n")
         program, *arguments = shlex.split(after.splitlines()[0])
@@ -119,7 +119,7 @@ def test_a_page_that_cannot_be_written_does_not_lose_the_report(
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "page.html")
 
-    monkeypatch.setattr(pages, "write", full)
+    monkeypatch.setattr(pages, "render", full)
     result = invoke("inspect", str(MODEL), "--html", str(tmp_path / "page.html"))
     assert result.exit_code == 2
     assert "1 random node" in result.stdout
@@ -175,7 +175,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(frame, "check_output", interrupt)
+    monkeypatch.setattr(frame, "check_stdout", interrupt)
     result = invoke("path", "onnxruntime")
     assert (result.exit_code, result.stderr) == (130, "\nonnx-philox: interrupted.\n")
 

@@ -249,13 +249,16 @@ def test_verify_draws_the_published_numbers_there() -> None:
     some = [case for case in cases.load_cases() if case.family.startswith(families)]
     report = verify.run(device="GPU", backends=["native"], expected=some)
     assert report.is_ok, report.to_json()
-    same = {r.case.name for r in report.results if r.case and r.verdict is verify.Verdict.SAME}
+    same = {r.case.name for r in report.results if r.case and r.verdict is verify.CaseVerdict.SAME}
     assert {
         "Random123 known answers u32",
         "TensorFlow uniform f32",
         "TensorFlow normal f32",
         "Rows of RandomGenerator u32",
     } <= same
-    assert {r.verdict for r in report.results} == {verify.Verdict.SAME, verify.Verdict.NOT_CARRIED}
+    assert {r.verdict for r in report.results} == {
+        verify.CaseVerdict.SAME,
+        verify.Verdict.NOT_CARRIED,
+    }
     (note,) = report._short_notes()
     assert note.startswith("n/a: not carried.")

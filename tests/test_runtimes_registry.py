@@ -66,7 +66,7 @@ def test_run_knows_another_runtime() -> None:
 @pytest.mark.usefixtures("other")
 def test_verify_knows_another_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     some = cases.load_cases()[:3]
-    monkeypatch.setattr(cases, "load", lambda: some)
+    monkeypatch.setattr(cases, "load_cases", lambda: some)
     found = document("verify", "--runtime", "other")["cases"]
     assert {(c["runtime"], c["version"], c["backend"]) for c in found} == {
         ("other", "1.2.3", "onnx")

@@ -62,8 +62,8 @@ def invoke(*arguments: str):
 PROGRAM = """
 from onnx_philox._command.app import app
 from onnx_philox._command.verify import cases
-load = cases.load
-cases.load = lambda: load()[:1]
+load = cases.load_cases
+cases.load_cases = lambda: load()[:1]
 app()
 """
 
@@ -102,7 +102,7 @@ def few(tmp_path_factory) -> Path:
 def takes_few(monkeypatch) -> None:
     """Makes the command take few cases in this process."""
     some = cases.load_cases()[:4]
-    monkeypatch.setattr(cases, "load", lambda: some)
+    monkeypatch.setattr(cases, "load_cases", lambda: some)
 
 
 def first_of_each(found: list[cases.Case]) -> set[str]:
