@@ -28,16 +28,13 @@ for what the next list says. This page is made from the table that both front en
 Known faults, each of them walked by `tests/walk_torch_calls.py` and listed in
 `tests/torch_walk/known.txt`:
 
-- `torch.normal` of a mean and a scale of two types gives f64, and the mask of `native_dropout` in a
-  converted exported program is f32.
-- In a file whose batch is dynamic, a draw of which only the shape is read takes a number all the
-  same.
 - With weights of f16 or bf16, single classes of `torch.multinomial` may differ in OpenVINO.
 
 Otherwise:
 
 - *In place* is the form with an underscore. Forms with `out=` and `generator=None` draw as the
-  plain call does. A `torch.Generator`, also one made in `forward`, and complex types are refused.
+  plain call does. A `torch.Generator`, also one made in `forward`, is refused, and so are complex
+  types in a trace. `torch.normal` of two types gives the mean's, as torch itself does.
 - Probabilities, weights, alphas and rates of f16 and bf16 are cast to f32. Those of f64 draw as f64
   in ONNX Runtime; OpenVINO takes them as constants only, and refuses others.
 - What surrounds a draw of bf16 is computed in f32, so that ONNX Runtime loads it. What torch itself

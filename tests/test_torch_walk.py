@@ -100,6 +100,14 @@ def test_openvino_keeps_the_dropout_between_recurrent_layers(road: str) -> None:
     assert [record.said for record in records if record.verdict != HOLDS] == []
 
 
+@pytest.mark.parametrize("road", ["exported program", "file in ONNX Runtime"])
+def test_what_torch_decomposes_otherwise_is_written_by_other_calls_before(road: str) -> None:
+    names = ["normal Tensor_Tensor of two types", "normal Tensor_Tensor of f16 and f32"]
+    names += ["native_dropout with its mask", "randn out=", "randn complex64", "shape of rand_like"]
+    records = Walk(is_dynamic=True).by(road, [CASES[name] for name in names])
+    assert [record.said for record in records if record.verdict != HOLDS] == []
+
+
 def test_lines_of_the_lists_are_of_cases_and_roads_that_there_are() -> None:
     names = {**CASES, **MODULES}
     roads = {road for shared in SHARED for road in shared}

@@ -14,6 +14,7 @@ each("randn", lambda x, t: torch.randn(x.shape[0], 4, dtype=t), FLOATS, near_tor
 add("randn of a size", lambda _: torch.randn((2, 3)))
 add("randn of twenty", lambda _: torch.randn(20))
 add("randn complex64", lambda _: torch.randn(2, 3, dtype=torch.complex64), near=WIDE)
+add("randn_like complex64", lambda x: torch.randn_like(torch.complex(x, x)), near=WIDE)
 add("randn generator=None", lambda x: torch.randn(x.shape, generator=None))
 add("randn out=", lambda _: torch.randn(2, 3, out=torch.empty(2, 3)))
 add("randn generator=None out=", lambda _: torch.randn(2, 3, generator=None, out=torch.empty(2, 3)))
@@ -68,7 +69,7 @@ add("normal float_Tensor out=", lambda x: torch.normal(1.5, x, out=torch.empty_l
 add("normal Tensor_Tensor out=", lambda x: torch.normal(x, x, out=torch.empty_like(x)), near=WIDE)
 add("normal Tensor_Tensor broadcast", lambda x: torch.normal(x, x[:1] + 1), near=WIDE)
 add("normal Tensor_Tensor of two types", lambda x: torch.normal(x, x.double()), near=WIDE)
-add("normal Tensor_Tensor of f16 and f32", lambda x: torch.normal(x.half(), x), near=2e-3)
+add("normal Tensor_Tensor of f16 and f32", lambda x: torch.normal(x.half(), x).float(), near=2e-3)
 
 each(
     "exponential_",

@@ -101,7 +101,9 @@ class Meaning:
     ) -> np.ndarray:
         if not isinstance(mean, torch.Tensor) and not isinstance(std, torch.Tensor):
             if dtype.is_complex:
-                raise NoMeaningError
+                std = std * math.sqrt(0.5)
+                parts = self.draw("normal", [*shape, 2], np.float32(mean), np.float32(std), "f32")
+                return parts.view(np.complex64)[..., 0]
             return self.draw("normal", shape, _of(mean, dtype), _of(std, dtype), _name(dtype))
         drawn = self.draw("normal", shape, 0, 1, _name(dtype))
         mean, std = (_of(given, dtype) for given in (mean, std))

@@ -79,7 +79,8 @@ def normal(
         shape = w.dims(size) if x is None else w.shape(x)
         return _normal(w, shape, mean, std, w.kind(dtype, x))
     given = [each for each in (mean, std) if not _is_number(each)]
-    kind = _promoted(w, [w.kind(None, each) for each in given])
+    # That of the mean, if both are tensors.
+    kind = w.kind(None, given[0])
     wide = _computed(w, kind)
     mean, std = ((w.number if _is_number(n) else w.cast)(n, wide) for n in (mean, std))
     # Their shapes broadcast.
@@ -263,14 +264,6 @@ def _weights(w: Writer, x: Any, name: str = "self") -> Any:
         w.require_f64(x, name)
         return x
     return w.cast(x, F32)
-
-
-def _promoted(w: Writer, kinds: list[Any]) -> Any:
-    """The type of two floats together, as torch's exporter has it."""
-    known = [w.element(kind) for kind in kinds]
-    if len(kinds) == 1 or known[0] is known[1] or None in known:
-        return kinds[0]
-    return F64 if F64 in known else F32
 
 
 def _computed(w: Writer, kind: Any) -> Any:

@@ -7,21 +7,26 @@ torch only where there is a program.
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from typing import Any
 
-_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
-
 
 def prepare(program: Any) -> None:
-    """Makes a program ready, in place."""
+    """Makes a program ready, in place.
+
+    Raises:
+        ValueError: It draws into a view that no road writes.
+    """
     for module in program.graph_module.modules():
         graph = getattr(module, "graph", None)
         if graph is None:
             continue
         for node in calls(graph):
-            if name_of(node) in _RECURRENT:
-                _split_layers(node)
+            rule = _RULES.get(name_of(node), _as_it_is)
+            with graph.inserting_before(node):
+                rule(node, arguments(node))
+        _read_no_shapes_of_draws(graph)
         graph.lint()
         module.recompile()
 
@@ -72,7 +77,10 @@ def call(like: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
         if key in like.meta:
             node.meta[key] = like.meta[key]
     given = value(args), value(kwargs)
-    with detect_fake_mode(given) or contextlib.nullcontext(), enable_python_dispatcher():
+    with (
+        detect_fake_mode((given, like.meta.get("val"))) or contextlib.nullcontext(),
+        enable_python_dispatcher(),
+    ):
         node.meta["val"] = target(*given[0], **given[1])
     return node
 
@@ -87,11 +95,14 @@ def replace(node: Any, *results: Any) -> None:
     node.graph.erase_node(node)
 
 
-def _split_layers(node: Any) -> None:
+def _as_it_is(_node: Any, _given: dict[str, Any]) -> None:
+    """What needs nothing."""
+
+
+def _split_layers(node: Any, given: dict[str, Any]) -> None:
     """Layers of LSTM, GRU or RNN one after the other: decompositions lose the dropout between."""
     import torch
 
-    given = arguments(node)
     layers, p = given.get("num_layers", 1), given.get("dropout", 0)
     if "batch_first" not in given or layers == 1 or not given["train"] or p == 0:
         return
@@ -100,22 +111,131 @@ def _split_layers(node: Any) -> None:
     ways = 2 if given["bidirectional"] else 1
     of_each = len(params) // layers
     x, ends = given["input"], []
-    with node.graph.inserting_before(node):
-        if given["batch_first"]:
-            x = call(node, aten.transpose.int, x, 0, 1)
-        for i in range(layers):
-            states = [hidden] if is_one else hidden
-            begin = [
-                call(node, aten.slice.Tensor, each, 0, i * ways, (i + 1) * ways) for each in states
-            ]
-            own = list(params[i * of_each : (i + 1) * of_each])
-            options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
-            both = call(node, node.target, x, begin[0] if is_one else begin, own, *options)
-            x, *end = (call(node, operator.getitem, both, j) for j in range(len(begin) + 1))
-            ends.append(end)
-            if i < layers - 1:
-                x = call(node, aten.dropout.default, x, p, True)
-        if given["batch_first"]:
-            x = call(node, aten.transpose.int, x, 0, 1)
-        last = [call(node, aten.cat.default, list(parts), 0) for parts in zip(*ends, strict=True)]
-    replace(node, x, *last)
+    if given["batch_first"]:
+        x = call(node, aten.transpose.int, x, 0, 1)
+    for i in range(layers):
+        states = [hidden] if is_one else hidden
+        begin = [
+            call(node, aten.slice.Tensor, each, 0, i * ways, (i + 1) * ways) for each in states
+        ]
+        own = list(params[i * of_each : (i + 1) * of_each])
+        options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
+        both = call(node, node.target, x, begin[0] if is_one else begin, own, *options)
+        x, *end = (call(node, operator.getitem, both, j) for j in range(len(begin) + 1))
+        ends.append(end)
+        if i < layers - 1:
+            x = call(node, aten.dropout.default, x, p, True)
+    if given["batch_first"]:
+        x = call(node, aten.transpose.int, x, 0, 1)
+    replace(node, x, *(call(node, aten.cat.default, list(e), 0) for e in zip(*ends, strict=True)))
+
+
+def _draw(node: Any, given: dict[str, Any]) -> None:
+    """A draw of complex numbers, into ``out``, or by moments of two types."""
+    import torch
+
+    aten, out = torch.ops.aten, given.get("out")
+    value, moments = node.meta.get("val"), (given.get("mean"), given.get("std"))
+    if given.get("generator") is not None or not isinstance(value, torch.Tensor):
+        return
+    if value.is_complex():
+        # Torch draws both parts, with half of the variance each.
+        x = given.get("self", out)
+        if x is None:
+            size = [*given["size"], 2]
+            parts = call(node, aten.empty.memory_format, size, dtype=value.real.dtype)
+        else:
+            parts = call(node, aten.view_as_real.default, x)
+            if out is None and not name_of(node).endswith("_"):
+                parts = call(node, aten.empty_like.default, parts)
+        if name_of(node).removesuffix("_like") == "rand":
+            drawn = call(node, aten.uniform_.default, parts)
+        else:
+            mean, std = given.get("mean", 0.0), given.get("std", 1.0)
+            drawn = call(node, aten.normal_.default, parts, mean, std / math.sqrt(2))
+        replace(node, call(node, aten.view_as_complex.default, drawn))
+    elif out is not None and name_of(node) in ("rand", "randn"):
+        # Torch resizes it by as_strided, which no exporter knows.
+        drawn = call(node, node.target.overloadpacket, given["size"], dtype=value.dtype)
+        replace(node, call(node, aten.copy_.default, out, drawn))
+    elif all(isinstance(each, torch.fx.Node) for each in moments):
+        # Torch draws in the mean's type, but tells its exporter a wider one.
+        mean, std = moments
+        dtype = mean.meta["val"].dtype
+        if std.meta["val"].dtype is not dtype and out is None:
+            graph, std = node.graph, call(node, aten.to.dtype, std, dtype)
+            replace(node, call(node, node.target, mean, std))
+            # They say what torch told the exporter.
+            for each in calls(graph):
+                if name_of(each) == "_assert_tensor_metadata":
+                    graph.erase_node(each)
+
+
+def _mask(node: Any, _given: dict[str, Any]) -> None:
+    """A mask that is one of booleans, whatever the draw's outputs are."""
+    import torch
+
+    for user in list(node.users):
+        if user.args[1] == 1:
+            with node.graph.inserting_after(user):
+                mask = call(user, torch.ops.aten.ne.Scalar, user, 0)
+            user.replace_all_uses_with(
+                mask, delete_user_cb=lambda each, mask=mask: each is not mask
+            )
+
+
+def _read_no_shapes_of_draws(graph: Any) -> None:
+    """Has each shape of what is drawn read from the inputs of the program, where they have it.
+
+    So a draw of which only the shape is read is one that nothing reads.
+    """
+    import torch
+
+    aten = torch.ops.aten
+    drawn: set[Any] = set()
+    known: dict[str, Any] = {}
+
+    def dimension(like: Any, size: Any) -> Any:
+        """A number, or a node that gives it; None if it is not known but by a draw."""
+        if isinstance(known.get(str(size)), tuple):
+            known[str(size)] = call(like, aten.sym_size.int, *known[str(size)])
+        return size if isinstance(size, int) else known.get(str(size))
+
+    for node in list(graph.nodes):
+        value, source = node.meta.get("val"), node.args[0] if node.args else None
+        if node.op == "placeholder" and isinstance(value, torch.Tensor):
+            for i, size in enumerate(value.shape):
+                known.setdefault(str(size), (node, i))
+        elif isinstance(source, torch.fx.Node) and _reads_shape(node, drawn):
+            with graph.inserting_before(node):
+                shape = [value] if isinstance(value, torch.SymInt) else source.meta["val"].shape
+                sizes = [dimension(node, size) for size in shape]
+                if None in sizes:
+                    continue
+                if isinstance(value, torch.SymInt):
+                    replace(node, *sizes)
+                else:
+                    dtype = source.meta["val"].dtype
+                    empty = call(node, aten.empty.memory_format, sizes, dtype=dtype)
+                    node.replace_input_with(source, empty)
+        elif isinstance(value, torch.SymInt) and drawn.isdisjoint(node.all_input_nodes):
+            known[str(value)] = node
+        if not drawn.isdisjoint(node.all_input_nodes):
+            drawn.add(node)
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            drawn |= {node, source} if name_of(node).endswith("_") else {node}
+
+
+def _reads_shape(node: Any, drawn: set[Any]) -> bool:
+    """Whether a call reads nothing of what is drawn but its shape, which lies in plain order."""
+    if not hasattr(node.target, "_schema") or node.args[0] not in drawn:
+        return False
+    is_like = name_of(node).endswith("_like") and node.args[0].meta["val"].is_contiguous()
+    return is_like or name_of(node) == "sym_size"
+
+
+_RULES = {
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _split_layers),
+    **dict.fromkeys(("rand", "rand_like", "randn", "randn_like", "normal", "normal_"), _draw),
+    "native_dropout": _mask,
+}

@@ -19,7 +19,6 @@ _TYPES = {
     **{11: "boolean", 15: "bf16"},
 }
 _COMPLEX = {8: "complex32", 9: "complex64", 10: "complex128"}
-_COMPLEX_REMEDY = "Draw twice the real numbers, and call torch.view_as_complex."
 # The front end's nodes for a list of numbers, in this release and before it.
 _LISTS = ("SequenceMark", "PtFrameworkNode")
 # What may share the memory of another tensor.
@@ -69,8 +68,7 @@ class Arguments:
             return self._type_of(given)
         if name == "dtype":
             if given in _COMPLEX:
-                allowed = "a real one: OpenVINO's front end makes complex tensors itself"
-                self._call.refuse("the type", _COMPLEX[given], allowed, _COMPLEX_REMEDY, TypeError)
+                self._refuse_complex(_COMPLEX[given])
             return getattr(ov.Type, _TYPES[given]) if isinstance(given, int) else given
         if given is None:
             return declared.default_value
@@ -141,7 +139,10 @@ class Arguments:
         """A tensor, be it a constant."""
         index = self._index(name)
         is_input = index < self._context.get_input_size()
-        return self._context.get_input(index if is_input else name)
+        given = self._context.get_input(index if is_input else name)
+        if given.get_node().get_type_name() == "ComplexTypeMark":
+            self._refuse_complex("that of complex numbers")
+        return given
 
     def _type_of(self, given: ov.Output) -> Any:
         """What a scripted module asks for by ``dtype=x.dtype``: a type, or a tensor of it."""
@@ -183,6 +184,11 @@ class Arguments:
                 # A keyword of None is neither.
                 continue
         return None
+
+    def _refuse_complex(self, given: str) -> NoReturn:
+        allowed = "a real one in a trace: OpenVINO's front end makes complex tensors itself"
+        remedy = "Convert torch.export.export(module, ...); or draw twice the real numbers."
+        self._call.refuse("the type", given, allowed, remedy, TypeError)
 
     def _refuse_computed(self, name: str, allowed: str) -> NoReturn:
         given = "one that the model computes"
