@@ -29,8 +29,8 @@ class _Session:
     def __init__(self, ov: Any, core: Any, model: bytes) -> None:
         self._ov = ov
         text, _, weights = model.partition(b"\0")
-        is_ir = text.startswith(b"<?xml")
-        read = core.read_model(text, weights) if is_ir else core.read_model(model)
+        is_xml = text.startswith(b"<?xml")
+        read = core.read_model(text, weights) if is_xml else core.read_model(model)
         self._compiled = core.compile_model(read, "CPU")
         self._request = self._compiled.create_infer_request()
 
