@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
-from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
-
-from onnx_philox._command import app
 
 WEIGHTS = np.arange(5000, dtype=np.float32)
 
@@ -60,12 +58,12 @@ def tree(folder: Path) -> dict[str, str]:
 def refusal(folder: Path, *arguments: object) -> str:
     """Runs a command that must fail and leave all files as they were; returns its message."""
     before = tree(folder)
-    result = CliRunner().invoke(app.app, list(map(str, arguments)))
+    result = cli.invoke(*arguments)
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert tree(folder) == before
     return result.stderr
 
 
 def succeed(*arguments: object) -> None:
-    result = CliRunner().invoke(app.app, list(map(str, arguments)))
+    result = cli.invoke(*arguments)
     assert result.exit_code == 0, result.output

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino, infer
@@ -25,7 +25,6 @@ from onnx_philox import (
     openvino,
     reference,
 )
-from onnx_philox._command.app import app
 from onnx_philox._contract import types
 from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._numbers import torch_cpu
@@ -265,17 +264,17 @@ def test_a_model_of_openvino_is_refused() -> None:
 def test_the_command_rewrites_so(tmp_path: Path) -> None:
     onnx.save(parse_model(STRAIGHT), tmp_path / "model.onnx")
     files = [str(tmp_path / "model.onnx"), "-o", str(tmp_path / "new.onnx")]
-    done = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch"])
+    done = cli.invoke("rewrite", *files, "--alignment", "pytorch")
     assert done.exit_code == 0, done.output
     assert onnx.load(files[2]) == rewritten(STRAIGHT)
-    refused = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch", "--standard"])
+    refused = cli.invoke("rewrite", *files, "--alignment", "pytorch", "--standard")
     assert refused.exit_code != 0
     assert "--alignment must be 'tensorflow' for standard nodes" in " ".join(refused.output.split())
 
 
 def said_by(*arguments: str) -> str:
     """What a command prints, in one line."""
-    return " ".join(CliRunner().invoke(app, arguments).output.split())
+    return " ".join(cli.invoke(*arguments).output.split())
 
 
 def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 from runtimes import infer
@@ -30,7 +30,6 @@ from onnx_philox import (
     row_states,
     split_states,
 )
-from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(counter=2**33 + 5, key=2**40 + 42)
@@ -354,7 +353,7 @@ def test_files_of_arrays_may_be_in_another_byte_order(tmp_path: Path) -> None:
         file = tmp_path / f"{name}.npz"
         np.savez(file, **{key: change(array) for key, array in given.items()})
         arguments = ["run", str(tmp_path / "model.onnx"), "--input", str(file), "--json"]
-        outputs.append(CliRunner().invoke(app.app, arguments))
+        outputs.append(cli.invoke(*arguments))
     assert outputs[0].exit_code == 0
     assert outputs[0].stdout == outputs[1].stdout
 
@@ -364,8 +363,5 @@ def test_a_file_of_bfloat16_may_hold_floats_in_another_byte_order(tmp_path: Path
         g (bfloat16[2] x) => (float[2] y) { y = Cast <to = 1> (x) }""")
     onnx.save(model, tmp_path / "model.onnx")
     np.save(tmp_path / "x.npy", swapped(np.array([1.5, -2], np.float32)))
-    result = CliRunner().invoke(
-        app.app,
-        ["run", str(tmp_path / "model.onnx"), "--input", f"x={tmp_path / 'x.npy'}"],
-    )
+    result = cli.invoke("run", tmp_path / "model.onnx", "--input", f"x={tmp_path / 'x.npy'}")
     assert result.exit_code == 0, result.output

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime
 import openvino as ov
 import pytest
-from click.testing import CliRunner
 from onnx import AttributeProto, TensorProto, helper
 from runtimes import infer
 
 import onnx_philox
 from onnx_philox import onnx_reference
-from onnx_philox._command import app
 from onnx_philox._runtime_errors import sentence
 
 SHAPE = onnx.numpy_helper.from_array(np.array([3]), "shape")
@@ -139,7 +138,7 @@ def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriti
 
 
 def run_cli(arguments: Iterable[str | Path]) -> Any:
-    return CliRunner().invoke(app.app, list(map(str, arguments)))
+    return cli.invoke(*arguments)
 
 
 def assert_one_line(result: Any) -> None:

@@ -12,17 +12,13 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
+from cli import invoke
 
 from onnx_philox._command import app, frame, pages
 from onnx_philox._command.verify import cases
 
 MODEL = Path(__file__).with_name("models") / "vae_decoder.onnx"
 COMMANDS = list(app.app.commands)
-
-
-def invoke(*arguments: str):
-    return CliRunner().invoke(app.app, arguments)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

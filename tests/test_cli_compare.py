@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import cli
 import click
 import ml_dtypes
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from click.testing import CliRunner
-from json_page import keys_of, keys_said
+from cli import keys_of, keys_said
 from onnx import parser
 
 import onnx_philox
 from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs, rewriting
-from onnx_philox._command import app
 from onnx_philox._command.compare import Tolerances, differences, printed
 from onnx_philox._runtimes import RUNTIMES, Runtime
 
@@ -48,21 +47,9 @@ class WrongModel(in_reference.ReferenceModel):
 """
 
 
-def invoke(*arguments: object):
-    return CliRunner().invoke(app.app, [*map(str, arguments)], env={"COLUMNS": "120"})
-
-
-def document(*arguments: object, code: int = 0) -> dict:
-    result = invoke("compare", *arguments, "--json")
-    assert result.exit_code == code, result.output
-    return json.loads(result.stdout)
-
-
-def refusal(*arguments: object, code: int = 2) -> str:
-    result = invoke("compare", *arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    return result.stderr
+invoke = partial(cli.invoke, env={"COLUMNS": "120"})
+document = partial(cli.document, "compare")
+refusal = partial(cli.refusal, "compare", env={"COLUMNS": "120"})
 
 
 @pytest.fixture(autouse=True)
@@ -215,7 +202,7 @@ def test_no_terminal_is_too_narrow_for_the_names(noisy, monkeypatch, width, comm
     monkeypatch.setenv("FORCE_COLOR", "1")
     name, *options = command
     arguments = [name, noisy, *INPUT, *options]
-    said = CliRunner().invoke(app.app, arguments, env={"COLUMNS": str(width)}).stdout
+    said = cli.invoke(*arguments, env={"COLUMNS": str(width)}).stdout
     lines = click.unstyle(said).splitlines()
     assert max(map(len, lines)) <= 80
     for output in ("y  ", "next_random_state  ", "noise  (drawn)  "):

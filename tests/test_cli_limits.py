@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import pytest
@@ -56,7 +57,7 @@ def test_an_input_nested_too_deep_is_refused(noisy: Path, depth: int):
 )
 def test_a_long_argument_is_not_echoed_whole(noisy: Path, argument: str):
     given = argument.format("[" * 2000 + "1" + "]" * 2000)
-    result = CliRunner().invoke(app.app, ["run", str(noisy), "--input", given])
+    result = cli.invoke("run", noisy, "--input", given)
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
     assert len(result.stderr) < 500, result.stderr
@@ -142,7 +143,7 @@ def test_a_full_standard_output_is_an_error_of_one_line(noisy: Path, name: str):
 def test_after_the_last_run_of_a_seed_another_seed_is_advised(noisy: Path):
     def say(first: int) -> str:
         arguments = ["run", noisy, "--input", "x=[1]", "--first-run", first]
-        result = CliRunner().invoke(app.app, list(map(str, arguments)))
+        result = cli.invoke(*arguments)
         assert result.exit_code == 0, result.output
         return " ".join(result.stdout.split())
 

@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import cli
 import click
 import ml_dtypes
 import numpy as np
@@ -17,14 +19,12 @@ import onnx.compose
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
-from json_page import keys_of, keys_said
+from cli import keys_of, keys_said
 from missing_backend import is_missing
 from onnx import parser
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference, rewriting
-from onnx_philox._command import app
 from onnx_philox._record import hashes
 
 RUNTIMES = [
@@ -44,28 +44,8 @@ noisy (float[batch, 3] x) => (float[batch, 3] y) {
 INPUT = "x=[[1,2,3],[4,5,6]]"
 
 
-def invoke(*arguments: object):
-    return CliRunner().invoke(app.app, ["run", *map(str, arguments)])
-
-
-def document(*arguments: object) -> dict:
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def text(*arguments: object) -> str:
-    """What it says, its lines joined."""
-    result = invoke(*arguments)
-    assert result.exit_code == 0, result.output
-    return " ".join(result.stdout.split())
-
-
-def refusal(*arguments: object, code: int = 2) -> str:
-    result = invoke(*arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    return result.stderr
+invoke, document = partial(cli.invoke, "run"), partial(cli.document, "run")
+text, refusal = partial(cli.text, "run"), partial(cli.refusal, "run")
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +161,7 @@ def test_the_same_outputs_are_the_same_file_byte_by_byte(noisy):
 
 
 def test_an_ir_draws_what_its_onnx_model_draws(noisy):
-    rewritten = CliRunner().invoke(app.app, ["rewrite", "model.onnx", "-o", "noisy.xml"])
+    rewritten = cli.invoke("rewrite", "model.onnx", "-o", "noisy.xml")
     assert rewritten.exit_code == 0, rewritten.output
     common = ("--seed", SEED, "--input", INPUT, "--drawn")
     of_ir, of_onnx = document("noisy.xml", *common), document(noisy, *common)
@@ -298,7 +278,7 @@ def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(nois
     # A runtime would say that it has no such operator.
     save(parser.parse_model(opset_22), "own nodes.onnx")
     save(parser.parse_model(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
-    CliRunner().invoke(app.app, ["rewrite", "model.onnx", "-o", "inside.xml", "--seed", "1"])
+    cli.invoke("rewrite", "model.onnx", "-o", "inside.xml", "--seed", "1")
     rewriting.rewrite_file("model.onnx", "inside.onnx", seed=1)
     leave = "takes no state", "Leave it out."
     inside = "has its seed inside", "Leave it out, or rewrite the original without a seed."
@@ -317,7 +297,7 @@ def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(nois
     ):
         said = refusal(name, "--input", INPUT, "--seed", 0)
         assert said == f"onnx-philox run: {must} {fact}: got 0. {remedy}\n"
-    said = CliRunner().invoke(app.app, ["compare", "plain.onnx", "--seed", "3", "--input", INPUT])
+    said = cli.invoke("compare", "plain.onnx", "--seed", "3", "--input", INPUT)
     assert (said.exit_code, said.stdout) == (2, "")
     assert said.stderr == f"onnx-philox compare: {must} takes no state: got 3. Leave it out.\n"
 
@@ -334,7 +314,7 @@ def test_an_input_is_a_state_only_if_random_nodes_read_it():
         said = refusal(f"{name}.onnx", "--input", INPUT, "--fill", "--seed", 5)
         assert said.startswith(f"onnx-philox run: --seed must be left out, since the model {fact}")
     compare = ["compare", "inside.onnx", "--input", INPUT, "--fill", "--seed", "5"]
-    assert "has its seed inside" in CliRunner().invoke(app.app, compare).stderr
+    assert "has its seed inside" in cli.invoke(*compare).stderr
     made_up = text("inside.onnx", "--input", INPUT, "--fill", "--runs", 2)
     assert "Made up by --fill: state uint32[6]." in made_up
     assert "Each run gave the same numbers. Its seed is inside." in made_up
@@ -357,7 +337,7 @@ def test_a_state_behind_a_prefix_is_made_of_the_seed(noisy, is_standard):
         np.testing.assert_array_equal(load(ran["runs"][1]["file"])["a/y"], x + noise(2))
     listed = refusal("prefixed.onnx")
     assert re.search(r"^  a/random_state +uint32 +\[6\] +made of --seed$", listed, re.M)
-    compared = CliRunner().invoke(app.app, ["compare", "prefixed.onnx", *map(str, given)])
+    compared = cli.invoke("compare", "prefixed.onnx", *given)
     assert compared.exit_code == 0 or is_standard, compared.output
 
 
@@ -558,7 +538,7 @@ def test_a_damaged_file_is_refused_in_the_same_words_everywhere(runtime):
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_what_is_no_model_is_refused_in_our_words_whatever_its_name(command):
     np.save("x.npy", np.zeros(3))
-    result = CliRunner().invoke(app.app, [command, "x.npy", "--fill"])
+    result = cli.invoke(command, "x.npy", "--fill")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "the file 'x.npy' must be a serialised ONNX model: got " in result.stderr
     assert ". Pass a file that onnx.load reads" in result.stderr
@@ -575,7 +555,7 @@ def test_what_is_no_model_is_refused_in_our_words_whatever_its_name(command):
 )
 def test_a_path_that_is_not_utf_8_is_refused(noisy, command, options):
     Path(noisy).rename(name := os.fsdecode(b"b\xffd.onnx"))
-    result = CliRunner().invoke(app.app, [command, name, "--fill", *options])
+    result = cli.invoke(command, name, "--fill", *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert (
         "the path must be UTF-8, since the runtimes open no other paths: got 'b\\udcffd.onnx'"
@@ -780,9 +760,7 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
     assert "the constant 'state' must be raw data: got the field uint64_data" in refused
     (expected,) = document(tmp_path / "m.onnx", "--runtime", "onnxruntime")["runs"]
     for name in ("n.onnx", "n.xml"):
-        rewritten = CliRunner().invoke(
-            app.app, ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / name)]
-        )
+        rewritten = cli.invoke("rewrite", tmp_path / "m.onnx", "-o", tmp_path / name)
         assert rewritten.exit_code == 0, rewritten.output
         (drawn,) = document(tmp_path / name, *run)["runs"]
         assert drawn["outputs"] == expected["outputs"]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from file_cases import WEIGHTS, model, refusal, succeed, tree, write
 from onnx import numpy_helper
 
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
-from onnx_philox._command import app
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
 SIZE = WEIGHTS.nbytes  # of the file, if nothing is padded
@@ -97,7 +96,7 @@ def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, en
     is_loose = entries[-1][1] in ("", "20000.0")
     for runtime in ("onnxruntime", "reference", *(() if is_loose else ("openvino",))):
         command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "new" / "x")]
-        result = CliRunner().invoke(app.app, command)
+        result = cli.invoke(*command)
         assert isinstance(result.exception, SystemExit), result.exception
         assert (result.exit_code in (1, 2), result.stdout) == (True, ""), result.output
         assert tree(tmp_path) == before

@@ -7,16 +7,15 @@ import os
 import time
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from click.testing import CliRunner
 from file_cases import WEIGHTS, model, refusal, succeed, write
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnx_philox import Pipeline, make_reproducible, to_standard_nodes
-from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
@@ -326,7 +325,7 @@ def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
     rewrite_file(tmp_path / "m.onnx", tmp_path / "out.onnx")
     assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
     command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]"]
-    result = CliRunner().invoke(app.app, command)
+    result = cli.invoke(*command)
     assert result.exit_code == 1
     assert "RandomDropout: input 'ratio' " in result.stderr
 
@@ -338,6 +337,6 @@ def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):
     onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
     said = refusal(tmp_path, "rewrite", tmp_path / "m.onnx", "-o", tmp_path / "out.onnx")
     assert "'nothing'" in said
-    result = CliRunner().invoke(app.app, ["inspect", str(tmp_path / "m.onnx")])
+    result = cli.invoke("inspect", tmp_path / "m.onnx")
     assert result.exit_code == 0, result.output
     assert "cannot be rewritten" in result.stdout

@@ -10,15 +10,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import pytest
-from click.testing import CliRunner
 from file_cases import WEIGHTS, refusal, succeed, tree, write
 from onnx import parser
 
 from onnx_philox import PhiloxState, reference
-from onnx_philox._command import app
 from onnx_philox._files import new_files
 from onnx_philox.rewriting import rewrite_file
 
@@ -148,7 +147,7 @@ def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp
     before = tree(tmp_path)
     for runtime in ("onnxruntime", "reference"):
         command = ["run", path, "--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out"]
-        result = CliRunner().invoke(app.app, list(map(str, command)))
+        result = cli.invoke(*command)
         assert (result.exit_code, result.stdout) == (1, "")
         assert "after the name: got 'y[0]' twice." in result.stderr
         assert tree(tmp_path) == before
@@ -221,7 +220,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, disk_or_limit, way, name, r
 
 def in_this_process(command: list[str]) -> tuple[int, str]:
     """Runs a command here; returns its exit code and its errors."""
-    result = CliRunner().invoke(app.app, command)
+    result = cli.invoke(*command)
     return result.exit_code, result.stderr
 
 

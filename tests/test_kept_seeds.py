@@ -7,11 +7,11 @@ import json
 import warnings
 from pathlib import Path
 
+import cli
 import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_same_bits, load_vectors
-from click.testing import CliRunner
 from openvino import opset8, opset13
 from openvino_models import (
     branch,
@@ -26,7 +26,6 @@ from openvino_models import (
 from runtimes import array_of
 
 import onnx_philox as op
-from onnx_philox._command import app
 from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY
 from onnx_philox._contract.types import BY_NAME
 
@@ -476,7 +475,7 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
         "t": named(uniform([4], seeds=(5, 0), alignment="pytorch"), "t"),
     }
     ov.save_model(model(nodes, []), path)
-    said = " ".join(CliRunner().invoke(app.app, ["inspect", str(path)]).output.split())
+    said = " ".join(cli.invoke("inspect", path).output.split())
     assert "a global_seed 150 and op_seed 10: a rewrite draws from stream" in said
     for what in (
         "--keep-seeds draws the numbers that these seeds document",
@@ -485,12 +484,12 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
         "--keep-seeds draws torch's numbers of this global_seed, the same in every run",
     ):
         assert what in said
-    done = CliRunner().invoke(app.app, ["rewrite", str(path), "-o", str(target), "--keep-seeds"])
+    done = cli.invoke("rewrite", path, "-o", target, "--keep-seeds")
     assert done.exit_code == 0, done.output
     assert "5 nodes keep their seeds, and take no stream" in " ".join(done.output.split())
     u, _ = op.reference.random_uniform([4], 0, 1, "f32", **SAID)
     assert_same_bits(drawn(CORE.read_model(target))["a"], u)
-    said = " ".join(CliRunner().invoke(app.app, ["inspect", str(target)]).output.split())
+    said = " ".join(cli.invoke("inspect", target).output.split())
     assert "a RandomUniform 150 its op_seed 10" in said
 
 
@@ -504,5 +503,5 @@ def test_seeds_that_an_earlier_rewrite_dropped_cannot_be_kept(tmp_path) -> None:
     with pytest.raises(ValueError, match=said):
         op.Pipeline(path, runtime="openvino", keep_seeds=True)
     command = ["rewrite", str(path), "-o", str(target), "--keep-seeds"]
-    assert CliRunner().invoke(app.app, command).exit_code != 0
+    assert cli.invoke(*command).exit_code != 0
     assert not target.exists()

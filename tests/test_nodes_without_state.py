@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import warnings
 
+import cli
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from click.testing import CliRunner
 from onnx import numpy_helper, parser
 from openvino_models import model, parameter
 from real_models import load_in_onnxruntime, load_in_openvino
 from runtimes import OpenVino
 
 import onnx_philox as op
-from onnx_philox._command import app
 from onnx_philox._contract.streams import Streams
 
 ZEROS = op.PhiloxState.for_run(0).to_array()
@@ -372,8 +371,8 @@ def test_the_commands_say_whose_seeds_stay(tmp_path) -> None:
     onnx.save(
         onnx_model(f"{uniform('a', 'op_seed = 5')} {NOISE}", "float[4] y, float[4] noise"), path
     )
-    said = CliRunner().invoke(app.app, ["inspect", str(path)])
+    said = cli.invoke("inspect", path)
     assert "global_seed 0 and op_seed 5" in said.output
-    said = CliRunner().invoke(app.app, ["rewrite", str(path), "-o", str(tmp_path / "n.onnx")])
+    said = cli.invoke("rewrite", path, "-o", tmp_path / "n.onnx")
     assert said.exit_code == 0, said.output
     assert "1 node keeps its seeds" in said.output

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from click.testing import CliRunner
 from onnx import parser
 from openvino import opset8, opset13, opset15
 from openvino_models import (
@@ -28,7 +28,6 @@ from openvino_models import (
 )
 
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference, rewriting
-from onnx_philox._command import app
 
 
 def found(given: object) -> list[tuple[str, str, str | None]]:
@@ -307,7 +306,7 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
     }
     path, page = tmp_path / "m.xml", tmp_path / "page.html"
     ov.save_model(model(outputs, [x]), path)
-    result = CliRunner().invoke(app.app, ["inspect", str(path), "--json", "--html", str(page)])
+    result = cli.invoke("inspect", path, "--json", "--html", page)
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert document["runtimes"] == {"openvino": ov.__version__.partition("-")[0]}

@@ -6,11 +6,11 @@ import json
 import re
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from click.testing import CliRunner
 from onnx import parser
 from openvino import opset8
 from openvino_models import (
@@ -27,7 +27,6 @@ from openvino_models import (
 from runtimes import DEFAULT, ONE_THREAD, Config, infer
 
 import onnx_philox as op
-from onnx_philox._command import app
 from onnx_philox._contract.types import BY_NAME, F64
 from onnx_philox._openvino_models import arrays
 from onnx_philox._rewriting.comparisons import BITS
@@ -643,7 +642,7 @@ def test_the_commands_rewrite_and_run_an_ir(tmp_path, monkeypatch) -> None:
 
 
 def command(*arguments: str, code: int = 0) -> str:
-    result = CliRunner().invoke(app.app, list(arguments))
+    result = cli.invoke(*arguments)
     assert result.exit_code == code, result.output
     return result.output
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import parser
 from runtimes import OpenVino, infer
 
 from onnx_philox import PhiloxState, graphs, make_reproducible
-from onnx_philox._command.app import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.openvino import make_stateful
 
@@ -211,7 +210,7 @@ def test_the_commands_know_a_state_that_is_a_variable(tmp_path: Path) -> None:
     model, new = _ir(tmp_path / "model.xml", is_stateful=True), str(tmp_path / "new.xml")
 
     def said(*words: str) -> str:
-        done = CliRunner().invoke(app, list(words))
+        done = cli.invoke(*words)
         return f"{done.exit_code} " + " ".join(done.output.split())
 
     assert "unchanged, 1 random node rewritten already Its state is the variable" in said(

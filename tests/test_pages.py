@@ -19,10 +19,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cli
 import pytest
-from click.testing import CliRunner
-
-from onnx_philox._command import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -72,7 +70,7 @@ def run_here(line: str) -> str:
     words = shlex.split(line)
     file = words.pop() if words[-2] == ">" else None
     arguments = words[1 : -1 if file else None]
-    done = CliRunner().invoke(app.app, arguments, env={"COLUMNS": "100"}, catch_exceptions=False)
+    done = cli.invoke(*arguments, env={"COLUMNS": "100"}, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     if file is None:
         return done.stdout

@@ -8,19 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cli
 import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import parser
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
-from onnx_philox._command import app
 
 HEADS, WIDTH = 2, 8
 DTYPES = {
@@ -231,10 +230,10 @@ def test_run_begins_such_a_model_at_the_first_run_alone(tmp_path: Path) -> None:
     path = tmp_path / "walk.xml"
     ov.save_model(make_reproducible(walk()), path)
     command = ["run", str(path), "--fill", "--seed", "5"]
-    done = CliRunner().invoke(app.app, [*command, "--first-run", "2"])
+    done = cli.invoke(*command, "--first-run", "2")
     assert done.exit_code == 2
     assert "--first-run must be 0 for a model with variables of its own (past)" in done.output
-    assert "--first-run N" not in CliRunner().invoke(app.app, [*command, "--runs", "2"]).output
+    assert "--first-run N" not in cli.invoke(*command, "--runs", "2").output
 
 
 def test_every_batch_of_a_data_set_has_new_variables() -> None:

@@ -7,26 +7,25 @@ import json
 import pickle
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import pytest
-from click.testing import CliRunner
-from json_page import keys_of, keys_said
+from cli import keys_of, keys_said
 
 import onnx_philox
 from onnx_philox import Pipeline
-from onnx_philox._command import app
 
 MODELS = Path(__file__).with_name("models")
 RUNTIMES = ("onnxruntime", "openvino")
 HASH = "0" * 64
 
 
-def invoke(*arguments: object) -> Any:
-    return CliRunner().invoke(app.app, [*map(str, arguments)], env={"COLUMNS": "120"})
+invoke = partial(cli.invoke, env={"COLUMNS": "120"})
 
 
 def said(*arguments: object, code: int = 0) -> str:

@@ -6,16 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import helper, parser
 from runtimes import OpenVino
 
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
-from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
@@ -608,7 +607,7 @@ def test_no_operator_of_onnx_or_of_onnx_runtime_is_suspected_that_is_not_random(
 
 
 def invoke(*arguments: object) -> Any:
-    return CliRunner().invoke(app.app, list(map(str, arguments)))
+    return cli.invoke(*arguments)
 
 
 @pytest.mark.parametrize("target", ["new.onnx", "new.xml"])
@@ -677,7 +676,7 @@ def test_a_title_says_the_opset_of_the_operator_s_own_domain(
 
 def test_inspect_says_that_an_opset_is_not_imported(tmp_path: Path) -> None:
     onnx.save(parse(IN_MINE), tmp_path / "m.onnx")
-    result = CliRunner().invoke(app.app, ["inspect", str(tmp_path / "m.onnx")])
+    result = cli.invoke("inspect", tmp_path / "m.onnx")
     assert "(opset not imported, main graph" in " ".join(result.stdout.split())
     assert "mine::GaussianNoise" in result.stdout.split()
     assert "GaussianNoise-" not in result.stdout

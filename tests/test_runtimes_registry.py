@@ -6,14 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+import cli
 import onnx
 import pytest
-from click.testing import CliRunner
 from onnx import parser
 
 from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs
-from onnx_philox._command import app
 from onnx_philox._command.verify import cases
 from onnx_philox._runtimes import RUNTIMES, Runtime
 
@@ -49,7 +48,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def document(*arguments: str) -> dict:
-    result = CliRunner().invoke(app.app, [*arguments, "--json"])
+    result = cli.invoke(*arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
@@ -91,9 +90,7 @@ def test_inspect_knows_another_runtime() -> None:
 def test_the_commands_list_another_runtime() -> None:
     Path("m.onnx").touch()
     for command in (["run", "m.onnx"], ["compare", "m.onnx"], ["verify"]):
-        result = CliRunner().invoke(
-            app.app, [*command, "--runtime", "none"], env={"COLUMNS": "200"}
-        )
+        result = cli.invoke(*command, "--runtime", "none", env={"COLUMNS": "200"})
         assert result.exit_code == 2
         assert "onnxruntime, openvino" in " ".join(result.output.split())
         assert "other" in result.output
@@ -106,11 +103,11 @@ def test_the_help_and_a_shell_name_the_runtimes() -> None:
         ("run", "[onnxruntime|openvino|reference|standard|other]"),
         ("compare", "[onnxruntime|openvino|reference|standard|other]"),
     ):
-        assert names in CliRunner().invoke(app.app, [command, "--help"]).output
+        assert names in cli.invoke(command, "--help").output
         asked = {
             "_ONNX_PHILOX_COMPLETE": "bash_complete",
             "COMP_WORDS": f"onnx-philox {command} --runtime o",
             "COMP_CWORD": "3",
         }
-        said = CliRunner().invoke(app.app, env=asked).output
+        said = cli.invoke(env=asked).output
         assert sorted(said.split()) == ["plain,onnxruntime", "plain,openvino", "plain,other"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import onnx_ir as ir
 import pytest
 from cases import SEED, assert_same_bits
-from click.testing import CliRunner
 from exhaustive import marked
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
@@ -25,7 +25,6 @@ from onnx_philox import (
     reference,
     to_standard_nodes,
 )
-from onnx_philox._command import app
 from onnx_philox._standard.targets import InexactError
 
 MODELS = Path(__file__).parent / "models"
@@ -305,7 +304,7 @@ def test_the_command_writes_a_file(tmp_path: Path, target: str) -> None:
     onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
     out = tmp_path / "out.onnx"
     arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out), "--standard"]
-    result = CliRunner().invoke(app.app, [*arguments, "--target", target])
+    result = cli.invoke(*arguments, "--target", target)
     assert result.exit_code == 0, result.output
     said = " ".join(result.output.split())
     assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
@@ -318,7 +317,7 @@ def test_the_command_refuses_what_is_not_exact(tmp_path: Path) -> None:
     text = f"{HEADER} g () => (float[4] y) {{ y = RandomNormal <shape = [4]> () }}"
     onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
     arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out.onnx")]
-    result = CliRunner().invoke(app.app, [*arguments, "--standard", "--target", "openvino"])
+    result = cli.invoke(*arguments, "--standard", "--target", "openvino")
     assert result.exit_code == 2
     assert "do not compute exactly in OpenVINO" in " ".join(result.output.split())
     assert not (tmp_path / "out.onnx").exists()

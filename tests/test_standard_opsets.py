@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import TensorProto, numpy_helper, parser
 from standard_targets import RUN, Arrays
 
 from onnx_philox import PhiloxState, make_reproducible, onnxruntime, to_standard_nodes
-from onnx_philox._command import app
 from onnx_philox.rewriting import add_functions
 
 STATE = PhiloxState.for_run(42).to_array()
@@ -136,7 +135,7 @@ def test_all_else_stays_as_it_was(tmp_path: Path) -> None:
     expected = run(make_reproducible(model), FEEDS)
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0)
     arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "new.onnx")]
-    result = CliRunner().invoke(app.app, [*arguments, "--standard"])
+    result = cli.invoke(*arguments, "--standard")
     assert result.exit_code == 0
     said = " ".join(result.output.split())
     assert "Warning: the opset was raised from 11 to 18" in said

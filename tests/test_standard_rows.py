@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 from operators import some_states
@@ -25,7 +25,6 @@ from onnx_philox import (
     row_states,
     to_standard_nodes,
 )
-from onnx_philox._command import app
 
 VAE = Path(__file__).parent / "models" / "vae_decoder.onnx"
 # What each target draws exactly.
@@ -92,7 +91,7 @@ def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
     out = tmp_path / "out.onnx"
     arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out)]
     arguments += ["--per-row", "--standard", "--target", target]
-    result = CliRunner().invoke(app.app, arguments)
+    result = cli.invoke(*arguments)
     assert result.exit_code == 0, result.output
     model = make_reproducible(model_of(target), per_row=True)
     feeds = {"x": X, "random_state": STATES}
@@ -143,7 +142,7 @@ def test_a_row_takes_no_longer_in_a_large_batch() -> None:
 @pytest.mark.parametrize("option", ["--target=openvino", "--inexact"])
 def test_an_option_for_standard_nodes_is_refused_without_them(option: str, tmp_path: Path) -> None:
     target = tmp_path / "new.onnx"
-    result = CliRunner().invoke(app.app, ["rewrite", str(VAE), "-o", str(target), option])
+    result = cli.invoke("rewrite", VAE, "-o", target, option)
     assert (result.exit_code, target.exists()) == (2, False)
     assert "--target and --inexact must be given with --standard: got them alone." in result.output
 
@@ -151,8 +150,8 @@ def test_an_option_for_standard_nodes_is_refused_without_them(option: str, tmp_p
 def test_the_command_takes_inexact_draws_where_it_is_told_to(tmp_path: Path) -> None:
     target = tmp_path / "new.onnx"
     arguments = ["rewrite", str(VAE), "-o", str(target), "--standard", "--target", "openvino"]
-    result = CliRunner().invoke(app.app, arguments)
+    result = cli.invoke(*arguments)
     assert (result.exit_code, target.exists()) == (2, False)
     assert "--inexact" in result.output
-    assert CliRunner().invoke(app.app, [*arguments, "--inexact"]).exit_code == 0
+    assert cli.invoke(*arguments, "--inexact").exit_code == 0
     assert target.exists()

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from unittest import mock
 
+import cli
 import numpy as np
 import onnx
 import onnx.compose
@@ -14,7 +15,6 @@ import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from click.testing import CliRunner
 from onnx import numpy_helper, parser
 from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -22,7 +22,6 @@ from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_floa
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, rewriting
-from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 
 X = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
@@ -164,7 +163,7 @@ def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_command(
 ) -> None:
     monkeypatch.chdir(in_ort_format.parent)
     in_ort_format.rename(name)
-    done = CliRunner().invoke(app.app, arguments.replace("MODEL", name).split())
+    done = cli.invoke(*arguments.replace("MODEL", name).split())
     assert (done.exit_code, done.stdout) == (2, ""), done.output
     assert OWN_FORMAT in " ".join(done.stderr.split())
 
@@ -186,9 +185,7 @@ def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_function(in_ort_fo
 def test_onnx_runtime_runs_a_file_in_its_own_format(in_ort_format: Path, path: Path) -> None:
     for given in ([], ["--runtime", "onnxruntime"]):
         hashes = [
-            json.loads(
-                CliRunner().invoke(app.app, ["run", str(m), "--fill", "--json", *given]).stdout
-            )
+            json.loads(cli.invoke("run", m, "--fill", "--json", *given).stdout)
             for m in (in_ort_format, path)
         ]
         assert hashes[0]["sha256"] == hashes[1]["sha256"]
@@ -203,7 +200,7 @@ def drawn(model: Path, runtime: str) -> set[str]:
     """The hashes of what the model's nodes draw there; a simplifier may rename an output."""
     given = ["--fill", "--seed", "3", "--drawn", "--json", "--runtime", runtime]
     precision = ["--precision", "f32"] if runtime == "openvino" else []
-    done = CliRunner().invoke(app.app, ["run", str(model), *given, *precision])
+    done = cli.invoke("run", model, *given, *precision)
     assert done.exit_code == 0, done.output
     outputs = json.loads(done.stdout)["runs"][0]["outputs"]
     found = {output["sha256"] for output in outputs if output["is_drawn"]}

@@ -14,16 +14,18 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import cli
 import missing_backend
 import ml_dtypes
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from cli import keys_of, keys_said
 from rich.console import Console
 
-from onnx_philox._command import app, terminal
+from onnx_philox._command import terminal
 from onnx_philox._command.verify import (
     CaseVerdict,
     Verification,
@@ -55,8 +57,7 @@ IN_PART = ("openvino", "python")
 PEERS = [("openvino", "built-in"), ("openvino", "evaluate")]
 
 
-def invoke(*arguments: str):
-    return CliRunner().invoke(app.app, ["verify", *arguments])
+invoke = partial(cli.invoke, "verify")
 
 
 PROGRAM = """
@@ -197,14 +198,11 @@ def test_every_vector_of_the_files_is_in_a_case():
 
 
 def test_the_json_document_keeps_its_keys(document):
-    assert set(document) == {"ok", "versions", "cases", "summary"}
+    assert (document["schema"], set(keys_of(document))) == keys_said("verify")
     assert {"onnx-philox", "python", "numpy", "onnx", "onnxruntime", "openvino"} <= set(
         document["versions"]
     )
     for case in document["cases"]:
-        assert set(case) == {
-            *("runtime", "version", "backend", "is_peer", "case", "vectors", "verdict", "detail"),
-        }
         assert set(case["detail"]) == {
             *("reason", "draw", "equal_elements", "elements", "first_difference"),
         }
@@ -692,9 +690,9 @@ def test_a_histogram_and_bars_are_as_high_as_they_should():
 def test_the_command_is_a_subcommand_and_tells_its_version():
     import onnx_philox
 
-    result = CliRunner().invoke(app.app, ["--version"])
+    result = cli.invoke("--version")
     assert (result.exit_code, result.stdout) == (0, f"onnx-philox {onnx_philox.__version__}\n")
-    assert "verify" in CliRunner().invoke(app.app, ["--help"]).stdout
+    assert "verify" in cli.invoke("--help").stdout
 
 
 def test_the_script_of_the_package_is_this_command():

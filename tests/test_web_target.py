@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import onnxruntime
-from click.testing import CliRunner
 from onnx import helper, parser
 
 import onnx_philox
 from onnx_philox import PhiloxState
-from onnx_philox._command import app
 
 MODEL = """<ir_version: 8, opset_import: ["": 18]>
 g (float[n, 3] x, int64 count) => (float[n, 3] y, float[steps, 3] z)
@@ -40,7 +39,7 @@ def rewritten(folder: Path, *options: str, code: int = 0) -> str:
     )
     given = ["rewrite", str(folder / "m.onnx"), "-o", str(folder / "out" / "w.onnx"), *options]
     (folder / "out").mkdir(exist_ok=True)
-    done = CliRunner().invoke(app.app, given)
+    done = cli.invoke(*given)
     assert done.exit_code == code, done.output
     return " ".join((done.stdout or done.stderr).split())
 

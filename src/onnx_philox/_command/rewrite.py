@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
+from onnx_philox._command.documents import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.given import Given
@@ -54,23 +54,20 @@ class RewrittenFile:
     """Whether a page can show its draws."""
 
     def to_json(self) -> str:
-        """Returns one JSON document; its keys never change."""
+        """Returns one JSON document, as docs/json.md says."""
         report = self.report
-        return json.dumps(
-            {
-                "source": str(self.source),
-                "target": str(self.target),
-                "is_changed": report.is_changed,
-                "seed": report.seed,
-                "replaced": [asdict(node) for node in report.replaced],
-                "kept": [asdict(node) for node in report.kept],
-                "recorded": report.recorded,
-                "settled": report.settled,
-                "per_row": report.is_per_row,
-                "warnings": self.warnings,
-                "run": self.command,
-            },
-            indent=2,
+        return document(
+            source=str(self.source),
+            target=str(self.target),
+            is_changed=report.is_changed,
+            seed=report.seed,
+            replaced=[asdict(node) for node in report.replaced],
+            kept=[asdict(node) for node in report.kept],
+            recorded=report.recorded,
+            settled=report.settled,
+            per_row=report.is_per_row,
+            warnings=self.warnings,
+            run=self.command,
         )
 
     @property

@@ -19,6 +19,7 @@ from onnx_philox._contract.generators import GENERATORS
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._record import hashes, models
+from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError
 
@@ -48,11 +49,8 @@ def record(
         "versions": versions(),
         "model": dict(model),
         "streams": models.listed(streams),
-        "runtime": loaded.runtime,
-        "version": loaded.version,
-        "backend": loaded.backend,
+        **identity(loaded),
         "precision": loaded.precision,
-        "how": loaded.how or None,
         "seed": list(seed) if isinstance(seed, tuple) else seed,
         "inputs": inputs,
         "runs": runs,

@@ -17,6 +17,7 @@ from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files.given import Given
+from onnx_philox._runtimes.identity import title
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 
@@ -110,8 +111,7 @@ class LoadedModel(ABC):
     @property
     def title(self) -> str:
         """The runtime in words."""
-        words = (f"{self.runtime} {self.version}", f"backend {self.backend}", self.how)
-        return ", ".join(filter(None, words))
+        return title(self)
 
     @staticmethod
     @abstractmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,12 +13,12 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
+from onnx_philox._command.documents import document
 from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
+from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays
 
-# The version of the JSON document, raised when a key goes or changes.
-_SCHEMA = 1
 _EXACT = {DRAWN: "draws", STATE: "states"}
 
 
@@ -47,29 +46,17 @@ class ComparedRuns:
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
-        return json.dumps(
-            {
-                "schema": _SCHEMA,
-                "model": str(self.model),
-                "runtimes": [
-                    {
-                        "runtime": loaded.runtime,
-                        "version": loaded.version,
-                        "backend": loaded.backend,
-                        "how": loaded.how or None,
-                    }
-                    for loaded in self.loaded
-                ],
-                "seed": self.seed,
-                "filled": list(self.filled),
-                **asdict(self.tolerances),
-                "runs": [
-                    {"run": run, "outputs": [_output_json(d) for d in differences]}
-                    for run, differences in self.runs
-                ],
-                "is_ok": self.is_ok,
-            },
-            indent=2,
+        return document(
+            model=str(self.model),
+            runtimes=[identity(loaded) for loaded in self.loaded],
+            seed=self.seed,
+            filled=list(self.filled),
+            **asdict(self.tolerances),
+            runs=[
+                {"run": run, "outputs": [_output_json(d) for d in differences]}
+                for run, differences in self.runs
+            ],
+            is_ok=self.is_ok,
         )
 
     def print(self, console: Console) -> None:

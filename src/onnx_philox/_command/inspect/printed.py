@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.documents import document
 from onnx_philox._command.inspect import groups
 from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.standard import Standard
@@ -96,21 +96,18 @@ class Inspection:
     """Whether the text shows each node, however many there are."""
 
     def to_json(self) -> str:
-        """Returns one JSON document; its keys never change."""
-        return json.dumps(
-            {
-                "model": str(self.model),
-                "opset": self.opset,
-                "runtimes": {runtime.name: runtime.version for runtime in self.runtimes},
-                "random_nodes": [self._found_json(found) for found in self.found],
-                "obstacle": self.obstacle,
-                "state": self.state or None,
-                "next_state": self.next_state,
-                "rewritten_nodes": [asdict(node) for node in self.rewritten],
-                "per_row": {"batch": self.batch, "obstacle": self.row_obstacle},
-                "standard": None if self.standard is None else asdict(self.standard),
-            },
-            indent=2,
+        """Returns one JSON document, as docs/json.md says."""
+        return document(
+            model=str(self.model),
+            opset=self.opset,
+            runtimes={runtime.name: runtime.version for runtime in self.runtimes},
+            random_nodes=[self._found_json(found) for found in self.found],
+            obstacle=self.obstacle,
+            state=self.state or None,
+            next_state=self.next_state,
+            rewritten_nodes=[asdict(node) for node in self.rewritten],
+            per_row={"batch": self.batch, "obstacle": self.row_obstacle},
+            standard=None if self.standard is None else asdict(self.standard),
         )
 
     def print(self, console: Console) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -11,13 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.documents import document
 from onnx_philox._command.replay.checks import HASH, KIND, SOURCE, TEXT, TYPE, Check
 from onnx_philox._record.document import COMPUTED, DRAWN, Record
+from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel
 
 _SHOWN = 12
-# The version of the JSON document, raised when a key goes or changes.
-_SCHEMA = 1
 _KINDS = {"streams": "random nodes", "computed": "output", "state": "next state"}
 
 
@@ -53,20 +52,13 @@ class ReplayedRecord:
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
         loaded = self.loaded
-        return json.dumps(
-            {
-                "schema": _SCHEMA,
-                "record": str(self.record),
-                "model": str(self.model),
-                "runtime": loaded.runtime,
-                "version": loaded.version,
-                "backend": loaded.backend,
-                "how": loaded.how or None,
-                "is_same_runtime": self.is_same_runtime,
-                "checks": [{**asdict(c), "is_equal": c.is_equal} for c in self.checks],
-                "is_ok": self.is_ok,
-            },
-            indent=2,
+        return document(
+            record=str(self.record),
+            model=str(self.model),
+            **identity(loaded),
+            is_same_runtime=self.is_same_runtime,
+            checks=[{**asdict(c), "is_equal": c.is_equal} for c in self.checks],
+            is_ok=self.is_ok,
         )
 
     def print(self, console: Console) -> None:

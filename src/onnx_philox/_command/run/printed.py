@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.documents import document
 from onnx_philox._command.rewritten import Inside, rewrite_first
 from onnx_philox._command.run.states import StatePorts
 from onnx_philox._contract.declaration import Role
@@ -21,6 +21,7 @@ from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
 from onnx_philox._files.given import Given
 from onnx_philox._record.hashes import Hash, of_all
+from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Arrays
 
@@ -28,8 +29,6 @@ from onnx_philox._runtimes.port import Arrays
 _SHOWN = 12
 # Beyond so many lines a run is one line.
 _MOST_LINES = 60
-# The version of the JSON document, raised when a key goes or changes.
-_SCHEMA = 1
 
 OF_ARRAYS = {
     operator.name
@@ -101,22 +100,15 @@ class ModelRuns:
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
         loaded = self.loaded
-        return json.dumps(
-            {
-                "schema": _SCHEMA,
-                "model": str(self.model),
-                "runtime": loaded.runtime,
-                "version": loaded.version,
-                "backend": loaded.backend,
-                "how": loaded.how or None,
-                "seed": self.seed,
-                "filled": list(self.filled),
-                "runs": [_run_json(run) for run in self.runs],
-                "sha256": self.sha256,
-                "drawn_sha256": self.drawn_sha256,
-                "record": None if self.record is None else str(self.record),
-            },
-            indent=2,
+        return document(
+            model=str(self.model),
+            **identity(loaded),
+            seed=self.seed,
+            filled=list(self.filled),
+            runs=[_run_json(run) for run in self.runs],
+            sha256=self.sha256,
+            drawn_sha256=self.drawn_sha256,
+            record=None if self.record is None else str(self.record),
         )
 
     def print(self, console: Console) -> None:

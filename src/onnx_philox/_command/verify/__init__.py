@@ -99,6 +99,7 @@ def _verify(runner: Runner, case: Case) -> CaseResult:
         runtime=runner.runtime,
         version=runner.version,
         backend=runner.backend,
+        how=runner.how,
         title=runner.title,
         is_peer=runner.is_peer,
         case=case,

@@ -29,6 +29,8 @@ class CaseResult:
     runtime: str
     version: str = ""
     backend: str = ""
+    how: str = ""
+    """What else decides the numbers."""
     title: str
     is_peer: bool = False
     case: Case | None = None

@@ -63,15 +63,11 @@ class ModelRunner(Runner):
         self.runtime = models.runtime
         self._models = models
         self._device = device
+        self.how = f"device {device}" if device else ""
         self._settings = Settings(backend)
         if device is not None:
             # A GPU's own precision is f16, in which it would scale what a dropout keeps.
             self._settings = Settings(backend, precision="f32", device=device)
-
-    @property
-    def title(self) -> str:
-        """The runner in words."""
-        return super().title + (f", device {self._device}" if self._device else "")
 
     def takes(self, case: Case) -> bool:
         """All cases but numbers that standard nodes cannot draw, where these draw."""

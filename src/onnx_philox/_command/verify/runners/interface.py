@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
+from onnx_philox._runtimes.identity import title
 from onnx_philox._runtimes.port import Arrays
 
 Loaded = Callable[[], Arrays]
@@ -21,6 +22,7 @@ class Runner(ABC):
     """One backend of one runtime."""
 
     runtime: str
+    how: str = ""
     is_peer = False
 
     def __init__(self, version: str, backend: str) -> None:
@@ -30,7 +32,7 @@ class Runner(ABC):
     @property
     def title(self) -> str:
         """The runner in words."""
-        return f"{self.runtime} {self.version}, backend {self.backend}"
+        return title(self)
 
     def takes(self, case: Case) -> bool:  # noqa: ARG002
         """Whether the case applies to this runner."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import itertools
-import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.documents import document
 from onnx_philox._command.verify.cases import (
     COUNTER_EXAMPLE,
     ERRATUM,
@@ -28,6 +28,7 @@ from onnx_philox._command.verify.cases import (
 from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.shown import table
 from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
+from onnx_philox._runtimes.identity import identity
 
 _FEW_OPERATORS = 5
 """What so many cannot draw is said of each."""
@@ -49,18 +50,15 @@ class Verification:
         return not any(result.is_failure for result in self.results)
 
     def to_json(self) -> str:
-        """Returns one JSON document; its keys never change."""
-        return json.dumps(
-            {
-                "ok": self.is_ok,
-                "versions": _versions(),
-                "cases": [_case_json(result) for result in self.results],
-                "summary": {
-                    "ours": _counts(r for r in self.results if not r.is_peer),
-                    "peer": _counts(r for r in self.results if r.is_peer),
-                },
+        """Returns one JSON document, as docs/json.md says."""
+        return document(
+            ok=self.is_ok,
+            versions=_versions(),
+            cases=[_case_json(result) for result in self.results],
+            summary={
+                "ours": _counts(r for r in self.results if not r.is_peer),
+                "peer": _counts(r for r in self.results if r.is_peer),
             },
-            indent=2,
         )
 
     def print(self, console: Console) -> None:
@@ -314,9 +312,7 @@ def _case_json(result: CaseResult) -> dict[str, Any]:
     first = result.compared.first
     compared = result.compared if result.compared.total else None
     return {
-        "runtime": result.runtime,
-        "version": result.version or None,
-        "backend": result.backend or None,
+        **identity(result),
         "is_peer": result.is_peer,
         "case": result.case.name if result.case else None,
         "vectors": result.vectors,

@@ -1,0 +1,61 @@
+"""The command as the tests call it, and the keys of its documents by the page that users read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click.testing
+
+from onnx_philox._command import app
+
+PAGE = Path(__file__).parents[1] / "docs" / "json.md"
+
+
+def invoke(*arguments: object, **options: Any) -> click.testing.Result:
+    """Runs it in this process."""
+    return click.testing.CliRunner().invoke(app.app, [*map(str, arguments)], **options)
+
+
+def document(*arguments: object, code: int = 0) -> dict[str, Any]:
+    """The document that it prints."""
+    result = invoke(*arguments, "--json")
+    assert result.exit_code == code, result.output
+    return dict(json.loads(result.stdout))
+
+
+def text(*arguments: object, **options: Any) -> str:
+    """What it says, its lines joined."""
+    result = invoke(*arguments, **options)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.stdout.split())
+
+
+def refusal(*arguments: object, code: int = 2, **options: Any) -> str:
+    """What it refuses, with nothing else said."""
+    result = invoke(*arguments, **options)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    return result.stderr
+
+
+def keys_said(command: str) -> tuple[int, set[str]]:
+    """The schema of a command's document, and its keys, as the page has them."""
+    (section,) = re.findall(
+        rf"^## `{command} --json`, schema (\d+)\n(.*?)(?=^## |\Z)",
+        PAGE.read_text("utf-8"),
+        re.DOTALL | re.MULTILINE,
+    )
+    return int(section[0]), set(re.findall(r"^\| `(.+?)` \|", section[1], re.MULTILINE))
+
+
+def keys_of(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """All keys of a document; those of the objects in a list after the list's."""
+    for key, value in document.items():
+        yield f"{prefix}{key}"
+        for each in value if isinstance(value, list) else ():
+            if isinstance(each, dict):
+                yield from keys_of(each, f"{prefix}{key}[].")
