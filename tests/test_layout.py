@@ -233,6 +233,32 @@ def test_rooms_use_each_other_in_no_circle() -> None:
     assert circle(ROOMS) == []
 
 
+def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> None:
+    frame = f"{PACKAGE}._rewriting."
+    formats = ("in_onnx", "in_openvino")
+
+    def part(module: str) -> str:
+        """A file or folder of a format, with its format; else the file of the frame."""
+        parts = module.removeprefix(frame).split(".")
+        return ".".join(parts[: 2 if parts[0] in formats else 1])
+
+    names = [name for name in MODULES if name.startswith(frame)]
+    arrows: dict[str, set[str]] = {}
+    for name in names:
+        used = {part(m) for m in map(module_of, imports(name)) if m.startswith(frame)}
+        arrows.setdefault(part(name), set()).update(used - {part(name)})
+    assert circle(arrows) == []
+    wrong = [
+        f"{user}: {used}"
+        for user, all_used in arrows.items()
+        for used in all_used
+        if user != "api" and used.startswith(formats) and used.split(".")[0] != user.split(".")[0]
+    ]
+    assert wrong == []
+    # What nodes are does not depend on what takes their place.
+    assert {"in_onnx.replacements", "in_onnx.passes"}.isdisjoint(arrows["in_onnx.types"])
+
+
 def test_no_private_name_is_imported_from_another_package() -> None:
     wrong = []
     for name, file in MODULES.items():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
+from onnx_philox._contract.generators import Generator
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random
 from onnx_philox._rewriting.kept_seeds import warn_of_repeats
@@ -15,10 +15,14 @@ from onnx_philox._rewriting.may_stay import leave
 from onnx_philox._rewriting.not_rows import check_names
 from onnx_philox._rewriting.numbering import number_nodes
 from onnx_philox._rewriting.recorded import Recorded
-from onnx_philox._rewriting.report import RandomNode, Report
+from onnx_philox._rewriting.report import Report
 from onnx_philox._rewriting.rows import BatchOf, Rows, prove_rows
 
 _log = logging.getLogger("onnx_philox")
+
+
+Model = TypeVar("Model")
+Left = TypeVar("Left", bound=Recorded[Any])
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Plan(Generic[Random, BatchOf]):
     """What is to be done to a model, which nothing speaks against."""
 
     nodes: Sequence[Numbered[Random]]
+    generator: Generator
     seed: int | None
     """None for a state that is an input."""
     has_key: bool
@@ -35,59 +40,42 @@ class Plan(Generic[Random, BatchOf]):
     unproved: Sequence[Random]
     """The nodes that are only said to draw rows of the batch."""
 
-
-class Rewritable(ABC, Generic[Random, BatchOf]):
-    """A model to rewrite, in place."""
-
-    @abstractmethod
-    def find(self, asked: Asked) -> Sequence[Random | Irreplaceable]:
-        """What becomes of each random node, in the order of their streams; changes nothing."""
-
-    @abstractmethod
-    def read(self) -> Recorded[Any]:
-        """What an earlier rewrite left.
-
-        Raises:
-            ValueError: A tensor has the name of the state but is no state.
-        """
-
-    @abstractmethod
-    def check(self, asked: Asked, found: Sequence[Random | Irreplaceable]) -> None:
-        """Refuses what a model that was rewritten before cannot be given.
-
-        Raises:
-            ValueError: It is asked for that.
-        """
-
-    @abstractmethod
-    def rows(self, nodes: Sequence[Random]) -> Rows[Random, BatchOf]:
-        """The batch of the model.
-
-        Raises:
-            ValueError: There is none.
-        """
-
-    def settle(self) -> int:
-        """Replaces the nodes that draw nothing and cannot stay; returns how many there were."""
-        return 0
-
-    @abstractmethod
-    def replace(self, plan: Plan[Random, BatchOf]) -> None:
-        """Makes the state, carries it to the nodes, replaces them, and records their streams."""
+    @property
+    def global_seed(self) -> int:
+        """That of the nodes with a stream."""
+        return 0 if self.has_key else self.seed or 0
 
 
-def rewrite(model: Rewritable[Random, BatchOf], asked: Asked) -> Report:
-    """Replaces the random nodes of a model.
+@dataclass(frozen=True)
+class Format(Generic[Model, Random, BatchOf, Left]):
+    """What reads models of one format, and changes them in place."""
+
+    find: Callable[[Model, Asked], Sequence[Random | Irreplaceable]]
+    """What becomes of each random node, in the order of their streams; changes nothing."""
+    recorded: Callable[[Model], Left]
+    """What an earlier rewrite left."""
+    check: Callable[[Model, Asked, Left, Sequence[Random | Irreplaceable]], None]
+    """Refuses what a model that was rewritten before cannot be given."""
+    rows: Callable[[Model, Sequence[Random], Left], Rows[Random, BatchOf]]
+    """The batch of a model; raises where there is none."""
+    replace: Callable[[Model, Left, Plan[Random, BatchOf]], None]
+    """Makes the state, carries it to the nodes, replaces them, and records their streams."""
+    settle: Callable[[Model], int] = lambda _: 0
+    """Replaces the nodes that draw nothing and cannot stay; returns how many there were."""
+
+
+def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: Asked) -> Report:
+    """Replaces the random nodes of a model, in place.
 
     Raises:
         TypeError: A random node is of a type that is not allowed.
         ValueError: A random node breaks its rules or has no replacement; the model cannot be given
             what is asked for; or a draw is not proved to be rows of the batch.
     """
-    found = model.find(asked)
-    recorded = model.read()
+    found = format.find(model, asked)
+    recorded = format.recorded(model)
     recorded.check_seed(asked.seed)
-    model.check(asked, found)
+    format.check(model, asked, recorded, found)
     named = asked.named
     if named is not None:
         recorded.check_rows()
@@ -110,26 +98,19 @@ def rewrite(model: Rewritable[Random, BatchOf], asked: Asked) -> Report:
     if not nodes:
         check_names(() if recorded.has_rows else asked.named or (), ())
         _log.info("onnx_philox: no random nodes to replace")
-        return replace(report, settled=model.settle())
+        return replace(report, settled=format.settle(model))
     seed = asked.seed if recorded.state is None else recorded.seed
     batch, unproved = None, list[Random]()
     if named is not None:
-        batch, unproved = prove_rows(nodes, named, lambda: model.rows(nodes))
+        batch, unproved = prove_rows(nodes, named, lambda: format.rows(model, nodes, recorded))
     numbered = number_nodes(nodes, recorded)
     new = [node.kept for node in nodes if node.kept is not None]
     warn_of_repeats(new, recorded.kept)
     has_key = recorded.has_key or (recorded.state is None and bool(new))
     records = tuple(node.record() for node in numbered)
-    settled = model.settle()
-    model.replace(Plan(numbered, seed, has_key, batch, unproved))
+    settled = format.settle(model)
+    plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
+    format.replace(model, recorded, plan)
     return replace(
         report, replaced=records, seed=seed, is_per_row=batch is not None, settled=settled
     )
-
-
-def find_random_nodes(model: Rewritable[Any, Any]) -> list[RandomNode]:
-    """The random nodes of a model, in the order of their streams; the model is not changed.
-
-    Ignores nodes that an earlier rewrite made.
-    """
-    return [each.record() for each in model.find(Asked())]

@@ -10,7 +10,7 @@ from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random
 from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.numbering import number_nodes
-from onnx_philox._rewriting.order import Rewritable
+from onnx_philox._rewriting.order import Format, Left, Model
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode
 
@@ -56,24 +56,24 @@ class Survey(Generic[Random]):
     """What stands in the way of a state for each row, whatever the nodes; None if nothing does."""
 
 
-def survey(model: Rewritable[Random, Any]) -> Survey[Random]:
+def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Random]:
     """Surveys a model."""
-    found = model.find(Asked())
+    found = format.find(model, Asked())
     nodes = [each for each in found if not isinstance(each, Irreplaceable)]
-    recorded = Recorded[Any]()
+    recorded: Any = Recorded()
     numbered: list[Numbered[Random]] = []
     batch = None
     obstacle: Exception | None = None
     row_obstacle: Exception | None = None
     try:
-        recorded = model.read()
+        recorded = format.recorded(model)
         numbered = number_nodes(nodes, recorded)
     except ValueError as error:
         obstacle = error
     problems: Mapping[int, Exception | None] = {}
     try:
         recorded.check_rows()
-        rows = model.rows(nodes)
+        rows = format.rows(model, nodes, recorded)
         batch = rows.batch.name
         problems = {id(node): rows.obstacle(node) for node in nodes}
     except ValueError as error:

@@ -17,7 +17,7 @@ from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.opsets import opset_of
 from onnx_philox._rewriting.in_onnx.passes.find import is_random
-from onnx_philox._rewriting.in_onnx.passes.inline import InlineRandomFunctions
+from onnx_philox._rewriting.in_onnx.passes.inline import inline_random_functions
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._torch_calls.table import call_of
 from onnx_philox.torch._program import (
@@ -132,7 +132,7 @@ def compare(program: Sequence[Operation], model: ir.Model) -> tuple[ProgramDraw,
     A node whose stack trace is one of the program's draws that operation only. Others go by what
     they draw, how much, and the names of their modules.
     """
-    InlineRandomFunctions()(model)
+    inline_random_functions(model)
     drawings = list(_drawings(model))
     traces = {operation.trace for operation in program if operation.trace}
     scores = [

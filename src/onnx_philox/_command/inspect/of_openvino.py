@@ -17,7 +17,7 @@ from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
 from onnx_philox._rewriting.in_openvino.find import find_nodes
-from onnx_philox._rewriting.in_openvino.model import OpenVinoModel
+from onnx_philox._rewriting.in_openvino.model import FORMAT
 from onnx_philox._rewriting.in_openvino.replacements import Draw
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
@@ -32,7 +32,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         OSError: It cannot be read.
     """
     model = files.openvino_model_of(given)
-    surveyed = survey(OpenVinoModel(model))
+    surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
     tried = [openvino_probes.build(each.node) for each in surveyed.nodes]
     runtimes = trials.run(tried, tell, of_ir=True) if tried else []
@@ -111,5 +111,4 @@ def _state(recorded: earlier.Recorded) -> str:
 def _rewritten(ours: earlier.Ours) -> Rewritten:
     name = ours.node.get_friendly_name()
     path = tuple(owner.label for owner in ours.owners)
-    operator, seeds = ours.node.get_type_name(), (ours.global_seed, ours.op_seed)
-    return Rewritten(name, path, operator, *seeds, ours.is_kept)
+    return Rewritten(name, path, ours.stream.op_type, *ours.seeds, ours.is_kept)

@@ -14,7 +14,8 @@ from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.streams import generator_of, kept_among, read_input
-from onnx_philox._rewriting.in_onnx.model import OnnxModel
+from onnx_philox._rewriting.in_onnx.model import FORMAT
+from onnx_philox._rewriting.in_onnx.passes.inline import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import Recorded
@@ -53,7 +54,8 @@ class Nodes:
 
 def search(model: ir.Model) -> Nodes:
     """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
-    found = survey(OnnxModel(model))
+    inline_random_functions(model)
+    found = survey(FORMAT, model)
     waiting = {each.node for each in found.nodes}
     ours = [node for node, _ in walk(model.graph) if node.domain == DOMAIN]
     kept = kept_among(model, ours)

@@ -9,7 +9,6 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from onnx_philox._contract import checks, frames
-from onnx_philox._contract.generators import PHILOX
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.opsets import import_onnx
@@ -20,11 +19,11 @@ from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.passes.carry_generator import carry_generator, close
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes
-from onnx_philox._rewriting.in_onnx.passes.inline import InlineRandomFunctions
+from onnx_philox._rewriting.in_onnx.passes.inline import inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
-from onnx_philox._rewriting.in_onnx.passes.verify import Verify, shadowed_names
+from onnx_philox._rewriting.in_onnx.passes.verify import shadowed_names, verify
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import Recorded
@@ -47,7 +46,8 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
             given what is asked for.
     """
     asked.check_onnx()
-    return order.rewrite(OnnxModel(model), asked)
+    inline_random_functions(model)
+    return order.rewrite(FORMAT, model, asked)
 
 
 def find_random_nodes(model: ir.Model) -> list[RandomNode]:
@@ -55,77 +55,63 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
     Ignores nodes that an earlier rewrite made.
     """
-    return order.find_random_nodes(OnnxModel(model.clone() if model.functions else model))
+    if model.functions:
+        model = model.clone()
+        inline_random_functions(model)
+    return [found.record() for found in find_nodes(model)]
 
 
-class OnnxModel(order.Rewritable[Replaceable, Batch]):
-    """A model, whose functions that hold random nodes it inlines."""
+def _check(
+    _: ir.Model, asked: Asked, recorded: Recorded[ir.Value], found: Sequence[Outcome]
+) -> None:
+    """Refuses another generator than before, and draws beside the one generator of before."""
+    generator = asked.generator
+    if recorded.state is None:
+        return
+    remedy = "Rewrite the model that this one was made from."
+    if recorded.generator is not generator:
+        allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
+        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, remedy)
+    if found and not generator.is_counter_based:
+        given = "one with others beside those that an earlier rewrite replaced"
+        allowed = "one whose random nodes are replaced at once, since one generator goes through"
+        checks.refuse(OWNER, "the model", given, allowed, remedy)
 
-    def __init__(self, model: ir.Model) -> None:
-        InlineRandomFunctions()(model)
-        self._model = model
-        self._recorded = Recorded[ir.Value]()
-        self._generator = PHILOX
 
-    def find(self, asked: Asked) -> Sequence[Outcome]:
-        """See `order.Rewritable`."""
-        self._generator = asked.generator
-        return find_nodes(self._model, asked.generator)
+def _replace(
+    model: ir.Model, recorded: Recorded[ir.Value], plan: order.Plan[Replaceable, Batch]
+) -> None:
+    import_onnx(model)
+    kept = [stream_of(n.random.site.node, TENSORFLOW) for n in plan.nodes if n.random.seeds]
+    names = Names(model)
+    shadowed = shadowed_names(model.graph)
+    inputs = list(model.graph.inputs)
+    batch, generator = plan.batch, plan.generator
+    if batch is not None:
+        unproved = frozenset(random.site.node for random in plan.unproved)
+        batch = replace(batch, unproved=unproved, words=generator.words)
+    if generator.is_counter_based:
+        carried = carry_states(model, plan.nodes, recorded, names, plan.seed, batch)
+        Replace(names, plan.global_seed, batch, generator).all(model, carried)
+    else:
+        carried = carry_generator(model, generator, plan.nodes, names, plan.seed, batch)
+        Replace(names, 0, batch, generator).all(model, carried)
+        close(carried)
+    verify(model, shadowed)
+    record(model, kept)
+    for value in inputs:
+        if value not in model.graph.inputs:
+            reason = "it was a seed, and the model's state now says what is drawn"
+            gone = f"the input {value.name!r} is gone: {reason}"
+            warnings.warn(gone, stacklevel=frames.stacklevel())
 
-    def read(self) -> Recorded[ir.Value]:
-        """See `order.Rewritable`."""
-        self._recorded = earlier.read(self._model)
-        return self._recorded
 
-    def check(self, asked: Asked, found: Sequence[Outcome]) -> None:
-        """Refuses another generator than before, and draws beside the one generator of before."""
-        recorded, generator = self._recorded, asked.generator
-        if recorded.state is None:
-            return
-        remedy = "Rewrite the model that this one was made from."
-        if recorded.generator is not generator:
-            allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
-            checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, remedy)
-        if found and not generator.is_counter_based:
-            given = "one with others beside those that an earlier rewrite replaced"
-            allowed = (
-                "one whose random nodes are replaced at once, since one generator goes through"
-            )
-            checks.refuse(OWNER, "the model", given, allowed, remedy)
-
-    def rows(self, nodes: Sequence[Replaceable]) -> BatchRows:
-        """See `order.Rewritable`."""
-        return BatchRows(self._model, nodes, self._recorded)
-
-    def settle(self) -> int:
-        """See `order.Rewritable`."""
-        return settle(self._model)
-
-    def replace(self, plan: order.Plan[Replaceable, Batch]) -> None:
-        """See `order.Rewritable`."""
-        model, batch = self._model, plan.batch
-        import_onnx(model)
-        kept = [stream_of(n.random.site.node, TENSORFLOW) for n in plan.nodes if n.random.seeds]
-        names = Names(model)
-        shadowed = shadowed_names(model.graph)
-        inputs = list(model.graph.inputs)
-        if batch is not None:
-            unproved = frozenset(random.site.node for random in plan.unproved)
-            batch = replace(batch, unproved=unproved)
-        generator = self._generator
-        if not generator.is_counter_based:
-            batch = None if batch is None else replace(batch, words=generator.words)
-            carried = carry_generator(model, generator, plan.nodes, names, plan.seed, batch)
-            Replace(carried, names, 0, batch, generator)(model)
-            close(carried)
-        else:
-            carried = carry_states(model, plan.nodes, self._recorded, names, plan.seed, batch)
-            global_seed = 0 if plan.has_key else plan.seed or 0
-            Replace(carried, names, global_seed, batch, generator)(model)
-        Verify(shadowed)(model)
-        record(model, kept)
-        for value in inputs:
-            if value not in model.graph.inputs:
-                reason = "it was a seed, and the model's state now says what is drawn"
-                gone = f"the input {value.name!r} is gone: {reason}"
-                warnings.warn(gone, stacklevel=frames.stacklevel())
+FORMAT = order.Format(
+    find=lambda model, asked: find_nodes(model, asked.generator),
+    recorded=earlier.read,
+    check=_check,
+    rows=BatchRows,
+    replace=_replace,
+    settle=settle,
+)
+"""Models whose functions with random nodes are inlined."""

@@ -34,29 +34,27 @@ _MOVES = {"Convert", "Gather", "Reshape", "Split", "VariadicSplit"}
 
 @dataclass(frozen=True)
 class Ours:
-    """A node of this package."""
+    """A node of this package, and what it draws."""
 
     node: ov.Node
     owners: tuple[Owner, ...]
-    global_seed: int
-    op_seed: int
-    output_type: str
-    """Empty for an operator of one type."""
-    generator: Generator = PHILOX
+    stream: Stream
+    generator: Generator
     """The generator by which it draws."""
-    is_kept: bool = False
-    """Whether it kept its own seeds, and has no stream."""
 
     @property
-    def operator(self) -> str:
-        """Its name."""
-        return str(self.node.get_type_name())
+    def is_kept(self) -> bool:
+        """Whether it kept its own seeds, and has no stream."""
+        return bool(self.stream.kept)
 
     @property
-    def stream(self) -> Stream:
-        """What it draws."""
-        kept = self.generator.alignment if self.is_kept else ""
-        return Stream(self.operator, self.output_type, self.global_seed, self.op_seed, kept)
+    def seeds(self) -> tuple[int, int]:
+        """Its seeds, the global one first."""
+        return self.stream.global_seed, self.stream.op_seed
+
+    def keeping(self) -> Ours:
+        """The same node, of which it is known that it kept its seeds."""
+        return replace(self, stream=replace(self.stream, kept=self.generator.alignment))
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def read(model: ov.Model) -> Recorded:
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
             key = PhiloxState.from_array(arrays.memory(node)).key
             # All other nodes of a rewrite have one seed.
-            seeds = (o.global_seed for o in ours if not (o.is_kept or lacks_state(o.node)))
+            seeds = (o.stream.global_seed for o in ours if not (o.is_kept or lacks_state(o.node)))
             return _recorded(ours, node, seed=key or next(seeds, 0), has_key=key != 0)
     if the_named(each.generator for each in ours).is_counter_based:
         return _recorded(ours)
@@ -132,9 +130,9 @@ def _recorded(
         is_input=next_state is not None,
         has_rows=words is not None and len(words) == 2 and words[0] != 1,
         seed=seed,
-        streams={each.op_seed: label(each.node) for each in rewritten if not each.is_kept},
+        streams={each.stream.op_seed: label(each.node) for each in rewritten if not each.is_kept},
         kept=tuple(
-            KeptSeeds(label(each.node), each.global_seed, each.op_seed, each.generator)
+            KeptSeeds(label(each.node), *each.seeds, each.generator)
             for each in rewritten
             if each.is_kept
         ),
@@ -154,10 +152,10 @@ def _rewritten(ours: tuple[Ours, ...]) -> tuple[Ours, ...]:
 def _ours(
     node: ov.Node, owners: tuple[Owner, ...], kept: frozenset[tuple[int, int, str, str]]
 ) -> Ours:
-    key, stream = seeds_of(node)
     output_type = str(node.get_attributes().get(OUTPUT_TYPE, ""))
-    ours = Ours(node, owners, key, stream, output_type, generator_of(node))
-    return replace(ours, is_kept=ours.stream.order in kept)
+    stream = Stream(str(node.get_type_name()), output_type, *seeds_of(node))
+    ours = Ours(node, owners, stream, generator_of(node))
+    return ours.keeping() if stream.order in kept else ours
 
 
 def _shape(node: ov.Node) -> ov.PartialShape:

@@ -27,7 +27,7 @@ from onnx_philox._rewriting.report import RandomNode, Report
 def find_random_nodes(model: ov.Model) -> list[RandomNode]:
     """The random nodes of a model, in the order of their streams; the model is not changed."""
     # A clone shares the weights, and has no nodes that only Python still holds.
-    return order.find_random_nodes(OpenVinoModel(model.clone()))
+    return [found.record() for found in find_nodes(model.clone())]
 
 
 def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
@@ -42,70 +42,44 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
     """
     asked.check_openvino()
     new = model.clone()
-    report = order.rewrite(OpenVinoModel(new), asked)
+    report = order.rewrite(FORMAT, new, asked)
     return new if report.is_changed else model, report
 
 
-class OpenVinoModel(order.Rewritable[Draw, Batch]):
-    """A model of OpenVINO."""
+def _check(
+    model: ov.Model, asked: Asked, recorded: earlier.Recorded, found: Sequence[Found]
+) -> None:
+    has_new = any(isinstance(each, Draw) for each in found)
+    if recorded.variable and (has_new or asked.seed is not None or asked.named is not None):
+        given = f"one whose state is the variable {recorded.variable!r}"
+        allowed = "one whose state is no variable, to be rewritten again or given a seed or rows"
+        remedy = "Rewrite the model that make_stateful was given, or the one before it."
+        checks.refuse(OWNER, "the model", given, allowed, remedy)
+    if asked.keep_seeds and not has_new and recorded.nodes and not recorded.kept:
+        given = "True for a model that was rewritten without it, whose seeds are gone"
+        allowed = "left out, or given in the first rewrite"
+        remedy = "Rewrite the model that this one was made from."
+        checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
+    if has_new and recorded.state is None:
+        _check_names(model)
+    if has_new and recorded.has_rows:
+        allowed = "one with a single state, or none yet, to be rewritten again"
+        remedy = "Add the draws before the first rewrite, in the model that it was made from."
+        checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
 
-    def __init__(self, model: ov.Model) -> None:
-        self._model = model
-        self._recorded = earlier.Recorded()
 
-    def find(self, asked: Asked) -> Sequence[Found]:
-        """See `order.Rewritable`."""
-        return find_nodes(self._model, keep_seeds=asked.keep_seeds)
-
-    def read(self) -> earlier.Recorded:
-        """See `order.Rewritable`."""
-        self._recorded = earlier.read(self._model)
-        return self._recorded
-
-    def check(self, asked: Asked, found: Sequence[Found]) -> None:
-        """See `order.Rewritable`."""
-        recorded = self._recorded
-        has_new = any(isinstance(each, Draw) for each in found)
-        if recorded.variable and (has_new or asked.seed is not None or asked.named is not None):
-            given = f"one whose state is the variable {recorded.variable!r}"
-            allowed = (
-                "one whose state is no variable, to be rewritten again or given a seed or rows"
-            )
-            remedy = "Rewrite the model that make_stateful was given, or the one before it."
-            checks.refuse(OWNER, "the model", given, allowed, remedy)
-        if asked.keep_seeds and not has_new and recorded.nodes and not recorded.kept:
-            given = "True for a model that was rewritten without it, whose seeds are gone"
-            allowed = "left out, or given in the first rewrite"
-            remedy = "Rewrite the model that this one was made from."
-            checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
-        if has_new and recorded.state is None:
-            _check_names(self._model)
-        if has_new and recorded.has_rows:
-            allowed = "one with a single state, or none yet, to be rewritten again"
-            remedy = "Add the draws before the first rewrite, in the model that it was made from."
-            checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
-
-    def rows(self, nodes: Sequence[Draw]) -> Rows:
-        """See `order.Rewritable`; gives the model's inputs symbols."""
-        return Rows(self._model, nodes)
-
-    def replace(self, plan: order.Plan[Draw, Batch]) -> None:
-        """See `order.Rewritable`."""
-        model, recorded = self._model, self._recorded
-        state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
-        is_key_apart = (
-            recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
-        )
-        of_kept = state_of_kept(recorded) if is_key_apart else state
-        global_seed = 0 if plan.has_key else plan.seed or 0
-        made = {
-            drawn.get_name()
-            for each in plan.nodes
-            for drawn in _replace(each.random, each.stream, state, of_kept, global_seed)
-        }
-        forget_order(model)
-        model.validate_nodes_and_infer_types()
-        _record(model, None if plan.batch is None else plan.batch.name, made)
+def _replace(model: ov.Model, recorded: earlier.Recorded, plan: order.Plan[Draw, Batch]) -> None:
+    state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
+    is_key_apart = recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
+    of_kept = state_of_kept(recorded) if is_key_apart else state
+    made = {
+        drawn.get_name()
+        for each in plan.nodes
+        for drawn in _draw(each.random, each.stream, state, of_kept, plan.global_seed)
+    }
+    forget_order(model)
+    model.validate_nodes_and_infer_types()
+    _record(model, None if plan.batch is None else plan.batch.name, made)
 
 
 def _check_names(model: ov.Model) -> None:
@@ -116,7 +90,7 @@ def _check_names(model: ov.Model) -> None:
             refuse_name(name)
 
 
-def _replace(
+def _draw(
     draw: Draw, stream: int | None, state: State, of_kept: State, global_seed: int
 ) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
@@ -159,10 +133,7 @@ def _of_seed(generator: Generator, seeds: tuple[int, int] | None) -> dict[str, A
 def _record(model: ov.Model, batch: str | None, kept: Collection[str]) -> None:
     """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
     recorded = earlier.read(model)
-    ours = [
-        replace(each, is_kept=True) if each.node.get_name() in kept else each
-        for each in recorded.ours
-    ]
+    ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
     recorded = replace(recorded, ours=tuple(ours))
     streams = _streams(recorded)
     if streams is None and any(each.is_kept for each in recorded.rewritten):
@@ -184,3 +155,13 @@ def _streams(recorded: earlier.Recorded) -> Streams | None:
 
 def _sorted(recorded: earlier.Recorded) -> tuple[Stream, ...]:
     return tuple(sorted((each.stream for each in recorded.ours), key=lambda stream: stream.order))
+
+
+FORMAT = order.Format(
+    find=lambda model, asked: find_nodes(model, keep_seeds=asked.keep_seeds),
+    recorded=earlier.read,
+    check=_check,
+    # It gives the model's inputs symbols.
+    rows=lambda model, nodes, _: Rows(model, nodes),
+    replace=_replace,
+)

@@ -111,8 +111,7 @@ def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
     def make(emit: EmitDraw) -> ov.Output:
         return emit(factories.random_normal, shape, mean, scale, values).output(0)
 
-    covered = frozenset({u.site.node.get_name(), v.site.node.get_name()})
-    return Draw(u.site, RANDOM_NORMAL, values, output, make, covered)
+    return Draw(u.site, RANDOM_NORMAL, values, output, make, (u.site.node, v.site.node))
 
 
 def _logarithm(output: ov.Output) -> ov.Output | None:
@@ -231,7 +230,7 @@ def comparison(uniform: Uniform) -> Draw | None:
         return values_ if is_less else opset8.logical_not(values_).output(0)
 
     operator = RANDOM_BERNOULLI if thresholds is None else RANDOM_UNIFORM
-    return Draw(site, operator, "bool", node.output(0), make, frozenset({site.node.get_name()}))
+    return Draw(site, operator, "bool", node.output(0), make)
 
 
 def integers(uniform: Uniform) -> Draw | None:
@@ -272,10 +271,7 @@ def integers(uniform: Uniform) -> Draw | None:
         drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32").output(0)
         return drawn if type_ is I32 else opset8.convert(drawn, value.get_element_type()).output(0)
 
-    covered = frozenset({uniform.site.node.get_name()})
-    return Draw(
-        uniform.site, RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make, covered
-    )
+    return Draw(uniform.site, RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make)
 
 
 def _is_within(array: NDArray[Any], uniform: Uniform) -> bool:

@@ -62,8 +62,13 @@ class Draw(Replaceable):
     """What it gives instead of the model."""
     make: Callable[[EmitDraw], ov.Output]
     """Makes the nodes; returns what replaces the output."""
-    covered: frozenset[str]
-    """The random nodes that it stands for, by `get_name`."""
+    also: tuple[ov.Node, ...] = ()
+    """All random nodes that it stands for, if several."""
+
+    @property
+    def covered(self) -> frozenset[str]:
+        """The random nodes that it stands for, by `get_name`."""
+        return frozenset(node.get_name() for node in (self.site.node, *self.also))
 
     @property
     def drawn(self) -> tuple[Operator, str]:
@@ -159,7 +164,6 @@ class Uniform:
             return drawn.output(0)
 
         output = node.output(0)
-        covered = frozenset({node.get_name()})
         operator, name = RANDOM_UNIFORM, self.values.name
         return Draw(
             self.site,
@@ -167,7 +171,6 @@ class Uniform:
             name,
             output,
             make,
-            covered,
             seeds=self.seeds,
             generator=self.generator,
         )
@@ -236,8 +239,7 @@ def categorical(site: Site) -> Draw:
         drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
         return drawn.output(0)
 
-    covered = frozenset({node.get_name()})
-    return Draw(site, RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)
+    return Draw(site, RANDOM_CATEGORICAL, output_type, node.output(0), make)
 
 
 def without_state(site: Site) -> Draw:
@@ -256,8 +258,8 @@ def without_state(site: Site) -> Draw:
     def make(emit: EmitDraw) -> ov.Output:
         return emit(gain).output(0)
 
-    output_type, covered = arrays.name(output.get_element_type()), frozenset({node.get_name()})
-    return Draw(site, operator, output_type, output, make, covered, seeds=own_seeds(node))
+    output_type = arrays.name(output.get_element_type())
+    return Draw(site, operator, output_type, output, make, seeds=own_seeds(node))
 
 
 def awaiting(site: Site) -> Draw:
@@ -279,7 +281,7 @@ def awaiting(site: Site) -> Draw:
         return made.output(0)
 
     output_type = arrays.name(output.get_element_type())
-    return Draw(site, operator, output_type, output, make, frozenset({node.get_name()}))
+    return Draw(site, operator, output_type, output, make)
 
 
 def refuse_wide_bernoulli(site: Site) -> None:

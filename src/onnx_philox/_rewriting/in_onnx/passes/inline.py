@@ -14,14 +14,9 @@ from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.passes.find import FUNCTION_OF_ORIGIN, drops_nothing, is_random
 
 
-class InlineRandomFunctions(ir.passes.InPlacePass):
+def inline_random_functions(model: ir.Model) -> None:
     """Inlines the functions that hold a random node, and those that call them."""
-
-    def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """Inlines."""
-        holding = _functions_with_random_nodes(model)
-        modified = inline(model, holding, OWNER, "functions with random nodes")
-        return ir.passes.PassResult(model, modified)
+    inline(model, _functions_with_random_nodes(model), OWNER, "functions with random nodes")
 
 
 def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:

@@ -20,32 +20,28 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 
 
-class Replace(ir.passes.InPlacePass):
+class Replace:
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
     def __init__(
         self,
-        nodes: Sequence[Carried],
         names: Names,
         global_seed: int,
         batch: Batch | None = None,
         generator: Generator = PHILOX,
     ) -> None:
-        super().__init__()
         self._generator = generator
         self._batch = batch
-        self._nodes = nodes
         self._names = names
         self._global_seed = global_seed
         self._constants: dict[tuple[Hashable, ...], ir.Value] = {}
 
-    def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """Replaces."""
-        for carried in self._nodes:
+    def all(self, model: ir.Model, nodes: Sequence[Carried]) -> None:
+        """Replaces all nodes of a model."""
+        for carried in nodes:
             emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), carried.prefix)
             self._replace(model, carried, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION
-        return ir.passes.PassResult(model, modified=bool(self._nodes))
 
     def _replace(self, model: ir.Model, carried: Carried, emitter: Emitter) -> None:
         random = carried.random

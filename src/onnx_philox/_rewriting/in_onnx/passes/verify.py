@@ -11,26 +11,18 @@ from onnx_philox._rewriting.in_onnx.passes.find import find_nodes
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 
 
-class Verify(ir.passes.InPlacePass):
+def verify(model: ir.Model, shadowed: set[str]) -> None:
     """Verifies what a rewrite promises; a failure is an error of this package.
 
     No random node that has a replacement is left. No name is defined twice where both definitions
     are visible, except names that already were.
     """
-
-    def __init__(self, shadowed: set[str]) -> None:
-        super().__init__()
-        self._shadowed = shadowed
-
-    def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """Checks; changes nothing."""
-        left = [found.site.title for found in find_nodes(model) if isinstance(found, Replaceable)]
-        if left:
-            raise ir.passes.PostconditionError(f"random nodes are left: {left}")
-        twice = shadowed_names(model.graph) - self._shadowed
-        if twice:
-            raise ir.passes.PostconditionError(f"defined twice: {sorted(twice)}")
-        return ir.passes.PassResult(model, modified=False)
+    left = [found.site.title for found in find_nodes(model) if isinstance(found, Replaceable)]
+    if left:
+        raise ir.passes.PostconditionError(f"random nodes are left: {left}")
+    twice = shadowed_names(model.graph) - shadowed
+    if twice:
+        raise ir.passes.PostconditionError(f"defined twice: {sorted(twice)}")
 
 
 def shadowed_names(graph: ir.Graph, outer: frozenset[str] = frozenset()) -> set[str]:
