@@ -497,3 +497,49 @@ def test_distributions_export_without_their_checks_which_are_back_afterwards() -
     (one,), (other,) = answers(exported(forward))
     assert np.allclose(one, other, rtol=1e-5)
     assert Distribution._validate_args is checks
+
+
+@pytest.mark.engines
+def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
+    import torch
+    from torch.distributions import Categorical, Distribution, Independent, Normal
+
+    def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        normal = Independent(Normal(x, x.exp(), validate_args=True), 1, validate_args=True)
+        return normal.rsample(), Categorical(x.exp(), validate_args=True).sample()
+
+    module = torch.nn.Module()
+    module.forward = forward  # type: ignore[method-assign]
+    begin = Distribution.__init__
+    for alignment in ("tensorflow", "pytorch"):
+        program = onnx_philox.torch.export(
+            module, (torch.tensor(X),), alignment=alignment, verify=True, verbose=False
+        )
+        assert program.verdict.is_ok, program.verdict
+        assert not program.verdict.notes
+        onnx_philox.torch.check_export(module, (torch.tensor(X),), program)
+    assert Distribution.__init__ is begin
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+def test_new_tensors_of_bf16_that_are_drawn_into_load_where_the_batch_is_dynamic(
+    alignment: str,
+) -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.bfloat16()
+        return (
+            torch.empty_like(y).uniform_(),
+            torch.zeros_like(y).normal_(),
+            torch.ones_like(y).exponential_(),
+            torch.full_like(y, 0.3).bernoulli_(0.4),
+            y.new_empty(y.shape[0], 1).bernoulli_(0.75),
+        )
+
+    model = exported(forward, alignment=alignment, dynamic_shapes=({0: torch.export.Dim("b")},))
+    one, other = answers(model)
+    for ours, openvino_s in zip(one, other, strict=True):
+        assert ours.dtype == "bfloat16"
+        assert_same_bits(ours, openvino_s)

@@ -252,6 +252,15 @@ def test_many_normals_into_memory_that_is_not_contiguous_are_refused(
     assert exported(of_a_function(forward), alignment="tensorflow").verdict.is_ok
 
 
+@pytest.mark.parametrize("strides", [(2, 1), (1, 1), (0, 1)])
+def test_a_draw_into_elements_that_share_memory_is_refused(strides: tuple[int, int]) -> None:
+    module = of_a_function(lambda x: torch.rand_like(x) + torch.empty_strided((4, 6), strides))
+    exported(module, verify=False)
+    module = of_a_function(lambda x: torch.empty_strided((4, 6), strides).bernoulli_(0.5) + x)
+    with pytest.raises(ValueError, match="must be one with memory of its own for each"):
+        exported(module)
+
+
 def test_philox_s_numbers_do_not_follow_memory() -> None:
     module = of_a_function(lambda x: (torch.rand_like(x.t()), torch.rand(3) + x.sum() * 0))
     file = exported(module, alignment="tensorflow").model_proto
@@ -260,3 +269,12 @@ def test_philox_s_numbers_do_not_follow_memory() -> None:
     for stream, (values, shape) in enumerate(zip(drawn, ([6, 4], [3]), strict=True)):
         expected = reference.random_uniform(shape, 0, 1, "f32", op_seed=stream, state=state)[0]
         assert_same_bits(values, expected)
+
+
+def test_the_check_finds_the_race_of_transposed_weights() -> None:
+    module = of_a_function(lambda x: torch.multinomial(x.exp().t(), 2))
+    program = exported(module, verify=False)
+    (found,) = onnx_philox.torch.check_export(module, (X,), program)
+    assert (found.operation, found.problem) == ("multinomial", None)
+    assert found.node is not None
+    assert found.node.startswith("RandomExponential")

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import RANDOM_EXPONENTIAL, RANDOM_NORMAL, Operator
+from onnx_philox._contract.operators import (
+    RANDOM_EXPONENTIAL,
+    RANDOM_NORMAL,
+    Operator,
+)
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BF16, F16
 from onnx_philox.torch._check import fitting

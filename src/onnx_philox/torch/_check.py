@@ -10,7 +10,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_EXPONENTIAL
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import TO_CONVERT, Form, Given, Taken
 from onnx_philox._models import graphs
@@ -192,14 +192,20 @@ def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
 def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:
     """How well a node fits an operation; None if it does not."""
     allowed = fitting(operation.kind)
-    if allowed is not None and drawing.op_type not in allowed:
-        return None
     is_traced = drawing.trace in traces
+    is_written_out = is_traced and _is_written_out(operation, drawing)
+    if allowed is not None and drawing.op_type not in allowed and not is_written_out:
+        return None
     if is_traced and drawing.trace != operation.trace:
         return None
     path = operation.module.replace(".", "/")
     is_scope = bool(path) and f"/{path}/" in drawing.scope
     return 4 * is_traced + 2 * (_wrong_size(operation, drawing) is None) + is_scope
+
+
+def _is_written_out(operation: Operation, drawing: _Drawing) -> bool:
+    """Whether a node may be what `export` writes multinomial with, to draw torch's numbers."""
+    return operation.kind == "multinomial" and drawing.op_type == RANDOM_EXPONENTIAL.name
 
 
 def fitting(kind: str) -> tuple[str, ...] | None:
@@ -216,7 +222,7 @@ def _difference(operation: Operation, drawing: _Drawing) -> str | None:
 
 def _wrong_size(operation: Operation, drawing: _Drawing) -> str | None:
     """How many numbers a node draws, if the operation draws another number of them."""
-    if operation.shape is None or drawing.elements is None:
+    if operation.shape is None or drawing.elements is None or _is_written_out(operation, drawing):
         return None
     known = math.prod(d for d in operation.shape if isinstance(d, int))
     is_whole = all(isinstance(d, int) for d in operation.shape)

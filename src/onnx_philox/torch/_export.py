@@ -21,7 +21,14 @@ from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch_calls.programs import copied
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._prepared import Prepared
-from onnx_philox.torch._program import functional, operations, place_of, require_torch
+from onnx_philox.torch._program import (
+    exported,
+    functional,
+    operations,
+    place_of,
+    require_torch,
+    unchecked,
+)
 from onnx_philox.torch._verify import verify_export
 
 _EXPORT = "onnx_philox.torch.export"
@@ -113,7 +120,7 @@ def export(
     try:
         with (
             _generator_watched() as sets,
-            _unchecked(),
+            unchecked(),
             prepared.capturing(),
             warnings.catch_warnings(),
         ):
@@ -178,19 +185,6 @@ def _generator_watched() -> Iterator[list[bool]]:
                 sets.append(True)
 
 
-@contextlib.contextmanager
-def _unchecked() -> Iterator[None]:
-    """A block in which torch.distributions check no arguments: that depends on values."""
-    from torch.distributions import Distribution
-
-    checks = Distribution._validate_args
-    Distribution.set_default_validate_args(False)
-    try:
-        yield
-    finally:
-        Distribution.set_default_validate_args(checks)
-
-
 def _name_operation(
     error: BaseException, model: Any, args: Sequence[Any], options: Mapping[str, Any]
 ) -> None:
@@ -203,16 +197,13 @@ def _name_operation(
     missing = re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", text)
     if missing is None:
         return
-    import torch
 
     place = ""
     with contextlib.suppress(Exception), warnings.catch_warnings():
         # For the line alone, which the exporter does not say. torch warns of its own deprecations.
         warnings.simplefilter("ignore")
-        if not isinstance(model, torch.export.ExportedProgram):
-            known = {k: options[k] for k in ("kwargs", "dynamic_shapes") if k in options}
-            model = torch.export.export(model, tuple(args), **known, strict=False)
-        place = place_of(functional(model), missing[1])
+        program = exported(model, args, options.get("kwargs"), options.get("dynamic_shapes"))
+        place = place_of(functional(program), missing[1])
     given = f"{missing[1].replace('.', '::', 1)}{f' ({place})' if place else ''}"
     refuse(
         _EXPORT,

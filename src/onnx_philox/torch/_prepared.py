@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._torch_calls.programs import arguments, call, calls, name_of, prepare, replace
+from onnx_philox.torch import _written_out
+from onnx_philox.torch._memory import lies_in_order, order_of, turned_back
 from onnx_philox.torch._program import draws, place_of_node
 
 # Fewer normals are drawn one by one, wherever they lie; others only if they lie side by side.
@@ -82,52 +84,16 @@ class Prepared:
         return program
 
 
-def _order_of(value: Any) -> list[int] | None:
-    """The dimensions of a tensor from the outermost in memory; None if some overlap.
-
-    Dimensions of 1 stay where they are, as far as the others let them.
-    """
-    sizes, strides = _sizes_and_strides(value)
-    if 0 in sizes:
-        return list(range(len(sizes)))
-    wide = [i for i, size in enumerate(sizes) if size != 1]
-    if len({strides[i] for i in wide}) < len(wide) or any(strides[i] == 0 for i in wide):
-        return None
-    ordered = iter(sorted(wide, key=lambda i: -strides[i]))
-    return [next(ordered) if i in wide else i for i in range(len(sizes))]
-
-
-def _lies_in_order(value: Any) -> bool:
-    """Whether a tensor is contiguous, in the sizes of the example."""
-    sizes, strides = _sizes_and_strides(value)
-    expected = 1
-    for size, stride in reversed(list(zip(sizes, strides, strict=True))):
-        if size != 1 and stride != expected:
-            return 0 in sizes
-        expected *= size
-    return True
-
-
-def _sizes_and_strides(value: Any) -> tuple[list[int], list[int]]:
-    return [_hint(n) for n in value.shape], [_hint(n) for n in value.stride()]
-
-
-def _hint(number: Any) -> int:
-    """A dimension as the example has it."""
-    symbol = getattr(number, "node", None)
-    return int(number if symbol is None else symbol.hint)
-
-
 def _reorder(node: Any) -> None:
     """Makes of a draw one in the order of memory, and a permutation of it."""
     import torch
 
     aten, name, given = torch.ops.aten, name_of(node), arguments(node)
     if name == "native_dropout":
-        _write_out(node, given)
+        _written_out.native_dropout(node, given)
         return
     if name == "multinomial":
-        _race(node, given)
+        _written_out.multinomial(node, given)
         return
     if not draws(node.target, given) or not node.args:
         return
@@ -141,12 +107,12 @@ def _reorder(node: Any) -> None:
     filled = source.meta["val"] if is_in_place else node.meta["val"]
     if is_dropout:
         filled = torch.empty_like(source.meta["val"])
-    order = _order_of(filled)
+    order = order_of(filled)
     if order is None:
         _refuse(node, "one whose elements share memory", "one with memory of its own for each")
     size = filled.numel()
     is_few = isinstance(size, int) and size < _SIXTEEN
-    if name in _NORMALS and not is_few and not _lies_in_order(filled):
+    if name in _NORMALS and not is_few and not lies_in_order(filled):
         apart = f"one of {size} normals that do not lie side by side in memory"
         _refuse(node, apart, f"contiguous, or of fewer than {_SIXTEEN} normals")
     if order == sorted(order):
@@ -160,65 +126,7 @@ def _reorder(node: Any) -> None:
         if name.endswith("_like"):
             kwargs["memory_format"] = torch.contiguous_format
         drawn = call(node, node.target, turned, *others, **kwargs)
-        result = source if is_in_place else _turned_back(node, drawn, order)
-    replace(node, result)
-
-
-def _turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:
-    import torch
-
-    back = [list(order).index(i) for i in range(len(order))]
-    return call(node, torch.ops.aten.permute.default, drawn, back)
-
-
-def _write_out(node: Any, given: dict[str, Any]) -> None:
-    """`native_dropout`, which draws and scales otherwise than `dropout`, into which it is made."""
-    import torch
-
-    if given["train"] is False:
-        return
-    aten, x, p = torch.ops.aten, given["input"], given["p"]
-    order = _order_of(torch.empty_like(x.meta["val"]))
-    assert order is not None, "it is dense"
-    scale = 0.0 if p == 1 else 1 / (1 - p)
-    with node.graph.inserting_before(node):
-        turned = call(node, aten.permute.default, x, order)
-        drawn = _turned_back(node, call(node, aten.bernoulli.p, turned, 1 - p), order)
-        dtype = x.meta["val"].dtype
-        # ONNX Runtime multiplies no bf16. Products of 16 bits are exact in f32, and torch rounds
-        # the factor first.
-        wide = dtype
-        if dtype in (torch.bfloat16, torch.float16):
-            wide, scale = torch.float32, torch.tensor(scale, dtype=dtype).item()
-        x, noise = (call(node, aten.to.dtype, each, wide) for each in (x, drawn))
-        kept = call(node, aten.mul.Tensor, call(node, aten.mul.Tensor, x, noise), scale)
-        results = call(node, aten.to.dtype, kept, dtype), call(node, aten.ne.Scalar, noise, 0)
-    replace(node, *results)
-
-
-def _race(node: Any, given: dict[str, Any]) -> None:
-    """`multinomial` of weights that are transposed in memory, as torch writes its race."""
-    import torch
-
-    aten, weights, samples = torch.ops.aten, given["self"], given["num_samples"]
-    if given["replacement"] and samples != 1:
-        return
-    order = _order_of(torch.empty_like(weights.meta["val"]))
-    if order is None or order == sorted(order):
-        return
-    with node.graph.inserting_before(node):
-        turned = call(node, aten.permute.default, weights, order)
-        empty = call(node, aten.empty_like.default, turned, memory_format=torch.contiguous_format)
-        drawn = call(node, aten.exponential.default, empty, 1.0)
-        times = _turned_back(node, drawn, order)
-        speeds = call(node, aten.div.Tensor, weights, times)
-        if samples == 1:
-            result = call(node, aten.argmax.default, speeds, -1, True)
-        else:
-            import operator
-
-            best = call(node, aten.topk.default, speeds, samples)
-            result = call(node, operator.getitem, best, 1)
+        result = source if is_in_place else turned_back(node, drawn, order)
     replace(node, result)
 
 

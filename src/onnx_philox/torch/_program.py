@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -73,7 +74,27 @@ def exported(model: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None) -> 
     if isinstance(model, torch.export.ExportedProgram):
         return model
     known = {"dynamic_shapes": dynamic_shapes, "strict": False}
-    return torch.export.export(model, tuple(args), dict(kwargs or {}), **known)
+    with unchecked():
+        return torch.export.export(model, tuple(args), dict(kwargs or {}), **known)
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """A block in which torch.distributions check no arguments: that depends on values."""
+    from torch.distributions import Distribution
+
+    checks, begin = Distribution._validate_args, Distribution.__init__
+
+    def begin_unchecked(self: Any, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args[:2], **{**kwargs, "validate_args": False})
+
+    Distribution.set_default_validate_args(False)
+    Distribution.__init__ = begin_unchecked  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Distribution.__init__ = begin  # type: ignore[method-assign]
+        Distribution.set_default_validate_args(checks)
 
 
 def functional(program: Any) -> Any:

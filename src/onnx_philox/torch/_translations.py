@@ -123,6 +123,9 @@ class _OnnxWriter:
             if "shape" in names:
                 # So a draw of which only the shape is read takes no number.
                 return node.inputs[names.index("shape")]
+        if node is not None and node.op_type == "Expand" and _is_scalar(node.inputs[0]):
+            # A tensor to be drawn into, which ONNX Runtime does not make of bf16.
+            return node.inputs[1]
         return self._op.Shape(x)
 
     def rank(self, x: ir.Value) -> int | None:
@@ -181,3 +184,12 @@ class _OnnxWriter:
         ends = [self._op.Shape(x, start=-2, end=-1) for x in (query, key)]
         ones = self._op.ConstantOfShape(self._op.Concat(*ends, axis=0), value=ir.tensor([1]))
         return self._op.Cast(self._op.Trilu(ones, upper=0), to=_BOOL)
+
+
+def _is_scalar(value: ir.Value | None) -> bool:
+    """Whether a value is a number that the exporter has written, in whatever type."""
+    node = None if value is None else value.producer()
+    if node is not None and node.op_type in ("Cast", "CastLike"):
+        return _is_scalar(node.inputs[0])
+    number = ir.convenience.get_const_tensor(value) if value is not None else None
+    return number is not None and number.shape.rank() == 0

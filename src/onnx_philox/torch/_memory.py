@@ -1,0 +1,54 @@
+"""In which order a tensor of a program lies in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from onnx_philox._torch_calls.programs import call
+
+
+def order_of(value: Any) -> list[int] | None:
+    """The dimensions of a tensor from the outermost in memory; None if some overlap.
+
+    Dimensions of 1 stay where they are, as far as the others let them.
+    """
+    sizes, strides = _sizes_and_strides(value)
+    if 0 in sizes:
+        return list(range(len(sizes)))
+    wide = sorted((i for i, size in enumerate(sizes) if size != 1), key=lambda i: -strides[i])
+    reach = 0
+    for i in reversed(wide):
+        if strides[i] <= reach:
+            return None
+        reach += strides[i] * (sizes[i] - 1)
+    ordered = iter(wide)
+    return [next(ordered) if i in wide else i for i in range(len(sizes))]
+
+
+def lies_in_order(value: Any) -> bool:
+    """Whether a tensor is contiguous, in the sizes of the example."""
+    sizes, strides = _sizes_and_strides(value)
+    expected = 1
+    for size, stride in reversed(list(zip(sizes, strides, strict=True))):
+        if size != 1 and stride != expected:
+            return 0 in sizes
+        expected *= size
+    return True
+
+
+def _sizes_and_strides(value: Any) -> tuple[list[int], list[int]]:
+    return [_hint(n) for n in value.shape], [_hint(n) for n in value.stride()]
+
+
+def _hint(number: Any) -> int:
+    """A dimension as the example has it."""
+    symbol = getattr(number, "node", None)
+    return int(number if symbol is None else symbol.hint)
+
+
+def turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:
+    import torch
+
+    back = [list(order).index(i) for i in range(len(order))]
+    return call(node, torch.ops.aten.permute.default, drawn, back)
