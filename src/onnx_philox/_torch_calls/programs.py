@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from typing import Any
+from typing import Any, cast
 
 
 def prepare(program: Any) -> None:
@@ -160,7 +160,7 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
         replace(node, call(node, aten.copy_.default, out, drawn))
     elif all(isinstance(each, torch.fx.Node) for each in moments):
         # Torch draws in the mean's type, but tells its exporter a wider one.
-        mean, std = moments
+        mean, std = cast("tuple[Any, Any]", moments)
         dtype = mean.meta["val"].dtype
         if std.meta["val"].dtype is not dtype and out is None:
             graph, std = node.graph, call(node, aten.to.dtype, std, dtype)
