@@ -2,18 +2,24 @@
 
 python tests/every_word.py                 a 64th of all words, another each day, on what runs here
 python tests/every_word.py --slices 0-63   all of them
+python tests/every_word.py --sets numpy onnxruntime openvino gpu      standard nodes, OpenCL
 python tests/every_word.py --write         with `--slices 0-63`: the hashes of NumPy's values
 
 Philox is a bijection: run backwards, it gives the counter whose block holds any four words. So the
 shipped kernels draw them all, a row of four values from a state each, and nothing is compiled
 otherwise for the test. Each set of kernels, and NumPy, makes a hash of what it draws for each rule
 and slice; all must be those of `every_word.json`, which NumPy wrote. docs/proved.md has the result.
+
+The rule "bits" is about the round. The lower half of a product by each multiplier is word 1 or 3 of
+a block, so blocks in which these two words take every value send every factor through both
+products, in each form of the round: the kernels, standard nodes in both runtimes, and OpenCL.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -27,18 +33,25 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
+import onnx_ir as ir
+import onnxruntime
+import openvino as ov
 from numpy.typing import NDArray
+from openvino import opset13 as op
 
+import onnx_philox
 from onnx_philox import _philox
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox._numbers import fill_native, fill_numpy
 from onnx_philox._numbers.draw import Draw, distribution_of
+from onnx_philox._standard import words_limbs
+from onnx_philox._standard.builder import OPSET, Builder
 
 HASHES = Path(__file__).with_suffix(".json")
 SLICES = 64
-NUMPY = "numpy"
+NUMPY, BITS, PRODUCTS = "numpy", "bits", "products"
 Words = NDArray[np.uint32]
 
 # So many words are drawn at a time.
@@ -62,6 +75,12 @@ def every_word(slice_: int) -> Iterator[Words]:
     first, count = slice_ * 2**32 // SLICES, 2**32 // SLICES
     for start in range(first, first + count, _AT_ONCE):
         yield np.arange(start, start + _AT_ONCE, dtype=np.uint64).astype(np.uint32)
+
+
+def every_product(slice_: int) -> Iterator[Words]:
+    """Blocks in which words 1 and 3 take each value of the slice; both others vary with them."""
+    for words in every_word(slice_):
+        yield np.stack([words * 3, words, ~words, words], axis=1).reshape(-1)
 
 
 def _pairs(first: Words, second: Words) -> Words:
@@ -117,6 +136,8 @@ _I64 = ((-50, 100), (-(2**63), 2**63 - 1), (-(2**40), 2**62))
 
 
 def _rules() -> Iterator[tuple[str, Rule]]:
+    yield BITS, Rule("RandomGenerator", "u32", {}, every_product)
+    yield PRODUCTS, Rule("", "u32", {}, every_word)
     for name, type_ in _FLOATS.items():
         words = pairs_of_f64 if name == "f64" else every_word
         for low, high in _RANGES:
@@ -174,6 +195,9 @@ def states_before(words: Words, back: int = 0) -> Words:
 
 def drawn(rule: Rule, words: Words, states: Words | None) -> NDArray[Any]:
     """What NumPy makes of words, or the kernels draw from the states that give these words."""
+    if not rule.operator:
+        products = words.astype(np.uint64) * _philox.MULTIPLIERS
+        return np.stack([products >> np.uint64(32), products]).astype(np.uint32)
     parameters = {name: np.asarray(value) for name, value in rule.parameters.items()}
     distribution = distribution_of(OPERATORS[rule.operator], parameters, {})
     type_ = BY_NAME[rule.type]
@@ -193,15 +217,68 @@ def drawn(rule: Rule, words: Words, states: Words | None) -> NDArray[Any]:
     return made
 
 
+def _onnxruntime() -> Callable[[Words], NDArray[Any]]:
+    """The blocks of states, by standard nodes."""
+    model = onnx_philox.graphs.random_generator([None, 4], per_row=True)
+    standard = onnx_philox.to_standard_nodes(model, target="onnxruntime")
+    session = onnxruntime.InferenceSession(standard.SerializeToString())
+    return lambda words: session.run(["bits"], {"state": states_before(words)})[0]
+
+
+def _openvino() -> Callable[[Words], NDArray[Any]]:
+    """Products by both multipliers, by the nodes of a round: a block takes ten times longer."""
+    b = Builder(None)
+    zero = b.constant([[[0]], [[0]]], np.int32)
+    even = ir.Value(name="even", type=ir.TensorType(ir.DataType.INT32), shape=ir.Shape([2, 1, "n"]))
+    upper, lower = words_limbs._round(b, even, zero, zero, is_odd=False)
+    graph = b.graph([even], [upper, lower], {"": OPSET})
+    for value in (upper, lower):
+        value.type = even.type
+    model = ir.to_proto(ir.Model(graph, ir_version=8)).SerializeToString()
+    core = ov.Core()
+    request = core.compile_model(core.read_model(io.BytesIO(model)), "CPU").create_infer_request()
+
+    def products(words: Words) -> NDArray[Any]:
+        both = np.broadcast_to(words.view(np.int32), (2, 1, words.size))
+        upper, lower = request.infer({"even": both}).values()
+        # A round puts the lower halves where the next one reads them.
+        return np.stack([upper, lower[::-1]])
+
+    return products
+
+
+def _gpu() -> Callable[[Words], NDArray[Any]]:
+    """The blocks of states, by OpenCL on OpenVINO's device GPU."""
+    core = onnx_philox.openvino.register(ov.Core())
+    state = op.parameter([-1, 6], np.uint32)
+    shape = op.constant(np.array([_AT_ONCE, 4]))
+    node = onnx_philox.openvino.random_generator(state, shape)
+    model = ov.Model([node.output(0)], [state])
+    request = onnx_philox.openvino.compile_model(core, model, "GPU").create_infer_request()
+    return lambda words: next(iter(request.infer([states_before(words)]).values()))
+
+
+FORMS = {
+    "onnxruntime": (BITS, _onnxruntime),
+    "openvino": (PRODUCTS, _openvino),
+    "gpu": (BITS, _gpu),
+}
+"""What else computes a round, and the rule that shows it."""
+
+
 def hashes(slice_: int, set_: str) -> dict[str, str]:
     """A hash of each rule's values, by this process's kernels or NumPy."""
-    found = {name: hashlib.blake2b(digest_size=8) for name in RULES}
-    for source in dict.fromkeys(rule.words for rule in RULES.values()):
+    only, make = FORMS.get(set_, (None, None))
+    form = make() if make else None
+    # No kernel gives a product alone.
+    rules = {n: r for n, r in RULES.items() if (n == only if only else set_ == NUMPY or r.operator)}
+    found = {name: hashlib.blake2b(digest_size=8) for name in rules}
+    for source in dict.fromkeys(rule.words for rule in rules.values()):
         for words in source(slice_):
-            states = None if set_ == NUMPY else states_before(words)
-            for name, rule in RULES.items():
+            states = None if form or set_ == NUMPY else states_before(words)
+            for name, rule in rules.items():
                 if rule.words is source:
-                    values = drawn(rule, words, states)
+                    values = form(words) if form else drawn(rule, words, states)
                     packed = np.packbits(values) if values.dtype == bool else values
                     found[name].update(packed.tobytes())
     return {name: hash_.hexdigest() for name, hash_ in found.items()}
@@ -252,11 +329,12 @@ def main() -> None:
             seconds[set_] += took
             if arguments.write and set_ == NUMPY:
                 known[str(slice_)] = found
+                HASHES.write_text(json.dumps(known, indent=0, sort_keys=True) + "\n")
             right = known.get(str(slice_), {})
-            wrong += [f"{set_}, slice {slice_}: {n}" for n in RULES if found[n] != right.get(n)]
+            wrong += [f"{set_}, slice {slice_}: {n}" for n in found if found[n] != right.get(n)]
+            if not found:
+                wrong.append(f"{set_}, slice {slice_}: nothing")
             print(f"slice {slice_:2}  {set_:7} {took:6.1f} s", flush=True)
-    if arguments.write:
-        HASHES.write_text(json.dumps(known, indent=0, sort_keys=True) + "\n")
     for set_, took in seconds.items():
         print(
             f"{set_:7} {len(RULES)} rules, {len(arguments.slices)} of {SLICES} slices: {took:.0f} s"
