@@ -250,7 +250,7 @@ def _openvino() -> Callable[[Words], NDArray[Any]]:
 def _gpu() -> Callable[[Words], NDArray[Any]]:
     """The blocks of states, by OpenCL on OpenVINO's device GPU."""
     core = onnx_philox.openvino.register(ov.Core())
-    state = op.parameter([-1, 6], np.uint32)
+    state = op.parameter([_AT_ONCE, 6], np.uint32)
     shape = op.constant(np.array([_AT_ONCE, 4]))
     node = onnx_philox.openvino.random_generator(state, shape)
     model = ov.Model([node.output(0)], [state])
@@ -286,7 +286,8 @@ def hashes(slice_: int, set_: str) -> dict[str, str]:
 
 def _run(set_: str, slice_: int) -> tuple[str, int, dict[str, str], float]:
     """The hashes of a set of kernels, in a process that is told to use it."""
-    environment = os.environ if set_ == NUMPY else {**os.environ, "ONNX_PHILOX_ISA": set_}
+    chosen = {} if set_ in (NUMPY, *FORMS) else {"ONNX_PHILOX_ISA": set_}
+    environment = {**os.environ, **chosen}
     command = [sys.executable, __file__, "--of", set_, "--slices", str(slice_)]
     start = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -313,7 +314,8 @@ def main() -> None:
     today = datetime.now(UTC).date().toordinal() % SLICES
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--slices", type=_slices, default=[today], help="default: today's")
-    parser.add_argument("--sets", nargs="+", default=[NUMPY, *sets_here()])
+    here = [NUMPY, *sets_here(), *(form for form in FORMS if form != "gpu")]
+    parser.add_argument("--sets", nargs="+", default=here)
     parser.add_argument("--write", action="store_true", help="write NumPy's hashes")
     parser.add_argument("--of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
