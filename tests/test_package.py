@@ -187,6 +187,14 @@ def test_nothing_is_loaded_or_registered_before_it_is_needed(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
+def test_a_big_endian_processor_is_refused() -> None:
+    program = "import sys; sys.byteorder = 'big'; import onnx_philox"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode
+    assert "the processor must be little-endian: got a big-endian one" in done.stderr
+
+
 def test_an_unknown_attribute_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'tensorrt'"):
         _ = onnx_philox.tensorrt

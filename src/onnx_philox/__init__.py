@@ -12,6 +12,7 @@ it needs when it is first used: `onnx_philox.onnxruntime` and `onnx_philox.openv
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
     from onnx_philox.rewriting import make_reproducible, to_standard_nodes
 
     __version__: str
+
+if sys.byteorder != "little":
+    # States, words and torch's records are read as they lie in memory.
+    raise ImportError(
+        "onnx_philox: the processor must be little-endian: got a big-endian one, on which other "
+        "numbers would be drawn. Draw on x86-64, ARM or another little-endian processor."
+    )
 
 __all__ = [
     "PhiloxState",
