@@ -1,4 +1,4 @@
-"""`every_word.py`, which runs apart: kernels get the words that it says, and a wrong bit is seen."""
+"""`every_word.py`, which runs apart: its kernels get all words, and a wrong bit is seen."""
 
 from __future__ import annotations
 
