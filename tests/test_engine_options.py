@@ -1,0 +1,220 @@
+"""What an engine may be told, one option at a time: a rewritten model draws the same numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import threading
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from numpy.testing import assert_array_equal
+from onnx.parser import parse_model
+
+import onnx_philox
+from onnx_philox import PhiloxState
+
+X = np.linspace(-3, 3, 64 * 8, dtype=np.float32).reshape(64, 8)
+STATE = PhiloxState.for_run(42).to_array()
+DRAWS = ("normal", "uniform", "dropped", "booleans", "classes", "wide")
+FEEDS = {"x": X, "random_state": STATE}
+# Whatever these make of the numbers after a draw, the draw is not theirs.
+OF_ONNXRUNTIME = {
+    "session.disable_prepacking": "1",
+    "session.intra_op.allow_spinning": "0",
+    "session.inter_op.allow_spinning": "0",
+    "session.force_spinning_stop": "1",
+    "session.set_denormal_as_zero": "1",
+    "session.use_device_allocator_for_initializers": "1",
+    "session.use_env_allocators": "1",
+    "session.dynamic_block_base": "4",
+    "session.disable_aot_function_inlining": "1",
+    "session.strict_shape_type_inference": "1",
+    "session.qdq_matmulnbits_accuracy_level": "4",
+    "session.x64quantprecision": "1",
+    "mlas.enable_gemm_fastmath_arm64_bfloat16": "1",
+    "optimization.disable_specified_optimizers": "ConstantFolding",
+    "optimization.enable_gelu_approximation": "1",
+}
+OF_A_SESSION: dict[str, Any] = {
+    "enable_cpu_mem_arena": False,
+    "enable_mem_pattern": False,
+    "enable_mem_reuse": False,
+    "use_deterministic_compute": True,
+    "intra_op_num_threads": 7,
+    "execution_mode": ort.ExecutionMode.ORT_PARALLEL,
+}
+LEVELS = (
+    ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
+)
+OF_OPENVINO: tuple[dict[str, Any], ...] = (
+    {"NUM_STREAMS": "4"},
+    {"NUM_STREAMS": "AUTO"},
+    {"PERFORMANCE_HINT": "THROUGHPUT"},
+    {"PERFORMANCE_HINT": "CUMULATIVE_THROUGHPUT"},
+    {"INFERENCE_NUM_THREADS": "1"},
+    {"CPU_DENORMALS_OPTIMIZATION": True},
+    {"DYNAMIC_QUANTIZATION_GROUP_SIZE": "32"},
+    {"KV_CACHE_PRECISION": "u8"},
+    {"EXECUTION_MODE_HINT": "ACCURACY"},
+    {"EXECUTION_MODE_HINT": "PERFORMANCE"},
+    {"INFERENCE_PRECISION_HINT": "f16"},
+    {"INFERENCE_PRECISION_HINT": "bf16"},
+    {"ENABLE_CPU_PINNING": True},
+    {"ENABLE_HYPER_THREADING": False},
+    {"CPU_RUNTIME_CACHE_CAPACITY": "0"},
+    {"SNIPPETS_MODE": "DISABLE"},
+    {"PERF_COUNT": True},
+    {"CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE": "0.5"},
+)
+
+
+@cache
+def _model() -> onnx.ModelProto:
+    return onnx_philox.make_reproducible(
+        parse_model("""
+<ir_version: 8, opset_import: ["": 20]>
+g (float[N, 8] x) => (float[N, 8] normal, float[N, 8] uniform, float[N, 8] dropped,
+                      bool[N, 8] booleans, int64[N, 3] classes, double[4] wide, float[N, 8] y) {
+  normal = RandomNormalLike <dtype = 1> (x)
+  uniform = RandomUniformLike <dtype = 1, low = -3.0, high = 7.1> (x)
+  ratio = Constant <value_float = 0.4> ()
+  training = Constant <value = bool {1}> ()
+  dropped = Dropout (x, ratio, training)
+  p = Sigmoid (x)
+  booleans = Bernoulli <dtype = 9> (p)
+  classes = Multinomial <dtype = 7, sample_size = 3> (x)
+  wide = RandomNormal <dtype = 11, shape = [4]> ()
+  sum = Add (normal, uniform)
+  y = Mul (sum, dropped)
+}""")
+    )
+
+
+def _in_onnxruntime(model: Any = None, **set_: Any) -> dict[str, np.ndarray[Any, Any]]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    for name, value in set_.pop("config", {}).items():
+        options.add_session_config_entry(name, value)
+    for name, value in set_.items():
+        setattr(options, name, value)
+    onnx_philox.onnxruntime.register(options)
+    session = ort.InferenceSession(model or _model().SerializeToString(), options)
+    return dict(zip(DRAWS, session.run(DRAWS, FEEDS), strict=True))
+
+
+@cache
+def _expected() -> dict[str, np.ndarray[Any, Any]]:
+    return _in_onnxruntime()
+
+
+def _compare(found: Any) -> None:
+    for name, values in _expected().items():
+        # OpenVINO's Multinomial and Dropout keep their own types.
+        assert_array_equal(np.asarray(found[name]).astype(values.dtype), values, name)
+
+
+@pytest.mark.parametrize("name", OF_ONNXRUNTIME)
+def test_a_config_entry_of_onnxruntime_changes_no_draw(name: str) -> None:
+    _compare(_in_onnxruntime(config={name: OF_ONNXRUNTIME[name]}))
+
+
+@pytest.mark.parametrize("name", OF_A_SESSION)
+def test_a_session_option_changes_no_draw(name: str) -> None:
+    _compare(_in_onnxruntime(**{name: OF_A_SESSION[name]}))
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=str)
+@pytest.mark.parametrize("format_", ["onnx", "ort"])
+def test_an_optimised_file_draws_the_same(level: Any, format_: str, tmp_path: Path) -> None:
+    file = tmp_path / f"model.{format_}"
+    config = {"session.save_model_format": "ORT"} if format_ == "ort" else {}
+    saved = {"optimized_model_filepath": str(file), "graph_optimization_level": level}
+    _compare(_in_onnxruntime(config=config, **saved))
+    _compare(_in_onnxruntime(str(file)))
+
+
+def test_a_run_that_is_terminated_leaves_the_session_whole() -> None:
+    options = ort.SessionOptions()
+    onnx_philox.onnxruntime.register(options)
+    model = onnx_philox.graphs.random_normal([2**24], 0, 1, "f32", stateful=True)
+    session = ort.InferenceSession(model.SerializeToString(), options)
+    before = session.run(None, {"state": STATE})
+    run = ort.RunOptions()
+
+    def stop() -> None:
+        time.sleep(0.01)
+        run.terminate = True
+
+    stopping = threading.Thread(target=stop)
+    stopping.start()
+    with contextlib.suppress(Exception):
+        session.run(None, {"state": STATE}, run)  # to its end, if the kernel had begun
+    stopping.join()
+    with pytest.raises(Exception, match="terminate"):
+        session.run(None, {"state": STATE}, run)
+    for drawn, expected in zip(session.run(None, {"state": STATE}), before, strict=True):
+        assert_array_equal(drawn, expected)
+
+
+def _compiled(config: dict[str, Any]) -> ov.CompiledModel:
+    core = onnx_philox.openvino.register(ov.Core())
+    model = core.read_model(io.BytesIO(_model().SerializeToString()))
+    return core.compile_model(model, "CPU", config)
+
+
+@pytest.mark.parametrize("config", OF_OPENVINO, ids=str)
+def test_a_property_of_openvino_changes_no_draw(config: dict[str, Any]) -> None:
+    compiled = _compiled(config)
+    for _ in range(2):
+        _compare(compiled(FEEDS))
+
+
+def test_a_compiled_model_draws_the_same_where_it_is_imported() -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    exported = _compiled({}).export_model()
+    _compare(core.import_model(exported, "CPU")(FEEDS))
+
+
+@pytest.mark.parametrize("mode", ["OPTIMIZE_SIZE", "OPTIMIZE_SPEED"])
+def test_a_cached_model_draws_the_same_on_a_lesser_processor(mode: str, tmp_path: Path) -> None:
+    for isa in ("", "AVX2", "SSE41"):
+        program = f"""
+import sys, test_engine_options as t
+t._compare(t._compiled({{"CACHE_DIR": {str(tmp_path)!r}, "CACHE_MODE": {mode!r}}})(t.FEEDS))
+"""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        if isa:
+            environment["ONEDNN_MAX_CPU_ISA"] = isa
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir())
+
+
+def test_a_process_of_one_processor_draws_the_same() -> None:
+    program = """
+import os
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+import test_engine_options as t
+for config in ({}, {"NUM_STREAMS": "2"}, {"PERFORMANCE_HINT": "THROUGHPUT"}):
+    t._compare(t._compiled(config)(t.FEEDS))
+t._compare(t._in_onnxruntime())
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
