@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -506,3 +507,41 @@ def test_nodes_that_say_torch_s_numbers_name_the_way_to_them() -> None:
         assert "draws torch's numbers of its global_seed in every run" in str(refused.value)
     with pytest.raises(ValueError, match="the seeds must be left out with alignment 'pytorch'"):
         make_reproducible(by_hand(", op_seed = 7"), alignment="pytorch")
+
+
+ATTENTION = (
+    HEAD
+    + """
+g (float[2, 3] scores, float[3, 4] v) => (float[2, 4] y, float[2] u) {
+    weights = Softmax (scores)
+    ratio = Constant <value = float {0.3}> ()
+    kept = Dropout (weights, ratio)
+    y = MatMul (kept, v)
+    u = RandomUniform <shape = [2]> ()
+}"""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_torch_s"),
+    [
+        (ATTENTION, True),
+        (ATTENTION.replace("{0.3}", "{0.0}"), False),
+        (ATTENTION.replace("Softmax", "Relu"), False),
+        (ATTENTION.replace("MatMul (kept, v)", "Concat <axis = 1> (kept, v)"), False),
+    ],
+)
+def test_attention_whose_dropout_has_no_mode_is_warned_of_with_torch_s_numbers(
+    text: str, is_torch_s: bool
+) -> None:
+    def said(alignment: str) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            make_reproducible(parse_model(text), alignment=alignment)
+        return [str(warning.message) for warning in caught]
+
+    assert said("tensorflow") == []
+    words = said("pytorch")
+    assert [("the dropout of scaled_dot_product_attention" in w) for w in words] == [
+        True
+    ] * is_torch_s

@@ -44,6 +44,7 @@ from onnx_philox._rewriting.in_onnx.replacements.of_onnx import REPLACEMENT_OF, 
 from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDropoutReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
+from onnx_philox._rewriting.in_onnx.replacements.torch_calls import warn_of_attention
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.may_stay import MayStayError
 
@@ -81,6 +82,8 @@ def find_nodes(model: ir.Model, generator: Generator = PHILOX) -> list[Outcome]:
                 else:
                     outcome = _as_said(outcome, types, generator)
             found.append(outcome)
+        elif generator is TORCH:
+            warn_of_attention(node)
     return found
 
 

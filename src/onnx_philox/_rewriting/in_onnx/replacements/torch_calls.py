@@ -9,6 +9,7 @@ note, a draw that stands in such a pattern is refused: nothing tells what the mo
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -23,9 +24,10 @@ from onnx_philox._contract.operators import (
     RANDOM_UNIFORM,
 )
 from onnx_philox._models.constants import constant
-from onnx_philox._models.graphs import input_of
+from onnx_philox._models.graphs import input_of, label
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.comparisons import COMPARISONS
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.replacements import patterns
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
@@ -68,6 +70,28 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
     if is_float and (pattern := _pattern(random, types)):
         _refuse(random, pattern)
     return random
+
+
+def warn_of_attention(node: ir.Node) -> None:
+    """Warns of a Dropout between Softmax and MatMul that drops nothing: its mode is left out.
+
+    So torch's older exporter writes `scaled_dot_product_attention` with dropout, which torch draws.
+    """
+    is_dropout = node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
+    if not is_dropout or len(node.inputs) < 2 or input_at(node, 2) is not None:
+        return
+    producer, ratio = input_of(node, 0).producer(), input_at(node, 1)
+    number = None if ratio is None else constant(ratio)
+    readers = {use.node.op_type for use in node.outputs[0].uses()}
+    is_attention = producer is not None and producer.op_type == "Softmax" and "MatMul" in readers
+    if is_attention and number is not None and number.size == 1 and number.item() > 0:
+        warnings.warn(
+            f"{label(node)}: the numbers may not be torch's. It drops nothing, since it has no "
+            "training_mode: so torch's older exporter writes the dropout of "
+            "scaled_dot_product_attention, which torch draws. Export the module with "
+            "onnx_philox.torch.export.",
+            stacklevel=2,
+        )
 
 
 def has_number(random: Replaceable) -> bool:
