@@ -393,16 +393,17 @@ def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str, targ
 
 @every_operator
 def test_generate_fills_what_the_reference_draws(operator: str) -> None:
-    for case, rows in itertools.product(cases(operator), (None, 0, 2, 131)):
-        if not listed(GENERATED, operator, "GENERATED"):
-            continue
-        state = STATE if rows is None else some_states(rows)
-        shape = case.shape(3 if rows is None else rows)
-        inputs = case.inputs(shape)
-        expected = replace(case, seeds={}).oracle(shape, state, inputs)
-        out = np.zeros_like(expected[0])
-        after = generate(state, out=out, **inputs)
-        Drawn(case, onnx.ModelProto(), {}, expected).check([out, after])
+    if not listed(GENERATED, operator, "GENERATED"):
+        return
+    for case in cases(operator):
+        shapes = [(STATE, shape) for shape in ((), (1,), (0,), (7, 3), (1001,))]
+        shapes += [(some_states(rows), (rows, 5)) for rows in (0, 2, 131)]
+        for state, shape in shapes:
+            inputs = case.inputs(shape)
+            expected = replace(case, seeds={}).oracle(shape, state, inputs)
+            out = np.zeros_like(expected[0])
+            after = generate(state, out=out, **inputs)
+            Drawn(case, onnx.ModelProto(), {}, expected).check([out, after])
 
 
 # What else a new operator needs.

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import openvino as ov
 import pytest
-from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from cases import SEED, assert_same_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import parser
@@ -24,52 +24,6 @@ from onnx_philox.openvino import random_generator, random_uniform
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345)
 PRECISIONS = [None, "f32", "bf16", "f16"]
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
-def test_uniform_values_equal_the_reference_at_every_precision(
-    openvino: OpenVino, output_type: str, minval, maxval, precision: str | None
-) -> None:
-    for state in (None, STATE.to_array()):
-        model = graphs.random_uniform(
-            [5, 7], minval, maxval, output_type, stateful=state is not None, **SEED
-        )
-        outputs = openvino(model, {} if state is None else {"state": state}, precision)
-        expected = reference.random_uniform(
-            [5, 7], minval, maxval, output_type, state=state, **SEED
-        )
-        for actual, wanted in zip(outputs, expected, strict=False):
-            assert_same_bits(actual, wanted)
-
-
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_equal_the_reference_where_the_counter_carries(
-    openvino: OpenVino, counter: int
-) -> None:
-    state = PhiloxState(counter, 2**64 - 1).to_array()
-    expected = reference.random_generator(state, [3, 11])
-    from_input = openvino(graphs.random_generator([3, 11]), {"state": state})
-    from_constant = openvino(model_of(random_generator(state, [3, 11])))
-    for outputs in (from_input, from_constant):
-        for actual, wanted in zip(outputs, expected, strict=True):
-            assert_same_bits(actual, wanted)
-
-
-@pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
-@pytest.mark.parametrize("stateful", [False, True])
-def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
-    openvino: OpenVino, shape: list[int], stateful: bool
-) -> None:
-    state = STATE.to_array() if stateful else None
-    feeds = {"state": state} if stateful else {}
-    expected = reference.random_uniform(shape, 0, 1, "f32", state=state, **SEED)
-    static = graphs.random_uniform(shape, 0, 1, "f32", stateful=stateful, **SEED)
-    dynamic = graphs.random_uniform(None, 0, 1, "f32", stateful=stateful, rank=len(shape), **SEED)
-    of_shape = {**feeds, "shape": np.array(shape, np.int64)}
-    for outputs in (openvino(static, feeds), openvino(dynamic, of_shape)):
-        for actual, wanted in zip(outputs, expected, strict=False):
-            assert_same_bits(actual, wanted)
 
 
 def test_the_state_carried_on_draws_what_one_call_draws(openvino: OpenVino) -> None:
@@ -259,25 +213,6 @@ def test_a_constant_dimension_over_int32_is_kept_or_refused(
     bits, after = openvino(model, {"state": HIGH})
     assert bits.shape == (2**31 + 5, 0)
     assert_same_bits(after, HIGH)
-
-
-@pytest.mark.parametrize("stateful", [True, False])
-def test_a_compiled_model_is_cached_and_exported(
-    openvino: OpenVino, tmp_path, stateful: bool
-) -> None:
-    model = graphs.random_uniform([9], 0.1, 0.7, "f64", stateful=stateful, **SEED)
-    feeds = {"state": HIGH} if stateful else {}
-    expected, _ = reference.random_uniform(
-        [9], 0.1, 0.7, "f64", state=HIGH if stateful else None, **SEED
-    )
-    config = {"CACHE_DIR": str(tmp_path)}
-    for is_cached in (False, True):
-        compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
-        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-        assert_same_bits(infer(compiled, feeds)[0], expected)
-    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
-    exported = openvino.core.import_model(compiled.export_model(), "CPU")
-    assert_same_bits(exported(feeds)[0], expected)
 
 
 def test_a_state_of_a_low_constant_and_an_input_is_exact(openvino: OpenVino) -> None:

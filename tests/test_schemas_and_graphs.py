@@ -9,89 +9,15 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from cases import SEED, TYPE_BOUNDS, assert_same_bits
+from cases import SEED
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
-from onnx_philox import PhiloxState, graphs, onnx_reference, reference, register_schemas
+from onnx_philox import PhiloxState, graphs, onnx_reference, register_schemas
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.types import BY_NAME
 
 STATE = PhiloxState(3, 4)
-TYPES = ["i32", "i64", "f16", "bf16", "f32", "f64"]
-SHAPES = [([2, 3], None), ([], None), ([0, 4], None), (None, 0), (None, 3), ([1] * 8, None)]
-
-
-def all_models() -> list[onnx.ModelProto]:
-    bits = [graphs.random_generator(shape, rank=rank) for shape, rank in SHAPES]
-    values = [
-        graphs.random_uniform(shape, *bounds, output_type, stateful=stateful, rank=rank, **SEED)
-        for output_type in TYPES
-        for shape, rank in SHAPES
-        for stateful in (True, False)
-        for bounds in ((0, 1), (None, None), (0, None))
-    ]
-    normals = [
-        graphs.random_normal(shape, *moments, output_type, stateful=stateful, rank=rank, **SEED)
-        for output_type in ("f16", "bf16", "f32", "f64")
-        for shape, rank in SHAPES
-        for stateful in (True, False)
-        for moments in ((0, 1), (None, None), (0, None))
-    ]
-    exponentials = [
-        graphs.random_exponential(shape, scale, output_type, stateful=stateful, rank=rank, **SEED)
-        for output_type in ("f16", "bf16", "f32", "f64")
-        for shape, rank in SHAPES
-        for stateful in (True, False)
-        for scale in (0.5, None)
-    ]
-    booleans = [
-        graphs.random_bernoulli(shape, p, stateful=stateful, rank=rank, **p_options, **SEED)
-        for shape, rank in SHAPES
-        for stateful in (True, False)
-        for p, p_options in (
-            (0.3, {}),
-            (np.float64(0.3), {}),
-            (np.zeros(shape or ()), {}),
-            (None, {}),
-            (None, {"p_type": "f64", "per_element": True}),
-        )
-    ]
-    dropouts = [
-        graphs.random_dropout(
-            None if data is None else data.astype(BY_NAME[data_type].dtype),
-            ratio,
-            data_type=data_type,
-            rank=rank,
-            stateful=stateful,
-            **SEED,
-        )
-        for data_type in ("f16", "bf16", "f32", "f64")
-        for data, rank in ((None, 0), (None, 3), (np.ones((2, 3)), None), (np.ones(()), None))
-        for stateful in (True, False)
-        for ratio in (0.5, np.float64(0.3), None)
-    ]
-    indices = [
-        graphs.random_categorical(
-            logits, 3, output_type, logits_type=logits_type, stateful=stateful, **SEED
-        )
-        for logits, logits_type in (
-            (np.zeros((2, 5), np.float16), "f32"),
-            (np.zeros((0, 5)), "f32"),
-            *((None, name) for name in ("f16", "f32", "f64")),
-        )
-        for output_type in ("i32", "i64")
-        for stateful in (True, False)
-    ]
-    return bits + values + normals + exponentials + booleans + dropouts + indices
-
-
-def test_every_builder_passes_the_full_check_and_strict_shape_inference() -> None:
-    register_schemas()
-    for model in all_models():
-        onnx.checker.check_model(model, full_check=True)
-        inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
-        assert [o.type for o in inferred.graph.output] == [o.type for o in model.graph.output]
 
 
 def test_models_also_pass_where_the_domain_is_unknown() -> None:
@@ -139,18 +65,6 @@ def test_shape_inference_finds_types_and_shapes_from_the_schemas_alone() -> None
     assert shape(1) == ["A", 5]
     assert shape(2) == [1, 6]
     assert len(shape(3)) == 3
-
-
-@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
-def test_onnx_s_reference_evaluator_gives_the_same_bits(output_type: str, minval, maxval) -> None:
-    model = graphs.random_uniform([3, 5], minval, maxval, output_type, stateful=True, **SEED)
-    evaluator = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
-    outputs = evaluator.run(None, {"state": STATE.to_array()})
-    expected = reference.random_uniform(
-        [3, 5], minval, maxval, output_type, state=STATE.to_array(), **SEED
-    )
-    for actual, wanted in zip(outputs, expected, strict=True):
-        assert_same_bits(actual, wanted)
 
 
 def test_the_reference_evaluator_refuses_a_newer_opset() -> None:
