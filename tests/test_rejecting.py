@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -178,3 +180,21 @@ def test_the_checks_find_what_is_not_right() -> None:
     for broken in (k + 1, np.minimum(k, 20), k // 2 * 2):
         with pytest.raises(AssertionError):
             check_poisson(broken, 12.5, 1e-6)
+
+
+def test_the_squeeze_of_the_kernels_accepts_only_what_the_rule_accepts() -> None:
+    """1 - factor(d) x^4 is never above exp of the rule's limit, for d from 2/3 to 2^20."""
+    header = Path(__file__).parents[1] / "custom_ops/core/kernels/gamma.h"
+    found = re.search(r"kSqueeze = ([\d.]+), kSqueeze2 = ([\d.]+);", header.read_text())
+    assert found is not None
+    first, second = map(float, found.groups())
+    below = np.geomspace(1e-3, 1, 20000)[:-1]
+    s = np.concatenate([-below, np.geomspace(1e-14, 0.1, 4000) - 1, np.geomspace(1e-3, 50, 20000)])
+    # x is 3 sqrt(d) s. The limit x^2 / 2 + d (1 - y + ln y), by its series where much cancels.
+    terms = [0.75, -3 / 5, 3 / 6, -3 / 7, 3 / 8, -3 / 9, 3 / 10]
+    series = s**4 * np.polyval(terms[::-1], s)
+    exact = -4.5 * s * s - (1 - (1 + s) ** 3 + 3 * np.log1p(s))
+    limit = -np.where(abs(s) < 0.05, series, exact)
+    for d in np.concatenate([np.geomspace(2 / 3, 2**20, 300), np.linspace(2 / 3, 6, 300)]):
+        factor = first / d + second / d**2
+        assert (-np.expm1(d * limit) <= factor * (9 * d * s * s) ** 2).all(), d

@@ -175,6 +175,10 @@ struct Avx2 {
   static Words CountBelow64(Words count, Words x, Words y) {
     return _mm256_sub_epi64(count, _mm256_cmpgt_epi64(y, x));
   }
+  /// Whether there is a 64-bit lane without bits.
+  static bool HasZero64(Words x) {
+    return _mm256_movemask_pd(F64(_mm256_cmpeq_epi64(x, _mm256_setzero_si256()))) != 0;
+  }
   static Words Subtract64(Words a, Words b) { return _mm256_sub_epi64(a, b); }
   /// x >= limit ? x - limit : x, for limit above 2^63: below it x is either below 2^63 or not above limit.
   static Words SubtractIfNotBelow64(Words x, Words limit) {

@@ -191,6 +191,8 @@ struct Avx512 {
   static Words CountBelow64(Words count, Words x, Words y) {
     return _mm512_mask_add_epi64(count, _mm512_cmplt_epi64_mask(x, y), count, Splat64(1));
   }
+  /// Whether there is a 64-bit lane without bits.
+  static bool HasZero64(Words x) { return _mm512_testn_epi64_mask(x, x) != 0; }
   static Words Subtract64(Words a, Words b) { return _mm512_sub_epi64(a, b); }
   static Words SubtractIfNotBelow64(Words x, Words limit) {
     return _mm512_min_epu64(x, _mm512_sub_epi64(x, limit));

@@ -63,21 +63,26 @@ class Gammas {
 
   /// An attempt: x, y, d y and 1 - w, and by how much it is clear that the rule accepts it.
   ///
-  /// In exact numbers it does where 1 - w < 1 - 0.0331 x^4 (Marsaglia and Tsang's squeeze, for any d from 2/3 on). What is
-  /// computed of the rule is within 2^-24 of the exact numbers for d up to 2^20. So it accepts, too, where the squeeze
-  /// holds with kMargin to spare. Nothing is clear for a larger d.
+  /// In exact numbers it does where 1 - w < 1 - (kSqueeze / d + kSqueeze2 / d^2) x^4, for any d from 2/3 on: Marsaglia and
+  /// Tsang's squeeze has 0.0331, which only the smallest d needs (tests/test_rejecting.py). What is computed of the rule is
+  /// within 2^-24 of the exact numbers for d up to 2^20. So it accepts, too, where the squeeze holds with kMargin to
+  /// spare. Nothing is clear for a larger d.
   void Attempt(unsigned attempt, const Column& d, const Column& c) {
     const Words one = Lanes::Splat(Lanes::kOne);
-    const Words least = Constant<Lanes>(1.0 - kMargin), factor = Constant<Lanes>(0.0331);
+    // 1 / d is 9 c^2.
+    const Words least = Constant<Lanes>(1.0 - kMargin), first = Constant<Lanes>(9 * kSqueeze);
+    const Words second = Constant<Lanes>(81 * kSqueeze2);
     const Words most = Constant<Lanes>(kClearD), zero = Constant<Lanes>(0);
     blocks_.Get(left_, 2 * attempt, &pairs_);
     blocks_.Get(left_, 2 * attempt + 1, &others_);
     for (unsigned i = 0; i < left_.count; i += B::kLanes) {
       const Words x = NormalsOf<Lanes>(pairs_.First(i), pairs_.Second(i)).cosine;
-      const Words z = Isa::AddF64(one, Isa::MultiplyF64(c.Get(i), x));
+      const Words cx = Isa::MultiplyF64(c.Get(i), x), z = Isa::AddF64(one, cx);
       const Words y = Isa::MultiplyF64(Isa::MultiplyF64(z, z), z);
-      const Words v = OneMinusUniform<Isa>(others_.Even(i)), square = Isa::MultiplyF64(x, x);
-      const Words squeeze = Isa::SubtractF64(least, Isa::MultiplyF64(Isa::MultiplyF64(square, square), factor));
+      const Words v = OneMinusUniform<Isa>(others_.Even(i));
+      const Words square = Isa::MultiplyF64(x, x), of_d = Isa::MultiplyF64(cx, cx);
+      const Words factor = Isa::AddF64(Isa::MultiplyF64(square, first), Isa::MultiplyF64(of_d, second));
+      const Words squeeze = Isa::SubtractF64(least, Isa::MultiplyF64(of_d, factor));
       x_.Set(i, x);
       y_.Set(i, y);
       v_.Set(i, v);
@@ -99,13 +104,14 @@ class Gammas {
     unsigned open = 0;
     if (left_.is_all) {
       std::memcpy(values->value, value_.value, left_.count * sizeof(double));
-      for (unsigned i = 0; i < left_.count; ++i) {
-        open_.element[open] = static_cast<std::uint16_t>(i);
-        open += clear_[i] > 0.0 ? 0 : 1;
-      }
     } else {
-      for (unsigned i = 0; i < left_.count; ++i) {
-        (*values)[left_.element[i]] = value_[i];
+      for (unsigned i = 0; i < left_.count; ++i) (*values)[left_.element[i]] = value_[i];
+    }
+    // Most registers are clear as a whole.
+    for (unsigned first = 0; first < left_.count; first += B::kLanes) {
+      if (!Isa::HasZero64(clear_.Get(first))) continue;
+      const unsigned end = first + B::kLanes < left_.count ? first + B::kLanes : left_.count;
+      for (unsigned i = first; i < end; ++i) {
         open_.element[open] = static_cast<std::uint16_t>(i);
         open += clear_[i] > 0.0 ? 0 : 1;
       }
@@ -142,7 +148,7 @@ class Gammas {
     left_.is_all = false;
   }
 
-  static constexpr double kMargin = 0x1p-16, kClearD = 0x1p20;
+  static constexpr double kMargin = 0x1p-16, kClearD = 0x1p20, kSqueeze = 0.0125, kSqueeze2 = 0.0065;
 
   BatchBlocks<Isa> blocks_;
   const Argument& given_;

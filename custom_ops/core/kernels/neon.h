@@ -174,6 +174,8 @@ struct Neon {
   static Words CountBelow64(Words count, Words x, Words y) {
     return U32(vsubq_u64(U64(count), vcltq_s64(vreinterpretq_s64_u32(x), vreinterpretq_s64_u32(y))));
   }
+  /// Whether there is a 64-bit lane without bits.
+  static bool HasZero64(Words x) { return vmaxvq_u32(U32(vceqzq_u64(U64(x)))) != 0; }
   static Words Subtract64(Words a, Words b) { return U32(vsubq_u64(U64(a), U64(b))); }
   static Words SubtractIfNotBelow64(Words x, Words limit) {
     const uint64x2_t not_below = vcgeq_u64(U64(x), U64(limit));

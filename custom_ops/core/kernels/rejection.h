@@ -32,8 +32,8 @@ struct Batch {
   using Words = typename Isa::Words;
   static constexpr unsigned kLanes = sizeof(Words) / 8;
   static constexpr unsigned kAtOnce = Isa::kGroups * Isa::kBlocks;  ///< blocks that are made at once
-  /// Elements at most: few enough for the first cache.
-  static constexpr unsigned kSize = 192 / kAtOnce * kAtOnce;
+  /// Elements at most: few enough for the caches near by, and many beside those that an attempt leaves to the next.
+  static constexpr unsigned kSize = 384 / kAtOnce * kAtOnce;
   static_assert(kSize % kLanes == 0 && Isa::kBlocks % kLanes == 0, "whole registers");
 
   /// A number for each element.

@@ -200,6 +200,8 @@ struct Scalar {
   static Words CountBelow64(Words count, Words x, Words y) {
     return Splat64(U64(count) + (static_cast<std::int64_t>(U64(x)) < static_cast<std::int64_t>(U64(y)) ? 1 : 0));
   }
+  /// Whether there is a 64-bit lane without bits.
+  static bool HasZero64(Words x) { return U64(x) == 0; }
   static Words Subtract64(Words a, Words b) { return Splat64(U64(a) - U64(b)); }
   static Words SubtractIfNotBelow64(Words x, Words limit) {
     return Splat64(U64(x) >= U64(limit) ? U64(x) - U64(limit) : U64(x));
