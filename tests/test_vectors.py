@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
+import make_distribution_vectors
 import numpy as np
 import pytest
 from cases import assert_same_bits, load_vectors
+from operators import every_operator
 
 from onnx_philox import PhiloxState, reference
 from onnx_philox._command.verify import cases
@@ -93,3 +96,18 @@ def test_openvino_s_printed_round_gives_other_numbers_than_its_first_example(
     np.testing.assert_array_equal(values, np.float32(expected))
     documented = np.float32(row["printed"]).ravel()[:4]
     assert np.array_equal(values, documented) == (round_ is _round_that_crosses)
+
+
+@every_operator
+def test_a_new_operator_s_vectors_are_read_as_they_were_drawn(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new.json").write_text(make_distribution_vectors.promised(operator), "utf-8")
+    monkeypatch.setattr(cases, "FILES", ["new.json"])
+    found = [case for case in cases.load_cases(tmp_path) if case.family.startswith("Promised")]
+    vectors = [vector for case in found for vector in case.vectors]
+    drawn = [example for _, example in make_distribution_vectors.draws(operator)]
+    assert len(vectors) == len(drawn)
+    for vector in vectors:
+        for name, expected in vector.example.in_numpy().items():
+            assert_same_bits(vector.expected[name], expected)
