@@ -14,6 +14,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
+from onnx_philox._rewriting.in_onnx.passes.same_shape import SameShape
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
 from onnx_philox._rewriting.in_onnx.replacements.as_torch import as_torch, composed, narrowed
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
@@ -35,6 +36,7 @@ class Replace:
         self._names = names
         self._global_seed = global_seed
         self._constants: dict[tuple[Hashable, ...], ir.Value] = {}
+        self._same_shape = SameShape()
 
     def all(self, model: ir.Model, nodes: Sequence[Carried]) -> None:
         """Replaces all nodes of a model."""
@@ -93,11 +95,15 @@ class Replace:
             remove(gone, seeded)
 
     def _is_shared(self, node: ir.Node, graph: ir.Graph) -> bool:
-        """Whether a node is a constant that comes first in the graph, once for all that read it.
+        """Whether a node has a place of its own, once for all that read it: see `_shares_shape`.
+
+        A constant comes first in the graph.
 
         No other graph reads it: OpenVINO takes no f32 into an If or Loop in f16. And no draw shares
         it with other nodes, for which OpenVINO may round it.
         """
+        if node.op_type == "Shape":
+            return self._shares_shape(node, graph)
         if node.op_type != "Constant":
             return False
         (value,) = node.outputs
@@ -110,6 +116,25 @@ class Replace:
             graph[0].prepend(node)
         else:
             value.replace_all_uses_with(first)
+        return True
+
+    def _shares_shape(self, node: ir.Node, graph: ir.Graph) -> bool:
+        """Puts the shape of a tensor behind the first one that surely has it, once in a graph."""
+        (given,), (shape,) = node.inputs, node.outputs
+        assert given is not None, "a tensor has the shape"
+        source = self._same_shape.source(given) if given.graph is graph else given
+        producer = source.producer()
+        if producer is not None and producer.graph is None:
+            return False
+        first = self._constants.setdefault(("Shape", graph, source), shape)
+        if first is not shape:
+            shape.replace_all_uses_with(first)
+            return True
+        node.replace_input_with(0, source)
+        if producer is None or producer.graph is not graph:
+            graph[0].prepend(node)
+        else:
+            producer.append(node)
         return True
 
     def _checked(
