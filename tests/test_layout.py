@@ -274,6 +274,22 @@ def test_no_private_name_is_imported_from_another_package() -> None:
     assert wrong == []
 
 
+# The same for models of ONNX and of OpenVINO: a name in one of them is that of its twin.
+TWINS = ("_models", "_openvino_models", "_rewriting")
+
+
+def test_a_name_of_a_class_has_one_meaning() -> None:
+    places: dict[str, set[str]] = {}
+    for name, file in MODULES.items():
+        twins = room(name) in TWINS
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef) and file.suffix == ".py":
+                place = "a model" if twins else name
+                places.setdefault(node.name.lstrip("_"), set()).add(place)
+    assert len(places) > 150
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def includes(file: Path) -> set[Path]:
     """The files of this project that a C++ file includes, wherever the compiler finds them."""
     named = re.findall(r'^#include "(.+)"', file.read_text(), re.MULTILINE)

@@ -258,7 +258,7 @@ def test_verify_draws_the_published_numbers_there() -> None:
     } <= same
     assert {r.verdict for r in report.results} == {
         verify.CaseVerdict.SAME,
-        verify.Verdict.NOT_CARRIED,
+        verify.CaseVerdict.NOT_CARRIED,
     }
     (note,) = report._short_notes()
     assert note.startswith("n/a: not carried.")

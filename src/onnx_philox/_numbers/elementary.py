@@ -22,7 +22,7 @@ Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class _Format:
+class _FloatFormat:
     """What the sequences need to know of a float type."""
 
     unsigned: type[np.unsignedinteger[Any]]
@@ -38,7 +38,7 @@ class _Format:
 
 
 _FORMATS = {
-    np.dtype(np.float32): _Format(
+    np.dtype(np.float32): _FloatFormat(
         np.uint32,
         np.int32,
         23,
@@ -50,7 +50,7 @@ _FORMATS = {
         c.SINE_F32,
         c.COSINE_F32,
     ),
-    np.dtype(np.float64): _Format(
+    np.dtype(np.float64): _FloatFormat(
         np.uint64,
         np.int64,
         52,

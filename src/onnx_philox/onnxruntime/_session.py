@@ -41,7 +41,7 @@ class SessionRun(Protocol):
         """Raises what the operators refused in this run; called after it."""
 
 
-class Plan(Protocol):
+class SessionPlan(Protocol):
     """A backend's plan for a model and options: what to load, and how to run it."""
 
     @property
@@ -69,7 +69,7 @@ class Plan(Protocol):
 class SessionBackend(_backends.Backend, Protocol):
     """A backend of ONNX Runtime."""
 
-    def plan(self, model: Model | None, options: ort.SessionOptions | None) -> Plan:
+    def plan(self, model: Model | None, options: ort.SessionOptions | None) -> SessionPlan:
         """Prepares a model; raises InvalidArgument for bad input."""
 
 

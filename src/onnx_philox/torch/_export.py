@@ -20,7 +20,7 @@ from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch_calls.programs import copied
 from onnx_philox.torch._check import compare, describe
-from onnx_philox.torch._prepared import Prepared
+from onnx_philox.torch._prepared import PreparedProgram
 from onnx_philox.torch._program import (
     exported,
     functional,
@@ -116,7 +116,7 @@ def export(
     table = {**translations(), **(custom_translation_table or {})}
     import torch
 
-    prepared = Prepared(as_torch=asked.generator is TORCH)
+    prepared = PreparedProgram(as_torch=asked.generator is TORCH)
     try:
         with (
             _generator_watched() as sets,

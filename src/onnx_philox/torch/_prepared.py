@@ -27,7 +27,7 @@ _SHAPE_ONLY = ("rand_like", "randn_like", "randint_like", "empty_like", "zeros_l
 _PATCH = threading.RLock()
 
 
-class Prepared:
+class PreparedProgram:
     """What a program's draws need before it is decomposed.
 
     Args:

@@ -18,7 +18,7 @@ from onnx_philox._rewriting.in_openvino import earlier, files
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
 from onnx_philox._rewriting.in_openvino.find import find_nodes
 from onnx_philox._rewriting.in_openvino.model import FORMAT
-from onnx_philox._rewriting.in_openvino.replacements import Draw
+from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
@@ -83,7 +83,7 @@ def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -
     return f"{now}; {KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."
 
 
-def _kept(found: Draw, kept: InModel) -> str:
+def _kept(found: NewDraw, kept: InModel) -> str:
     if isinstance(kept, Irreplaceable):
         return f"is refused: {refusals.text(kept.error, *OWNERS).rstrip('.')}"
     if kept.kept is None:

@@ -19,7 +19,7 @@ from onnx_philox._openvino_models.graphs import (
 )
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import patterns, replacements
-from onnx_philox._rewriting.in_openvino.replacements import Draw, Uniform
+from onnx_philox._rewriting.in_openvino.replacements import NewDraw, UniformNode
 from onnx_philox._rewriting.in_openvino.site import Site, site_of
 from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.random_names import randomness_of
@@ -29,7 +29,7 @@ RANDOM_OPERATORS = (_UNIFORM, _MULTINOMIAL)
 """All of OpenVINO's own."""
 
 
-Found = Draw | Irreplaceable
+Found = NewDraw | Irreplaceable
 
 
 def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
@@ -43,28 +43,28 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     sites.sort(key=_order)
     read = [_read(site, keep_seeds=keep_seeds) for site in sites]
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
-    others = (each for each in read if isinstance(each, Uniform) and each.seeds is None)
+    others = (each for each in read if isinstance(each, UniformNode) and each.seeds is None)
     normals = patterns.normals(u for u in others if not awaits_state(u.site.node))
     return list(_without_repeats(sites, read, normals))
 
 
 def _without_repeats(
-    sites: list[Site], read: list[Uniform | Found], normals: dict[str, Draw]
+    sites: list[Site], read: list[UniformNode | Found], normals: dict[str, NewDraw]
 ) -> Iterator[Found]:
     covered: set[str] = set()
     for site, each in zip(sites, read, strict=True):
         name = site.node.get_name()
         if name in covered:
             continue
-        if isinstance(each, Uniform):
+        if isinstance(each, UniformNode):
             normal = normals.get(name)
             each = _of_one(each) if normal is None else replace(normal, site=site)
-        if isinstance(each, Draw):
+        if isinstance(each, NewDraw):
             covered |= each.covered
         yield each
 
 
-def _of_one(uniform: Uniform) -> Draw:
+def _of_one(uniform: UniformNode) -> NewDraw:
     """What a uniform number becomes that is no part of a normal one."""
     if uniform.generator is TORCH:
         # torch draws booleans by another rule.
@@ -95,7 +95,7 @@ def _order(site: Site) -> tuple[bool, int]:
     return False, int(site.node.get_attributes()["op_seed"])
 
 
-def _read(site: Site, *, keep_seeds: bool) -> Uniform | Found:
+def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
     """What a node says, or why it cannot be replaced."""
     node = site.node
     kind = node.get_type_name()
@@ -115,7 +115,7 @@ def _read(site: Site, *, keep_seeds: bool) -> Uniform | Found:
         if kind == _UNIFORM:
             if is_ours(node):
                 replacements.refuse_wide_bernoulli(site)
-            return Uniform.read(site, keep_seeds=keep_seeds)
+            return UniformNode.read(site, keep_seeds=keep_seeds)
         return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
     except (TypeRefusalError, ValueRefusalError) as error:
         # The declaration's own checks do not know the node's place.

@@ -17,7 +17,7 @@ from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.in_openvino import earlier
 from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
-from onnx_philox._rewriting.in_openvino.replacements import Draw
+from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
 from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
 from onnx_philox._rewriting.recorded import NEXT_STATE, refuse_name
@@ -49,7 +49,7 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
 def _check(
     model: ov.Model, asked: Asked, recorded: earlier.Recorded, found: Sequence[Found]
 ) -> None:
-    has_new = any(isinstance(each, Draw) for each in found)
+    has_new = any(isinstance(each, NewDraw) for each in found)
     if recorded.variable and (has_new or asked.seed is not None or asked.named is not None):
         given = f"one whose state is the variable {recorded.variable!r}"
         allowed = "one whose state is no variable, to be rewritten again or given a seed or rows"
@@ -68,7 +68,7 @@ def _check(
         checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
 
 
-def _replace(model: ov.Model, recorded: earlier.Recorded, plan: order.Plan[Draw, Batch]) -> None:
+def _replace(model: ov.Model, recorded: earlier.Recorded, plan: order.Plan[NewDraw, Batch]) -> None:
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
     is_key_apart = recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
     of_kept = state_of_kept(recorded) if is_key_apart else state
@@ -91,7 +91,7 @@ def _check_names(model: ov.Model) -> None:
 
 
 def _draw(
-    draw: Draw, stream: int | None, state: State, of_kept: State, global_seed: int
+    draw: NewDraw, stream: int | None, state: State, of_kept: State, global_seed: int
 ) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
     owners = draw.site.owners

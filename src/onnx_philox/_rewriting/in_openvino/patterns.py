@@ -37,7 +37,7 @@ from onnx_philox._rewriting.comparisons import (
     just_above,
     thresholds_of,
 )
-from onnx_philox._rewriting.in_openvino.replacements import Draw, EmitDraw, Uniform
+from onnx_philox._rewriting.in_openvino.replacements import EmitDraw, NewDraw, UniformNode
 from onnx_philox._rewriting.integers import Scaled
 
 # How far the constants of f16 and bf16 are from what they mean.
@@ -58,10 +58,10 @@ _KEEPS_PROBABILITIES = {
 }
 
 
-def normals(uniforms: Iterable[Uniform]) -> dict[str, Draw]:
+def normals(uniforms: Iterable[UniformNode]) -> dict[str, NewDraw]:
     """The normal numbers among uniforms, by `get_name` of both nodes of each."""
     by_name = {uniform.site.node.get_name(): uniform for uniform in uniforms}
-    found: dict[str, Draw] = {}
+    found: dict[str, NewDraw] = {}
     for name, uniform in by_name.items():
         draw = None if name in found else _normal(uniform, by_name)
         if draw is not None and not draw.covered & found.keys():
@@ -69,7 +69,7 @@ def normals(uniforms: Iterable[Uniform]) -> dict[str, Draw]:
     return found
 
 
-def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
+def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | None:
     """The normal number whose radius comes from `u`; None where there is none."""
     drawn = u.site.node.output(0)
     # convert_model makes one of the two uniforms of a normal of ONNX, which then is none.
@@ -111,7 +111,7 @@ def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
     def make(emit: EmitDraw) -> ov.Output:
         return emit(factories.random_normal, shape, mean, scale, values).output(0)
 
-    return Draw(u.site, RANDOM_NORMAL, values, output, make, (u.site.node, v.site.node))
+    return NewDraw(u.site, RANDOM_NORMAL, values, output, make, (u.site.node, v.site.node))
 
 
 def _logarithm(output: ov.Output) -> ov.Output | None:
@@ -160,7 +160,7 @@ def _fits(given: ov.Output, output: ov.Output) -> bool:
     return shape is not None and len(shape) <= (0 if drawn is None else len(drawn))
 
 
-def _are_alike(u: Uniform, v: Uniform) -> bool:
+def _are_alike(u: UniformNode, v: UniformNode) -> bool:
     """Whether two draws have one type and surely one shape."""
     return u.values is v.values and _is_shape(u.shape, v.shape, v.dimensions)
 
@@ -186,7 +186,7 @@ def _shape_source(shape: ov.Output) -> ov.Output | None:
     return node.input_value(0) if node.get_type_name() == "ShapeOf" else None
 
 
-def comparison(uniform: Uniform) -> Draw | None:
+def comparison(uniform: UniformNode) -> NewDraw | None:
     """The boolean that a comparison makes of a uniform number; None if there is none."""
     site, values = uniform.site, uniform.values
     reader = only_reader(site.node.output(0))
@@ -230,10 +230,10 @@ def comparison(uniform: Uniform) -> Draw | None:
         return values_ if is_less else opset8.logical_not(values_).output(0)
 
     operator = RANDOM_BERNOULLI if thresholds is None else RANDOM_UNIFORM
-    return Draw(site, operator, "bool", node.output(0), make)
+    return NewDraw(site, operator, "bool", node.output(0), make)
 
 
-def integers(uniform: Uniform) -> Draw | None:
+def integers(uniform: UniformNode) -> NewDraw | None:
     """The integer that scaling, rounding down and a Convert make of a uniform number."""
     low, high = uniform.bounds
     if uniform.values not in (F32, F64) or low is None or high is None:
@@ -271,10 +271,10 @@ def integers(uniform: Uniform) -> Draw | None:
         drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32").output(0)
         return drawn if type_ is I32 else opset8.convert(drawn, value.get_element_type()).output(0)
 
-    return Draw(uniform.site, RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make)
+    return NewDraw(uniform.site, RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make)
 
 
-def _is_within(array: NDArray[Any], uniform: Uniform) -> bool:
+def _is_within(array: NDArray[Any], uniform: UniformNode) -> bool:
     """Whether a comparison with an array surely keeps the shape of the draw."""
     drawn = uniform.dimensions
     if drawn is None or array.ndim > len(drawn):
@@ -283,7 +283,7 @@ def _is_within(array: NDArray[Any], uniform: Uniform) -> bool:
     return all(d in (1, e) for d, e in zip(array.shape, last, strict=True))
 
 
-def _as_drawn(array: NDArray[Any], uniform: Uniform) -> NDArray[Any] | None:
+def _as_drawn(array: NDArray[Any], uniform: UniformNode) -> NDArray[Any] | None:
     """Constant probabilities as RandomBernoulli takes them; None where it does not."""
     if uniform.values not in (F32, F64):
         return None
@@ -292,7 +292,7 @@ def _as_drawn(array: NDArray[Any], uniform: Uniform) -> NDArray[Any] | None:
     return array if array.shape == uniform.dimensions else None
 
 
-def _is_own(uniform: Uniform, p: ov.Output) -> bool:
+def _is_own(uniform: UniformNode, p: ov.Output) -> bool:
     """Whether computed probabilities are one number, or of the very shape of the draw."""
     shape = dimensions(p)
     if p.get_element_type() != ov.Type.f32 or shape is None:

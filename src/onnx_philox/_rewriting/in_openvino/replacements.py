@@ -52,7 +52,7 @@ EmitDraw = Callable[..., ov.Node]
 
 
 @dataclass(frozen=True)
-class Draw(Replaceable):
+class NewDraw(Replaceable):
     """A random node, the node of this package that draws in its place, and what that stands for."""
 
     site: Site
@@ -92,7 +92,7 @@ class Draw(Replaceable):
 
 
 @dataclass(frozen=True)
-class Uniform:
+class UniformNode:
     """What a RandomUniform says."""
 
     site: Site
@@ -121,7 +121,7 @@ class Uniform:
         return low is not None and high is not None and (low.item(), high.item()) == (0, 1)
 
     @classmethod
-    def read(cls, site: Site, *, keep_seeds: bool) -> Uniform:
+    def read(cls, site: Site, *, keep_seeds: bool) -> UniformNode:
         """Reads a node.
 
         Raises:
@@ -151,7 +151,7 @@ class Uniform:
         _check_runs_once(site)
         return cls(site, values, (low, high), (seeds[0], 0), generator)
 
-    def draw(self) -> Draw:
+    def draw(self) -> NewDraw:
         """The same numbers' draw by RandomUniform."""
         node = self.site.node
 
@@ -165,7 +165,7 @@ class Uniform:
 
         output = node.output(0)
         operator, name = RANDOM_UNIFORM, self.values.name
-        return Draw(
+        return NewDraw(
             self.site,
             operator,
             name,
@@ -208,7 +208,7 @@ def _bound(site: Site, index: int, what: str, values: ElementType) -> NDArray[An
     return array.reshape(()).astype(values.dtype)
 
 
-def categorical(site: Site) -> Draw:
+def categorical(site: Site) -> NewDraw:
     """What a Multinomial becomes.
 
     Raises:
@@ -239,10 +239,10 @@ def categorical(site: Site) -> Draw:
         drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
         return drawn.output(0)
 
-    return Draw(site, RANDOM_CATEGORICAL, output_type, node.output(0), make)
+    return NewDraw(site, RANDOM_CATEGORICAL, output_type, node.output(0), make)
 
 
-def without_state(site: Site) -> Draw:
+def without_state(site: Site) -> NewDraw:
     """The very node of this package, once it reads the state; it keeps its seeds."""
     node = site.node
     output, operator = node.output(0), OPERATORS[node.get_type_name()]
@@ -259,10 +259,10 @@ def without_state(site: Site) -> Draw:
         return emit(gain).output(0)
 
     output_type = arrays.name(output.get_element_type())
-    return Draw(site, operator, output_type, output, make, seeds=own_seeds(node))
+    return NewDraw(site, operator, output_type, output, make, seeds=own_seeds(node))
 
 
-def awaiting(site: Site) -> Draw:
+def awaiting(site: Site) -> NewDraw:
     """The same node of this package, with a state and a stream."""
     node = site.node
     operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
@@ -281,7 +281,7 @@ def awaiting(site: Site) -> Draw:
         return made.output(0)
 
     output_type = arrays.name(output.get_element_type())
-    return Draw(site, operator, output_type, output, make)
+    return NewDraw(site, operator, output_type, output, make)
 
 
 def refuse_wide_bernoulli(site: Site) -> None:

@@ -19,7 +19,7 @@ from onnx_philox._contract.operators import OPERATORS, RANDOM_DROPOUT
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import is_ours
-from onnx_philox._rewriting.in_openvino.replacements import Draw
+from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.not_rows import (
     ONE_STATE,
     of_operator,
@@ -51,7 +51,7 @@ class Rows:
         ValueError: The model has no batch.
     """
 
-    def __init__(self, model: ov.Model, draws: Sequence[Draw]) -> None:
+    def __init__(self, model: ov.Model, draws: Sequence[NewDraw]) -> None:
         batches = [batch for node in model.get_parameters() if (batch := _batch(node)) is not None]
         if not batches:
             given = [f"{_name(node)} {_shape(node)}" for node in model.get_parameters()]
@@ -62,7 +62,7 @@ class Rows:
         drawn = [b for b in batches if any(_has(shape[0], b.symbol) for shape in shapes)]
         self.batch = (drawn or batches)[0]
 
-    def obstacle(self, draw: Draw) -> RefusalError | None:
+    def obstacle(self, draw: NewDraw) -> RefusalError | None:
         """What stands in the way of a draw of rows of the batch; None where nothing does."""
         site = draw.site
         batch = f"the batch, the first of the input {self.batch.name!r}"

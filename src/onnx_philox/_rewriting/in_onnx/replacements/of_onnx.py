@@ -227,7 +227,7 @@ class MultinomialReplacement(TypedReplacement):
 
 
 @dataclass(frozen=True)
-class Given:
+class DropoutInputs:
     """What a dropout is given: values of the model."""
 
     data: ir.Value
@@ -303,9 +303,9 @@ class DropoutReplacement:
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         data, ratio, mode = node.inputs[:3]
         assert data is not None
-        return self.emit_of(Given(data, ratio, mode, has_mask), emitter, draw)
+        return self.emit_of(DropoutInputs(data, ratio, mode, has_mask), emitter, draw)
 
-    def emit_of(self, given: Given, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit_of(self, given: DropoutInputs, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """Makes the nodes of a dropout; returns its output, and its mask if it is read."""
         data, has_mask = given.data, given.has_mask
         if self.operator is RANDOM_DROPOUT:

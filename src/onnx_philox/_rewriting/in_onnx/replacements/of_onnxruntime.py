@@ -17,7 +17,11 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     input_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import DropoutReplacement, EmitDraw, Given
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
+    DropoutInputs,
+    DropoutReplacement,
+    EmitDraw,
+)
 
 _VERSION = Version(1, RandomWhen.TRAINING_MODE, (F16, F32, F64, BF16))
 
@@ -51,7 +55,7 @@ class FusedDropoutReplacement(DropoutReplacement):
         data = self._added(emitter, "biased", data, input_at(node, places.bias))
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         mode = input_at(node, places.mode)
-        given = Given(data, input_at(node, places.ratio), mode, has_mask=has_mask)
+        given = DropoutInputs(data, input_at(node, places.ratio), mode, has_mask=has_mask)
         output, *mask = self.emit_of(given, emitter, draw)
         return [self._added(emitter, "sum", output, input_at(node, places.residual)), *mask]
 

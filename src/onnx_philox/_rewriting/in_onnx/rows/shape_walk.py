@@ -37,7 +37,7 @@ _SCANS_WITHOUT_BATCH = 9
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedValue:
     """A value that a Loop carries from iteration to iteration."""
 
     initial: ir.Value
@@ -70,7 +70,7 @@ class Walk:
         self._calls: tuple[ir.Node, ...] = ()
         self._types: dict[ir.Value, onnx.TypeProto] = {}
         self._numbers = Arithmetic(products, self.dimensions)
-        self.carried: list[Carried] = []
+        self.carried: list[CarriedValue] = []
         self._graph(model.graph)
 
     def dimensions(self, value: ir.Value) -> Dimensions | None:
@@ -358,7 +358,7 @@ class Walk:
         for initial, given, returned, _ in carried:
             if initial is not None:
                 self._give(given, initial, self._assumed.get(given))
-                self.carried.append(Carried(initial, given, returned))
+                self.carried.append(CarriedValue(initial, given, returned))
         self._graph(body)
         for initial, given, _, final in carried:
             if initial is not None:
