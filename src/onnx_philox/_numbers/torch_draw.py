@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _native
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import ElementType
@@ -62,7 +61,7 @@ def draw_from(
     if _native.IS_THERE:
         return fill_native.fill_torch(values, distribution, states, *outs)
     is_rows = rows_of_states(states.shape) is not None
-    each_state = states.reshape(-1, TORCH_STATE_WORDS)
+    each_state = states.reshape(-1, states.shape[-1])
     after = np.empty_like(each_state)
     elements = outs[0].size // len(each_state) if is_rows else outs[0].size
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.

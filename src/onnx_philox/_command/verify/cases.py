@@ -162,7 +162,7 @@ def _case(given: Mapping[str, Any]) -> Case:
 
 def _vector(operator: Operator, type_: ElementType, given: Mapping[str, Any]) -> Vector:
     """A vector of a file; NumPy says the values where it has only what is near or printed."""
-    is_torch_s = "torch_seed" in given or given.get("alignment") == PYTORCH
+    alignment = PYTORCH if "torch_seed" in given else given.get("alignment", TENSORFLOW)
     example = Example(
         tuple(given["shape"]),
         type_,
@@ -172,7 +172,7 @@ def _vector(operator: Operator, type_: ElementType, given: Mapping[str, Any]) ->
         given.get("op_seed", 0),
         given.get("run"),
         _state(given),
-        alignment=PYTORCH if is_torch_s else TENSORFLOW,
+        alignment=alignment,
     )
     types = {output.name: output.type or type_ for output in operator.outputs}
     expected = {
