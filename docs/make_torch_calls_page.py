@@ -40,7 +40,7 @@ Otherwise:
 - What surrounds a draw of bf16 is computed in f32, so that ONNX Runtime loads it. What torch itself
   decomposes in bf16 beside our draws (`x * 2`, say) needs kernels that ONNX Runtime lacks.
 - A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so it
-  is refused. An exported program may.
+  is refused. An exported program may, but by `as_strided` and `diagonal`, which no exporter writes.
 - *Torch's numbers* says whether `alignment="pytorch"` draws the call; see
   [`torchs-numbers.md`](torchs-numbers.md).
 - `torch.distributions` draw by other calls under a tracer than outside it. `export` switches their

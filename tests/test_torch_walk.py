@@ -18,7 +18,7 @@ from torch_walk.cases import CASES, FUNCTIONAL, INSIDE, NOT_WALKED  # noqa: E402
 from torch_walk.known import EXPECTED, faults  # noqa: E402
 from torch_walk.modules import MODULES  # noqa: E402
 from torch_walk.roads import SHARED  # noqa: E402
-from torch_walk.walking import HOLDS, SEEDS, Walk, Walked, expected, operations, values  # noqa: E402
+from torch_walk.walking import HOLDS, REFUSED, SEEDS, Walk, Walked, expected, operations, values  # noqa: E402
 
 pytestmark = [
     pytest.mark.engines,
@@ -106,6 +106,20 @@ def test_what_torch_decomposes_otherwise_is_written_by_other_calls_before(road: 
     names += ["native_dropout with its mask", "randn out=", "randn complex64", "shape of rand_like"]
     records = Walk(is_dynamic=True).by(road, [CASES[name] for name in names])
     assert [record.said for record in records if record.verdict != HOLDS] == []
+
+
+def test_a_tensor_of_bf16_that_is_filled_needs_no_kernel_of_bf16() -> None:
+    names = ["uniform_ bf16", "normal_ bf16", "bernoulli_ bf16"]
+    records = Walk(is_dynamic=True).by("file in ONNX Runtime", [CASES[name] for name in names])
+    assert [record.said for record in records if record.verdict != HOLDS] == []
+
+
+@pytest.mark.parametrize("road", ["exported program", "file in ONNX Runtime"])
+def test_a_draw_into_a_view_that_no_exporter_writes_is_refused_by_name(road: str) -> None:
+    for name in ("y.as_strided.uniform_()", "y.diagonal().uniform_()"):
+        (record,) = Walk(is_dynamic=False).by(road, [CASES[name]])
+        assert record.verdict == REFUSED, record
+        assert "aten::uniform_: the tensor that it fills must be" in record.said
 
 
 def test_lines_of_the_lists_are_of_cases_and_roads_that_there_are() -> None:

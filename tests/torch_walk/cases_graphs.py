@@ -37,7 +37,11 @@ add(
     lambda _: torch.poisson(torch.empty(8).exponential_(0.5)),
     "poisson",
 )
-add("poisson(_standard_gamma)", lambda x: torch.poisson(torch._standard_gamma(x * 4)), "poisson")
+add(
+    "poisson(_standard_gamma)",
+    lambda x: torch.poisson(torch._standard_gamma(x * 4)),
+    ("poisson", "_standard_gamma"),
+)
 add(
     "_standard_gamma(exponential_)",
     lambda _: torch._standard_gamma(torch.empty(6).exponential_()),

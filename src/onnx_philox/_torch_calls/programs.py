@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from typing import Any, cast
+from typing import Any
+
+from onnx_philox._contract.refusal import refuse
 
 
 def prepare(program: Any) -> None:
@@ -24,6 +26,7 @@ def prepare(program: Any) -> None:
             continue
         for node in calls(graph):
             rule = _RULES.get(name_of(node), _as_it_is)
+            _check_view(node)
             with graph.inserting_before(node):
                 rule(node, arguments(node))
         _read_no_shapes_of_draws(graph)
@@ -95,6 +98,25 @@ def replace(node: Any, *results: Any) -> None:
     node.graph.erase_node(node)
 
 
+def _check_view(node: Any) -> None:
+    """Refuses to draw into a view that no exporter writes."""
+    import torch
+
+    view, name = node.args[0] if node.args else None, name_of(node)
+    if torch.Tag.nondeterministic_seeded not in node.target.tags or not name.endswith("_"):
+        return
+    while isinstance(view, torch.fx.Node) and hasattr(view.target, "_schema") and view.args:
+        if name_of(view) in ("as_strided", "diagonal"):
+            refuse(
+                f"aten::{name}",
+                "the tensor that it fills",
+                f"one by {name_of(view)}",
+                "a whole one, or a part of one by slices, select or permute",
+                "Draw into a tensor of its own, and write that with torch.where or index_put.",
+            )
+        view = view.args[0] if view.target._schema.arguments[0].alias_info is not None else None
+
+
 def _as_it_is(_node: Any, _given: dict[str, Any]) -> None:
     """What needs nothing."""
 
@@ -135,7 +157,7 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
     import torch
 
     aten, out = torch.ops.aten, given.get("out")
-    value, moments = node.meta.get("val"), (given.get("mean"), given.get("std"))
+    value = node.meta.get("val")
     if given.get("generator") is not None or not isinstance(value, torch.Tensor):
         return
     if value.is_complex():
@@ -158,9 +180,10 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
         # Torch resizes it by as_strided, which no exporter knows.
         drawn = call(node, node.target.overloadpacket, given["size"], dtype=value.dtype)
         replace(node, call(node, aten.copy_.default, out, drawn))
-    elif all(isinstance(each, torch.fx.Node) for each in moments):
+    elif isinstance(mean := given.get("mean"), torch.fx.Node) and isinstance(
+        std := given.get("std"), torch.fx.Node
+    ):
         # Torch draws in the mean's type, but tells its exporter a wider one.
-        mean, std = cast("tuple[Any, Any]", moments)
         dtype = mean.meta["val"].dtype
         if std.meta["val"].dtype is not dtype and out is None:
             graph, std = node.graph, call(node, aten.to.dtype, std, dtype)
