@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract.operators import (
     RANDOM_EXPONENTIAL,
     RANDOM_NORMAL,
+    RANDOM_UNIFORM,
     Operator,
 )
 from onnx_philox._contract.torch_state import TorchState
@@ -90,8 +91,9 @@ def with_torch(
         if not left:
             return number, close, f"{name}, is not in the model: {counts}."
         mine = left.pop(0)
-        if call.kind == "multinomial" and mine.operator is RANDOM_EXPONENTIAL:
-            # The race of weights that are transposed in memory, whose clocks torch does not show.
+        if call.kind == "multinomial" and mine.operator in (RANDOM_EXPONENTIAL, RANDOM_UNIFORM):
+            # The race of weights that are transposed in memory, or the search of samples with
+            # replacement: torch shows the classes alone.
             if mine.after != call.after:
                 return number, close, f"{name}, takes other words in the model; {counts}."
             continue

@@ -10,7 +10,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_EXPONENTIAL
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_EXPONENTIAL, RANDOM_UNIFORM
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import TO_CONVERT, Form, Given, Taken
 from onnx_philox._models import graphs
@@ -205,7 +205,10 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
 
 def _is_written_out(operation: Operation, drawing: _Drawing) -> bool:
     """Whether a node may be what `export` writes multinomial with, to draw torch's numbers."""
-    return operation.kind == "multinomial" and drawing.op_type == RANDOM_EXPONENTIAL.name
+    return operation.kind == "multinomial" and drawing.op_type in (
+        RANDOM_EXPONENTIAL.name,
+        RANDOM_UNIFORM.name,
+    )
 
 
 def fitting(kind: str) -> tuple[str, ...] | None:

@@ -37,11 +37,15 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
 
 
 def multinomial(node: Any, given: dict[str, Any]) -> None:
-    """`multinomial` of weights that are transposed in memory, as torch writes its race."""
+    """`multinomial` of several samples with replacement, or of weights transposed in memory.
+
+    The other ones are RandomCategorical, which is torch's race of exponentials.
+    """
     import torch
 
     aten, weights, samples = torch.ops.aten, given["self"], given["num_samples"]
     if given["replacement"] and samples != 1:
+        _search(node, weights, samples)
         return
     order = order_of(torch.empty_like(weights.meta["val"]))
     if order is None or order == sorted(order):
@@ -59,4 +63,31 @@ def multinomial(node: Any, given: dict[str, Any]) -> None:
 
             best = call(node, aten.topk.default, speeds, samples)
             result = call(node, operator.getitem, best, 1)
+    replace(node, result)
+
+
+def _search(node: Any, weights: Any, samples: int) -> None:
+    """As torch does: a uniform of f64 for each sample, sought in sums of f32."""
+    import torch
+
+    aten = torch.ops.aten
+    dtype = weights.meta["val"].dtype
+    with node.graph.inserting_before(node):
+        if dtype in (torch.bfloat16, torch.float16):
+            weights = call(node, aten.to.dtype, weights, torch.float32)
+        sums = call(node, aten.cumsum.default, weights, -1)
+        shares = call(node, aten.div.Tensor, sums, call(node, aten.narrow.default, sums, -1, -1, 1))
+        column = call(node, aten.narrow.default, weights, -1, 0, 1)
+        wide = [-1] * (weights.meta["val"].ndim - 1)
+        like = call(node, aten.expand.default, column, [*wide, samples])
+        options = {"dtype": torch.float64, "memory_format": torch.contiguous_format}
+        drawn = call(node, aten.rand_like.default, like, **options)
+        places = call(node, aten.unsqueeze.default, shares, -2)
+        below = call(
+            node,
+            aten.lt.Tensor,
+            call(node, aten.to.dtype, places, torch.float64),
+            call(node, aten.unsqueeze.default, drawn, -1),
+        )
+        result = call(node, aten.sum.dim_IntList, below, [-1])
     replace(node, result)
