@@ -163,6 +163,7 @@ def test_every_page_for_a_task_is_tested_here() -> None:
         "limits",
         "operators",
         "promise",
+        "proved",
         "statistics",
         "torchs-calls",
         "troubleshooting",
