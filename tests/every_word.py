@@ -46,6 +46,7 @@ from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox._numbers import fill_native, fill_numpy
 from onnx_philox._numbers.draw import Draw, distribution_of
+from onnx_philox._openvino_models import requests
 from onnx_philox._standard import words_limbs
 from onnx_philox._standard.builder import OPSET, Builder
 
@@ -240,7 +241,8 @@ def _openvino() -> Callable[[Words], NDArray[Any]]:
 
     def products(words: Words) -> NDArray[Any]:
         both = np.broadcast_to(words.view(np.int32), (2, 1, words.size))
-        upper, lower = request.infer({"even": both}).values()
+        requests.run(request, {"even": both})
+        upper, lower = request.results.values()
         # A round puts the lower halves where the next one reads them.
         return np.stack([upper, lower[::-1]])
 
@@ -255,7 +257,13 @@ def _gpu() -> Callable[[Words], NDArray[Any]]:
     node = onnx_philox.openvino.random_generator(state, shape)
     model = ov.Model([node.output(0)], [state])
     request = onnx_philox.openvino.compile_model(core, model, "GPU").create_infer_request()
-    return lambda words: next(iter(request.infer([states_before(words)]).values()))
+
+    def blocks(words: Words) -> NDArray[Any]:
+        requests.run(request, [states_before(words)])
+        drawn: NDArray[Any] = request.get_output_tensor(0).data
+        return drawn
+
+    return blocks
 
 
 FORMS = {
