@@ -30,7 +30,7 @@ from bad_calls import GOOD, INPUTS, call_of
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
 from cases import BOUNDS, TYPE_BOUNDS, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
-from test_onnxruntime_distributions import MOMENTS, PROBABILITIES, assert_all_same, logits_of
+from test_onnxruntime_distributions import assert_all_same, logits_of
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.types import BY_NAME
@@ -39,6 +39,10 @@ LIBRARY = os.environ.get("ONNX_PHILOX_ORT_LIBRARY", "")
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345)
 WORDS = STATE.to_array()
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
+
+# Of each type a mean and a standard deviation that round.
+MOMENTS = {"f16": (-3, 0.1), "bf16": (100, 0.5), "f32": (0.1, -0.7), "f64": (0.1, 0.7)}
+PROBABILITIES = [0.0, -0.0, 1e-45, 2.0**-23, 0.1, 0.5, 1 - 2.0**-24, 1.0]
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = {name: type_.dtype for name, type_ in BY_NAME.items()}
@@ -212,7 +216,7 @@ LENGTHS = [*range(70), 1023, 2**14 + 1, 2**15 + 7, 2**17 - 3, 300_001]
 
 @pytest.mark.parametrize("output_type", MOMENTS)
 def test_every_length_of_normal_values_equals_the_reference(output_type: str) -> None:
-    mean, scale = MOMENTS[output_type][1]
+    mean, scale = MOMENTS[output_type]
     model = graphs.random_normal(None, mean, scale, output_type, rank=1, stateful=True)
     session = session_of(model, intra_op_num_threads=3)
     for length in LENGTHS:

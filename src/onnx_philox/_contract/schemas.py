@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import Any
 
 import onnx
@@ -40,6 +41,9 @@ def register_schemas() -> None:
     for op in OPERATORS.values():
         if not defs.has(op.name, DOMAIN):
             defs.register_schema(make_schema(op))
+            # onnx 1.19 drops schemas when Python has ended, and waits for it for ever where
+            # one holds a function of Python's.
+            atexit.register(defs.deregister_schema, op.name, OPSET_VERSION, DOMAIN)
 
 
 def make_schema(op: Operator) -> defs.OpSchema:
