@@ -48,12 +48,14 @@ def assert_torch_s_bits(forward: Callable[[Any], Any]) -> None:
     """What a function draws is torch's in both runtimes, to the bit and in its order."""
     file = exported(of_a_function(forward), verify=False).model_proto
     torch.manual_seed(SEED)
-    expected = [tensor.numpy() for tensor in forward(X)]
+    narrow = torch.float16, torch.bfloat16
+    expected = [(y.float() if y.dtype in narrow else y).numpy() for y in forward(X)]
     for runtime in ("onnxruntime", "openvino"):
         config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
         feeds = {i.name: X.numpy() for i in file.graph.input if i.name == "x"}
         drawn = Pipeline(file, runtime=runtime, **config)(feeds, seed=SEED)
-        for ours, torchs in zip(drawn.values(), expected, strict=True):
+        for each, torchs in zip(drawn.values(), expected, strict=True):
+            ours = each.astype(np.float32) if each.dtype.itemsize == 2 else each
             assert_same_bits(np.ascontiguousarray(ours), np.ascontiguousarray(torchs))
 
 
@@ -114,6 +116,32 @@ def numbers(x: Any) -> Any:
     return torch.empty_like(x).exponential_(0.7), *few, torch.rand(3)
 
 
+def of_16_bits(x: Any) -> Any:
+    """By numbers that no type of 16 bits holds."""
+    drawn = []
+    for dtype in (torch.float16, torch.bfloat16):
+
+        def empty(*size: int, dtype: Any = dtype) -> Any:
+            return torch.empty(size, dtype=dtype)
+
+        over = empty(3, 40).uniform_(0.1, 0.7)
+        over[1].normal_(-0.1, 0.7)
+        lost = empty(20).uniform_(0.1, 0.7)
+        lost.zero_()
+        drawn += [
+            empty(40, 50).uniform_(0.1, 0.7),
+            empty(40, 50).t().uniform_(-0.3, 1.1),
+            empty(40, 50).uniform_(0.5, 0.75),
+            *(empty(n).normal_(0.1, 0.7) for n in (7, 16, 17, 40, 2000)),
+            torch.normal(0.1, 0.7, (3, 11), dtype=dtype),
+            torch.normal(0.5, 2.0, (33,), dtype=dtype),
+            torch.normal(0.1, 0.7, (20,), out=empty(20)),
+            over,
+            lost,
+        ]
+    return *drawn, x.relu(), torch.rand(3)
+
+
 def races(x: Any) -> Any:
     weights = (x.abs() + 0.1).t()
     chosen = [
@@ -134,7 +162,7 @@ def unread(x: Any) -> Any:
     return shape_only, torch.rand_like(torch.rand_like(x.t())), torch.rand(3)
 
 
-@pytest.mark.parametrize("forward", [likes, in_place, dropped, numbers, races, unread])
+@pytest.mark.parametrize("forward", [likes, in_place, dropped, numbers, of_16_bits, races, unread])
 def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any]) -> None:
     assert_torch_s_bits(forward)
     verdict = exported(of_a_function(forward)).verdict
@@ -263,6 +291,29 @@ def test_a_draw_into_elements_that_share_memory_is_refused(strides: tuple[int, i
     module = of_a_function(lambda x: torch.empty_strided((4, 6), strides).bernoulli_(0.5) + x)
     with pytest.raises(ValueError, match="must be one with memory of its own for each"):
         exported(module)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_floats_of_16_bits_of_a_dynamic_size(dtype: Any) -> None:
+    def uniform(x: Any) -> Any:
+        return torch.empty_like(x.t(), dtype=dtype).uniform_(0.1, 0.7)
+
+    dynamic = {"dynamic_shapes": ({0: "batch"},)}
+    module = of_a_function(uniform)
+    file = exported(module, **dynamic).model_proto
+    larger = torch.linspace(-1, 1, 5400).reshape(900, 6)
+    assert onnx_philox.torch.verify_export(module, (larger,), file).is_ok
+    torch.manual_seed(SEED)
+    expected = uniform(larger).float().numpy()
+    for runtime in ("onnxruntime", "openvino"):
+        (drawn,) = Pipeline(file, runtime=runtime)({"x": larger.numpy()}, seed=SEED).values()
+        ours = np.ascontiguousarray(drawn.astype(np.float32))
+        assert_same_bits(ours, np.ascontiguousarray(expected))
+    module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.1, 0.7))
+    with pytest.raises(ValueError, match=r"mean and std .*: got 0\.1 and"):
+        exported(module, **dynamic)
+    module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.5, 2))
+    assert exported(module, **dynamic).verdict.is_ok
 
 
 def test_philox_s_numbers_do_not_follow_memory() -> None:

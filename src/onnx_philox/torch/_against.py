@@ -43,6 +43,8 @@ class Drawn:
     operator: Operator
     values: NDArray[Any]
     after: TorchState
+    bounds: tuple[NDArray[Any], ...] = ()
+    """Of a uniform, its two."""
 
     @property
     def title(self) -> str:
@@ -61,7 +63,10 @@ def drawn_by(seen: Seen, row: int | None) -> list[Drawn]:
             values = values.reshape(rows, -1)[row].reshape(1, *values.shape[1:])
             before, after = before[row], after[row]
         if not np.array_equal(before, after):
-            drawn.append(Drawn(called.operator, values, TorchState.from_array(after)))
+            state = TorchState.from_array(after)
+            names = ("minval", "maxval") if called.operator is RANDOM_UNIFORM else ()
+            bounds = tuple(b for name in names if (b := called.inputs[name]) is not None)
+            drawn.append(Drawn(called.operator, values, state, bounds))
     return drawn
 
 
@@ -97,6 +102,7 @@ def with_torch(
             if mine.after != call.after:
                 return number, close, f"{name}, takes other words in the model; {counts}."
             continue
+        mine = _rounded(call, mine, left)
         allowed = fitting(call.kind)
         is_kind = allowed is None or mine.operator.name in allowed
         if not is_kind or mine.values.size != call.values.size:
@@ -111,6 +117,25 @@ def with_torch(
         counts = f"torch made {len(calls)} draws, and the model {len(drawn)}"
         return len(calls), close, f"{said}: {counts}."
     return len(calls), close, None
+
+
+def _rounded(call: EagerCall, mine: Drawn, left: list[Drawn]) -> Drawn:
+    """What `export` writes floats of 16 bits with, as it rounds and joins them; else the draw."""
+    assert call.values is not None
+    dtype, operator = call.values.dtype, mine.operator
+    is_single = mine.values.dtype == np.float32 and dtype in (F16.dtype, BF16.dtype)
+    if not is_single or operator not in (RANDOM_UNIFORM, RANDOM_NORMAL):
+        return mine
+    values, after = mine.values, mine.after
+    if operator is RANDOM_NORMAL and after != call.after and left and left[0].after == call.after:
+        anew = left.pop(0)
+        values = np.concatenate([values[: call.values.size - anew.values.size], anew.values])
+        after = anew.after
+    values = values.astype(dtype)
+    if mine.bounds:
+        low, high = (bound.astype(dtype) for bound in mine.bounds)
+        values = np.where(values == high, low, values)
+    return Drawn(operator, values, after)
 
 
 def _difference(call: EagerCall, mine: Drawn) -> tuple[str | None, bool]:

@@ -10,7 +10,13 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_EXPONENTIAL, RANDOM_UNIFORM
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    OPERATORS,
+    RANDOM_EXPONENTIAL,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+)
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import TO_CONVERT, Form, Given, Taken
 from onnx_philox._models import graphs
@@ -29,6 +35,7 @@ from onnx_philox.torch._program import (
     operations,
     require_torch,
 )
+from onnx_philox.torch._written_out import SIXTEEN
 
 OWNER = "onnx_philox.torch.check_export"
 _TAKEN = Taken(
@@ -230,6 +237,9 @@ def _wrong_size(operation: Operation, drawing: _Drawing) -> str | None:
     known = math.prod(d for d in operation.shape if isinstance(d, int))
     is_whole = all(isinstance(d, int) for d in operation.shape)
     count = drawing.elements
+    if drawing.op_type == RANDOM_NORMAL.name and count == known - known % SIXTEEN > 0:
+        # Those of 16 bits, whose last sixteen are another draw.
+        return None
     if count == known if is_whole else count > 1 and known and count % known == 0:
         return None
     return f"drawn as {count} number{'s' * (count != 1)}"

@@ -19,8 +19,6 @@ from onnx_philox.torch import _written_out
 from onnx_philox.torch._memory import lies_in_order, order_of, turned_back
 from onnx_philox.torch._program import draws, place_of_node
 
-# Fewer normals are drawn one by one, wherever they lie; others only if they lie side by side.
-_SIXTEEN = 16
 _NORMALS = ("randn_like", "normal_")
 # What reads the shape of its tensor alone, beside what overwrites it.
 _SHAPE_ONLY = ("rand_like", "randn_like", "randint_like", "empty_like", "zeros_like", "ones_like")
@@ -68,6 +66,7 @@ class PreparedProgram:
         import torch
 
         self.kept = 0
+        copied_from: set[Any] = set()
         prepare(program)
         if not self._as_torch:
             return program
@@ -78,9 +77,11 @@ class PreparedProgram:
             for node in calls(graph):
                 if torch.Tag.nondeterministic_seeded in node.target.tags:
                     _reorder(node)
+            for node in calls(graph):
+                copied_from |= _written_out.in_single(node)
             graph.lint()
             module.recompile()
-        self.kept = _keep_unread(program)
+        self.kept = _keep_unread(program, copied_from)
         return program
 
 
@@ -111,10 +112,11 @@ def _reorder(node: Any) -> None:
     if order is None:
         _refuse(node, "one whose elements share memory", "one with memory of its own for each")
     size = filled.numel()
-    is_few = isinstance(size, int) and size < _SIXTEEN
+    # Few normals are drawn one by one, wherever they lie; others only if they lie side by side.
+    is_few = isinstance(size, int) and size < _written_out.SIXTEEN
     if name in _NORMALS and not is_few and not lies_in_order(filled):
         apart = f"one of {size} normals that do not lie side by side in memory"
-        _refuse(node, apart, f"contiguous, or of fewer than {_SIXTEEN} normals")
+        _refuse(node, apart, f"contiguous, or of fewer than {_written_out.SIXTEEN} normals")
     if order == sorted(order):
         return
     with node.graph.inserting_before(node):
@@ -130,15 +132,20 @@ def _reorder(node: Any) -> None:
     replace(node, result)
 
 
-def _keep_unread(program: Any) -> int:
-    """Makes outputs of the draws that no output depends on; returns how many there are."""
+def _keep_unread(program: Any, copied_from: set[Any]) -> int:
+    """Makes outputs of the draws that no output depends on; returns how many there are.
+
+    Args:
+        program: The program.
+        copied_from: Draws that are copied into a tensor, which may be written over.
+    """
     import torch
     from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
     from torch.utils import _pytree
 
     graph = program.graph_module.graph
     kept = []
-    for node in _unread(graph):
+    for node in _unread(graph, copied_from):
         if isinstance(node.meta.get("val"), torch.Tensor):
             # A copy, since the module may write over what was drawn.
             with graph.inserting_before(node.next):
@@ -162,7 +169,7 @@ def _keep_unread(program: Any) -> int:
     return len(kept)
 
 
-def _unread(graph: Any) -> list[Any]:
+def _unread(graph: Any, copied_from: set[Any]) -> list[Any]:
     """The draws that no output depends on, or that may be written over before one does."""
     roots, writes = _written(graph)
     read = _read(graph, roots, writes)
@@ -171,7 +178,11 @@ def _unread(graph: Any) -> list[Any]:
         node
         for node in calls(graph)
         if draws(node.target, arguments(node))
-        and (node not in read or any(at[w] > at[node] for w in writes.get(roots[node], ())))
+        and (
+            node not in read
+            or node in copied_from
+            or any(at[w] > at[node] for w in writes.get(roots[node], ()))
+        )
     ]
 
 

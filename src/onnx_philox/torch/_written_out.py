@@ -5,10 +5,19 @@ It would draw otherwise than torch does, or lose a draw, or give another type.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
-from onnx_philox._torch_calls.programs import call, replace
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._torch_calls.programs import arguments, call, name_of, replace
 from onnx_philox.torch._memory import order_of, turned_back
+from onnx_philox.torch._program import place_of_node
+
+# Fewer normals are drawn one by one, in f64, by numbers that the exporter notes.
+SIXTEEN = 16
+_NUMBERS = {
+    **dict.fromkeys(("uniform", "uniform_"), ("from", "to")),
+    **dict.fromkeys(("normal", "normal_", "normal_functional"), ("mean", "std")),
+}
 
 
 def native_dropout(node: Any, given: dict[str, Any]) -> None:
@@ -91,3 +100,101 @@ def _search(node: Any, weights: Any, samples: int) -> None:
         )
         result = call(node, aten.sum.dim_IntList, below, [-1])
     replace(node, result)
+
+
+def in_single(node: Any) -> set[Any]:
+    """Floats of 16 bits by numbers that these do not hold: torch draws f32, and rounds.
+
+    Returns:
+        The draws that are copied into the tensor of a call in place.
+    """
+    import torch
+
+    aten, name, value = torch.ops.aten, name_of(node), node.meta.get("val")
+    given = arguments(node)
+    numbers = [given.get(each) for each in _NUMBERS.get(name, ())]
+    if (
+        not numbers
+        or not isinstance(value, torch.Tensor)
+        or value.dtype not in (torch.bfloat16, torch.float16)
+        or not all(isinstance(number, float | int) for number in numbers)
+        or given.get("generator") is not None
+    ):
+        return set()
+    dtype = value.dtype
+    single = [torch.tensor(number, dtype=torch.float32) for number in numbers]
+    low, high = (number.to(dtype).item() for number in single)
+    if [low, high] == [number.item() for number in single]:
+        return set()
+    sizes = list(value.shape)
+    is_uniform = "to" in given
+    if not is_uniform:
+        if not all(isinstance(size, int) for size in sizes):
+            _refuse_dynamic(node, numbers, dtype)
+        if value.numel() < SIXTEEN:
+            return set()
+    filled = given["self"] if name.endswith("_") else given.get("out")
+    with node.graph.inserting_before(node):
+        if is_uniform:
+            # A cast of the tensor, since of that the writer reads the shape alone.
+            like = call(node, aten.to.dtype, given["self"], torch.float32)
+            drawn = [call(node, aten.uniform.default, like, *numbers)]
+            is_end = call(node, aten.ge.Scalar, *drawn, _first_rounded_to(high, dtype))
+            result = call(node, aten.masked_fill.Scalar, *drawn, is_end, low)
+        else:
+            drawn = _normals(node, value.numel(), numbers)
+            result = call(node, aten.reshape.default, _last_anew(node, drawn, value.numel()), sizes)
+        result = call(node, aten.to.dtype, result, dtype)
+        if filled is not None:
+            result = call(node, aten.copy_.default, filled, result)
+    replace(node, result)
+    return set(drawn) if filled is not None else set()
+
+
+def _first_rounded_to(number: float, dtype: Any) -> float:
+    """The smallest number of f32 that a type of 16 bits rounds to this one of its own.
+
+    A comparison in the type itself would need a kernel of bf16, and OpenVINO has none of f16.
+    """
+    import torch
+
+    end = torch.tensor(number, dtype=dtype)
+    below = torch.nextafter(end, torch.tensor(-torch.inf, dtype=dtype))
+    middle = (end.float() + below.float()) / 2
+    if middle.to(dtype) != end:
+        middle = torch.nextafter(middle, torch.tensor(torch.inf))
+    return float(middle)
+
+
+def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
+    """Whole sixteens, then those of the last places anew, if the count is no multiple of 16."""
+    import torch
+
+    aten, drawn = torch.ops.aten, []
+    for size in (count - count % SIXTEEN, SIXTEEN if count % SIXTEEN else 0):
+        if size:
+            empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
+            drawn.append(call(node, aten.normal_functional.default, empty, *moments))
+    return drawn
+
+
+def _last_anew(node: Any, drawn: list[Any], count: int) -> Any:
+    """Normals of which the last sixteen are drawn a second time."""
+    import torch
+
+    first, *anew = drawn
+    if not anew:
+        return first
+    kept = call(node, torch.ops.aten.narrow.default, first, 0, 0, count - SIXTEEN)
+    return call(node, torch.ops.aten.cat.default, [kept, *anew], 0)
+
+
+def _refuse_dynamic(node: Any, moments: list[Any], dtype: Any) -> NoReturn:
+    place, kind = place_of_node(node), str(dtype).removeprefix("torch.")
+    refuse(
+        f"aten::{name_of(node)}",
+        f"mean and std{f' ({place})' if place else ''}",
+        " and ".join(map(str, moments)),
+        f"numbers that {kind} holds exactly, where the size is dynamic, with alignment 'pytorch'",
+        "Call torch.randn of that size and type, and multiply and add; or export a fixed size.",
+    )
