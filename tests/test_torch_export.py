@@ -543,3 +543,21 @@ def test_new_tensors_of_bf16_that_are_drawn_into_load_where_the_batch_is_dynamic
     for ours, openvino_s in zip(one, other, strict=True):
         assert ours.dtype == "bfloat16"
         assert_same_bits(ours, openvino_s)
+
+
+def test_beta_and_dirichlet_are_refused_by_name_in_openvino() -> None:
+    import torch
+
+    for draw in (
+        lambda a: torch.distributions.Beta(a, a).sample(),
+        torch._sample_dirichlet,
+    ):
+
+        class Drawing(torch.nn.Module):
+            def forward(self, a: Any, draw: Any = draw) -> Any:
+                return draw(a)
+
+        file = onnx_philox.torch.export(Drawing(), (torch.rand(3, 4) + 0.5,)).model_proto
+        assert len(onnx_philox.Pipeline(file)({"a": np.full((3, 4), 0.7, np.float32)}, seed=1))
+        with pytest.raises(ValueError, match=r"without aten::_sample_dirichlet in OpenVINO"):
+            onnx_philox.Pipeline(file, runtime="openvino")

@@ -202,6 +202,7 @@ def new_core(backend: str) -> ov.Core:
 
 
 _core = cache(new_core)
+_DIRICHLET = "aten::_sample_dirichlet"
 
 
 def read_by_core(core: ov.Core, given: Given, model: onnx.ModelProto | None = None) -> ov.Model:
@@ -258,6 +259,7 @@ def _compiled(
     try:
         return compile_model(core, model, device, config)
     except Exception:
+        _check_divided(owner, model, error)
         _check_device(owner, device, core, error)
         _check_config(owner, device, config)
         raise
@@ -268,6 +270,18 @@ def _carrying(served: Served, model: ov.Model | None) -> Collection[Carrier]:
     if served.graph is not None or model is None or served.streams.batch is None:
         return ()
     return carriers(model, served.streams.batch)
+
+
+def _check_divided(owner: str, model: ov.Model, error: type[ValueRefusalError]) -> None:
+    """Refuses Beta and Dirichlet by their name: OpenVINO's CPU plugin computes no f64."""
+    for node in model.get_ops():
+        if _DIRICHLET in node.get_friendly_name():
+            remedy = (
+                "Run the model in ONNX Runtime. If all parameters are 1 or above, write g = "
+                "torch._standard_gamma(alpha), then g / g.sum(-1, keepdim=True)."
+            )
+            given = "one that draws Beta or Dirichlet by it, in f64, which its CPU does not compute"
+            raise error(owner, "the model", given, f"without {_DIRICHLET} in OpenVINO", remedy)
 
 
 def _check_device(owner: str, device: Any, core: ov.Core, error: type[ValueRefusalError]) -> None:
