@@ -208,6 +208,13 @@ IN_DATA = np.zeros(30, np.float32)
 BAD_MEMORY: dict[str, tuple[Callable[[Call], None], str]] = {
     "a version": (lambda c: setattr(c, "version", 2), "version must be 1: got 2."),
     "an operator": (lambda c: setattr(c, "op_type", b"Random"), "op_type must be an operator"),
+    "no inputs": (lambda c: setattr(c, "inputs", None), "inputs must be an array of as many as"),
+    "no outputs": (lambda c: setattr(c, "outputs", None), "outputs must be an array of as many as"),
+    "a flag of a later release": (lambda c: setattr(c, "flags", 6), "flags must be 0 or ONNX_PHIL"),
+    "two of an input": (
+        lambda c: setattr(c.inputs[1], "name", c.inputs[0].name),
+        "must be given once: got two of them",
+    ),
     "no operator": (lambda c: setattr(c, "op_type", None), "op_type must be an operator"),
     "no shape": (lambda c: setattr(c.inputs[0], "shape", None), "must be given with its shape"),
     "no data": (lambda c: setattr(c.inputs[0], "data", None), "must be given with its data"),

@@ -77,12 +77,26 @@ struct Node {
   Known known[kMaxInputs];
 };
 
+/// Refuses an array that is said to have elements, but is nowhere.
+void CheckArray(const char* name, const void* array, std::size_t count) {
+  if (array != nullptr || count == 0) return;
+  Refuse("onnx_philox_call", name, std::to_string(count) + " of them at NULL", "an array of as many as its count",
+         "Point to the array, or set the count to 0.");
+}
+
 const Operator& OperatorOf(const onnx_philox_call* call) {
   const std::uint32_t version = call == nullptr ? 0 : call->version;
   if (version != ONNX_PHILOX_API_VERSION) {
     Refuse("onnx_philox_call", "version", std::to_string(version), std::to_string(ONNX_PHILOX_API_VERSION),
            "Set it to ONNX_PHILOX_API_VERSION, and take header and library of one release.");
   }
+  if ((call->flags & ~std::uint32_t{ONNX_PHILOX_NUMBERS_ARE_CHECKED}) != 0) {
+    Refuse("onnx_philox_call", "flags", std::to_string(call->flags), "0 or ONNX_PHILOX_NUMBERS_ARE_CHECKED",
+           "A later release may have more: take its library.");
+  }
+  CheckArray("attributes", call->attributes, call->attribute_count);
+  CheckArray("inputs", call->inputs, call->input_count);
+  CheckArray("outputs", call->outputs, call->output_count);
   for (const Operator* op : kAllOperators) {
     if (std::strcmp(Text(call->op_type), op->name) == 0) return *op;
   }
@@ -150,6 +164,9 @@ Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
     if (index == op.inputs || (is_prepared && !op.input[index].is_parameter())) {
       Refuse(op.name, "the inputs", ShowText(Text(input.name)), Worded(say::kOneOf, {op.input_names}),
              is_prepared ? "A prepared draw gets its state and its size by onnx_philox_fill." : "Name an input of it.");
+    }
+    if (is_given[index]) {
+      Refuse(op.name, InputText(input.name), "two of them", "given once", "Leave one out, or name the other.");
     }
     node.known[index] = KnownOf(op, input);
     is_given[index] = true;
