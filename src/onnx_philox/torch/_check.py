@@ -200,7 +200,9 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
     """How well a node fits an operation; None if it does not."""
     allowed = fitting(operation.kind)
     is_traced = drawing.trace in traces
-    is_written_out = is_traced and _is_written_out(operation, drawing)
+    # Not every program says where its calls stand.
+    may_be_its = is_traced or not drawing.trace
+    is_written_out = may_be_its and _is_written_out(operation, drawing)
     if allowed is not None and drawing.op_type not in allowed and not is_written_out:
         return None
     if is_traced and drawing.trace != operation.trace:
