@@ -545,6 +545,7 @@ def test_new_tensors_of_bf16_that_are_drawn_into_load_where_the_batch_is_dynamic
         assert_same_bits(ours, openvino_s)
 
 
+@pytest.mark.engines
 def test_beta_and_dirichlet_are_refused_by_name_in_openvino() -> None:
     import torch
 
