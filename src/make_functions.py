@@ -29,7 +29,6 @@ from onnx_philox._contract.operators import (
 _PACKAGE = Path(__file__).parent / "onnx_philox"
 _MARK = "# From here on made by src/make_functions.py from the declaration; do not edit.\n"
 _WIDTH = 100
-_SEEDS = tuple(seed.name for seed in SEEDS)
 _ROWS = (
     "uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row of an "
     "output whose first dimension is B."
@@ -44,6 +43,8 @@ class _Module(ABC):
 
     path: str
     returns: str
+    does: str
+    """The function that does the work."""
 
     @abstractmethod
     def positional(self, op: Operator) -> Iterator[Argument]:
@@ -64,10 +65,6 @@ class _Module(ABC):
     @abstractmethod
     def errors(self, op: Operator) -> dict[str, str]:
         """What it raises, and why."""
-
-    @abstractmethod
-    def call(self, op: Operator) -> tuple[str, list[str]]:
-        """The function that does the work, and what it is given."""
 
     def example(self, op: Operator) -> str:  # noqa: ARG002
         """Doctests."""
@@ -118,11 +115,10 @@ class _Module(ABC):
         if example := self.example(op):
             yield from ("", "    Examples:", textwrap.indent(example.strip("\n"), "        "))
         yield '    """'
-        function, arguments = self.call(op)
+        # The arguments by their names: nothing else is local.
+        call = f"{self.does}(operators.{op.function.upper()}, locals())"
         names = ", ".join(self.names(op))
-        yield f"    {names} = {function}(" if names else f"    return {function}("
-        yield from (f"        {argument}," for argument in arguments)
-        yield "    )"
+        yield f"    {names} = {call}" if names else f"    return {call}"
         if names:
             yield f"    return {names}"
 
@@ -143,29 +139,13 @@ def _wrapped(text: str, *, hanging: bool = True) -> list[str]:
     )
 
 
-def _constant(op: Operator) -> str:
-    return f"operators.{op.function.upper()}"
-
-
-def _braces(names: Sequence[str]) -> str:
-    """A dict of arguments by their names; in lines of its own if it does not fit into one."""
-    line = "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
-    if len(line) <= _WIDTH - 9:
-        return line
-    return "\n".join(["{", *(f'            "{name}": {name},' for name in names), "        }"])
-
-
-def _attributes(op: Operator, *, all_: bool = False) -> list[Attribute]:
+def _attributes(op: Operator) -> list[Attribute]:
     """Those that a user chooses: not what has one value only."""
-    return [a for a in op.attributes if all_ or len(a.allowed) != 1]
+    return [a for a in op.attributes if len(a.allowed) != 1]
 
 
 def _own(op: Operator) -> list[Attribute]:
     return [a for a in _attributes(op) if a not in (*SEEDS, ALIGNMENT)]
-
-
-def _names(attributes: Sequence[Attribute]) -> list[str]:
-    return [a.name for a in attributes]
 
 
 def _attribute(a: Attribute) -> Argument:
@@ -223,6 +203,7 @@ class _Reference(_Module):
 
     path = "reference.py"
     returns = ""
+    does = "_run"
 
     def summary(self, op: Operator) -> str:
         return f"Draws {op.draws}{op.like}."
@@ -279,10 +260,6 @@ class _Reference(_Module):
         types = ["NDArray[np.uint32]" if o.is_state else "NDArray[Any]" for o in op.outputs]
         return f"tuple[{', '.join(types)}]"
 
-    def call(self, op: Operator) -> tuple[str, list[str]]:
-        inputs = _braces([i.name for i in op.inputs])
-        return "call.run", [_constant(op), "fill", inputs, _braces(_names(op.attributes))]
-
 
 def _and(words: Sequence[str]) -> str:
     return ", ".join(words)
@@ -303,6 +280,7 @@ class _Graphs(_Module):
 
     path = "graphs.py"
     returns = "onnx.ModelProto"
+    does = "build"
 
     def summary(self, op: Operator) -> str:
         return f"Builds a model that draws {op.draws}."
@@ -389,28 +367,6 @@ class _Graphs(_Module):
             "ValueError": f"An argument out of its range{unseeded}.",
         }
 
-    def call(self, op: Operator) -> tuple[str, list[str]]:
-        named = [name for name, *_ in self.named(op)]
-        types = {i.name: f"{i.name}_type" for i in op.parameters if len(i.types) > 1}
-        given = [n for n in named if n not in (*types.values(), *_SEEDS)]
-        if types:
-            listed_types = ", ".join(f'"{name}": {type_}' for name, type_ in types.items())
-            given.insert(0, "types")
-        if not op.inputs[-1].optional:
-            given.append("stateful")
-        if op.has_shape:
-            given.append("shape")
-        values = {"types": "{" + listed_types + "}"} if types else {}
-        if not op.inputs[-1].optional:
-            values["stateful"] = "True"
-        arguments = [
-            _constant(op),
-            _braces([i.name for i in op.parameters]),
-            _braces(_names(_attributes(op))),
-            *(f"{name}={values.get(name, name)}" for name in sorted(given)),
-        ]
-        return "build", arguments
-
 
 _NEXT = '"next_state"'
 
@@ -425,6 +381,7 @@ class _Factories(_Module):
 
     path = "openvino/_factories.py"
     returns = "ov.Node"
+    does = "make"
     _STATE = (
         "A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1, "
         "rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B."
@@ -484,10 +441,6 @@ class _Factories(_Module):
 
     def errors(self, op: Operator) -> dict[str, str]:
         return _Graphs().errors(op)
-
-    def call(self, op: Operator) -> tuple[str, list[str]]:
-        inputs, attributes = [i.name for i in op.inputs], _names(_attributes(op))
-        return "make", [_constant(op), _braces(inputs), _braces(attributes), "name"]
 
 
 MODULES: tuple[_Module, ...] = (_Reference(), _Graphs(), _Factories())

@@ -55,23 +55,12 @@ class _RowsOf:
 Tensor = onnx.TensorProto | onnx.ValueInfoProto | _RowsOf | None
 
 
-def build(
-    op: Operator,
-    parameters: Mapping[str, Any],
-    attributes: Mapping[str, Any],
-    *,
-    per_row: bool,
-    shape: Shape = None,
-    rank: int | None = None,
-    stateful: bool = False,
-    types: Mapping[str, str] | None = None,
-    per_element: bool = False,
-    inputs: Sequence[str] = (),
-) -> onnx.ModelProto:
+def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
     """Builds a model of one node.
 
-    An argument None, of a parameter that the operator needs or of `shape`, makes it a graph input:
-    `types` are the types of those that may have several, `per_element` says whether one that may
+    The arguments are the inputs and attributes by name, beside what a builder of `graphs` takes.
+    One that is None, of a parameter that the operator needs or of `shape`, makes it a graph input:
+    `p_type` is the type of a `p` that may have several, `per_element` says whether one that may
     hold a number for each element does, and `rank` how many dimensions `shape` has. `inputs` are
     those that may be left out and are graph inputs. A first dimension None is told by the states of
     rows (`per_row`).
@@ -80,9 +69,13 @@ def build(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
     """
+    parameters, attributes = op.parted(arguments)
+    per_row, shape, rank = arguments["per_row"], arguments.get("shape"), arguments.get("rank")
+    types = {i.name: arguments[f"{i.name}_type"] for i in op.parameters if len(i.types) > 1}
+    inputs = arguments.get("inputs", ())
     complete = checks.check_attributes(op, attributes)
     values = checks.output_type(op, complete, {})
-    for name, type_name in (types or {}).items():
+    for name, type_name in types.items():
         _check_type_name(op, name, type_name)
     _check_inputs(op, parameters, inputs)
     given = {i.name: parameters.get(i.name) for i in op.parameters}
@@ -104,7 +97,8 @@ def build(
     rows = _rows(dimensions, per_row=per_row)
     for declared in op.parameters:
         if declared.name not in tensors:
-            of_each = _symbols(declared.name, dimensions, rows) if per_element else []
+            is_each = arguments.get("per_element")
+            of_each = _symbols(declared.name, dimensions, rows) if is_each else []
             tensors[declared.name] = _parameter(
                 op, declared, given[declared.name], values, types, of_each
             )
@@ -112,7 +106,8 @@ def build(
             # A dimension of its own: as many as rows, or one.
             of_rows = [f"{declared.name}s"]
             tensors[declared.name] = _input(declared.name, declared.types[0], of_rows)
-    if stateful or rows is not None:
+    # Where the state may not be left out, there is nothing to say.
+    if arguments.get("stateful", True) or rows is not None:
         words = alignment.state_words(complete)
         tensors["state"] = _input("state", U32, _state_shape(rows, words))
     in_order = {i.name: tensors.get(i.name) for i in op.inputs}
@@ -124,7 +119,7 @@ def _parameter(
     declared: Input,
     given: Any,
     values: ElementType,
-    types: Mapping[str, str] | None,
+    types: Mapping[str, str],
     of_each: Sequence[int | str],
 ) -> Tensor:
     """A parameter as an initializer, or as a graph input.
@@ -141,7 +136,7 @@ def _parameter(
         return None
     type_ = values
     if declared.types:
-        type_ = BY_NAME[(types or {}).get(name, declared.types[0].name)]
+        type_ = BY_NAME[types.get(name, declared.types[0].name)]
     if declared.role is Role.LOGITS:
         return _input(name, type_, [BATCH, "classes"])
     return _input(name, type_, of_each if declared.role in (Role.NUMBERS, Role.DATA) else [])

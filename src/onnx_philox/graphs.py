@@ -70,15 +70,7 @@ def random_generator(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
     """
-    return build(
-        operators.RANDOM_GENERATOR,
-        {},
-        {"global_seed": global_seed, "op_seed": op_seed},
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=True,
-    )
+    return build(operators.RANDOM_GENERATOR, locals())
 
 
 def random_uniform(
@@ -126,20 +118,7 @@ def random_uniform(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_UNIFORM,
-        {"minval": minval, "maxval": maxval},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-    )
+    return build(operators.RANDOM_UNIFORM, locals())
 
 
 def random_normal(
@@ -187,20 +166,7 @@ def random_normal(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_NORMAL,
-        {"mean": mean, "scale": scale},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-    )
+    return build(operators.RANDOM_NORMAL, locals())
 
 
 def random_bernoulli(
@@ -248,17 +214,7 @@ def random_bernoulli(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_BERNOULLI,
-        {"p": p},
-        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
-        per_element=per_element,
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-        types={"p": p_type},
-    )
+    return build(operators.RANDOM_BERNOULLI, locals())
 
 
 def random_categorical(
@@ -304,21 +260,7 @@ def random_categorical(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_CATEGORICAL,
-        {"logits": logits},
-        {
-            "sample_size": sample_size,
-            "output_type": output_type,
-            "replacement": replacement,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        per_row=per_row,
-        stateful=stateful,
-        types={"logits": logits_type},
-    )
+    return build(operators.RANDOM_CATEGORICAL, locals())
 
 
 def random_exponential(
@@ -362,20 +304,7 @@ def random_exponential(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_EXPONENTIAL,
-        {"scale": scale},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-    )
+    return build(operators.RANDOM_EXPONENTIAL, locals())
 
 
 def random_gamma(
@@ -422,17 +351,7 @@ def random_gamma(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_GAMMA,
-        {"alpha": alpha},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-        per_element=per_element,
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-        types={"alpha": alpha_type},
-    )
+    return build(operators.RANDOM_GAMMA, locals())
 
 
 def random_poisson(
@@ -478,17 +397,7 @@ def random_poisson(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_POISSON,
-        {"rate": rate},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-        per_element=per_element,
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-        types={"rate": rate_type},
-    )
+    return build(operators.RANDOM_POISSON, locals())
 
 
 def random_dropout(
@@ -534,15 +443,7 @@ def random_dropout(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_DROPOUT,
-        {"data": data, "ratio": ratio},
-        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
-        per_row=per_row,
-        rank=rank,
-        stateful=stateful,
-        types={"data": data_type, "ratio": ratio_type},
-    )
+    return build(operators.RANDOM_DROPOUT, locals())
 
 
 def random_permutation(
@@ -583,20 +484,7 @@ def random_permutation(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_PERMUTATION,
-        {},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        per_row=per_row,
-        rank=rank,
-        shape=shape,
-        stateful=stateful,
-    )
+    return build(operators.RANDOM_PERMUTATION, locals())
 
 
 def random_token(
@@ -654,18 +542,4 @@ def random_token(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return build(
-        operators.RANDOM_TOKEN,
-        {
-            "logits": logits,
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-        },
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-        inputs=inputs,
-        per_row=per_row,
-        stateful=stateful,
-        types={"logits": logits_type},
-    )
+    return build(operators.RANDOM_TOKEN, locals())

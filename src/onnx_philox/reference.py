@@ -30,10 +30,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox._contract import operators
+from onnx_philox._contract.operators import Operator
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_numpy import fill
 
 Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
+
+
+def _run(op: Operator, arguments: dict[str, Any]) -> call.Result:
+    return call.run(op, fill, *op.parted(arguments))
+
 
 # From here on made by src/make_functions.py from the declaration; do not edit.
 __all__ = [
@@ -78,12 +84,7 @@ def random_generator(
         TypeError: An input of a wrong type.
         ValueError: A wrong shape or value, or an output that memory cannot hold.
     """
-    bits, next_state = call.run(
-        operators.RANDOM_GENERATOR,
-        fill,
-        {"state": state, "shape": shape},
-        {"type": type, "global_seed": global_seed, "op_seed": op_seed},
-    )
+    bits, next_state = _run(operators.RANDOM_GENERATOR, locals())
     return bits, next_state
 
 
@@ -125,17 +126,7 @@ def random_uniform(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    values, next_state = call.run(
-        operators.RANDOM_UNIFORM,
-        fill,
-        {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-    )
+    values, next_state = _run(operators.RANDOM_UNIFORM, locals())
     return values, next_state
 
 
@@ -180,17 +171,7 @@ def random_normal(
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    values, next_state = call.run(
-        operators.RANDOM_NORMAL,
-        fill,
-        {"shape": shape, "mean": mean, "scale": scale, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-    )
+    values, next_state = _run(operators.RANDOM_NORMAL, locals())
     return values, next_state
 
 
@@ -232,12 +213,7 @@ def random_bernoulli(
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
         array([False, False,  True,  True])
     """
-    values, next_state = call.run(
-        operators.RANDOM_BERNOULLI,
-        fill,
-        {"shape": shape, "p": p, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
-    )
+    values, next_state = _run(operators.RANDOM_BERNOULLI, locals())
     return values, next_state
 
 
@@ -284,19 +260,7 @@ def random_categorical(
         array([[1, 2, 1, 2, 2, 2],
                [0, 2, 0, 2, 1, 0]], dtype=int32)
     """
-    values, next_state = call.run(
-        operators.RANDOM_CATEGORICAL,
-        fill,
-        {"logits": logits, "state": state},
-        {
-            "sample_size": sample_size,
-            "output_type": output_type,
-            "replacement": replacement,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-    )
+    values, next_state = _run(operators.RANDOM_CATEGORICAL, locals())
     return values, next_state
 
 
@@ -339,17 +303,7 @@ def random_exponential(
         >>> random_exponential([4], 1, "f32", global_seed=42)[0]
         array([0.4894558, 0.7580345, 2.6141264, 1.0762789], dtype=float32)
     """
-    values, next_state = call.run(
-        operators.RANDOM_EXPONENTIAL,
-        fill,
-        {"shape": shape, "scale": scale, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-    )
+    values, next_state = _run(operators.RANDOM_EXPONENTIAL, locals())
     return values, next_state
 
 
@@ -385,12 +339,7 @@ def random_gamma(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    values, next_state = call.run(
-        operators.RANDOM_GAMMA,
-        fill,
-        {"shape": shape, "alpha": alpha, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-    )
+    values, next_state = _run(operators.RANDOM_GAMMA, locals())
     return values, next_state
 
 
@@ -425,12 +374,7 @@ def random_poisson(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    values, next_state = call.run(
-        operators.RANDOM_POISSON,
-        fill,
-        {"shape": shape, "rate": rate, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-    )
+    values, next_state = _run(operators.RANDOM_POISSON, locals())
     return values, next_state
 
 
@@ -476,12 +420,7 @@ def random_dropout(
         >>> mask
         array([ True,  True, False,  True,  True, False])
     """
-    output, mask, next_state = call.run(
-        operators.RANDOM_DROPOUT,
-        fill,
-        {"data": data, "ratio": ratio, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
-    )
+    output, mask, next_state = _run(operators.RANDOM_DROPOUT, locals())
     return output, mask, next_state
 
 
@@ -522,17 +461,7 @@ def random_permutation(
         array([[2, 1, 3, 0, 4],
                [4, 2, 1, 0, 3]])
     """
-    values, next_state = call.run(
-        operators.RANDOM_PERMUTATION,
-        fill,
-        {"shape": shape, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-    )
+    values, next_state = _run(operators.RANDOM_PERMUTATION, locals())
     return values, next_state
 
 
@@ -591,17 +520,5 @@ def random_token(
                [3],
                [0]])
     """
-    token, next_state = call.run(
-        operators.RANDOM_TOKEN,
-        fill,
-        {
-            "logits": logits,
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-            "state": state,
-        },
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-    )
+    token, next_state = _run(operators.RANDOM_TOKEN, locals())
     return token, next_state

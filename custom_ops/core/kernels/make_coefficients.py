@@ -13,7 +13,7 @@ make up for. Needs mpmath.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -218,6 +218,12 @@ def _cpp_number(value: np.floating) -> str:
     return float(value).hex() + ("f" if value.dtype == np.float32 else "")
 
 
+def _words(numbers: Sequence[float | np.floating]) -> list[str]:
+    """Lines of four numbers each."""
+    words = [float(number).hex() for number in numbers]
+    return [" " * 8 + " ".join(words[i : i + 4]) for i in range(0, len(words), 4)]
+
+
 def files() -> dict[Path, str]:
     """Fits, and returns the text of both files."""
     tables, constants = _tables(), _constants()
@@ -249,21 +255,24 @@ def files() -> dict[Path, str]:
         made,
         '"""',
         "",
+        "from typing import Any",
+        "",
         "import numpy as np",
+        "",
+        "",
+        "def _numbers(type_: Any, text: str) -> tuple[Any, ...]:",
+        "    return tuple(type_(float.fromhex(word)) for word in text.split())",
+        "",
         "",
     ]
     for name, doc, value in constants:
         kind = f"np.{value.dtype}"
         lines += [f"# {doc}", f'{name} = {kind}(float.fromhex("{float(value).hex()}"))']
     for name, doc, dtype, coefficients in tables:
-        lines += ["", f"# {doc}", f"{name} = ("]
-        lines += [
-            f'    np.{dtype.__name__}(float.fromhex("{float(c).hex()}")),' for c in coefficients
-        ]
-        lines.append(")")
-    lines += ["", "# ln k!", "LN_FACTORIALS = np.array(", "    ["]
-    lines += [f'        float.fromhex("{number.hex()}"),' for number in _factorials()]
-    lines += ["    ]", ")"]
+        lines += ["", f"# {doc}", f"{name} = _numbers(", f"    np.{dtype.__name__},"]
+        lines += ['    """', *_words(coefficients), '    """,', ")"]
+    lines += ["", "# ln k!", "LN_FACTORIALS = np.array(", "    _numbers(", "        np.float64,"]
+    lines += ['        """', *_words(_factorials()), '        """,', "    )", ")"]
     return {_HEADER: header, _MODULE: "\n".join([*lines, ""])}
 
 

@@ -271,6 +271,12 @@ class Operator:
             if name not in silent or value != silent[name]
         }
 
+    def parted(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The inputs and the attributes among arguments of these names."""
+        inputs = {i.name: arguments[i.name] for i in self.inputs if i.name in arguments}
+        attributes = {a.name: arguments[a.name] for a in self.attributes if a.name in arguments}
+        return inputs, attributes
+
     def input(self, name: str) -> Input:
         """The input called `name`."""
         return next(i for i in self.inputs if i.name == name)

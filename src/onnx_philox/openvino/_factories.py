@@ -52,12 +52,7 @@ def random_generator(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
     """
-    return make(
-        operators.RANDOM_GENERATOR,
-        {"state": state, "shape": shape},
-        {"global_seed": global_seed, "op_seed": op_seed},
-        name,
-    )
+    return make(operators.RANDOM_GENERATOR, locals())
 
 
 def random_uniform(
@@ -101,17 +96,7 @@ def random_uniform(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_UNIFORM,
-        {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        name,
-    )
+    return make(operators.RANDOM_UNIFORM, locals())
 
 
 def random_normal(
@@ -154,17 +139,7 @@ def random_normal(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_NORMAL,
-        {"shape": shape, "mean": mean, "scale": scale, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        name,
-    )
+    return make(operators.RANDOM_NORMAL, locals())
 
 
 def random_bernoulli(
@@ -204,12 +179,7 @@ def random_bernoulli(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_BERNOULLI,
-        {"shape": shape, "p": p, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
-        name,
-    )
+    return make(operators.RANDOM_BERNOULLI, locals())
 
 
 def random_categorical(
@@ -252,19 +222,7 @@ def random_categorical(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_CATEGORICAL,
-        {"logits": logits, "state": state},
-        {
-            "sample_size": sample_size,
-            "output_type": output_type,
-            "replacement": replacement,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        name,
-    )
+    return make(operators.RANDOM_CATEGORICAL, locals())
 
 
 def random_exponential(
@@ -305,17 +263,7 @@ def random_exponential(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_EXPONENTIAL,
-        {"shape": shape, "scale": scale, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        name,
-    )
+    return make(operators.RANDOM_EXPONENTIAL, locals())
 
 
 def random_gamma(
@@ -354,12 +302,7 @@ def random_gamma(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_GAMMA,
-        {"shape": shape, "alpha": alpha, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-        name,
-    )
+    return make(operators.RANDOM_GAMMA, locals())
 
 
 def random_poisson(
@@ -397,12 +340,7 @@ def random_poisson(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_POISSON,
-        {"shape": shape, "rate": rate, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-        name,
-    )
+    return make(operators.RANDOM_POISSON, locals())
 
 
 def random_dropout(
@@ -443,12 +381,7 @@ def random_dropout(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_DROPOUT,
-        {"data": data, "ratio": ratio, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
-        name,
-    )
+    return make(operators.RANDOM_DROPOUT, locals())
 
 
 def random_permutation(
@@ -485,17 +418,7 @@ def random_permutation(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_PERMUTATION,
-        {"shape": shape, "state": state},
-        {
-            "output_type": output_type,
-            "global_seed": global_seed,
-            "op_seed": op_seed,
-            "alignment": alignment,
-        },
-        name,
-    )
+    return make(operators.RANDOM_PERMUTATION, locals())
 
 
 def random_token(
@@ -549,16 +472,4 @@ def random_token(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    return make(
-        operators.RANDOM_TOKEN,
-        {
-            "logits": logits,
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-            "state": state,
-        },
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
-        name,
-    )
+    return make(operators.RANDOM_TOKEN, locals())

@@ -22,17 +22,17 @@ from onnx_philox.openvino._narrowing import with_wide_shape
 from onnx_philox.openvino._python_ops import OPS
 
 
-def make(
-    op: Operator, given: Mapping[str, Any], attributes: Mapping[str, Any], name: str | None
-) -> ov.Node:
+def make(op: Operator, arguments: Mapping[str, Any]) -> ov.Node:
     """A node of the native extension if it can be used, otherwise of the Python one.
 
-    Inputs are nodes, outputs, arrays or numbers; None for one left out.
+    The arguments are the inputs by name (nodes, outputs, arrays or numbers; None for one left out),
+    the attributes, and the `name` of the node.
 
     Raises:
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
     """
+    given, attributes = op.parted(arguments)
     complete = checks.check_attributes(op, attributes)
     values = checks.output_type(op, complete, {})
     # The state comes last where it may be left out.
@@ -46,8 +46,8 @@ def make(
             raise RefusedInputError(_runtime_errors.refusal_in_openvino(error)) from error
     else:
         node = OPS[op.name](inputs, **complete)
-    if name is not None:
-        node.set_friendly_name(name)
+    if arguments["name"] is not None:
+        node.set_friendly_name(arguments["name"])
     return node
 
 
