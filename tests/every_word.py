@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from openvino import opset13 as op
 
 import onnx_philox
-from onnx_philox import _philox
+from onnx_philox import _native, _philox
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BY_NAME
@@ -304,14 +304,6 @@ def _run(set_: str, slice_: int) -> tuple[str, int, dict[str, str], float]:
     return set_, slice_, json.loads(done.stdout), time.perf_counter() - start
 
 
-def sets_here() -> list[str]:
-    """The sets of kernels that run on this processor, which the refusal of another names."""
-    command = [sys.executable, "-c", "from onnx_philox import _native; _native.isa()"]
-    environment = {**os.environ, "ONNX_PHILOX_ISA": "none"}
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    return said.stderr.partition("must be one of ")[2].partition(" (")[0].split(", ")
-
-
 def _slices(text: str) -> list[int]:
     first, _, last = text.partition("-")
     return [i % SLICES for i in range(int(first), int(last or first) + 1)]
@@ -322,7 +314,7 @@ def main() -> None:
     today = datetime.now(UTC).date().toordinal() % SLICES
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--slices", type=_slices, default=[today], help="default: today's")
-    here = [NUMPY, *sets_here(), *(form for form in FORMS if form != "gpu")]
+    here = [NUMPY, *_native.instruction_sets(), *(form for form in FORMS if form != "gpu")]
     parser.add_argument("--sets", nargs="+", default=here)
     parser.add_argument("--write", action="store_true", help="write NumPy's hashes")
     parser.add_argument("--of", help=argparse.SUPPRESS)

@@ -85,6 +85,7 @@ BLOCKS = Generator(
     seed_at=slice(0, 2),
     check_seed=lambda owner, name, given: integer(owner, name, given, 2**64, "2^64-1"),
     of_seed=_of_seed,
+    of_seeds=lambda seeds: np.array([_of_seed("", int(seed)) for seed in seeds]),
     left_out=lambda attributes: (_of_seed("", attributes["global_seed"]), dict(attributes)),
     check_node=_refuse_nothing,
     check_words=_refuse_nothing,

@@ -42,7 +42,7 @@ def runs(isa: str) -> bool:
 
 def test_it_forces_the_instruction_sets_that_can_run_here_and_no_others(script) -> None:
     library = onnx_philox.onnxruntime.library_path()
-    available = script.available_isas(sys.executable, library)
+    available = script.available_isas(library)
     assert available == [isa for isa in script.ISAS if runs(isa)]
     assert available[0] == _native.isa() or "ONNX_PHILOX_ISA" in os.environ
     assert available[-1] == "scalar"
@@ -53,12 +53,12 @@ def test_a_library_with_an_instruction_set_that_it_does_not_know_is_an_error(
 ) -> None:
     monkeypatch.setattr(script, "ISAS", script.ISAS[:-1])
     with pytest.raises(ValueError, match=r"has scalar: add it to ISAS of .*run_releases\.py"):
-        script.available_isas(sys.executable, onnx_philox.onnxruntime.library_path())
+        script.available_isas(onnx_philox.onnxruntime.library_path())
 
 
 def test_a_file_that_is_no_library_is_an_error(script, tmp_path) -> None:
     with pytest.raises(ValueError, match=r"lists no instruction sets: .*nowhere\.so"):
-        script.available_isas(sys.executable, tmp_path / "nowhere.so")
+        script.available_isas(tmp_path / "nowhere.so")
 
 
 @pytest.mark.parametrize("isa", ["sse9", ""])

@@ -13,7 +13,8 @@ import pytest
 from cases import assert_same_bits
 
 import onnx_philox
-from onnx_philox import TorchState
+from onnx_philox import TorchState, _native
+from onnx_philox._contract import torch_state
 
 STATE = TorchState.from_seed(2**64 - 42)
 GOOD = STATE.to_torch().tobytes()
@@ -38,6 +39,24 @@ def test_the_words_of_a_seed_are_those_of_numpy() -> None:
         expected = np.random.RandomState(seed % 2**32).get_state()[1]
         assert_same_bits(TorchState.from_seed(seed).to_array()[5:629], expected)
         assert TorchState.from_seed(seed).seed == seed
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["the core's", "Python's"])
+def test_states_of_many_seeds_are_those_of_each(
+    is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = np.array([0, 1, 2**31, 2**32 + 7, 2**64 - 1], np.uint64)
+    if is_there:
+        assert _native.HAS_TORCH_STATES
+    monkeypatch.setattr(_native, "HAS_TORCH_STATES", is_there)
+    for of in (seeds, seeds[::-1], seeds[:3].astype(np.int64), seeds[:0]):
+        states = torch_state.words_of_seeds(of)
+        assert states.shape == (len(of), 632)
+        for words, seed in zip(states, of.tolist(), strict=True):
+            expected = np.random.RandomState(seed % 2**32).get_state()[1]
+            assert_same_bits(words[5:629], expected)
+            assert words[:5].tolist() == [seed % 2**32, seed >> 32, 1, 1, 0]
+            assert words[629:].tolist() == [0, 0, 0]
 
 
 def test_the_words_are_in_the_contract_s_order() -> None:

@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "text.h"
 #include "torch_draw.h"
+#include "torch_stream.h"
 
 using namespace onnx_philox;
 
@@ -24,6 +25,8 @@ struct onnx_philox_prepared {
   const Kernels& kernels;
   Draw draw;  ///< its state holds the seeds
 };
+
+static_assert(ONNX_PHILOX_TORCH_STATE_WORDS == kTorchGeneratorWords, "the header names torch's");
 
 namespace {
 
@@ -282,6 +285,17 @@ void onnx_philox_release(onnx_philox_prepared* prepared) { delete prepared; }
 
 const char* onnx_philox_operator(std::size_t index) {
   return index < std::size(kAllOperators) ? kAllOperators[index]->name : nullptr;
+}
+
+void onnx_philox_torch_states(const std::uint64_t* seeds, std::size_t count, std::uint32_t* states) {
+  for (std::size_t i = 0; i < count; ++i) SeedTorchState(seeds[i], states + i * kTorchGeneratorWords);
+}
+
+const char* onnx_philox_isa_here(std::size_t index) {
+  for (int i = 0; const Kernels* const kernels = KernelsAt(i); ++i) {
+    if (kernels->available() && index-- == 0) return kernels->name;
+  }
+  return nullptr;
 }
 
 const char* onnx_philox_isa(char* error, std::size_t error_size) {

@@ -26,6 +26,8 @@
 
 #include "state.h"
 
+#define ONNX_PHILOX_TORCH_STATE_WORDS 632
+
 #ifndef ONNX_PHILOX_API
 #define ONNX_PHILOX_API
 #endif
@@ -108,6 +110,14 @@ ONNX_PHILOX_API void onnx_philox_release(onnx_philox_prepared* prepared);
 
 /* The name of operator `index`, from 0 on; NULL past the last. */
 ONNX_PHILOX_API const char* onnx_philox_operator(size_t index);
+
+/* The states of torch's CPU generator after torch.manual_seed, of ONNX_PHILOX_TORCH_STATE_WORDS words each: one for each of
+ * `count` seeds. */
+ONNX_PHILOX_API void onnx_philox_torch_states(const uint64_t* seeds, size_t count, uint32_t* states);
+
+/* The name of instruction set `index` of those that this library has and this processor runs, the best first; NULL past
+ * the last. */
+ONNX_PHILOX_API const char* onnx_philox_isa_here(size_t index);
 
 /* The instruction set whose kernels draw in this process: "avx512", "avx2", "neon" or "scalar". NULL with an error.
  * ONNX_PHILOX_ISA in the environment forces one; it is read once, at the first draw or here. */

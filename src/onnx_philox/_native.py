@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import logging
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import count as counting
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -50,8 +51,6 @@ def _loaded() -> ctypes.CDLL | None:
             function = getattr(library, f"onnx_philox_{name}")
             function.restype = result
             function.argtypes = (*arguments, ctypes.c_char_p, ctypes.c_size_t)
-        library.onnx_philox_operator.restype = ctypes.c_char_p
-        library.onnx_philox_operator.argtypes = (ctypes.c_size_t,)
         library.onnx_philox_release.restype = None
         library.onnx_philox_release.argtypes = (ctypes.c_void_p,)
     except (OSError, AttributeError) as error:
@@ -66,13 +65,18 @@ IS_THERE = _library is not None
 """Whether the package was installed with it."""
 
 
-def _operators() -> frozenset[str]:
-    names = iter(range(2**16))
-    found = iter(lambda: _library.onnx_philox_operator(next(names)), None)
-    return frozenset(name.decode() for name in found)
+def _names(function: str) -> Iterator[str]:
+    """What a function names by index, up to its NULL."""
+    named = getattr(_library, f"onnx_philox_{function}")
+    named.restype = ctypes.c_char_p
+    for index in counting():
+        name = named(ctypes.c_size_t(index))
+        if name is None:
+            return
+        yield name.decode()
 
 
-OPERATORS = _operators() if IS_THERE else frozenset[str]()
+OPERATORS = frozenset(_names("operator")) if IS_THERE else frozenset[str]()
 """The operators that it knows."""
 
 
@@ -128,6 +132,22 @@ def isa() -> str:
     if name is None:
         raise RuntimeError(text.value.decode())
     return str(name.decode())
+
+
+def instruction_sets() -> list[str]:
+    """Those that the library has and this processor runs, the best first."""
+    return list(_names("isa_here"))
+
+
+_torch_states: Any = getattr(_library, "onnx_philox_torch_states", None)
+HAS_TORCH_STATES = _torch_states is not None
+"""Whether it makes states of torch's generator."""
+
+
+def torch_states(seeds: NDArray[Any], states: NDArray[Any]) -> None:
+    """Writes the states of torch's generator at seeds: 632 words each, contiguous."""
+    count = ctypes.c_size_t(len(seeds))
+    _torch_states(ctypes.c_void_p(_place(seeds)), count, ctypes.c_void_p(_place(states)))
 
 
 def memory(root: str = "") -> tuple[int, int, int]:

@@ -13,8 +13,9 @@ those that it lacks.
 from __future__ import annotations
 
 import argparse
+import ctypes
+import itertools
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -37,14 +38,6 @@ RUNS = (
 
 # All that a build for some processor can have.
 ISAS = ["avx512", "avx2", "neon", "scalar"]
-# The library lists what it has when it is asked for what does not exist.
-PROBE = """
-import sys, onnxruntime as ort
-try:
-    ort.SessionOptions().register_custom_ops_library(sys.argv[1])
-except Exception as error:
-    print(error)
-"""
 
 
 def environment_for(
@@ -73,23 +66,19 @@ def environment_for(
     return python, {"PYTHONPATH": os.pathsep.join(map(str, folders))}
 
 
-def available_isas(python: str | Path, library: Path) -> list[str]:
+def available_isas(library: Path) -> list[str]:
     """The instruction sets that the library can take here, as it says itself, best first.
 
     Raises:
         ValueError: It says nothing of them, or has one that is not in ISAS.
     """
-    said = subprocess.run(
-        [python, "-c", PROBE, str(library)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"ONNX_PHILOX_ISA": "which"},
-    )
-    found = re.search(r"ONNX_PHILOX_ISA must be one of ([\w, ]+) \(", said.stdout)
-    if found is None:
-        raise ValueError(f"{library} lists no instruction sets: {said.stdout}{said.stderr}")
-    isas = found[1].split(", ")
+    try:
+        named = ctypes.CDLL(str(library)).onnx_philox_isa_here
+    except (OSError, AttributeError) as error:
+        raise ValueError(f"{library} lists no instruction sets: {error}") from error
+    named.restype, named.argtypes = ctypes.c_char_p, (ctypes.c_size_t,)
+    indices = itertools.count()
+    isas = [name.decode() for name in iter(lambda: named(next(indices)), None)]
     if unknown := [isa for isa in isas if isa not in ISAS]:
         raise ValueError(f"{library} has {', '.join(unknown)}: add it to ISAS of {__file__}")
     return isas
@@ -118,7 +107,7 @@ def main() -> int:
             text=True,
             check=True,
         ).stdout.strip()
-        available = available_isas(python, library)
+        available = available_isas(library)
         lacking = [isa for isa in arguments.isas if isa not in available]
         # An empty one leaves the choice to the library.
         isas = [""]

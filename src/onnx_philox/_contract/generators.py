@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import refusal
+from onnx_philox._contract import refusal, torch_state
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.inputs import (
@@ -27,7 +27,7 @@ from onnx_philox._contract.inputs import (
     TORCH_STATE_SHAPE_RULE,
     TORCH_STATE_WORDS,
 )
-from onnx_philox._contract.state import PhiloxState, integer, run_words
+from onnx_philox._contract.state import PhiloxState, integer, run_words, words_of_seeds
 from onnx_philox._contract.torch_state import TorchState, check_states, torch_seed
 
 
@@ -52,6 +52,7 @@ class Generator:
         check_seed: Refuses what is no seed, by the function to blame and what it calls it.
         of_seed: The words of the state at which a seed begins, by the function to blame for a
             wrong one, the seed, and the run where it counts runs.
+        of_seeds: The same of many seeds that are checked, a row for each, in run 0.
         left_out: What a node without a state draws from, by its complete attributes: a state, and
             the attributes beside it.
         check_node: Refuses attributes that do not go together, by the operator, its complete
@@ -81,6 +82,7 @@ class Generator:
     seed_at: slice
     check_seed: Callable[[str, str, Any], int]
     of_seed: Callable[..., NDArray[np.uint32]]
+    of_seeds: Callable[[NDArray[Any]], NDArray[np.uint32]]
     left_out: Callable[[Mapping[str, Any]], tuple[NDArray[np.uint32], dict[str, Any]]]
     check_node: Callable[[Operator, Mapping[str, Any], bool], None]
     check_words: Callable[[str, NDArray[np.uint32]], None]
@@ -177,6 +179,7 @@ PHILOX = Generator(
     seed_at=slice(4, 6),
     check_seed=lambda owner, name, given: integer(owner, name, given, 2**64, "2^64-1"),
     of_seed=run_words,
+    of_seeds=words_of_seeds,
     left_out=lambda attributes: (np.zeros(STATE_WORDS, np.uint32), dict(attributes)),
     check_node=_without_a_stream,
     check_words=lambda owner, words: None,  # noqa: ARG005, any six are a state
@@ -202,6 +205,7 @@ TORCH = Generator(
     seed_at=slice(0, 2),
     check_seed=torch_seed,
     of_seed=_torch_words,
+    of_seeds=torch_state.words_of_seeds,
     left_out=_torch_left_out,
     check_node=_as_torch_cannot,
     check_words=check_states,

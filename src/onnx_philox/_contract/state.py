@@ -318,6 +318,14 @@ def rows_of_states(shape: tuple[int | None, ...]) -> int | None:
     return shape[0] if len(shape) == 2 and shape[0] != 1 else None
 
 
+def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
+    """The words of run 0 of each of many seeds, checked ones."""
+    words = np.zeros((len(seeds), STATE_WORDS), np.uint32)
+    # Pairs of words: the counter's two, and the key.
+    words.view(np.uint64)[:, 2] = seeds
+    return words
+
+
 def run_words(owner: str, seed: int, run: int = 0) -> NDArray[np.uint32]:
     """The words of `PhiloxState.for_run`, without the object."""
     seed = integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")

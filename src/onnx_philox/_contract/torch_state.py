@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from onnx_philox import _mt19937
+from onnx_philox import _mt19937, _native
 from onnx_philox._contract import arrays
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.inputs import (
@@ -98,11 +98,7 @@ class TorchState:
             ValueError: `seed` is out of its range.
         """
         seed = torch_seed(_FROM_SEED, "seed", seed)
-        array = np.zeros(TORCH_STATE_WORDS, np.uint32)
-        array[:2] = seed & 0xFFFFFFFF, seed >> 32
-        array[[_LEFT, _SEEDED]] = 1
-        array[_WORDS:_NORMAL] = _mt19937.seeded(seed & 0xFFFFFFFF)
-        return cls._of(array)
+        return cls._of(words_of_seeds(np.array([seed], np.uint64))[0])
 
     @classmethod
     def from_torch(cls, state: Any) -> TorchState:
@@ -315,6 +311,25 @@ def torch_seed(owner: str, name: str, given: Any) -> int:
         remedy = f"torch takes it for {int(given) + 2**64}: pass that."
         refuse(owner, name, given, f"an integer from 0 to {limit_name}", remedy)
     return integer(owner, name, given, 2**64, limit_name)
+
+
+def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
+    """The words of the state of each of many seeds, checked ones."""
+    words = np.empty((len(seeds), TORCH_STATE_WORDS), np.uint32)
+    if _native.HAS_TORCH_STATES:
+        _native.torch_states(np.ascontiguousarray(seeds, np.uint64), words)
+    else:
+        for row, seed in zip(words, seeds.tolist(), strict=True):
+            row[:] = _seeded(seed)
+    return words
+
+
+def _seeded(seed: int) -> NDArray[np.uint32]:
+    array = np.zeros(TORCH_STATE_WORDS, np.uint32)
+    array[:2] = seed & 0xFFFFFFFF, seed >> 32
+    array[[_LEFT, _SEEDED]] = 1
+    array[_WORDS:_NORMAL] = _mt19937.seeded(seed & 0xFFFFFFFF)
+    return array
 
 
 def engine_of(state: TorchState) -> _mt19937.MersenneTwister:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from onnx_philox._contract import arrays, checks
 from onnx_philox._contract.operators import ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import RefusalError, refuse, shown
-from onnx_philox._contract.state import PhiloxState, integer, is_one_state, states_array
+from onnx_philox._contract.state import (
+    PhiloxState,
+    integer,
+    is_one_state,
+    states_array,
+    words_of_seeds,
+)
 from onnx_philox._contract.types import U32
 from onnx_philox._numbers.draw import Draw
 from onnx_philox._numbers.fill_native import fastest_fill
@@ -20,6 +26,8 @@ from onnx_philox._numbers.uniform import Bits
 _ROW_STATES = "row_states"
 
 Integers = SupportsIndex | Sequence[SupportsIndex] | NDArray[np.integer[Any]]
+
+_BOOLS = {bool, np.bool_}
 
 # As many children as fit in a processor's cache.
 _CHILDREN_AT_ONCE = 2**16
@@ -66,9 +74,8 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
         integers_of("run", run, 32),
     ]
     lengths = [array.size for array in numbers]
-    try:
-        shape = np.broadcast_shapes((1,), *(array.shape for array in numbers))
-    except ValueError:
+    counts = {*lengths} - {1} or {1}
+    if len(counts) > 1:
         refuse(
             "row_states",
             "the lengths of seeds, rows and run",
@@ -76,32 +83,25 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
             "equal, or 1",
             "Pass one number for all rows, or one for each.",
         )
-    check_count(*shape)
-    states = np.zeros((*shape, STATE_WORDS), np.uint32)
+    (count,) = counts
+    check_count(count)
     keys, row_numbers, runs = numbers
-    # Words that stay 0 cost nothing; astype keeps the low 32 bits.
-    for word, numbers_of_word in ((1, row_numbers), (3, runs), (4, keys), (5, _upper(keys))):
-        if numbers_of_word.any():
-            states[:, word] = numbers_of_word.astype(np.uint32, copy=False)
+    states = words_of_seeds(keys if keys.shape == (count,) else np.broadcast_to(keys, count))
+    # Words that stay 0 cost nothing.
+    for word, numbers_of_word in ((1, row_numbers), (3, runs)):
+        if np.count_nonzero(numbers_of_word):
+            states[:, word] = numbers_of_word
     return states
 
 
-def check_count(rows: int) -> None:
-    """Refuses more rows than memory can hold."""
+def check_count(rows: int, words: int = STATE_WORDS) -> None:
+    """Refuses more rows than memory can hold the states of."""
     try:
         # Memory must hold the states, and the numbers that they are made of.
-        checks.check_memory(_ROW_STATES, [rows, STATE_WORDS], U32, copies=2)
+        checks.check_memory(_ROW_STATES, [rows, words], U32, copies=2)
     except RefusalError:
         allowed, remedy = "small enough for the memory that is free", "Take fewer rows at a time."
         refuse(_ROW_STATES, "the number of rows", rows, allowed, remedy)
-
-
-def _upper(keys: NDArray[Any]) -> NDArray[Any]:
-    """The upper 32 bits of non-negative integers."""
-    if keys.dtype.itemsize < 8:
-        return np.zeros((), np.uint32)
-    # Both of one type: NumPy 1 has no shift of uint64 by a signed integer.
-    return keys.astype(np.uint64, copy=False) >> np.uint64(32)
 
 
 def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.uint32]:
@@ -151,6 +151,8 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
 def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
     owner, limit, limit_name = _ROW_STATES, 2**bits, f"2^{bits}-1"
+    if type(given) is int:
+        return np.array(integer(owner, name, given, limit, limit_name), np.uint64)
     array = _integer_array(name, given)
     if array is None:
         # NumPy would make floats of some of Python's integers.
@@ -179,7 +181,7 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
     """Integers as an array of them; None for what NumPy does not take for integers."""
     if isinstance(given, PhiloxState | str | bytes):
         return None
-    if isinstance(given, list | tuple) and any(isinstance(x, bool | np.bool_) for x in given):
+    if isinstance(given, list | tuple) and not _BOOLS.isdisjoint(map(type, given)):
         return None  # NumPy would count with them
     if isinstance(given, range) and given:
         check_count((given[-1] - given[0]) // given.step + 1)

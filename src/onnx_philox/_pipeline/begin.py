@@ -54,12 +54,9 @@ def of_seeds(owner: str, streams: Streams, seeds: Integers) -> Start:
             if isinstance(seed, int | np.integer) and seed < 0:
                 generator.check_seed(owner, f"seeds[{i}]", seed)
     with refusing_as(owner):
-        checked = np.atleast_1d(integers_of("seeds", seeds, 64))
-        numbers = tuple(map(int, checked))
-        if generator.is_counter_based:
-            return numbers, row_states(checked)
-    states = [generator.of_seed(owner, seed) for seed in numbers]
-    return numbers, np.array(states, np.uint32).reshape(-1, generator.words)
+        checked = integers_of("seeds", seeds, 64).reshape(-1)
+        check_count(checked.size, generator.words)
+        return tuple(checked.tolist()), generator.of_seeds(checked)
 
 
 def _check_single(owner: str, seed: object) -> None:
