@@ -190,7 +190,7 @@ def test_the_input_is_never_overwritten(plain):
         (
             "plain.onnx",
             "folder.onnx",
-            "must be a file: got folder.onnx, a folder. Name a file in it.",
+            "must be a file: got 'folder.onnx', a folder. Name a file in it.",
         ),
         (
             "text.onnx",

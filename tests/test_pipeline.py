@@ -645,10 +645,6 @@ def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
             r"'f33'\. OpenVINO says: Wrong value f33",
         ),
         (
-            lambda: Pipeline(session_of(make_reproducible(STANDARD)), source=3),
-            "source must be a path, bytes, an onnx.ModelProto or an openvino.Model: got int",
-        ),
-        (
             lambda: Pipeline(
                 session_of(make_reproducible(STANDARD)),
                 source=graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True),

@@ -235,11 +235,6 @@ def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
         to_standard_nodes(graphs.random_generator([3]), **arguments)
 
 
-def test_no_model_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"the model must be an onnx\.ModelProto.*: got int"):
-        to_standard_nodes(3)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("model", "given"),
     [

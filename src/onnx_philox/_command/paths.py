@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from pathlib import Path
 
-from onnx_philox._files.given import Given
+from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._runtimes.port import ArgumentError
 
 
@@ -13,14 +14,15 @@ def no_such_file(what: str, path: object) -> ArgumentError:
     return ArgumentError(f"no such file: {path}. Check the path of {what}.")
 
 
-def given(command: str, path: Path) -> Given:
+def given(command: str, path: Path, takes: Set[Form] = PATHS) -> Given:
     """The model that a user names to a command.
 
     Raises:
         ArgumentError: It is not there, or is no file.
+        ValueError: The command takes ONNX files alone, and it is an IR.
     """
     if path.is_file():
-        return Given.of(command, path)
+        return Given.of(command, path, takes)
     if not path.exists():
         raise no_such_file("the model", path)
     what = "a folder" if path.is_dir() else "no plain file"

@@ -16,8 +16,8 @@ _OPTIONS = {
 }
 
 
-def text(error: Exception, *commands: str) -> str:
-    """The text of an error, which does not name the commands that the user called."""
+def text(error: Exception, command: str = "") -> str:
+    """The text of an error, which does not name the command that the user called."""
     # Imported only if there is such an error.
     from onnx_philox._rewriting.may_stay import MayStayError
     from onnx_philox._rewriting.not_rows import NotRowsError
@@ -31,7 +31,9 @@ def text(error: Exception, *commands: str) -> str:
         operator, what, *others = error.parts
         named = f"--{what}" if what in (BACKEND, DEVICE, PRECISION) else what
         return SettingError(operator, named, *others).sentence
-    if isinstance(error, RefusalError) and error.operator in commands:
-        what = _OPTIONS.get(error.what, error.what)
-        return RefusalError("", what, error.given, error.allowed, error.remedy).sentence
+    if isinstance(error, RefusalError) and (error.is_of_function or error.operator == command):
+        what, given = _OPTIONS.get(error.what, error.what), error.given
+        if what in (KEEP_SEEDS, PER_ROW) and given == "True":
+            given = "it"
+        return RefusalError("", what, given, error.allowed, error.remedy).sentence
     return str(error)

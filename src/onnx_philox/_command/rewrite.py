@@ -16,7 +16,7 @@ from onnx_philox._command import paths, rewritten, web
 from onnx_philox._command.documents import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
-from onnx_philox._files.given import Given
+from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._files.new_files import (
     NewFiles,
     check_apart,
@@ -24,7 +24,7 @@ from onnx_philox._files.new_files import (
     no_room_named,
     tidied_up_on_signals,
 )
-from onnx_philox._files.openvino_ir import SUFFIX, is_ir, weights_of
+from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
@@ -210,18 +210,17 @@ def rewrite(
         ImportError: The target is an IR, and OpenVINO is not installed.
         OSError: A file cannot be read or written.
     """
-    given = paths.given(_OWNER, source)
-    _check_names(given, target)
+    given = paths.given(_OWNER, source, PATHS if standard is None else {Form.FILE})
+    given.target(target, converts=standard is None)
+    paths.check_folder(target)
+    if target.exists() and target.samefile(source):
+        checks.refuse(
+            _OWNER, "the output", "the model itself", "a file of its own", "Name another."
+        )
     if standard is not None and not asked.generator.has_standard_nodes:
         allowed = alignment.for_standard_nodes(asked.generator)
         remedy = "Leave one of the two out."
         checks.refuse(_OWNER, "--alignment", repr(asked.alignment), allowed, remedy)
-    if standard is not None and given.of_openvino:
-        remedy = "Leave out the target: OpenVINO draws with the plugin."
-        checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)
-    if standard is not None and is_ir(target):
-        remedy = "Name an ONNX file; OpenVINO reads it without a plugin."
-        checks.refuse(_OWNER, "the output", target, "a name that ends in .onnx", remedy)
     if standard is not None:
         allowed = f"{', '.join(map(repr, TARGETS))} or {_WEB!r}"
         remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
@@ -243,22 +242,6 @@ def rewrite(
 
 def _texts(caught: list[warnings.WarningMessage]) -> list[str]:
     return [str(warning.message) for warning in caught if warning.category is UserWarning]
-
-
-def _check_names(source: Given, target: Path) -> None:
-    if source.of_openvino and not is_ir(target):
-        allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
-        checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
-    if target.suffix not in (".onnx", SUFFIX):
-        allowed = "a name that ends in .onnx, or in .xml for an OpenVINO IR"
-        checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
-    if target.is_dir():
-        checks.refuse(_OWNER, "the output", f"{target}, a folder", "a file", "Name a file in it.")
-    paths.check_folder(target)
-    if target.exists() and target.samefile(source.path):
-        checks.refuse(
-            _OWNER, "the output", "the model itself", "a file of its own", "Name another."
-        )
 
 
 def _outputs(target: Path) -> dict[Path, str]:

@@ -174,10 +174,7 @@ def fail(command: str, error: Exception, code: int) -> NoReturn:
     Raises:
         SystemExit: With the code.
     """
-    from onnx_philox._rewriting.api import OWNERS
-    from onnx_philox._standard.api import OWNER
-
-    text = refusals.text(error, command, *OWNERS, OWNER)
+    text = refusals.text(error, command)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
     elif isinstance(error, FileNotFoundError):

@@ -61,6 +61,11 @@ class RefusalError(Exception):
             what=self.what, given=self.given, allowed=self.allowed, remedy=self.remedy
         )
 
+    @property
+    def is_of_function(self) -> bool:
+        """Whether a function of this package refuses, and not an operator or a command."""
+        return self.operator.startswith("onnx_philox.")
+
     def within(self, place: str) -> Self:
         """The same refusal, for an operator in this place."""
         operator, *others = self.parts
@@ -90,6 +95,20 @@ def refusing_as(operator: str) -> Iterator[None]:
         yield
     except RefusalError as error:
         raise error.by(operator) from None
+
+
+@contextmanager
+def door(name: str) -> Iterator[None]:
+    """The body of a public function, by its name: what it calls refuses in that name.
+
+    Refusals of operators, and of nodes, stay as they are: they say where in the model it is.
+    """
+    try:
+        yield
+    except RefusalError as error:
+        if not error.is_of_function:
+            raise
+        raise error.by(name) from error.__cause__
 
 
 def shown(value: Any) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._files import openvino_ir, ort_format
 from onnx_philox._files.text import check_path
@@ -24,23 +25,16 @@ if TYPE_CHECKING:
 
 
 class Form(Enum):
-    """What a model is given as."""
+    """What a model is given as, in the words of a message."""
 
-    FILE = auto()
-    """The path of a file of ONNX."""
-    BYTES = auto()
-    """Such a file's content."""
-    PROTO = auto()
-    ONNX_IR = auto()
-    """An `onnx_ir.Model`."""
-    IR = auto()
-    """The path of an OpenVINO IR."""
-    OPENVINO = auto()
-    """An `openvino.Model`."""
-    SESSION = auto()
-    """An `onnxruntime.InferenceSession`."""
-    COMPILED = auto()
-    """An `openvino.CompiledModel`."""
+    FILE = "the path of an ONNX file"
+    IR = "the path of an OpenVINO IR"
+    BYTES = "bytes"
+    PROTO = "an onnx.ModelProto"
+    ONNX_IR = "an onnx_ir.Model"
+    OPENVINO = "an openvino.Model"
+    SESSION = "an onnxruntime.InferenceSession"
+    COMPILED = "an openvino.CompiledModel"
 
 
 # By names, so that nothing need be installed, or loaded, to tell them apart.
@@ -52,36 +46,10 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What a function takes as a model."""
-
-    forms: Collection[Form]
-    words: str
-    """They in a message."""
-    remedy: str = "Pass one of these."
-
-
 PATHS = frozenset({Form.FILE, Form.IR})
-A_FILE = Taken(PATHS, "a path")
-TO_REWRITE = Taken(
-    {*PATHS, Form.PROTO, Form.ONNX_IR, Form.OPENVINO},
-    "an onnx.ModelProto, an onnx_ir.Model, an openvino.Model, or a path",
-)
-TO_SERVE = Taken(
-    {*PATHS, Form.BYTES, Form.PROTO, Form.OPENVINO, Form.SESSION, Form.COMPILED},
-    "a path, bytes, an onnx.ModelProto, an openvino.Model, an onnxruntime.InferenceSession or "
-    "an openvino.CompiledModel",
-)
-TO_CONVERT = Taken(
-    {*PATHS, Form.PROTO, Form.ONNX_IR},
-    "an onnx.ModelProto, an onnx_ir.Model, or a path",
-    "Pass one of these: the ONNX model, where OpenVINO has read one.",
-)
-SOURCE = Taken(
-    {*PATHS, Form.BYTES, Form.PROTO, Form.OPENVINO},
-    "a path, bytes, an onnx.ModelProto or an openvino.Model",
-)
+ONNX = frozenset({Form.FILE, Form.BYTES, Form.PROTO, Form.ONNX_IR})
+TO_REWRITE = ONNX | {Form.IR, Form.OPENVINO}
+TO_SERVE = TO_REWRITE | {Form.SESSION, Form.COMPILED}
 
 
 class InMemory:
@@ -112,21 +80,37 @@ class Given:
 
     @classmethod
     def of(
-        cls, owner: str, model: Any, takes: Taken = TO_REWRITE, what: str = "the model"
+        cls,
+        owner: str,
+        model: Any,
+        takes: Set[Form] = TO_REWRITE,
+        what: str = "the model",
+        also: str = "",
     ) -> Given:
         """What a user gives to a function, as the argument that a message calls so.
 
+        Args:
+            owner: The function.
+            model: What it is given.
+            takes: The forms that it takes.
+            what: What a message calls the argument.
+            also: What else it takes, which is told apart before.
+
         Raises:
             TypeError: The function takes no such thing.
+            ValueError: It takes paths of ONNX files alone, or it is no path of a file's.
         """
         form = _form_of(model)
-        if form not in takes.forms:
-            kind = type(model)
-            package = kind.__module__.partition(".")[0]
-            name = kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
-            refuse(owner, what, name, takes.words, takes.remedy, TypeError)
-        assert form is not None
-        return cls(owner, model, form)
+        if form in PATHS and ("\0" in (path := os.fspath(model)) or not path):
+            refuse(owner, what, repr(path), "the path of a file", "Pass such a path.")
+        if form is not None and form in takes:
+            return cls(owner, model, form)
+        words = [each.value for each in Form if each in takes] + [also] * bool(also)
+        if takes >= PATHS:
+            words = ["a path", *words[2:]]
+        what_it_is = f"{str(model)!r}, an OpenVINO IR" if form is Form.IR else _kind_of(model)
+        error = ValueError if form is Form.IR else TypeError
+        return refuse(owner, what, what_it_is, listed(words), _remedy(form, takes), error)
 
     def by(self, owner: str) -> Given:
         """The same, of another function."""
@@ -214,6 +198,42 @@ class Given:
 
         return opened(self.model, self.owner)
 
+    def target(self, given: Any, *, converts: bool = False) -> Path:
+        """Where a user wants the model that is made of this one, by the rules of the file's name.
+
+        Args:
+            given: What a function or command is given.
+            converts: Whether that name may ask for an IR of a model of ONNX.
+
+        Raises:
+            TypeError: It is no path.
+            ValueError: It is no name for such a file.
+        """
+
+        def refuse_for(
+            allowed: str, remedy: str = "Choose such a name.", also: str = ""
+        ) -> NoReturn:
+            refuse(self.owner, "the output", f"{str(given)!r}{also}", allowed, remedy)
+
+        if not isinstance(given, str | os.PathLike):
+            name = type(given).__name__
+            refuse(self.owner, "the output", name, "a path", "Pass a path.", TypeError)
+        path, is_ir = Path(given), openvino_ir.is_ir(given)
+        if "\0" in str(path):
+            refuse_for("the path of a file")
+        if path.is_dir():
+            refuse_for("a file", "Name a file in it.", ", a folder")
+        if self.of_openvino and not is_ir:
+            refuse_for("a name that ends in .xml, since the model is an OpenVINO IR")
+        if converts and not is_ir and path.suffix != ".onnx":
+            refuse_for("a name that ends in .onnx, or in .xml for an OpenVINO IR")
+        if is_ir and not (self.of_openvino or converts):
+            remedy = "Choose such a name; OpenVINO reads ONNX files, too."
+            refuse_for(
+                "a name that does not end in .xml, since the model is written as ONNX", remedy
+            )
+        return path
+
     def check(self) -> None:
         """Refuses what is no whole model, or whose other files are not beside it.
 
@@ -249,13 +269,34 @@ def _form_of(model: Any) -> Form | None:
     return next((_CLASSES[base] for base in bases if base in _CLASSES), None)
 
 
+def _kind_of(model: Any) -> str:
+    kind = type(model)
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
+
+
+def _remedy(form: Form | None, takes: Set[Form]) -> str:
+    """What to do with a model in a form that a function does not take."""
+    if form is not None and takes <= PATHS and form is not Form.IR:
+        return "Save the model, and pass the path."
+    if form in (Form.IR, Form.OPENVINO):
+        return "Pass the ONNX model that it was converted from."
+    if form in (Form.SESSION, Form.COMPILED):
+        return "Pass the model that it was made from."
+    if takes == {Form.ONNX_IR}:
+        return "Pass one, or call onnx_philox.make_reproducible, which takes others."
+    return "Pass one of these." if len(takes) > 1 else "Pass such a path."
+
+
 def _parsed(owner: str, given: bytes) -> onnx.ModelProto:
     """The model in these bytes."""
     try:
-        return onnx.load_from_string(given)
+        if given:
+            return onnx.load_from_string(given)
     except DecodeError:
-        what, allowed = shown(given), "the bytes of a serialised ONNX model"
-        remedy = "Pass these, or the path of a file as a str."
-        if ort_format.is_ort(given):
-            what, remedy = ort_format.GIVEN, ort_format.REMEDY
-        return refuse(owner, "the model", what, allowed, remedy)
+        pass
+    what, allowed = shown(given), "the bytes of a serialised ONNX model"
+    remedy = "Pass these, or the path of a file as a str."
+    if ort_format.is_ort(given):
+        what, remedy = ort_format.GIVEN, ort_format.REMEDY
+    return refuse(owner, "the model", what, allowed, remedy)

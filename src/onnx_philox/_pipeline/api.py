@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.refusal import refuse, refusing_as, shown
+from onnx_philox._contract.refusal import door, refuse, refusing_as, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
 from onnx_philox._numbers.states import Integers, row_states
@@ -39,8 +39,9 @@ class Pipeline:
     Dask, Ray or multiprocessing; `with` closes it at the end.
 
     Args:
-        model: A path, bytes or an `onnx.ModelProto`: rewritten by `make_reproducible` if it has
-            standard random nodes; for OpenVINO also an `openvino.Model` or a path of IR. Or an
+        model: A path, bytes, an `onnx.ModelProto` or an `onnx_ir.Model`: rewritten by
+            `make_reproducible` if it has standard random nodes; for OpenVINO also an
+            `openvino.Model` or a path of IR. Or an
             `onnxruntime.InferenceSession` or an `openvino.CompiledModel` of a rewritten model,
             which is run as it is, with its options, providers and device.
         runtime: "onnxruntime" or "openvino", for a model that is not in a runtime yet.
@@ -85,9 +86,9 @@ class Pipeline:
     ) -> None:
         own = {"runtime": runtime, "per_row": per_row, "alignment": alignment}
         own |= {"keep_seeds": keep_seeds, "source": source}
-        with refusing_as(_NAME):
+        with door(_NAME):
             asked = Asked(per_row=per_row, alignment=alignment, keep_seeds=keep_seeds)
-        self._open(opening.wanted(model, runtime, asked, own, options), source)
+            self._open(opening.wanted(model, runtime, asked, own, options), source)
 
     def _open(self, wanted: Wanted, source: Any = None) -> None:
         self._opened: Engine | None = opening.engine_of(wanted, source)
@@ -205,7 +206,7 @@ class Pipeline:
             begun, words = self._begin(feed, seed, seeds)
         else:
             if not (seed is None and seeds is None):
-                refuse(_NAME, "state", "both", "given without a seed", "Leave one out.")
+                refuse(_NAME, "state", "both", "given without a seed", "Leave one of them out.")
             if held := self._engine.model.variables:
                 allowed = f"left out for a model with variables of its own ({', '.join(held)})"
                 remedy = "Pass a seed; a request's checkpoint goes on with the variables, too."
@@ -278,7 +279,7 @@ class Pipeline:
                 self._refuse_rows(_REQUEST, "rows")
             if seeds is not None:
                 allowed = "given without seeds, which are one for each row"
-                refuse(_REQUEST, "rows", "both", allowed, "Leave it out.")
+                refuse(_REQUEST, "rows", "both", allowed, "Leave rows out.")
         begun, words = self._start(_REQUEST, seed, seeds, rows)
         return Request(self._engine, words, begun)
 
@@ -368,7 +369,7 @@ class Pipeline:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
             if seed is not None:
-                refuse(owner, "seed", "both", "given without seeds", "Leave one out.")
+                refuse(owner, "seed", "both", "given without seeds", "Leave one of them out.")
             if not self.is_per_row:
                 self._refuse_rows(owner)
             return begin.of_seeds(owner, self.streams, seeds)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from onnx_philox._contract import choices
-from onnx_philox._contract.refusal import refuse, refusing_as
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
-from onnx_philox._files.given import SOURCE, TO_SERVE, Form, Given
+from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
@@ -124,8 +124,7 @@ def served_by(wanted: Wanted) -> Served:
     given, asked = wanted.given, wanted.asked
     if given.of_openvino:
         return _served_by_openvino(given, asked, wanted.options)
-    with refusing_as(_NAME):
-        asked.check_onnx()
+    asked.check_onnx()
     # Once, from one open file: another may take its place meanwhile.
     with given.opened() as file:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
@@ -173,8 +172,7 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     from onnx_philox._rewriting.report import wants_rewrite
     from onnx_philox._runtimes import in_openvino
 
-    with refusing_as(_NAME):
-        asked.check_openvino()
+    asked.check_openvino()
     model = in_openvino.read_openvino_s(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
@@ -203,7 +201,7 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
     own = _recorded(models.metadata(given.model, METADATA_KEY))
     standard_state = models.metadata(given.model, STANDARD_STATE)
     if source is not None:
-        served = _said_by_source(Given.of(_NAME, source, SOURCE, "source"))
+        served = _said_by_source(Given.of(_NAME, source, TO_REWRITE, "source"))
     elif own is not None:
         _check_record(own, standard_state)
         served = Served(own)

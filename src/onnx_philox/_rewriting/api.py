@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._files.given import A_FILE, Given, InMemory
+from onnx_philox._contract.refusal import door
+from onnx_philox._files.given import PATHS, Form, Given, InMemory
 from onnx_philox._files.model_file import ModelFile
-from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
@@ -24,19 +23,17 @@ from onnx_philox._rewriting.report import RandomNode, Report
 if TYPE_CHECKING:
     import openvino
 
-_FIND, _REWRITE_FILE = (
-    f"onnx_philox.rewriting.{name}" for name in ("find_random_nodes", "rewrite_file")
+_FIND, _REWRITE, _REWRITE_FILE = (
+    f"onnx_philox.rewriting.{name}" for name in ("find_random_nodes", "rewrite", "rewrite_file")
 )
-OWNERS = frozenset({OWNER, _REWRITE_FILE})
-"""What the refusals of a rewrite name as the function that refuses."""
 
 AnyPath = str | os.PathLike[str]
-Model = onnx.ModelProto | ir.Model | AnyPath
+Model = onnx.ModelProto | ir.Model | AnyPath | bytes
 
 
 @overload
 def make_reproducible(
-    model: onnx.ModelProto | ir.Model, **asked: Unpack[AskedWords]
+    model: onnx.ModelProto | ir.Model | bytes, **asked: Unpack[AskedWords]
 ) -> onnx.ModelProto: ...
 
 
@@ -60,9 +57,9 @@ def make_reproducible(
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model`, an `openvino.Model` or a path: an ONNX
-            file, or an OpenVINO IR (.xml). The model given stays as it is. A file's external data
-            is loaded; for a model too large for that see `onnx_philox.rewriting.rewrite_file`.
+        model: An `onnx.ModelProto`, an `onnx_ir.Model`, an `openvino.Model`, bytes or a path: an
+            ONNX file, or an OpenVINO IR (.xml). The model given stays as it is. A file's external
+            data is loaded; for a model too large for that see `rewriting.rewrite_file`.
         seed: None gives the model an input "random_state" (uint32[6], see
             `PhiloxState.for_run`) and an output "next_random_state", the state of the next run.
             0 to 2^63-1 makes the state a constant: every run draws what the model without seed
@@ -168,16 +165,18 @@ def rewrite(
         TypeError: As in `make_reproducible`.
         ValueError: As in `make_reproducible`.
     """
-    asked = Asked(seed=seed, per_row=per_row, alignment=alignment, keep_unknown=keep_unknown)
-    return in_onnx.rewrite(model, asked)
+    with door(_REWRITE):
+        Given.of(_REWRITE, model, {Form.ONNX_IR})
+        asked = Asked(seed=seed, per_row=per_row, alignment=alignment, keep_unknown=keep_unknown)
+        return in_onnx.rewrite(model, asked)
 
 
 def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
     """Lists the random nodes of a model, in the order of their streams; changes nothing.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model`, an `openvino.Model` or a path: an ONNX
-            file, or an OpenVINO IR (.xml).
+        model: An `onnx.ModelProto`, an `onnx_ir.Model`, an `openvino.Model`, bytes or a path: an
+            ONNX file, or an OpenVINO IR (.xml).
 
     Returns:
         A record of each; a node that cannot be replaced says why. Nodes that an earlier rewrite
@@ -239,35 +238,30 @@ def rewrite_file(
             beside the target.
         OSError: A file cannot be read or written.
     """
-    asked = Asked(
-        seed=seed,
-        keep_seeds=keep_seeds,
-        per_row=per_row,
-        alignment=alignment,
-        keep_unknown=keep_unknown,
-    )
-    return write_rewritten(Given.of(_REWRITE_FILE, source, A_FILE), target, asked, progress)
+    with door(_REWRITE_FILE):
+        asked = Asked(
+            seed=seed,
+            keep_seeds=keep_seeds,
+            per_row=per_row,
+            alignment=alignment,
+            keep_unknown=keep_unknown,
+        )
+        given = Given.of(_REWRITE_FILE, source, PATHS)
+        return write_rewritten(given, given.target(target), asked, progress)
 
 
 def write_rewritten(
-    source: Given, target: AnyPath, asked: Asked, progress: Progress | None = None
+    source: Given, target: Path, asked: Asked, progress: Progress | None = None
 ) -> Report:
     """Rewrites a file as `rewrite_file` does."""
     if source.of_openvino:
         from onnx_philox._rewriting.in_openvino import files
         from onnx_philox._rewriting.in_openvino import model as in_openvino
 
-        if not is_ir(target):
-            allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
-            checks.refuse(source.owner, "the output", target, allowed, "Choose such a name.")
-        files.check_target(source, Path(target))
+        files.check_target(source, target)
         model, report = in_openvino.rewrite(files.openvino_model_of(source), asked)
-        files.save(model, Path(target))
+        files.save(model, target)
         return report
-    if is_ir(target):
-        allowed = "a name that does not end in .xml, since the model is written as ONNX"
-        remedy = "Choose such a name; 'onnx-philox rewrite MODEL -o FILE.xml' converts it, too."
-        checks.refuse(source.owner, "the target", repr(str(target)), allowed, remedy)
     with source.opened_file() as file:
         originals = Originals(file.proto, file.folder, owner=OWNER)
         report = in_onnx.rewrite(originals.model, asked)

@@ -12,7 +12,8 @@ import onnx_ir as ir
 
 from onnx_philox._contract import choices
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._files.given import A_FILE, Given
+from onnx_philox._contract.refusal import door
+from onnx_philox._files.given import Form, Given
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
@@ -31,6 +32,7 @@ from onnx_philox._standard.reading import FilePath, Model
 from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
 OWNER = "onnx_philox.to_standard_nodes"
+_FILE = "onnx_philox.rewriting.to_standard_file"
 _INEXACT = ("refuse", "allow")
 
 
@@ -47,8 +49,8 @@ def to_standard_nodes(
     needs nothing of this package.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it is.
-            Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
+        model: An `onnx.ModelProto`, an `onnx_ir.Model`, bytes or a path; the model given stays as
+            it is. Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
         target: "onnxruntime" draws in 64-bit integers, in functions that draws share. "openvino"
             draws in 16-bit limbs and has no functions; compile it with the precision hint f32.
         inexact: "refuse" refuses what the target would not compute exactly. "allow" makes nodes
@@ -118,14 +120,16 @@ def to_standard_file(
     Warns:
         UserWarning: As in both.
     """
-    asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
-    given = Given.of(OWNER, source, A_FILE)
-    return write_standard(given, target_file, asked, target, inexact, progress)
+    with door(_FILE):
+        asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
+        given = Given.of(_FILE, source, {Form.FILE})
+        place = given.target(target_file)
+        return write_standard(given, place, asked, target, inexact, progress)
 
 
 def write_standard(
     source: Given,
-    target_file: FilePath,
+    target_file: pathlib.Path,
     asked: Asked,
     target: str,
     inexact: str,

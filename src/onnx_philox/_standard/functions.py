@@ -135,8 +135,8 @@ def add_functions(model: Model) -> onnx.ModelProto:
     them, and tools such as `onnx.inliner`, expand the functions and draw the same bits.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it is.
-            Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
+        model: An `onnx.ModelProto`, an `onnx_ir.Model`, bytes or a path; the model given stays as
+            it is. Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
 
     Returns:
         The new model, which names all attributes and outputs of these nodes. It has a function for

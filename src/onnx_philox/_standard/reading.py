@@ -14,7 +14,7 @@ from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._files.given import TO_CONVERT, Given
+from onnx_philox._files.given import ONNX, Given
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.inlining import inline
@@ -25,7 +25,7 @@ from onnx_philox._standard.raising import is_changed, raise_opset
 from onnx_philox._standard.targets import DrawnNode, Target
 
 FilePath = str | os.PathLike[str]
-Model = onnx.ModelProto | ir.Model | FilePath
+Model = onnx.ModelProto | ir.Model | FilePath | bytes
 
 
 def each_form(
@@ -40,7 +40,7 @@ def each_form(
     Raises:
         TypeError: `model` is of another type.
     """
-    with Given.of(owner, model, TO_CONVERT).opened() as file:
+    with Given.of(owner, model, ONNX).opened() as file:
         result = convert(file.proto, file.folder)
         file.load_weights(result)
         return result

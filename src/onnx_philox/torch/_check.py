@@ -18,7 +18,7 @@ from onnx_philox._contract.operators import (
     RANDOM_UNIFORM,
 )
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._files.given import TO_CONVERT, Form, Given, Taken
+from onnx_philox._files.given import ONNX, Form, Given
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.opsets import opset_of
@@ -38,10 +38,6 @@ from onnx_philox.torch._program import (
 from onnx_philox.torch._written_out import SIXTEEN
 
 OWNER = "onnx_philox.torch.check_export"
-_TAKEN = Taken(
-    TO_CONVERT.forms,
-    "a path, an onnx.ModelProto, an onnx_ir.Model or a torch.onnx.ONNXProgram",
-)
 
 # The key under which torch's exporter records where in the program a node is from.
 _TRACE = "pkg.torch.onnx.stack_trace"
@@ -126,7 +122,7 @@ def check_export(
 
 def read_exported(f: Any) -> ir.Model:
     """A model of a file, or a copy of one in memory."""
-    given = Given.of(OWNER, getattr(f, "model_proto", f), _TAKEN)
+    given = Given.of(OWNER, getattr(f, "model_proto", f), ONNX, also="a torch.onnx.ONNXProgram")
     if given.form is Form.ONNX_IR:
         copy: ir.Model = given.model.clone()
         return copy

@@ -17,7 +17,6 @@ from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.api import OWNERS
 from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
@@ -124,4 +123,4 @@ def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Tria
 
 
 def _problem(error: Exception | None) -> str | None:
-    return None if error is None else refusals.text(error, *OWNERS)
+    return None if error is None else refusals.text(error)

@@ -12,7 +12,6 @@ from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress
-from onnx_philox._rewriting.api import OWNERS
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
@@ -85,7 +84,7 @@ def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -
 
 def _kept(found: NewDraw, kept: InModel) -> str:
     if isinstance(kept, Irreplaceable):
-        return f"is refused: {refusals.text(kept.error, *OWNERS).rstrip('.')}"
+        return f"is refused: {refusals.text(kept.error).rstrip('.')}"
     if kept.kept is None:
         return f"does too, since no numbers of {found.site.node.get_type_name()} are documented"
     if not kept.kept.generator.is_counter_based:
@@ -98,7 +97,7 @@ def _kept(found: NewDraw, kept: InModel) -> str:
 
 
 def _problem(error: Exception | None) -> str | None:
-    return None if error is None else refusals.text(error, *OWNERS)
+    return None if error is None else refusals.text(error)
 
 
 def _state(recorded: earlier.Recorded) -> str:

@@ -1,0 +1,225 @@
+"""Every public function that takes a model, given everything that a user may have in hand.
+
+Each works, or refuses in one sentence that begins with its name and says what it takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import openvino as ov
+import pytest
+from cli import refusal
+from onnx.parser import parse_model
+from openvino import opset8
+
+import onnx_philox
+from onnx_philox import Pipeline, RefusedInputError, make_reproducible, rewriting
+
+MODEL = parse_model("""<ir_version: 8, opset_import: ["": 18]>
+    g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }""")
+ONNX = {"a file", "a Path", "bytes", "a proto", "an onnx-ir model"}
+ANY = ONNX | {"an IR", "a model of OpenVINO"}
+LOADED = {"a session", "a compiled model"}
+MISSING = {"a file that is missing", "a folder"}
+"""The system's own errors say what is wrong with the path."""
+
+
+def _openvino_model() -> ov.Model:
+    shape = opset8.constant(np.array([3], np.int64))
+    low, high = (opset8.constant(np.float32(value)) for value in (0, 1))
+    return ov.Model([opset8.random_uniform(shape, low, high, "f32", 7, 9).output(0)], [], "g")
+
+
+@functools.cache
+def _compiled() -> ov.CompiledModel:
+    core = onnx_philox.openvino.register(ov.Core())
+    return core.compile_model(make_reproducible(_openvino_model()), "CPU")
+
+
+KINDS: Mapping[str, Callable[[], Any]] = {
+    "a file": lambda: "model.onnx",
+    "a Path": lambda: Path("model.onnx"),
+    "bytes": MODEL.SerializeToString,
+    "a proto": lambda: MODEL,
+    "an onnx-ir model": lambda: ir.from_proto(MODEL),
+    "an IR": lambda: "model.xml",
+    "a model of OpenVINO": _openvino_model,
+    "a session": lambda: onnx_philox.onnxruntime.InferenceSession(make_reproducible(MODEL)),
+    "a compiled model": _compiled,
+    "nothing": lambda: None,
+    "a number": lambda: 3,
+    "a list": lambda: [MODEL],
+    "a graph": lambda: MODEL.graph,
+    "a bytearray": lambda: bytearray(MODEL.SerializeToString()),
+    "no path": lambda: "",
+    "a path with a zero byte": lambda: "model\0.onnx",
+    "no bytes": lambda: b"",
+    "bytes of no model": lambda: b"hello",
+    "a file that is missing": lambda: "missing.onnx",
+    "a file of no model": lambda: "bad.onnx",
+    "an IR that is none": lambda: "bad.xml",
+    "a folder": lambda: "folder",
+}
+
+_REWRITING = "onnx_philox.rewriting"
+DOORS: Mapping[str, tuple[Callable[[Any], Any], set[str]]] = {
+    "onnx_philox.make_reproducible": (make_reproducible, ANY),
+    f"{_REWRITING}.find_random_nodes": (rewriting.find_random_nodes, ANY),
+    f"{_REWRITING}.rewrite": (rewriting.rewrite, {"an onnx-ir model"}),
+    f"{_REWRITING}.rewrite_file": (
+        lambda model: rewriting.rewrite_file(model, f"new{Path(str(model)).suffix}"),
+        {"a file", "a Path", "an IR"},
+    ),
+    "onnx_philox.to_standard_nodes": (onnx_philox.to_standard_nodes, ONNX),
+    f"{_REWRITING}.to_standard_file": (
+        lambda model: rewriting.to_standard_file(model, "new.onnx"),
+        {"a file", "a Path"},
+    ),
+    f"{_REWRITING}.add_functions": (rewriting.add_functions, ONNX),
+    "Pipeline": (lambda model: Pipeline(model, runtime="openvino"), ANY),
+    "Pipeline in ONNX Runtime": (Pipeline, ONNX | {"a session"}),
+    "Pipeline of a compiled model": (
+        lambda model: Pipeline(_compiled(), source=_rewritten(model)),
+        {"an IR", "a model of OpenVINO"},
+    ),
+    "openvino.make_stateful": (
+        lambda model: onnx_philox.openvino.make_stateful(_rewritten(model)),
+        {"a model of OpenVINO"},
+    ),
+}
+
+
+def _rewritten(model: Any) -> Any:
+    """What such a function is given after a rewrite, in the same form."""
+    if isinstance(model, ov.Model):
+        return make_reproducible(model)
+    if model == "model.xml":
+        rewriting.rewrite_file(model, "rewritten.xml")
+        return "rewritten.xml"
+    return model
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(MODEL, "model.onnx")
+    ov.save_model(_openvino_model(), "model.xml", compress_to_fp16=False)
+    for name in ("bad.onnx", "bad.xml"):
+        Path(name).write_bytes(b"hello")
+    Path("folder").mkdir()
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("door", DOORS)
+def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
+    door: str, kind: str
+) -> None:
+    call, taken = DOORS[door]
+    given = KINDS[kind]()
+    if kind in taken:
+        call(given)
+        return
+    with pytest.raises((RefusedInputError, OSError)) as raised:
+        call(given)
+    text = str(raised.value)
+    if isinstance(raised.value, OSError):
+        assert kind in MISSING
+        assert raised.value.filename == given
+        return
+    assert text.startswith(f"{door.partition(' ')[0]}: ")
+    assert " must be " in text
+    assert ": got " in text
+    assert text.endswith(".")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("door", ["rewrite_file", "to_standard_file"])
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (None, "a path: got NoneType. Pass a path."),
+        (b"new.onnx", "a path: got bytes. Pass a path."),
+        (MODEL, "a path: got ModelProto. Pass a path."),
+        ("folder", "a file: got 'folder', a folder. Name a file in it."),
+        ("", "a file: got '', a folder. Name a file in it."),
+        ("a\0b.onnx", r"the path of a file: got 'a\x00b.onnx'. Choose such a name."),
+        (
+            "new.xml",
+            "a name that does not end in .xml, since the model is written as ONNX: got 'new.xml'. "
+            "Choose such a name; OpenVINO reads ONNX files, too.",
+        ),
+    ],
+)
+def test_a_target_that_is_no_such_file_is_refused(door: str, target: Any, words: str) -> None:
+    with pytest.raises(RefusedInputError) as raised:
+        getattr(rewriting, door)("model.onnx", target)
+    assert str(raised.value) == f"{_REWRITING}.{door}: the output must be {words}"
+    assert sorted(os.listdir()) == sorted(
+        ["model.onnx", "model.xml", "model.bin", "bad.onnx", "bad.xml", "folder"]
+    )
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("function", "source", "target", "options"),
+    [
+        ("rewrite_file", "model.onnx", "folder", ()),
+        ("rewrite_file", "model.xml", "new.onnx", ()),
+        ("to_standard_file", "model.onnx", "new.xml", ("--standard",)),
+        ("to_standard_file", "model.xml", "new.onnx", ("--standard",)),
+    ],
+)
+def test_the_command_refuses_files_as_the_function_does(
+    function: str, source: str, target: str, options: tuple[str, ...]
+) -> None:
+    with pytest.raises(RefusedInputError) as raised:
+        getattr(rewriting, function)(source, target)
+    sentence = str(raised.value).partition(": ")[2]
+    said = refusal("rewrite", source, "-o", target, *options)
+    assert said == f"onnx-philox rewrite: {sentence}\n"
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("door", "call"),
+    [
+        ("Pipeline", lambda: Pipeline(MODEL, per_row="noise")),
+        ("Pipeline", lambda: Pipeline(MODEL, keep_seeds=True)),
+        ("Pipeline", lambda: Pipeline(MODEL, alignment="numpy")),
+        ("Pipeline", lambda: Pipeline(MODEL, backend="fortran")),
+        ("Pipeline", lambda: Pipeline(MODEL, runtime="openvino", backend="fortran")),
+        ("Pipeline", lambda: Pipeline("model.xml", runtime="openvino", alignment="pytorch")),
+        (f"{_REWRITING}.rewrite", lambda: rewriting.rewrite(ir.from_proto(MODEL), seed=-1)),
+        (
+            f"{_REWRITING}.rewrite_file",
+            lambda: rewriting.rewrite_file("model.onnx", "new.onnx", keep_seeds=True),
+        ),
+        (
+            f"{_REWRITING}.to_standard_file",
+            lambda: rewriting.to_standard_file("model.onnx", "new.onnx", seed=-1),
+        ),
+        (
+            f"{_REWRITING}.to_standard_file",
+            lambda: rewriting.to_standard_file("model.onnx", "new.onnx", target="coreml"),
+        ),
+    ],
+)
+def test_a_refusal_names_the_function_that_was_called(door: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(RefusedInputError, match=rf"^{door}: [^:]*must be "):
+        call()
+
+
+def test_a_flag_that_is_refused_is_not_called_true(tmp_path: Path) -> None:
+    onnx.save(MODEL, tmp_path / "model.onnx")
+    said = refusal("rewrite", tmp_path / "model.onnx", "-o", tmp_path / "new.onnx", "--keep-seeds")
+    assert "--keep-seeds must be left out for a model of ONNX" in said
+    assert ": got it. " in said
