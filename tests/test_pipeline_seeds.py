@@ -178,7 +178,7 @@ def test_the_results_of_map_say_where_they_end() -> None:
         (
             lambda p: p.rows.request(seeds=[1], rows=7),
             ValueError,
-            "rows must be given without seeds, which are one for each row: got both. Leave rows out",
+            "rows must be given without seeds, which are one for each row: got both. Leave rows",
         ),
         (
             lambda p: p.one.request(state=[0] * 6, seed=1),
