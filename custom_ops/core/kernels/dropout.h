@@ -17,6 +17,8 @@
 #define ONNX_PHILOX_EACH_ALONE __pragma(loop(ivdep))
 #elif defined(__clang__)
 #define ONNX_PHILOX_EACH_ALONE _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__CUDACC_RTC__)
+#define ONNX_PHILOX_EACH_ALONE _Pragma("unroll")
 #else
 #define ONNX_PHILOX_EACH_ALONE _Pragma("GCC ivdep")
 #endif

@@ -5,6 +5,10 @@
 #define ONNX_PHILOX_INLINE __forceinline
 #define ONNX_PHILOX_NOINLINE __declspec(noinline)
 #define ONNX_PHILOX_UNROLL
+#elif defined(__CUDACC_RTC__)
+#define ONNX_PHILOX_INLINE __forceinline__
+#define ONNX_PHILOX_NOINLINE inline
+#define ONNX_PHILOX_UNROLL _Pragma("unroll")
 #else
 #define ONNX_PHILOX_INLINE inline __attribute__((always_inline))
 #define ONNX_PHILOX_NOINLINE __attribute__((noinline))

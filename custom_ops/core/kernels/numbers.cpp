@@ -4,9 +4,9 @@
 #ifdef ONNX_PHILOX_SET
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "dropout.h"
+#include "fills.h"
 #include "kernels.h"
 #include "rows.h"
 #include "rules.h"
@@ -35,22 +35,6 @@ ONNX_PHILOX_INLINE void FillFloats(OutputType type, const Fill& fill) {
   NoRule();
 }
 
-/// Floats in a range.
-template <class Isa, class From, class Type>
-void FillUniformFloats(const Piece& piece, std::uint64_t low, std::uint64_t high) {
-  using Standard = typename Type::Standard;
-  const typename Type::Number minval = Type::FromBits(low), width = Type::Width(low, high);
-  const bool is_unit = width == 1 && minval == 0;
-  if constexpr (Type::kIsNarrow) {
-    using Rule = std::conditional_t<std::is_same_v<Type, BF16<Isa>>, typename Isa::BF16, NarrowRule<Standard, AffineIn<Type>>>;
-    if (is_unit) return From::Fill(piece, NarrowUnitRule<Type>());
-    From::Fill(piece, Rule(AffineIn<Type>(width * Standard::kStep, minval)));
-  } else {
-    if (is_unit) return From::Fill(piece, Standard());
-    From::Fill(piece, ScaledRule<Standard, AffineIn<Type>>(AffineIn<Type>(width, minval)));
-  }
-}
-
 /// Random bits, or numbers in a range, by the rule that the bounds allow.
 template <class Isa, class From>
 void FillUniform(const Piece& piece) {
@@ -58,20 +42,10 @@ void FillUniform(const Piece& piece) {
   switch (piece.draw.type) {
     case OutputType::kBits:
       return From::Fill(piece, BitsRule<Isa>());
-    case OutputType::kI32: {
-      const std::uint32_t minval = static_cast<std::uint32_t>(low);
-      const std::uint32_t width = static_cast<std::uint32_t>(high) - minval;
-      if (width > std::uint32_t{1} << 31) return From::Fill(piece, I32WideRule<Isa>(width, minval));
-      return From::Fill(piece, I32Rule<Isa>(width, minval));
-    }
-    case OutputType::kI64: {
-      const std::uint64_t width = high - low;
-      if (width > std::uint64_t{1} << 63) return From::Fill(piece, I64WideRule<Isa>(width, low));
-      if (width > std::uint64_t{1} << 16) {
-        return From::Fill(piece, I64Rule<Isa, typename Isa::Remainder64>(width, low));
-      }
-      return From::Fill(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
-    }
+    case OutputType::kI32:
+      return FillI32<Isa, From>(piece, low, high);
+    case OutputType::kI64:
+      return FillI64<Isa, From>(piece, low, high);
     default:
       FillFloats<Isa>(piece.draw.type, [&](auto type) { FillUniformFloats<Isa, From, decltype(type)>(piece, low, high); });
   }
@@ -80,28 +54,15 @@ void FillUniform(const Piece& piece) {
 /// Normal values.
 template <class Isa, class From>
 void FillNormal(const Piece& piece) {
-  FillFloats<Isa>(piece.draw.type, [&](auto type) {
-    using Type = decltype(type);
-    using Rule = std::conditional_t<Type::kIsNarrow, NarrowNormalRule<Type>, NormalRule<Type>>;
-    const auto number = [&](Parameter parameter) { return Type::FromBits(piece.draw[parameter].bits); };
-    From::Fill(piece, Rule(AffineIn<Type>(number(Parameter::kScale), number(Parameter::kMean))));
-  });
+  const std::uint64_t mean = piece.draw[Parameter::kMean].bits, scale = piece.draw[Parameter::kScale].bits;
+  FillFloats<Isa>(piece.draw.type, [&](auto type) { FillNormals<Isa, From, decltype(type)>(piece, mean, scale); });
 }
 
 /// Exponential values.
 template <class Isa, class From>
 void FillExponential(const Piece& piece) {
-  FillFloats<Isa>(piece.draw.type, [&](auto type) {
-    using Type = decltype(type);
-    const ScaleIn<Type> scale(Type::FromBits(piece.draw[Parameter::kScale].bits));
-    if constexpr (Type::kIsNarrow) {
-      From::Fill(piece, NarrowRule<ExponentialOfWords<Isa, true>, ScaleIn<Type>, true>(scale));
-    } else if constexpr (sizeof(typename Type::Number) == 8) {
-      From::Fill(piece, ScaledRule<ExponentialF64<Isa>, ScaleIn<Type>>(scale));
-    } else {
-      From::Fill(piece, ScaledRule<ExponentialOfWords<Isa, false>, ScaleIn<Type>>(scale));
-    }
-  });
+  const std::uint64_t scale = piece.draw[Parameter::kScale].bits;
+  FillFloats<Isa>(piece.draw.type, [&](auto type) { FillExponentials<Isa, From, decltype(type)>(piece, scale); });
 }
 
 /// Bytes 0 and 1 by a probability for each element. Uniforms are never negative, so their order is that of their bits as

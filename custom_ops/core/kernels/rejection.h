@@ -26,14 +26,20 @@ struct WordPairsRule : RuleOf<2, true, Form::kEach> {
   typename Isa::Words operator()(typename Isa::Words words) const { return words; }
 };
 
+/// Elements of a batch at most: few enough for the caches near by, and many beside those that an attempt leaves to the
+/// next. A set of another kind specialises it.
+template <class Isa>
+struct BatchLimit {
+  static constexpr unsigned kElements = 384;
+};
+
 /// Sizes of what is computed side by side.
 template <class Isa>
 struct Batch {
   using Words = typename Isa::Words;
   static constexpr unsigned kLanes = sizeof(Words) / 8;
   static constexpr unsigned kAtOnce = Isa::kGroups * Isa::kBlocks;  ///< blocks that are made at once
-  /// Elements at most: few enough for the caches near by, and many beside those that an attempt leaves to the next.
-  static constexpr unsigned kSize = 384 / kAtOnce * kAtOnce;
+  static constexpr unsigned kSize = BatchLimit<Isa>::kElements / kAtOnce * kAtOnce;  ///< elements at most
   static_assert(kSize % kLanes == 0 && Isa::kBlocks % kLanes == 0, "whole registers");
 
   /// A number for each element.

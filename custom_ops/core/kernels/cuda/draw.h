@@ -1,8 +1,8 @@
 // What a launch of a CUDA kernel takes, which kernels there are, and how many threads a launch has.
 //
 // Included by the kernels and by the host: what is in here is the interface between them. Pointers are to memory of the
-// device, aligned to the element that they point to. No kernel reads or writes anything else, whatever the state's words
-// are.
+// device, aligned to the element that they point to. No kernel reads or writes anything else, whatever the words of a
+// state are.
 //
 // A kernel's name is onnx_philox_<distribution>_<type>; its only parameter is a `Launch`, by value.
 #pragma once
@@ -15,8 +15,8 @@
 namespace onnx_philox {
 namespace cuda {
 
-/// The kernels that fill an output: distribution, type. The type is that of the output; of a Bernoulli draw, whose output
-/// is bool, that of `p`.
+/// The kernels that fill an output: distribution, type. The type is that of the output; of a Bernoulli draw, whose
+/// output is bool, that of `p`.
 #define ONNX_PHILOX_CUDA_KERNELS(kernel)                                                                        \
   kernel(Uniform, uniform, Bits, bits) kernel(Uniform, uniform, F32, f32) kernel(Uniform, uniform, F16, f16)    \
   kernel(Uniform, uniform, BF16, bf16) kernel(Uniform, uniform, F64, f64) kernel(Uniform, uniform, I32, i32)    \
@@ -41,12 +41,14 @@ struct DeviceKernel {
   const char* name;
 };
 
+#if !defined(__CUDACC_RTC__)  // the kernels need no names
 constexpr DeviceKernel kKernels[] = {
 #define ONNX_PHILOX_CUDA_KERNEL(Distribution_, distribution, Type, type) \
   {Distribution::k##Distribution_, OutputType::k##Type, "onnx_philox_" #distribution "_" #type},
     ONNX_PHILOX_CUDA_KERNELS(ONNX_PHILOX_CUDA_KERNEL)
 #undef ONNX_PHILOX_CUDA_KERNEL
 };
+#endif
 
 /// A parameter that is a number: one that the host knows, one on the device, or one for each element.
 struct Number {
@@ -66,7 +68,7 @@ static inline int NumberOf(Parameter parameter) {
 
 struct Launch {
   const std::uint32_t* states;  ///< [rows, 6]; null: the state is zeros, and there is one row
-  std::uint32_t* next_states;   ///< [rows, 6], apart from `states`; null: nobody wants them, or ..._next_states writes them
+  std::uint32_t* next_states;   ///< [rows, 6], apart from `states`; null: this kernel is not to write them
   std::uint64_t seed_key;       ///< added to each state's key modulo 2^64: global_seed
   std::uint64_t seed_counter;   ///< times 2^64, added to each state's counter modulo 2^128: op_seed
   std::uint64_t rows;           ///< 1 of a draw from one state
@@ -80,8 +82,8 @@ struct Launch {
 };
 static_assert(sizeof(Number) == 40 && sizeof(Launch) == 168, "one layout for the host and the device");
 
-/// What `Launch::error` gets: kOutside + Parameter, or kNotARange. The elements concerned are then NaN, -1 or false. The
-/// host sets it to kNoError before the launch; where several kernels share it, the first may have any kernel's error.
+/// What `Launch::error` gets: kOutside + Parameter, or kNotARange. The elements concerned are then NaN, -1 or false. No
+/// kernel ever sets it to kNoError.
 enum Error : std::uint32_t { kNoError = 0, kNotARange = 1, kOutside = 2 };
 
 /// Threads of a block of a grid, and blocks of a grid at most: each thread draws until nothing is left.
@@ -92,11 +94,12 @@ static inline unsigned ElementsAtOnce(std::uint64_t words) {
   return words < kWordsPerBlock ? static_cast<unsigned>(kWordsPerBlock / words) : 1;
 }
 
-/// How often that is for a row.
-static inline std::uint64_t TasksOfRow(const Launch& launch) {
-  const std::uint64_t at_once = ElementsAtOnce(launch.words);
-  return launch.row_elements / at_once + (launch.row_elements % at_once != 0 ? 1 : 0);
+/// How often that is for the elements of a row.
+static inline std::uint64_t TasksOf(std::uint64_t words, std::uint64_t row_elements) {
+  const std::uint64_t at_once = ElementsAtOnce(words);
+  return row_elements / at_once + (row_elements % at_once != 0 ? 1 : 0);
 }
+static inline std::uint64_t TasksOfRow(const Launch& launch) { return TasksOf(launch.words, launch.row_elements); }
 
 /// Blocks of the grid of `count` tasks; 0 where there is nothing to launch. Of a draw: `rows` * TasksOfRow; of
 /// onnx_philox_next_states: `rows`.
