@@ -163,6 +163,7 @@ GENERATED = (
 GENERATORS = (
     "custom_ops/core/make_operators.py",
     "custom_ops/core/kernels/make_coefficients.py",
+    "custom_ops/core/kernels/cuda/make_ptx.py",
     "custom_ops/core/kernels/make_mt19937_jumps.py",
     "docs/make_operators_page.py",
     "docs/make_pictures.py",

@@ -1,10 +1,12 @@
 """Compiles kernels.cu to kernels.ptx.
 
-    python make_ptx.py            write kernels.ptx
-    python make_ptx.py --check    exit 1 if another one would be written
+    python make_ptx.py              write kernels.ptx
+    python make_ptx.py --compare    write nothing; exit 1 if another one would be written
+    python make_ptx.py --check      exit 1 if it was made of other sources, comments aside
 
-It needs NVRTC, which is in the package nvidia-cuda-nvrtc-cu12, and neither a card nor a driver. Its
-version is fixed: others write it differently, and later ones write what older drivers refuse.
+All but --check need NVRTC, which is in the package nvidia-cuda-nvrtc-cu12, and neither a card nor a
+driver. Its version is fixed: others write it differently, and later ones write what older drivers
+refuse.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 KERNELS = HERE.parent
 PTX = HERE / "kernels.ptx"
+STANDARD = HERE / "standard.h"
 NVRTC = "nvidia-cuda-nvrtc-cu12==12.0.140"
 OPTIONS = (
     "--gpu-architecture=compute_75",
@@ -52,7 +55,7 @@ def sources(path: Path = HERE / "kernels.cu", seen: tuple[Path, ...] = ()) -> li
 def fingerprint() -> str:
     """A hash of what the PTX depends on: the sources but for comments and spaces, the options."""
     digest = hashlib.sha256(repr((NVRTC, OPTIONS)).encode())
-    for path in [HERE / "standard.h", *sources()]:
+    for path in [STANDARD, *sources()]:
         code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", path.read_text(), flags=re.S)
         digest.update(" ".join(code.split()).encode() + b"\0")
     return digest.hexdigest()
@@ -107,22 +110,29 @@ def lines_of(ptx: str) -> Iterator[str]:
             yield code
 
 
-def made(ptx: str) -> str:
-    """The file."""
-    head = f"// Made by make_ptx.py; do not edit.\n// Sources: {fingerprint()}\n"
-    return head + "\n".join(lines_of(ptx)) + "\n"
+def head() -> str:
+    """What the file begins with."""
+    return f"// Made by make_ptx.py; do not edit.\n// Sources: {fingerprint()}\n"
 
 
 def main() -> None:
-    """Compiles."""
+    """Compiles, or checks."""
     parser = argparse.ArgumentParser(description="Compile kernels.cu to kernels.ptx")
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    is_check = parser.parse_args().check
-    text = made(compiled())
-    if not is_check:
-        PTX.write_text(text)
-    elif PTX.read_text() != text:
-        sys.exit("kernels.ptx is not what its sources make. Run python make_ptx.py.")
+    parser.add_argument("--check", action="store_true", help="whether it is of these sources")
+    parser.add_argument("--compare", action="store_true", help="whether NVRTC makes the same")
+    options = parser.parse_args()
+    if options.check:
+        is_same = PTX.read_text().startswith(head())
+    else:
+        text = head() + "\n".join(lines_of(compiled())) + "\n"
+        if not options.compare:
+            PTX.write_text(text)
+        is_same = PTX.read_text() == text
+    if not is_same:
+        sys.exit(
+            "kernels.ptx is not what its sources make: "
+            f"pip install {NVRTC}, and run python custom_ops/core/kernels/cuda/make_ptx.py"
+        )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,289 @@
+"""The CUDA kernels, run on a processor: kernels.ptx as C (ptx_to_c.py), and launches of draw.h."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from ptx_to_c import kernels as kernels_of
+from ptx_to_c import translated
+
+from onnx_philox import reference
+
+CORE = Path(__file__).parents[1] / "custom_ops/core/kernels"
+PTX = CORE / "cuda/kernels.ptx"
+DTYPES: dict[str, Any] = {
+    "bits": np.uint32,
+    "f32": np.float32,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f64": np.float64,
+    "i32": np.int32,
+    "i64": np.int64,
+    "bool": np.bool_,
+}
+TYPES = {name: i for i, name in enumerate(DTYPES)}
+PARAMETERS = re.findall(
+    r"k(\w+)",
+    re.search(r"enum class Parameter \{(.*?)\}", (CORE / "declared_names.h").read_text())[1],  # type: ignore[index]
+)
+NUMBERS = {
+    "minval": 0,
+    "maxval": 1,
+    "mean": 0,
+    "scale": 1,
+    "p": 0,
+    "ratio": 0,
+    "alpha": 0,
+    "rate": 0,
+}
+THREADS = 256
+OUTSIDE, NOT_A_RANGE = 2, 1
+
+
+class Number(ctypes.Structure):
+    _fields_ = (
+        ("type", ctypes.c_int32),
+        ("is_each", ctypes.c_uint32),
+        ("bits", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("least", ctypes.c_uint64),
+        ("greatest", ctypes.c_uint64),
+    )
+
+
+class Launch(ctypes.Structure):
+    _fields_ = (
+        ("states", ctypes.c_void_p),
+        ("next_states", ctypes.c_void_p),
+        ("seed_key", ctypes.c_uint64),
+        ("seed_counter", ctypes.c_uint64),
+        ("rows", ctypes.c_uint64),
+        ("row_elements", ctypes.c_uint64),
+        ("words", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("mask", ctypes.c_void_p),
+        ("error", ctypes.c_void_p),
+        ("number", Number * 2),
+    )
+
+
+def library(ptx: str, folder: Path, *, only: str = "", may_fuse: bool = False) -> ctypes.CDLL:
+    """The kernels of a PTX file, or one, compiled for this processor."""
+    source = folder / "kernels.c"
+    source.write_text(translated(ptx, only=only, may_fuse=may_fuse))
+    built = folder / "kernels.so"
+    options = ["-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
+    subprocess.run(["cc", *options, str(source), "-o", str(built), "-lm"], check=True)
+    return ctypes.CDLL(str(built))
+
+
+def bits_of(value: ArrayLike, kind: str) -> int:
+    number = np.asarray(value, DTYPES[kind])
+    return int(number.view(f"u{number.itemsize}"))
+
+
+def address(array: NDArray[Any] | None) -> int | None:
+    return None if array is None else array.ctypes.data
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What to draw: one row for each state, or one from a single state or from none."""
+
+    distribution: str
+    kind: str  # of the kernel's name
+    elements: int  # of a row
+    states: NDArray[np.uint32] | None
+    numbers: Mapping[str, ArrayLike] = field(default_factory=dict)
+    number_kind: str = ""  # left out: `kind`
+    data: NDArray[Any] | None = None
+    global_seed: int = 0
+    op_seed: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.states.shape[0] if self.states is not None and self.states.ndim == 2 else 1
+
+    @property
+    def count(self) -> int:
+        return self.rows * self.elements
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(DTYPES["bool" if self.distribution == "bernoulli" else self.kind])
+
+    @property
+    def words(self) -> int:
+        if self.distribution in ("gamma", "poisson"):
+            return 128
+        by = self.number_kind if self.distribution == "dropout" else self.kind
+        return 2 if by in ("f64", "i64") else 1
+
+
+@dataclass(frozen=True)
+class Drawn:
+    out: NDArray[Any]
+    mask: NDArray[np.uint8]
+    next_states: NDArray[np.uint32]
+    error: int
+
+
+def launched(
+    kernels: ctypes.CDLL,
+    draw: Draw,
+    *,
+    blocks: int | None = None,
+    shift: int = 0,
+    on_device: tuple[str, ...] = (),
+    limits: tuple[int, int] = (0, 0),
+    threads: int = THREADS,
+) -> Drawn:
+    """Runs a kernel. It may write the output, `shift` elements past an aligned address, and nothing
+    around it."""
+    size = draw.dtype.itemsize
+    memory = np.full(draw.count * size + 512, 0xA5, np.uint8)
+    begin = -memory.ctypes.data % 64 + 64 + shift * size
+    masks = np.full(draw.count + 512, 0xA5, np.uint8)
+    mask_begin = -masks.ctypes.data % 64 + 64 + shift
+    states = None if draw.states is None else np.ascontiguousarray(draw.states)
+    following = np.full((draw.rows + 2, 6), 0xA5A5A5A5, np.uint32)
+    error = np.zeros(1, np.uint32)
+    launch = Launch(
+        states=address(states),
+        next_states=following[1:].ctypes.data,
+        seed_key=draw.global_seed,
+        seed_counter=draw.op_seed,
+        rows=draw.rows,
+        row_elements=draw.elements,
+        words=draw.words,
+        out=memory.ctypes.data + begin,
+        error=error.ctypes.data,
+    )
+    kept = []  # what the launch points to
+    if draw.data is not None:
+        launch.mask = masks.ctypes.data + mask_begin
+        kept.append(np.ascontiguousarray(draw.data))
+        launch.data = kept[-1].ctypes.data
+    for name, value in draw.numbers.items():
+        kind = draw.number_kind or draw.kind
+        number = launch.number[NUMBERS[name]]
+        number.type = TYPES[kind]
+        if name not in on_device and np.ndim(value) == 0:
+            number.bits = bits_of(value, kind)
+            continue
+        kept.append(np.ascontiguousarray(value, DTYPES[kind]))
+        number.data, number.is_each = kept[-1].ctypes.data, int(np.ndim(value) > 0)
+        number.least, number.greatest = limits
+    kernel = getattr(kernels, f"onnx_philox_{draw.distribution}_{draw.kind}")
+    tasks = draw.rows * -(-draw.elements // max(1, 4 // draw.words))
+    misaligned = ctypes.c_uint64.in_dll(kernels, "misaligned")
+    misaligned.value = 0
+    kernel(ctypes.byref(launch), blocks or -(-tasks // threads), threads)
+    assert misaligned.value == 0, "an access that is not aligned is a fault on a card"
+    end = begin + draw.count * size
+    mask_end = mask_begin + (draw.count if draw.data is not None else 0)
+    for around in (memory[:begin], memory[end:], masks[:mask_begin], masks[mask_end:]):
+        assert (around == 0xA5).all(), "wrote beside an output"
+    assert (following[[0, -1]] == 0xA5A5A5A5).all(), "wrote beside the next states"
+    return Drawn(
+        memory[begin:end].view(draw.dtype),
+        masks[mask_begin:mask_end],
+        following[1:-1],
+        int(error[0]),
+    )
+
+
+def expected(draw: Draw) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.uint32]]:
+    """The same of the reference: output, mask, next states."""
+    shape = [draw.rows, draw.elements]
+    seeds = {"global_seed": draw.global_seed, "op_seed": draw.op_seed}
+    state = np.zeros(6, np.uint32) if draw.states is None else draw.states
+    kind = draw.number_kind or draw.kind
+    numbers = {name: np.asarray(value, DTYPES[kind]) for name, value in draw.numbers.items()}
+    for name, value in numbers.items():
+        if value.ndim:
+            numbers[name] = value.reshape(shape)
+    if draw.distribution == "uniform" and draw.kind == "bits":
+        values, following = reference.random_generator(state, shape, **seeds)
+    elif draw.distribution == "dropout":
+        assert draw.data is not None
+        values, mask, following = reference.random_dropout(
+            draw.data.reshape(shape), numbers["ratio"], state=state, **seeds
+        )
+        return values.reshape(-1), mask.reshape(-1), following.reshape(-1, 6)
+    elif draw.distribution == "bernoulli":
+        values, following = reference.random_bernoulli(shape, numbers["p"], state=state, **seeds)
+    else:
+        function = getattr(reference, f"random_{draw.distribution}")
+        values, following = function(shape, *numbers.values(), draw.kind, state=state, **seeds)
+    return values.reshape(-1), None, following.reshape(-1, 6)
+
+
+def different(a: NDArray[Any], b: NDArray[Any]) -> int:
+    """How many elements have other bits."""
+    bits = f"u{a.dtype.itemsize}"
+    return int(np.count_nonzero(a.view(bits) != np.ascontiguousarray(b).view(bits)))
+
+
+def wrong(kernels: ctypes.CDLL, draw: Draw, **options: Any) -> int:
+    """How many elements and next states of a draw differ from the reference."""
+    drawn = launched(kernels, draw, **options)
+    values, mask, following = expected(draw)
+    assert drawn.error == 0, draw
+    masks = 0 if mask is None else different(drawn.mask, mask.view(np.uint8))
+    return different(drawn.out, values) + masks + different(drawn.next_states, following)
+
+
+def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """Parameters to try of a kernel, and their type."""
+    if distribution == "uniform" and kind == "bits":
+        yield "", {}
+    elif distribution == "uniform" and kind[0] == "i":
+        bits = int(kind[1:])
+        for low, high in (
+            (0, 100),
+            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1),
+            (-7, 2),
+            (-3, 2 ** (bits - 8) + 17),
+        ):
+            yield "", {"minval": low, "maxval": high}
+    elif distribution == "uniform":
+        for minval, maxval in ((0.0, 1.0), (-2.5, 7.125), (3.0, 3.0)):
+            yield "", {"minval": minval, "maxval": maxval}
+    elif distribution == "normal":
+        for mean, scale in ((0.0, 1.0), (-3.25, 0.7)):
+            yield "", {"mean": mean, "scale": scale}
+    elif distribution == "exponential":
+        for scale in (1.0, 1.7):
+            yield "", {"scale": scale}
+    elif distribution == "bernoulli":
+        for p in (0.0, 0.3, 1.0):
+            yield "", {"p": p}
+    elif distribution == "dropout":
+        for ratio in (0.0, 0.25, 1.0):
+            for number in ("f32", "f64"):
+                yield number, {"ratio": ratio}
+    elif distribution == "gamma":
+        for alpha in (0.3, 1.0, 2.5, 3e6):
+            for number in ("f32", "f64"):
+                yield number, {"alpha": alpha}
+    else:
+        for rate in (0.0, 3.5, 9.99, 10.0, 1234.5):
+            for number in ("f32", "f64"):
+                yield number, {"rate": rate}
+
+
+def names() -> list[tuple[str, str]]:
+    """Distribution and type of each kernel that draws."""
+    found = [name.removeprefix("onnx_philox_") for name in kernels_of(PTX.read_text())]
+    return [tuple(name.rsplit("_", 1)) for name in found if name != "next_states"]  # type: ignore[misc]

@@ -1,0 +1,87 @@
+"""Draws 10^7 values with the CUDA kernels, without a card, and compares them with the reference.
+
+    python tests/prove_cuda.py            kernels.ptx
+    python tests/prove_cuda.py --fused    the kernels with products and sums contracted: must differ
+
+The kernels run on this processor (ptx_to_c.py). Each begins at states whose counters carry through
+32, 64 and 128 bits, and at random ones, and draws rows of odd lengths, into memory that is not
+aligned, too. It prints a line for each kernel, and exits with 1 if a bit differs. `--fused` needs
+NVRTC.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from cuda_kernels import CORE, DTYPES, PTX, Draw, library, names, numbers_of, wrong
+
+FULL = 2**32 - 1
+EACH_KERNEL = 400_000  # of 25 kernels
+RNG = np.random.default_rng(0)
+STATES = [
+    np.array(words, np.uint32)
+    for words in (
+        [FULL - 5000, 0, 0, 0, 1, 2],
+        [FULL - 5000, FULL, 0, 0, 0xDEADBEEF, 3],
+        [FULL - 5000, FULL, FULL, FULL, FULL, FULL],
+    )
+]
+
+
+def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
+    """Draws of as many values as each kernel is to draw, and how many elements each begins past an
+    aligned address."""
+    parameters = list(numbers_of(distribution, kind))
+    share = EACH_KERNEL // len(parameters)
+    for number_kind, numbers in parameters:
+        for i, part in enumerate((0.4, 0.2, 0.2, 0.2)):
+            elements = int(share * part) + 1
+            state = STATES[i] if i < 3 else RNG.integers(0, 2**32, 6, dtype=np.uint32)
+            if i == 3:  # rows
+                elements = 1001
+                state = RNG.integers(0, 2**32, (int(share * part) // 1001 + 1, 6), dtype=np.uint32)
+            count = elements * (len(state) if state.ndim == 2 else 1)
+            data = (
+                RNG.normal(size=count).astype(DTYPES[kind]) if distribution == "dropout" else None
+            )
+            yield (
+                Draw(
+                    *(distribution, kind, elements, state, numbers, number_kind, data),
+                    global_seed=5,
+                    op_seed=2**33 + 5,
+                ),
+                i % 4,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Prove the CUDA kernels without a card")
+    parser.add_argument("--fused", action="store_true", help="must differ")
+    is_fused = parser.parse_args().fused
+    ptx = PTX.read_text()
+    if is_fused:
+        make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
+        ptx = make["compiled"](tuple(o for o in make["OPTIONS"] if o != "--fmad=false"))
+        ptx = "\n".join(make["lines_of"](ptx)) + "\n"
+    with tempfile.TemporaryDirectory() as folder:
+        kernels = library(ptx, Path(folder), may_fuse=is_fused)
+        different = drawn = 0
+        for distribution, kind in names():
+            of_kernel = count = 0
+            for draw, shift in draws(distribution, kind):
+                of_kernel += wrong(kernels, draw, shift=shift, blocks=97)
+                count += draw.count
+            print(f"{distribution:12} {kind:5} {of_kernel:8} of {count:8} differ", flush=True)
+            different, drawn = different + of_kernel, drawn + count
+    print(f"{different} of {drawn} differ")
+    sys.exit(int((different > 0) != is_fused))
+
+
+if __name__ == "__main__":
+    main()

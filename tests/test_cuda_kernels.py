@@ -1,0 +1,276 @@
+"""The CUDA kernels without a card: what their PTX says, and what it draws as C on a processor.
+
+`prove_cuda.py` draws more of them; `.ci/gpu` runs it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda_kernels import (
+    CORE,
+    DTYPES,
+    NOT_A_RANGE,
+    OUTSIDE,
+    PARAMETERS,
+    PTX,
+    Draw,
+    Launch,
+    different,
+    expected,
+    launched,
+    library,
+    names,
+    numbers_of,
+    wrong,
+)
+from numpy.typing import NDArray
+from ptx_to_c import UnknownInstructionError, contracted, kernels, translated, unwanted
+
+KERNELS = names()
+TEXT = PTX.read_text()
+FULL = 2**32 - 1
+STATES = {
+    "carries into word 1": [FULL - 5, 0, 0, 0, 1, 2],
+    "carries into word 2": [FULL - 5, FULL, 0, 0, 3, 4],
+    "begins again": [FULL - 5, FULL, FULL, FULL, FULL, FULL],
+}
+ROWS = np.array([*STATES.values(), [7, 8, 9, 10, 11, 12]], np.uint32)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return library(TEXT, tmp_path_factory.mktemp("ptx"))
+
+
+def given_data(draw: str, kind: str, elements: int) -> NDArray[np.generic] | None:
+    """Data for a dropout, with what is not finite."""
+    if draw != "dropout":
+        return None
+    data = np.random.default_rng(0).normal(size=elements)
+    data[::5] = [np.nan, np.inf, -np.inf, -0.0][elements % 4]
+    return data.astype(DTYPES[kind])
+
+
+def test_a_comment_changes_no_fingerprint_and_code_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
+    before = make["fingerprint"]()
+    header = tmp_path / "standard.h"
+    text = (CORE / "cuda/standard.h").read_text()
+    found = []
+    for changed in (f"// Another.\n{text}", text.replace("unsigned char", "signed char")):
+        header.write_text(changed)
+        monkeypatch.setitem(make["fingerprint"].__globals__, "STANDARD", header)
+        found.append(make["fingerprint"]() == before)
+    assert found == [True, False]
+
+
+def test_draw_h_names_the_kernels_that_there_are() -> None:
+    header = (CORE / "cuda/draw.h").read_text()
+    listed = [tuple(pair) for pair in re.findall(r"kernel\(\w+, (\w+), \w+, (\w+)\)", header)]
+    assert listed == KERNELS
+    assert set(kernels(TEXT)) == {
+        "onnx_philox_next_states",
+        *(f"onnx_philox_{distribution}_{kind}" for distribution, kind in KERNELS),
+    }
+
+
+def test_each_operation_on_floats_is_rounded_to_nearest_by_itself() -> None:
+    assert unwanted(TEXT) == []
+    assert re.search(r"^\.target sm_75$", TEXT, re.M)
+    assert re.search(r"^\.version 8\.0$", TEXT, re.M), "older drivers refuse a later one"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fma.rn.f32 \t%f1, %f2, %f3, %f4;",
+        "mad.f64 \t%fd1, %fd2, %fd3, %fd4;",
+        "mul.f32 \t%f1, %f2, %f3;",
+        "add.ftz.f32 \t%f1, %f2, %f3;",
+        "add.rn.ftz.f32 \t%f1, %f2, %f3;",
+        "mul.rz.f64 \t%fd1, %fd2, %fd3;",
+        "sqrt.approx.f32 \t%f1, %f2;",
+        "div.full.f32 \t%f1, %f2, %f3;",
+        "ex2.approx.f32 \t%f1, %f2;",
+        "add.rn.sat.f32 \t%f1, %f2, %f3;",
+        "cvt.rz.f32.f64 \t%f1, %fd1;",
+        "call.uni (retval0), pow, (param0);",
+        ".extern .func (.param .b64 r) pow (.param .b64 x);",
+    ],
+)
+def test_an_instruction_that_rounds_otherwise_is_seen(line: str) -> None:
+    planted = TEXT.replace("\tret;", f"\t{line}\n\tret;", 1)
+    assert unwanted(planted) == [line]
+
+
+@pytest.mark.parametrize(("distribution", "kind"), KERNELS)
+def test_a_kernel_draws_the_reference_s_bits(
+    built: ctypes.CDLL, distribution: str, kind: str
+) -> None:
+    rejects = distribution in ("gamma", "poisson")
+    for number_kind, numbers in numbers_of(distribution, kind):
+        for state in STATES.values():
+            for elements, shift in ((1, 0), (4, 1), (130 if rejects else 1027, 3)):
+                data = given_data(distribution, kind, elements)
+                draw = Draw(
+                    *(distribution, kind, elements, np.array(state, np.uint32), numbers),
+                    *(number_kind, data),
+                    global_seed=2**63 - 1,
+                    op_seed=2**33 + 5,
+                )
+                assert wrong(built, draw, shift=shift) == 0, (numbers, state, elements)
+
+
+@pytest.mark.parametrize(("distribution", "kind"), KERNELS)
+def test_a_kernel_draws_rows_of_any_length(
+    built: ctypes.CDLL, distribution: str, kind: str
+) -> None:
+    number_kind, numbers = list(numbers_of(distribution, kind))[-1]
+    for elements in (1, 2, 3, 4, 7, 64):
+        data = given_data(distribution, kind, elements * len(ROWS))
+        draw = Draw(distribution, kind, elements, ROWS, numbers, number_kind, data, op_seed=3)
+        for shift in (0, 1):
+            assert wrong(built, draw, shift=shift) == 0, elements
+        assert wrong(built, draw, blocks=1, threads=2) == 0, "each thread draws many times"
+
+
+@pytest.mark.parametrize(("distribution", "kind"), KERNELS)
+def test_without_a_state_a_kernel_draws_from_zeros(
+    built: ctypes.CDLL, distribution: str, kind: str
+) -> None:
+    number_kind, numbers = next(numbers_of(distribution, kind))
+    data = given_data(distribution, kind, 9)
+    draw = Draw(distribution, kind, 9, None, numbers, number_kind, data, global_seed=4)
+    assert wrong(built, draw) == 0
+
+
+EACH = [
+    ("bernoulli", "f32", "p", "f32"),
+    ("bernoulli", "f64", "p", "f64"),
+    ("gamma", "f32", "alpha", "f64"),
+    ("gamma", "f64", "alpha", "f32"),
+    ("poisson", "i32", "rate", "f32"),
+    ("poisson", "i64", "rate", "f64"),
+]
+UNIT = {"f32": (0x7FFFFFFF, 0xBF800000), "f64": (2**63 - 1, 0xBFF0000000000000)}  # from 0 to 1
+POSITIVE = {"f32": (0x80000001, 0xD8800000), "f64": (2**63 + 1, 0xC310000000000000)}
+
+
+@pytest.mark.parametrize(("distribution", "kind", "name", "number_kind"), EACH)
+def test_each_element_has_its_number_and_a_wrong_one_spoils_no_other(
+    built: ctypes.CDLL, distribution: str, kind: str, name: str, number_kind: str
+) -> None:
+    numbers = np.linspace(0, 1, 40) if name == "p" else np.geomspace(0.05, 50, 40)
+    limits = (UNIT if name == "p" else POSITIVE)[number_kind]
+    draw = Draw(distribution, kind, 10, ROWS, {name: numbers}, number_kind)
+    assert wrong(built, draw, limits=limits) == 0
+
+    for value in (np.nan, np.inf, -1.0):
+        numbers[13] = value
+        drawn = launched(built, draw, limits=limits)
+        assert drawn.error == OUTSIDE + PARAMETERS.index(name.capitalize())
+        values = expected(
+            Draw(
+                distribution,
+                kind,
+                10,
+                ROWS,
+                {name: np.where(np.arange(40) == 13, 0.5, numbers)},
+                number_kind,
+            )
+        )[0]
+        at = np.arange(40) == 13
+        assert different(drawn.out[~at], values[~at]) == 0
+        refused = drawn.out[13]
+        assert (
+            refused == 0 if name == "p" else refused == -1 if name == "rate" else np.isnan(refused)
+        )
+
+
+FINITE = {"f32": (0x00800000, 0xFF7FFFFF), "i32": (0, FULL)}
+
+
+@pytest.mark.parametrize(
+    ("distribution", "kind", "numbers", "limits", "error"),
+    [
+        ("uniform", "f32", {"minval": -1.0, "maxval": np.inf}, FINITE["f32"], "Maxval"),
+        ("uniform", "f32", {"minval": np.nan, "maxval": 1.0}, FINITE["f32"], "Minval"),
+        ("uniform", "f32", {"minval": 2.0, "maxval": 1.0}, FINITE["f32"], ""),
+        ("uniform", "f32", {"minval": -3e38, "maxval": 3e38}, FINITE["f32"], ""),
+        ("uniform", "i32", {"minval": 5, "maxval": 5}, FINITE["i32"], ""),
+        ("normal", "f32", {"mean": 0.0, "scale": np.nan}, FINITE["f32"], "Scale"),
+        ("normal", "f32", {"mean": np.inf, "scale": 1.0}, FINITE["f32"], "Mean"),
+        ("bernoulli", "f32", {"p": 1.5}, UNIT["f32"], "P"),
+        ("dropout", "f32", {"ratio": -0.5}, UNIT["f32"], "Ratio"),
+    ],
+)
+def test_a_refused_number_on_the_device_gives_no_draw_and_an_error(
+    built: ctypes.CDLL,
+    distribution: str,
+    kind: str,
+    numbers: dict[str, float],
+    limits: tuple[int, int],
+    error: str,
+) -> None:
+    draw = Draw(distribution, kind, 11, ROWS, numbers, data=given_data(distribution, kind, 44))
+    drawn = launched(built, draw, on_device=tuple(numbers), limits=limits)
+    assert drawn.error == (OUTSIDE + PARAMETERS.index(error) if error else NOT_A_RANGE)
+    wanted = 0 if distribution == "bernoulli" else 0xFF
+    assert (drawn.out.view(np.uint8) == wanted).all()
+    assert (drawn.mask == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("distribution", "kind", "limits"),
+    [
+        ("uniform", "f32", FINITE["f32"]),
+        ("uniform", "i32", FINITE["i32"]),
+        ("bernoulli", "f32", UNIT["f32"]),
+    ],
+)
+def test_a_number_on_the_device_draws_as_one_on_the_host(
+    built: ctypes.CDLL, distribution: str, kind: str, limits: tuple[int, int]
+) -> None:
+    for number_kind, numbers in numbers_of(distribution, kind):
+        draw = Draw(distribution, kind, 101, ROWS, numbers, number_kind)
+        assert wrong(built, draw, on_device=tuple(numbers), limits=limits) == 0
+
+
+def test_next_states_alone_may_go_where_the_states_are(built: ctypes.CDLL) -> None:
+    states = ROWS.copy()
+    launch = Launch(states=states.ctypes.data, next_states=states.ctypes.data)
+    launch.rows, launch.row_elements, launch.words, launch.seed_key = len(ROWS), 25, 1, 99
+    built.onnx_philox_next_states(ctypes.byref(launch), 1, 256)
+    following = expected(Draw("uniform", "bits", 25, ROWS))[2]
+    assert np.array_equal(states, following)
+
+
+def test_a_dropout_may_write_the_mask_alone(built: ctypes.CDLL) -> None:
+    mask = np.full(20, 7, np.uint8)
+    launch = Launch(mask=mask.ctypes.data, rows=1, row_elements=20, words=1)
+    launch.number[0].type, launch.number[0].bits = 1, 0x3F000000
+    built.onnx_philox_dropout_f32(ctypes.byref(launch), 1, 256)
+    data = np.zeros(20, np.float32)
+    wanted = expected(Draw("dropout", "f32", 20, None, {"ratio": 0.5}, data=data))[1]
+    assert wanted is not None
+    assert np.array_equal(mask, wanted.view(np.uint8))
+
+
+def test_a_fused_product_and_sum_is_refused_and_would_draw_other_bits(tmp_path: Path) -> None:
+    fused, count = contracted(TEXT)
+    assert count > 300
+    assert len(unwanted(fused)) == count
+    with pytest.raises(UnknownInstructionError, match=r"fma\.rn"):
+        translated(fused)
+    built = library(fused, tmp_path, only="onnx_philox_normal_f32", may_fuse=True)
+    state = np.array([1, 2, 3, 4, 5, 6], np.uint32)
+    draw = Draw("normal", "f32", 10_000, state, {"mean": 0.0, "scale": 1.0})
+    assert wrong(built, draw) > 100
