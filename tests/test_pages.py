@@ -157,6 +157,7 @@ def test_a_pages_examples_print_what_it_says(
 
 def test_every_page_for_a_task_is_tested_here() -> None:
     others = {
+        "cuda",
         "design",
         "install",
         "json",

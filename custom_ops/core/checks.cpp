@@ -34,14 +34,6 @@ std::string CheckType(const Operator& op, const InputDeclaration& input, Element
                  Worded(say::kCast, {ElementTypeName(types.type[0])}));
 }
 
-/// The type of checked numbers.
-OutputType NumberType(ElementType type) {
-  for (int i = 0; i < kOutputTypes; ++i) {
-    if (ElementTypeOf(static_cast<OutputType>(i)) == type) return static_cast<OutputType>(i);
-  }
-  return OutputType::kBits;  // of no input that holds numbers
-}
-
 /// Whether a shape is, or may be, that of a scalar or of one element in 1-D.
 bool IsOneElement(const Known& known) {
   if (known.rank != 1) return known.rank == 0;

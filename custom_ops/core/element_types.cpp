@@ -57,4 +57,11 @@ ElementTypes OneType(OutputType type) {
   return {1, &kTypes[static_cast<int>(type)]};
 }
 
+OutputType NumberType(ElementType type) {
+  for (int i = 0; i < kOutputTypes; ++i) {
+    if (ElementTypeOf(static_cast<OutputType>(i)) == type) return static_cast<OutputType>(i);
+  }
+  return OutputType::kBits;  // of no input that holds numbers
+}
+
 }  // namespace onnx_philox

@@ -28,6 +28,8 @@ enum class ElementType {
 /// "u32", "f32", ...; for types that no operator takes, NumPy's names.
 const char* ElementTypeName(ElementType type);
 ElementType ElementTypeOf(OutputType type);
+/// The type of checked numbers; kBits where no input that holds numbers has it.
+OutputType NumberType(ElementType type);
 
 /// Element types in an order, the usual one first; the maker of the list owns them.
 struct ElementTypes {

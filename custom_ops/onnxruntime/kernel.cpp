@@ -135,6 +135,12 @@ std::uint64_t MaxPieces() {
   return pieces;
 }
 
+/// The dimensions and bytes of a mask beside values of these dimensions.
+Dimensions OfMask(Dimensions dimensions) {
+  dimensions.bytes = dimensions.elements;
+  return dimensions;
+}
+
 /// Fill, or FillWidened.
 using FillDraw = bool (*)(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
@@ -176,6 +182,8 @@ void FillPiece(void* data, std::size_t index) {
 OrtStatus* Kernel::Refuse(const std::string& error) const {
   return error.empty() ? nullptr : api_.CreateStatus(ORT_INVALID_ARGUMENT, error.c_str());
 }
+
+const void* Kernel::CopyConstant(int, const OnDevice&, std::string*) const { return nullptr; }
 
 OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   GivenAttributes given;
@@ -258,6 +266,7 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
 
   Known known;
   known.type = ElementTypeFromOrt(element);
+  loaded_.on_device[index].type = known.type;
   if (IsWidenedNumber(index, known.type)) known.type = ElementType::kF16;
   // An unknown rank reads as 0 here, so a rank of 0 says nothing.
   if (shape.rank() > 0) {
@@ -315,6 +324,14 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
     if (OrtStatus* no_data = api_.GetTensorMutableData(const_cast<OrtValue*>(value), &data)) return no_data;
   }
   known.data = data;
+  if (is_on_device_[index]) {
+    std::uint64_t elements = 1;
+    for (int i = 0; i < known.rank; ++i) elements *= static_cast<std::uint64_t>(known.dimensions[i]);
+    call->on_device[index] = OnDevice{data, known.type, elements};
+    known.data = context == nullptr ? CopyConstant(index, call->on_device[index], error) : nullptr;
+    if (error->empty()) *error = Check(index, known, call, context);
+    return nullptr;
+  }
   std::uint16_t half = 0;
   if (IsWidenedNumber(index, known.type)) {
     known.type = ElementType::kF16;
@@ -336,8 +353,7 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
   return nullptr;
 }
 
-OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
-  Call call = loaded_;
+OrtStatus* Kernel::ReadInputs(OrtKernelContext* context, Call* call) const {
   std::string error;
   for (int i = 0; i < op_.inputs; ++i) {
     if (source_[i] != Source::kRun) continue;
@@ -345,32 +361,25 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
     if (OrtStatus* status = api_.KernelContext_GetInput(context, static_cast<std::size_t>(i), &value)) return status;
     if (value == nullptr) {
       error = CheckLeftOut(op_, i, attributes_);
-    } else if (OrtStatus* status = ReadValue(value, i, &call, &error, context)) {
+    } else if (OrtStatus* status = ReadValue(value, i, call, &error, context)) {
       return status;
     }
     if (!error.empty()) return Refuse(error);
   }
-  const Dimensions& dimensions = call.arguments.dimensions;
-  if (!is_checked_together_ || call.arguments.states != 1) error = CheckTogether(op_, attributes_, call.arguments);
-  if (!error.empty()) return Refuse(error);
-  Dimensions written = dimensions;
-  Dimensions mask_written = dimensions;
-  mask_written.bytes = dimensions.elements;
-  if (is_widened_) written.bytes = 4 * dimensions.elements;
-  const OutputType written_type = is_widened_ ? OutputType::kF32 : attributes_.output;
-  const Memory memory = MemoryFor(static_cast<std::uint64_t>(written.bytes));
-  error = CheckMemory(op_, written, written_type, memory);
-  if (!error.empty()) return Refuse(error);
+  if (!is_checked_together_ || call->arguments.states != 1) error = CheckTogether(op_, attributes_, call->arguments);
+  return Refuse(error);
+}
 
-  // Asks for all outputs before it writes any, so that a refusal by ONNX Runtime leaves them unchanged.
+OrtStatus* Kernel::AskForOutputs(OrtKernelContext* context, const Call& call, const Dimensions& written,
+                                 OutputType type, Outputs* outputs) const {
+  const Dimensions& dimensions = call.arguments.dimensions;
   OrtValue *values = nullptr, *mask = nullptr, *next_state = nullptr;
-  void *values_data = nullptr, *mask_data = nullptr, *next_state_data = nullptr;
   if (has_values_) {
     if (OrtStatus* status = api_.KernelContext_GetOutput(context, 0, dimensions.dimension,
                                                          static_cast<std::size_t>(dimensions.rank), &values)) {
       if (!IsOutOfMemory(api_, status)) return status;
       api_.ReleaseStatus(status);
-      return Refuse(OutOfMemory(op_, written, written_type));
+      return Refuse(OutOfMemory(op_, written, type));
     }
   }
   if (has_mask_) {
@@ -378,7 +387,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
                                                          static_cast<std::size_t>(dimensions.rank), &mask)) {
       if (!IsOutOfMemory(api_, status)) return status;
       api_.ReleaseStatus(status);
-      return Refuse(OutOfMemory(op_, mask_written, OutputType::kBool));
+      return Refuse(OutOfMemory(op_, OfMask(dimensions), OutputType::kBool));
     }
   }
   if (has_next_state_) {
@@ -389,18 +398,36 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
     }
   }
   if (values != nullptr && dimensions.elements > 0) {
-    if (OrtStatus* status = api_.GetTensorMutableData(values, &values_data)) return status;
-    error = CheckAllocated(op_, written, written_type, memory, values_data);
-    if (!error.empty()) return Refuse(error);
+    if (OrtStatus* status = api_.GetTensorMutableData(values, &outputs->values)) return status;
   }
   if (mask != nullptr && dimensions.elements > 0) {
-    if (OrtStatus* status = api_.GetTensorMutableData(mask, &mask_data)) return status;
-    error = CheckAllocated(op_, mask_written, OutputType::kBool, memory, mask_data);
-    if (!error.empty()) return Refuse(error);
+    if (OrtStatus* status = api_.GetTensorMutableData(mask, &outputs->mask)) return status;
   }
-  if (next_state != nullptr) {
-    if (OrtStatus* status = api_.GetTensorMutableData(next_state, &next_state_data)) return status;
+  return next_state == nullptr ? nullptr : api_.GetTensorMutableData(next_state, &outputs->next_state);
+}
+
+OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
+  Call call = loaded_;
+  if (OrtStatus* status = ReadInputs(context, &call)) return status;
+  const Dimensions& dimensions = call.arguments.dimensions;
+  Dimensions written = dimensions;
+  if (is_widened_) written.bytes = 4 * dimensions.elements;
+  const OutputType written_type = is_widened_ ? OutputType::kF32 : attributes_.output;
+  const Memory memory = MemoryFor(static_cast<std::uint64_t>(written.bytes));
+  std::string error = CheckMemory(op_, written, written_type, memory);
+  if (!error.empty()) return Refuse(error);
+
+  // Asks for all outputs before it writes any, so that a refusal by ONNX Runtime leaves them unchanged.
+  Outputs outputs;
+  if (OrtStatus* status = AskForOutputs(context, call, written, written_type, &outputs)) return status;
+  void* const values_data = outputs.values;
+  void* const mask_data = outputs.mask;
+  void* const next_state_data = outputs.next_state;
+  if (values_data != nullptr) error = CheckAllocated(op_, written, written_type, memory, values_data);
+  if (error.empty() && mask_data != nullptr) {
+    error = CheckAllocated(op_, OfMask(dimensions), OutputType::kBool, memory, mask_data);
   }
+  if (!error.empty()) return Refuse(error);
 
   const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
   std::vector<std::uint32_t> states;

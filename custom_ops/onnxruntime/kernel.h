@@ -17,29 +17,64 @@ namespace onnx_philox {
 class Kernel {
  public:
   Kernel(const Operator& op, const OrtApi* api, const Kernels& kernels) : op_(op), api_(*api), kernels_(kernels) {}
+  virtual ~Kernel() = default;
 
   /// Null, or the error.
-  OrtStatus* Load(const OrtKernelInfo* info);
-  OrtStatus* Compute(OrtKernelContext* context) const;
+  virtual OrtStatus* Load(const OrtKernelInfo* info);
+  virtual OrtStatus* Compute(OrtKernelContext* context) const;
 
   const OrtApi* api() const { return &api_; }
   const Operator& op() const { return op_; }
 
- private:
-  /// What one call draws, and where its parts come from; at load, as much as is known.
-  struct Call {
-    Arguments arguments;
-    std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
-    std::size_t state_rank = 1;
-    std::vector<std::uint16_t> halves;  ///< data of float16 that came as float32
-  };
-
+ protected:
   enum class Source {
     kLeftOut,   ///< not connected
     kConstant,  ///< read at load; ONNX Runtime keeps it for as long as the kernel
     kRun,       ///< read in each call
   };
 
+  /// An input that lies where the host cannot read it.
+  struct OnDevice {
+    const void* data = nullptr;
+    ElementType type = ElementType::kUnknown;
+    std::uint64_t elements = 0;
+  };
+
+  /// What one call draws, and where its parts come from; at load, as much as is known.
+  struct Call {
+    Arguments arguments;
+    std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
+    std::size_t state_rank = 1;
+    std::vector<std::uint16_t> halves;  ///< data of float16 that came as float32
+    OnDevice on_device[kMaxInputs];     ///< where `is_on_device_`
+  };
+
+  /// The outputs of a call; null where nobody wants them, or nothing is drawn.
+  struct Outputs {
+    void *values = nullptr, *mask = nullptr, *next_state = nullptr;
+  };
+
+  /// Reads and checks the inputs that are no constants.
+  OrtStatus* ReadInputs(OrtKernelContext* context, Call* call) const;
+  /// Asks for all outputs; `written` are the dimensions and bytes of the first, of that type.
+  OrtStatus* AskForOutputs(OrtKernelContext* context, const Call& call, const Dimensions& written, OutputType type,
+                           Outputs* outputs) const;
+  /// The value on the host of a constant that lies on a device; null if it need not be known.
+  virtual const void* CopyConstant(int index, const OnDevice& constant, std::string* error) const;
+  OrtStatus* Refuse(const std::string& error) const;
+
+  const Operator& op_;
+  const OrtApi& api_;
+  Attributes attributes_;
+  Source source_[kMaxInputs] = {};
+  bool is_on_device_[kMaxInputs] = {};  ///< set before Load
+  bool has_values_ = true;
+  bool has_mask_ = false;
+  bool has_next_state_ = false;
+  bool is_widened_ = false;
+  Call loaded_;  ///< what constants say, and what is known before a run of the other inputs
+
+ private:
   /// Finds out the type of the first output, if that is the type of an input.
   OrtStatus* FindOutputType(const OrtKernelInfo* info);
   /// Finds out whether ONNX Runtime runs this node of float16 in float32, see widened_f16.h.
@@ -53,19 +88,9 @@ class Kernel {
   std::string Check(int index, const Known& known, Call* call, OrtKernelContext* context = nullptr) const;
   /// Whether an input comes as float32 instead of float16.
   bool IsWidenedNumber(int index, ElementType type) const;
-  OrtStatus* Refuse(const std::string& error) const;
 
-  const Operator& op_;
-  const OrtApi& api_;
   const Kernels& kernels_;
-  Attributes attributes_;
-  Source source_[kMaxInputs] = {};
   bool is_checked_together_ = false;  ///< at load, but for rows of states: all other inputs are constants
-  bool has_values_ = true;
-  bool has_mask_ = false;
-  bool has_next_state_ = false;
-  bool is_widened_ = false;
-  Call loaded_;  ///< what constants say, and what is known before a run of the other inputs
 };
 
 }  // namespace onnx_philox

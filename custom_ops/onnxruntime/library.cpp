@@ -1,6 +1,8 @@
-// RegisterCustomOps, and the operators as ONNX Runtime sees them.
+// RegisterCustomOps and RegisterCustomOpsCuda, and the operators as ONNX Runtime sees them.
 //
 // No exception leaves a function of this file: ONNX Runtime calls them as C.
+#include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda_driver.h"
+#include "cuda_kernel.h"
 #include "kernel.h"
 #include "kernels.h"
 #include "operators.h"
@@ -62,6 +66,9 @@ struct CustomOp : OrtCustomOp {
   int overload;  ///< which of their types the parameters have, in such an operator
   const OrtApi* api;  ///< of the ONNX Runtime that it is registered with
   bool has_gaps;      ///< see Host
+  const char* provider;  ///< whose kernel it is; null: the CPU's
+  const cuda::Driver* driver;  ///< with which it draws; null: on the CPU
+  const std::string* fallback;  ///< why it draws on the CPU though a card was asked for; null: it was not
 };
 
 const Operator& DeclarationOf(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op)->declaration; }
@@ -79,7 +86,9 @@ ValuesType ValuesTypeOf(const Operator& op) {
 
 const char* ORT_CALL GetName(const OrtCustomOp* op) { return DeclarationOf(op).name; }
 
-const char* ORT_CALL GetExecutionProviderType(const OrtCustomOp*) { return nullptr; }
+const CustomOp& Of(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op); }
+
+const char* ORT_CALL GetExecutionProviderType(const OrtCustomOp* op) { return Of(op).provider; }
 
 size_t ORT_CALL GetInputTypeCount(const OrtCustomOp* op) { return static_cast<size_t>(DeclarationOf(op).inputs); }
 
@@ -121,7 +130,10 @@ OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t 
 /// one input of any type. That loses nothing: a node may leave out its values and ask only for the next state.
 OrtCharacteristic ORT_CALL GetOutputCharacteristic(const OrtCustomOp*, size_t) { return ORT_OPTIONAL; }
 
-OrtMemType ORT_CALL GetInputMemoryType(const OrtCustomOp*, size_t) { return ORT_MEM_DEFAULT; }
+OrtMemType ORT_CALL GetInputMemoryType(const OrtCustomOp* op, size_t index) {
+  if (Of(op).driver == nullptr) return ORT_MEM_DEFAULT;
+  return CudaKernel::IsReadOnHost(DeclarationOf(op).input[index]) ? ORT_MEM_CPU_INPUT : ORT_MEM_DEFAULT;
+}
 
 // Nothing is variadic, but ONNX Runtime asks anyway.
 int ORT_CALL NoVariadic(const OrtCustomOp*) { return 0; }
@@ -129,11 +141,34 @@ int ORT_CALL NoVariadic(const OrtCustomOp*) { return 0; }
 int ORT_CALL GetStartVersion(const OrtCustomOp*) { return 1; }
 int ORT_CALL GetEndVersion(const OrtCustomOp*) { return INT_MAX; }
 
+/// Writes to a session's log, the first time in the process.
+void SayOnce(const OrtApi* api, const OrtKernelInfo* info, const std::string& text) {
+  static std::atomic<bool> is_said{false};
+  if (is_said.exchange(true)) return;
+  const OrtLogger* logger = nullptr;
+  OrtStatus* status = api->KernelInfo_GetLogger(info, &logger);
+#if defined(_WIN32)
+  const OrtPathChar* const file = L"onnx_philox";
+#else
+  const OrtPathChar* const file = "onnx_philox";
+#endif
+  if (status == nullptr) status = api->Logger_LogMessage(logger, ORT_LOG_WARNING, text.c_str(), file, 0, "register");
+  if (status != nullptr) api->ReleaseStatus(status);
+}
+
 OrtStatus* ORT_CALL CreateKernelV2(const OrtCustomOp* op, const OrtApi* api, const OrtKernelInfo* info,
                                    void** kernel) {
   *kernel = nullptr;
   return WithoutExceptions(api, [&]() -> OrtStatus* {
-    auto made = std::make_unique<Kernel>(DeclarationOf(op), api, *ActiveKernels().kernels);
+    const CustomOp& self = Of(op);
+    const Kernels& kernels = *ActiveKernels().kernels;
+    if (self.fallback != nullptr) SayOnce(api, info, *self.fallback);
+    std::unique_ptr<Kernel> made;
+    if (self.driver == nullptr) {
+      made = std::make_unique<Kernel>(*self.declaration, api, kernels);
+    } else {
+      made = std::make_unique<CudaKernel>(*self.declaration, api, kernels, *self.driver);
+    }
     OrtStatus* const status = made->Load(info);
     if (status == nullptr) *kernel = made.release();
     return status;
@@ -168,7 +203,14 @@ struct Host {
   bool has_gaps;  ///< whether it takes nodes that leave out an input before another one
 };
 
-CustomOp MakeCustomOp(const Operator& declaration, int overload, const Host& host) {
+/// For whom operators are registered, and who draws there.
+struct Target {
+  const char* provider = nullptr;
+  const cuda::Driver* driver = nullptr;
+  const std::string* fallback = nullptr;
+};
+
+CustomOp MakeCustomOp(const Operator& declaration, int overload, const Host& host, const Target& target) {
   CustomOp op = {};
   op.version = ONNX_PHILOX_ORT_API_VERSION;
   op.GetName = GetName;
@@ -196,20 +238,61 @@ CustomOp MakeCustomOp(const Operator& declaration, int overload, const Host& hos
   op.overload = overload;
   op.api = host.api;
   op.has_gaps = host.has_gaps;
+  op.provider = target.provider;
+  op.driver = target.driver;
+  op.fallback = target.fallback;
   return op;
+}
+
+/// The execution providers of NVIDIA's cards: the one that ONNX Runtime is built with, and its plugin.
+constexpr const char* kCudaProviders[] = {"CUDAExecutionProvider", "CudaPluginExecutionProvider"};
+constexpr char kCpuProvider[] = "CPUExecutionProvider";
+
+/// For tests without a card: a provider in the place of those. "CPUExecutionProvider" beside a stand-in for the driver runs
+/// all of a launch but the card.
+const char* OtherProvider() {
+  static const char* const other = std::getenv("ONNX_PHILOX_CUDA_PROVIDER");
+  return other;
 }
 
 /// The domain with everything that this library registers, for one ONNX Runtime.
 struct Domain {
-  explicit Domain(const Host& host) : api(host.api) {
-    for (const Operator* declaration : kAllOperators) ops.push_back(MakeCustomOp(*declaration, 0, host));
+  Domain(const Host& host, bool is_cuda_given) : api(host.api), is_cuda(is_cuda_given) {
+    const cuda::Found found = is_cuda ? cuda::FindDriver() : cuda::Found{};
+    if (!is_cuda) {
+      Add(host, Target());
+    } else if (found.driver == nullptr) {
+      fallback = "onnx_philox: the operators draw on the CPU, since " + found.reason + ".";
+      Add(host, Target{nullptr, nullptr, &fallback});
+    } else if (OtherProvider() == nullptr) {
+      Add(host, Target());
+      for (const char* provider : kCudaProviders) Add(host, Target{provider, found.driver, nullptr});
+    } else {
+      // ONNX Runtime takes one kernel of an operator for each provider.
+      Add(host, Target(), std::strcmp(OtherProvider(), kCpuProvider) == 0);
+      Add(host, Target{OtherProvider(), found.driver, nullptr});
+    }
+  }
+
+  /// Adds each operator once, then again where there are more of it; only some of them if a card draws.
+  void Add(const Host& host, const Target& target, bool is_rest = false) {
+    const auto has = [&](const Operator& op) {
+      return target.driver != nullptr ? CudaKernel::Draws(op) : !is_rest || !CudaKernel::Draws(op);
+    };
     for (const Operator* declaration : kAllOperators) {
-      for (int i = 1; i < OverloadsOf(*declaration); ++i) ops.push_back(MakeCustomOp(*declaration, i, host));
+      if (has(*declaration)) ops.push_back(MakeCustomOp(*declaration, 0, host, target));
+    }
+    for (const Operator* declaration : kAllOperators) {
+      for (int i = 1; i < OverloadsOf(*declaration) && has(*declaration); ++i) {
+        ops.push_back(MakeCustomOp(*declaration, i, host, target));
+      }
     }
   }
 
   const OrtApi* api;
-  std::vector<CustomOp> ops;  ///< each operator once, then again where there are more of it
+  bool is_cuda;
+  std::string fallback;  ///< why nothing is drawn on a card, where that was asked for
+  std::vector<CustomOp> ops;
   OrtCustomOpDomain* made = nullptr;
 };
 
@@ -224,19 +307,19 @@ OrtStatus* Make(Domain* domain) {
   return nullptr;
 }
 
-/// The domain, made once for each ONNX Runtime in the process (there can be several) and never released: session
+/// The domain, made once for each ONNX Runtime in the process (there can be several), with and without CUDA, and never released: session
 /// options and sessions point to it, and nothing signals the end of the last one.
-OrtStatus* DomainFor(const Host& host, OrtCustomOpDomain** domain) {
+OrtStatus* DomainFor(const Host& host, bool is_cuda, OrtCustomOpDomain** domain) {
   static std::mutex mutex;
   static auto* const all = new std::vector<std::unique_ptr<Domain>>();
   const std::lock_guard<std::mutex> lock(mutex);
   for (const std::unique_ptr<Domain>& known : *all) {
-    if (known->api == host.api) {
+    if (known->api == host.api && known->is_cuda == is_cuda) {
       *domain = known->made;
       return nullptr;
     }
   }
-  auto added = std::make_unique<Domain>(host);
+  auto added = std::make_unique<Domain>(host, is_cuda);
   all->reserve(all->size() + 1);
   if (OrtStatus* status = Make(added.get())) return status;
   *domain = added->made;
@@ -244,12 +327,52 @@ OrtStatus* DomainFor(const Host& host, OrtCustomOpDomain** domain) {
   return nullptr;
 }
 
-OrtStatus* Register(OrtSessionOptions* options, const Host& host) {
+/// Whether session options say that a card is to draw, for languages that can name the library and none of its functions.
+OrtStatus* AskForCuda(const OrtApi* api, const OrtSessionOptions* options, bool* is_asked) {
+  constexpr char kEntry[] = "onnx_philox.cuda";
+  int has = 0;
+  *is_asked = false;
+  if (OrtStatus* status = api->HasSessionConfigEntry(options, kEntry, &has)) return status;
+  if (has == 0) return nullptr;
+  std::size_t bytes = 0;
+  if (OrtStatus* status = api->GetSessionConfigEntry(options, kEntry, nullptr, &bytes)) return status;
+  std::string value(bytes, '\0');
+  if (OrtStatus* status = api->GetSessionConfigEntry(options, kEntry, &value[0], &bytes)) return status;
+  value.resize(bytes > 0 ? bytes - 1 : 0);  // it ends with a NUL
+  *is_asked = value == "1";
+  if (*is_asked || value == "0") return nullptr;
+  const std::string text = Refusal("onnx_philox", "the session's entry 'onnx_philox.cuda'", ShowText(value), "'0' or '1'",
+                                   "Set it to '1' to draw on NVIDIA's cards.");
+  return api->CreateStatus(ORT_INVALID_ARGUMENT, text.c_str());
+}
+
+OrtStatus* Register(OrtSessionOptions* options, const Host& host, bool is_cuda) {
   const Selection& selection = ActiveKernels();
   if (selection.kernels == nullptr) return host.api->CreateStatus(ORT_INVALID_ARGUMENT, selection.error.c_str());
   OrtCustomOpDomain* domain = nullptr;
-  if (OrtStatus* status = DomainFor(host, &domain)) return status;
+  bool is_asked = false;
+  if (OrtStatus* status = AskForCuda(host.api, options, &is_asked)) return status;
+  if (OrtStatus* status = DomainFor(host, is_cuda || is_asked, &domain)) return status;
   return host.api->AddCustomOpDomain(options, domain);
+}
+
+/// What both entries do.
+OrtStatus* RegisterFor(OrtSessionOptions* options, const OrtApiBase* base, bool is_cuda) {
+  const OrtApi* const api = base->GetApi(ONNX_PHILOX_ORT_API_VERSION);
+  if (api == nullptr || base->GetApi(ONNX_PHILOX_ORT_LOWEST_API_VERSION) == nullptr) {
+    // Every ONNX Runtime has version 1, and CreateStatus in it.
+    const OrtApi* const first = base->GetApi(1);
+    if (first == nullptr) return nullptr;
+    return WithoutExceptions(first, [&] {
+      const std::string text = Refusal("onnx_philox", "ONNX Runtime", base->GetVersionString(), "1.19 or newer",
+                                       "Upgrade it: pip install --upgrade onnxruntime.");
+      return first->CreateStatus(ORT_FAIL, text.c_str());
+    });
+  }
+  // The version is 1.x.y. To ask for an API that is missing would print an error.
+  const char* const minor = std::strchr(base->GetVersionString(), '.');
+  const Host host{api, minor != nullptr && std::atoi(minor + 1) >= 24};
+  return WithoutExceptions(api, [&] { return Register(options, host, is_cuda); });
 }
 
 }  // namespace
@@ -259,20 +382,11 @@ OrtStatus* Register(OrtSessionOptions* options, const Host& host) {
 /// Adds the domain `onnx_philox` to session options. ONNX Runtime calls it when the library is registered.
 extern "C" ONNX_PHILOX_EXPORT OrtStatus* ORT_CALL RegisterCustomOps(OrtSessionOptions* options,
                                                                    const OrtApiBase* base) {
-  const OrtApi* const api = base->GetApi(ONNX_PHILOX_ORT_API_VERSION);
-  if (api == nullptr || base->GetApi(ONNX_PHILOX_ORT_LOWEST_API_VERSION) == nullptr) {
-    // Every ONNX Runtime has version 1, and CreateStatus in it.
-    const OrtApi* const first = base->GetApi(1);
-    if (first == nullptr) return nullptr;
-    return onnx_philox::WithoutExceptions(first, [&] {
-      const std::string text = onnx_philox::Refusal(
-          "onnx_philox", "ONNX Runtime", base->GetVersionString(), "1.19 or newer",
-          "Upgrade it: pip install --upgrade onnxruntime.");
-      return first->CreateStatus(ORT_FAIL, text.c_str());
-    });
-  }
-  // The version is 1.x.y. To ask for an API that is missing would print an error.
-  const char* const minor = std::strchr(base->GetVersionString(), '.');
-  const onnx_philox::Host host{api, minor != nullptr && std::atoi(minor + 1) >= 24};
-  return onnx_philox::WithoutExceptions(api, [&] { return onnx_philox::Register(options, host); });
+  return onnx_philox::RegisterFor(options, base, false);
+}
+
+/// The same, and for NVIDIA's cards.
+extern "C" ONNX_PHILOX_EXPORT OrtStatus* ORT_CALL RegisterCustomOpsCuda(OrtSessionOptions* options,
+                                                                       const OrtApiBase* base) {
+  return onnx_philox::RegisterFor(options, base, true);
 }

@@ -47,6 +47,7 @@ typedef struct OrtKernelInfo OrtKernelInfo;
 typedef struct OrtKernelContext OrtKernelContext;
 typedef struct OrtShapeInferContext OrtShapeInferContext;
 typedef struct OrtOpAttr OrtOpAttr;
+typedef struct OrtLogger OrtLogger;
 typedef struct OrtApi OrtApi;
 typedef struct OrtCustomOp OrtCustomOp;
 
@@ -77,7 +78,7 @@ typedef int OrtCharacteristic;
 enum { ORT_REQUIRED = 0, ORT_OPTIONAL = 1 };
 
 typedef int OrtMemType;
-enum { ORT_MEM_DEFAULT = 0 };
+enum { ORT_MEM_DEFAULT = 0, ORT_MEM_CPU_INPUT = -2 };
 
 typedef int OrtOpAttrKind;
 enum { ORT_ATTR_INT = 1, ORT_ATTR_STRING = 5 };
@@ -150,7 +151,9 @@ struct OrtApi {
                                                           size_t* count);
   OrtStatus*(ORT_CALL *KernelInfoGetAttributeArray_int64)(const OrtKernelInfo* info, const char* name, int64_t* values,
                                                           size_t* count);
-  void (*unused_164[64])(void);
+  void (*unused_164[29])(void);
+  OrtStatus*(ORT_CALL *KernelContext_GetGPUComputeStream)(const OrtKernelContext* context, void** stream);
+  void (*unused_194[34])(void);
   OrtStatus*(ORT_CALL *RegisterCustomOpsLibrary_V2)(OrtSessionOptions* options, const OrtPathChar* path);
   void (*unused_229[1])(void);
   OrtStatus*(ORT_CALL *KernelInfo_GetInputCount)(const OrtKernelInfo* info, size_t* count);
@@ -159,7 +162,16 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *KernelInfo_GetOutputName)(const OrtKernelInfo* info, size_t index, char* name, size_t* bytes);
   OrtStatus*(ORT_CALL *KernelInfo_GetInputTypeInfo)(const OrtKernelInfo* info, size_t index, OrtTypeInfo** type);
   OrtStatus*(ORT_CALL *KernelInfo_GetOutputTypeInfo)(const OrtKernelInfo* info, size_t index, OrtTypeInfo** type);
-  void (*unused_236[13])(void);
+  void (*unused_236[1])(void);
+  OrtStatus*(ORT_CALL *HasSessionConfigEntry)(const OrtSessionOptions* options, const char* key, int* has);
+  OrtStatus*(ORT_CALL *GetSessionConfigEntry)(const OrtSessionOptions* options, const char* key, char* value,
+                                              size_t* bytes);
+  void (*unused_239[6])(void);
+  OrtStatus*(ORT_CALL *KernelInfo_GetLogger)(const OrtKernelInfo* info, const OrtLogger** logger);
+  void (*unused_246[1])(void);
+  OrtStatus*(ORT_CALL *Logger_LogMessage)(const OrtLogger* logger, int level, const char* text, const OrtPathChar* file,
+                                          int line, const char* function);
+  void (*unused_248[1])(void);
   OrtStatus*(ORT_CALL *KernelInfoGetConstantInput_tensor)(const OrtKernelInfo* info, size_t index, int* is_constant,
                                                           const OrtValue** value);
   void (*unused_250[18])(void);
@@ -217,6 +229,7 @@ ORT_POSITION(ReleaseSessionOptions, 100);
 ORT_POSITION(ReleaseCustomOpDomain, 101);
 ORT_POSITION(KernelInfoGetAttributeArray_float, 162);
 ORT_POSITION(KernelInfoGetAttributeArray_int64, 163);
+ORT_POSITION(KernelContext_GetGPUComputeStream, 193);
 ORT_POSITION(RegisterCustomOpsLibrary_V2, 228);
 ORT_POSITION(KernelInfo_GetInputCount, 230);
 ORT_POSITION(KernelInfo_GetOutputCount, 231);
@@ -224,6 +237,10 @@ ORT_POSITION(KernelInfo_GetInputName, 232);
 ORT_POSITION(KernelInfo_GetOutputName, 233);
 ORT_POSITION(KernelInfo_GetInputTypeInfo, 234);
 ORT_POSITION(KernelInfo_GetOutputTypeInfo, 235);
+ORT_POSITION(HasSessionConfigEntry, 237);
+ORT_POSITION(GetSessionConfigEntry, 238);
+ORT_POSITION(KernelInfo_GetLogger, 245);
+ORT_POSITION(Logger_LogMessage, 247);
 ORT_POSITION(KernelInfoGetConstantInput_tensor, 249);
 ORT_POSITION(ShapeInferContext_GetInputTypeShape, 268);
 ORT_POSITION(ShapeInferContext_GetAttribute, 269);

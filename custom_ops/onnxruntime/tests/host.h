@@ -47,6 +47,7 @@ struct OrtCustomOpDomain {
 
 struct OrtSessionOptions {
   std::vector<const OrtCustomOpDomain*> domains;
+  std::map<std::string, std::string> entries;
 };
 
 struct Attribute {
@@ -79,6 +80,7 @@ struct OrtKernelContext {
   std::vector<OrtValue> outputs;
   std::vector<OrtElementType> output_types;
   unsigned threads = 1;
+  void* stream = nullptr;
 };
 
 /// What shape inference of a node sees, and what it says of the first output.
@@ -386,6 +388,24 @@ inline const OrtApi* Api() {
       }
       *value = &context->outputs.at(i);
       Shape(*value, context->output_types.at(i), std::vector<std::int64_t>(dimensions, dimensions + rank));
+      return nullptr;
+    };
+    a.KernelContext_GetGPUComputeStream = [](const OrtKernelContext* context, void** stream) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *stream = context->stream;
+      return nullptr;
+    };
+    a.HasSessionConfigEntry = [](const OrtSessionOptions* options, const char* key, int* has) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *has = options->entries.count(key) != 0;
+      return nullptr;
+    };
+    a.GetSessionConfigEntry = [](const OrtSessionOptions* options, const char* key, char* value,
+                                 std::size_t* bytes) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      const std::string& entry = options->entries.at(key);
+      if (value != nullptr) std::memcpy(value, entry.c_str(), entry.size() + 1);
+      *bytes = entry.size() + 1;
       return nullptr;
     };
     a.KernelContext_ParallelFor = [](const OrtKernelContext* context, void (*function)(void*, std::size_t),

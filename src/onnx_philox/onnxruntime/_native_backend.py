@@ -18,6 +18,9 @@ from onnx_philox.onnxruntime import _session_config, _source, _trial
 
 _RUNTIME = "onnxruntime"
 
+_CUDA = "onnx_philox.cuda"
+"""The entry of SessionOptions by which the library knows that a card is to draw."""
+
 _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
 
@@ -38,17 +41,22 @@ def library_path() -> str:
     return str(path)
 
 
-def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
+def register(sess_options: ort.SessionOptions, *, cuda: bool = False) -> ort.SessionOptions:
     """Registers the native library on options for ONNX Runtime's own `InferenceSession`.
 
     Args:
         sess_options: The options. You may register them twice.
+        cuda: Whether the operators also draw on NVIDIA's cards, for the providers
+            `CUDAExecutionProvider` and `CudaPluginExecutionProvider`: the same bits. Without a
+            driver or a card they draw on the CPU, and the session's log says so once. Experimental:
+            it was never run on a card (docs/cuda.md).
 
     Returns:
         The options.
 
     Raises:
         ImportError: The package was installed without the library.
+        ValueError: `cuda` is True, and the options were registered without it before.
 
     Examples:
         >>> import onnxruntime, onnx_philox
@@ -63,13 +71,33 @@ def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
         allowed = "onnxruntime.SessionOptions"
         owner = "onnx_philox.onnxruntime.register"
         refuse(owner, "sess_options", repr(sess_options), allowed, remedy, TypeError)
+    check_cuda("onnx_philox.onnxruntime.register", cuda)
     path = library_path()
     with _trial.LOCK:
         # ONNX Runtime refuses a domain that is registered twice, whoever did it.
         if sess_options not in _holders and _try_native_op(sess_options) is None:
+            if cuda:
+                sess_options.add_session_config_entry(_CUDA, "1")
             sess_options.register_custom_ops_library(path)
+        elif cuda and _session_config.entry(sess_options, _CUDA) != "1":
+            remedy = "Make new SessionOptions: a registration cannot be changed."
+            allowed = "False, as when these options were registered"
+            refuse("onnx_philox.onnxruntime.register", "cuda", cuda, allowed, remedy)
         _holders.add(sess_options)
     return sess_options
+
+
+def check_cuda(owner: str, cuda: object) -> None:
+    """Refuses anything but a bool."""
+    if not isinstance(cuda, bool):
+        refuse(
+            owner,
+            "cuda",
+            repr(cuda),
+            "True or False",
+            "Pass cuda=True to draw on cards.",
+            TypeError,
+        )
 
 
 def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
@@ -82,16 +110,18 @@ def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
     )
 
 
-def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
+def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) -> NativePlan:
     """Registers the library on the options if the model needs it."""
     source = _source.source_of(model)
     # A file in ONNX Runtime's own format, which only it can read, may contain our operators.
     if source.is_ours or source.outline is None:
         if options is None:
             options = ort.SessionOptions()
+            if cuda:
+                options.add_session_config_entry(_CUDA, "1")
             options.register_custom_ops_library(library_path())
         else:
-            options = register(options)
+            options = register(options, cuda=cuda)
     if not source.is_ours or source.needs_nothing:
         return NativePlan(source.untouched, options)
     # Imported here, because it needs onnx-ir, and few models need it.

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from onnx_philox._backends import NotInstalledError
+from onnx_philox._contract.refusal import refuse
 
 if TYPE_CHECKING:
     import onnxruntime as ort
@@ -32,8 +33,12 @@ def unavailable() -> ImportError | None:
     return NotInstalledError(who, package, "onnxruntime")
 
 
-def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:
+def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) -> PythonPlan:
     """Makes a copy of the model that PyOps can run, and options that hold them."""
+    if cuda:
+        remedy = "Python draws on the CPU: use backend 'native'."
+        owner = "onnx_philox.onnxruntime.InferenceSession"
+        refuse(owner, "cuda", cuda, "False with backend 'python'", remedy)
     # Imported here, because it needs onnxruntime-extensions.
     from onnx_philox.onnxruntime import _python_plan
 

@@ -12,7 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.feeds import takes_one_number, title
-from onnx_philox._contract.refusal import RefusedInputError
+from onnx_philox._contract.refusal import RefusedInputError, refuse
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
 from onnx_philox.onnxruntime._values import BFLOAT16, from_ort_value, to_ort_value
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
+
+_CUDA_PROVIDERS = ("CUDAExecutionProvider", "CudaPluginExecutionProvider")
 
 
 class SessionRun(Protocol):
@@ -69,7 +71,9 @@ class SessionPlan(Protocol):
 class SessionBackend(_backends.Backend, Protocol):
     """A backend of ONNX Runtime."""
 
-    def plan(self, model: Model | None, options: ort.SessionOptions | None) -> SessionPlan:
+    def plan(
+        self, model: Model | None, options: ort.SessionOptions | None, *, cuda: bool = False
+    ) -> SessionPlan:
         """Prepares a model; raises InvalidArgument for bad input."""
 
 
@@ -93,6 +97,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         provider_options: As for ONNX Runtime.
         backend: "native", the compiled library; "python", the operators as Python ops through
             onnxruntime-extensions; or "auto", native if available.
+        cuda: Whether the operators also draw on NVIDIA's cards, as `register` says.
         path_or_bytes: ONNX Runtime's own name for `model`.
         **kwargs: As for ONNX Runtime.
 
@@ -101,7 +106,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             ONNX Runtime's own InvalidArgument, and a TypeError where the input has another type.
         InvalidArgument: (ONNX Runtime's own exception) the model breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
-        ValueError: `backend` is none of the above.
+        ValueError: `backend` is none of the above, or `cuda` is True with the backend "python" or
+            with providers that have no cards of NVIDIA.
         ImportError: The backend lacks something that you must install.
     """
 
@@ -113,12 +119,14 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         provider_options: Sequence[dict[str, Any]] | None = None,
         *,
         backend: str = _backends.AUTO,
+        cuda: bool = False,
         path_or_bytes: Model | None = None,
         **kwargs: Any,
     ) -> None:
         given = path_or_bytes if model is None else model
         chosen = _backends.choose("onnxruntime", BACKENDS, backend)
-        self._plan = chosen.plan(given, sess_options)
+        _check_cuda(cuda, providers)
+        self._plan = chosen.plan(given, sess_options, cuda=cuda)
         with self._plan.loading():
             super().__init__(
                 self._plan.model, self._plan.options, providers, provider_options, **kwargs
@@ -316,6 +324,18 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
             for o in self.get_outputs()
         ) or any(getattr(value, "dtype", None) == BFLOAT16 for value in feed.values())
+
+
+def _check_cuda(cuda: bool, providers: Sequence[Any] | None) -> None:
+    owner = "onnx_philox.onnxruntime.InferenceSession"
+    _native_backend.check_cuda(owner, cuda)
+    if not cuda or providers is None:  # which options may have, too
+        return
+    names = [p[0] if isinstance(p, tuple) else p for p in providers]
+    if not set(names).intersection(_CUDA_PROVIDERS):
+        allowed = f"with {' or '.join(_CUDA_PROVIDERS)} where cuda is True"
+        remedy = "Name one of these before CPUExecutionProvider, or leave cuda out."
+        refuse(owner, "providers", names, allowed, remedy)
 
 
 def _path_of(model: Any) -> str | None:

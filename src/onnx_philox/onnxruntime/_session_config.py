@@ -20,7 +20,7 @@ def external_folder(options: ort.SessionOptions, path: str) -> Iterator[None]:
     cannot remove an entry.
     """
     with _trial.LOCK:
-        before = _entry(options, _EXTERNAL_FOLDER)
+        before = entry(options, _EXTERNAL_FOLDER)
         options.add_session_config_entry(_EXTERNAL_FOLDER, path)
         try:
             yield
@@ -28,7 +28,8 @@ def external_folder(options: ort.SessionOptions, path: str) -> Iterator[None]:
             options.add_session_config_entry(_EXTERNAL_FOLDER, before)
 
 
-def _entry(options: ort.SessionOptions, key: str) -> str:
+def entry(options: ort.SessionOptions, key: str) -> str:
+    """An entry of the options; empty if there is none."""
     try:
         return str(options.get_session_config_entry(key))
     except Exception:

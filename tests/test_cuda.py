@@ -1,0 +1,243 @@
+"""Draws on NVIDIA's cards, as far as they show without one: with a stand-in for the driver.
+
+The session is ONNX Runtime's own. The CPU's provider takes the place of CUDA's, which no build for
+a CPU has, and the memory of the card is the host's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import operators
+import pytest
+from cases import assert_same_bits
+from cuda_sessions import STATE, by_p, fed_by, fed_normal, in_place_of_the_driver, said, session
+from stand_in_driver import MOST_BLOCKS, THREADS, StandIn
+
+from onnx_philox import RefusedInputError, graphs, reference
+from onnx_philox.onnxruntime import InferenceSession
+
+ON_CARDS = ["RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli"]
+ON_CARDS += ["RandomExponential", "RandomGamma", "RandomPoisson", "RandomDropout"]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is a shared object")
+
+
+@pytest.fixture
+def driver() -> Iterator[StandIn]:
+    with in_place_of_the_driver() as stand_in, stand_in.checked():
+        yield stand_in
+
+
+# What is drawn.
+
+
+@pytest.mark.parametrize("rows", [0, 3], ids=["one state", "rows"])
+@pytest.mark.parametrize("constant", [False, True], ids=["fed", "constant"])
+@pytest.mark.parametrize("operator", ON_CARDS)
+def test_a_launch_draws_what_the_node_says(
+    driver: StandIn, operator: str, constant: bool, rows: int
+) -> None:
+    for case in operators.cases(operator):
+        shape = case.shape()
+        inputs = case.inputs(shape)
+        states = operators.some_states(rows) if rows else STATE
+        names = [name for name in inputs if name != "data"] if case.has_data else True
+        model = case.model(shape, inputs, constant=names if constant else (), per_row=bool(rows))
+        feeds = case.feeds(shape, states, inputs)
+        fed = {i.name: feeds[i.name] for i in model.graph.input}
+        drawn = session(model).run(None, fed)
+        wanted = case.alone(shape, states, inputs) if rows else case.oracle(shape, states, inputs)
+        for found, expected in zip(drawn, wanted, strict=True):
+            assert_same_bits(np.asarray(found), np.asarray(expected))
+        kind = case.numbers if operator == "RandomBernoulli" else case.values
+        name = f"{case.operator.distribution}_{kind.name}"
+        is_of_bits = operator == "RandomGenerator"
+        assert driver.launches[-1][0] == f"onnx_philox_{'uniform_bits' if is_of_bits else name}"
+
+
+@pytest.mark.parametrize(
+    "elements", [1, 4, 5, 4 * THREADS, 4 * THREADS + 1, 4 * THREADS * MOST_BLOCKS + 5]
+)
+def test_a_grid_has_a_thread_for_each_block_of_four_words_up_to_a_most(
+    driver: StandIn, elements: int
+) -> None:
+    drawn = session(graphs.random_generator([elements])).run(None, {"state": STATE})
+    assert_same_bits(drawn[0], reference.random_generator(STATE, (elements,))[0])
+    ((_, _, blocks, threads, _),) = driver.launches
+    assert (blocks, threads) == (min(-(-elements // (4 * THREADS)), MOST_BLOCKS), THREADS)
+
+
+@pytest.mark.parametrize("wanted", ["output", "mask", "next_state"])
+def test_what_nobody_wants_is_not_written(driver: StandIn, wanted: str) -> None:
+    data = np.arange(7, dtype=np.float32)
+    model = graphs.random_dropout(None, 0.5, rank=1, stateful=True)
+    everything = session(model).run(None, {"data": data, "state": STATE})
+    names = [o.name for o in model.graph.output]
+    driver.launches.clear()
+    node, *_ = model.graph.node
+    place = names.index(wanted)
+    for i, name in enumerate(node.output):
+        if name != wanted:
+            node.output[i] = ""
+    del model.graph.output[place + 1 :], model.graph.output[:place]
+    drawn = session(model).run(None, {"data": data, "state": STATE})
+    assert_same_bits(drawn[0], everything[place])
+    ((name, launch, *_),) = driver.launches
+    written = {"output": "out", "mask": "mask", "next_state": "next_states"}
+    assert [key for key in written if launch[written[key]]] == [wanted]
+    assert (name == "onnx_philox_next_states") == (wanted == "next_state")
+
+
+def test_an_empty_draw_launches_only_what_writes_the_next_state(driver: StandIn) -> None:
+    drawn = session(fed_normal()).run(None, fed_by([0, 3]))
+    assert drawn[0].shape == (0, 3)
+    assert_same_bits(drawn[1], STATE)
+    assert [launch[0] for launch in driver.launches] == ["onnx_philox_next_states"]
+
+
+def test_next_states_in_place_of_the_states_are_written_after_the_draw(driver: StandIn) -> None:
+    model = graphs.random_normal([3, 5], 0, 1, "f32", per_row=True)
+    states = operators.some_states(3)
+    wanted = reference.random_normal((3, 5), 0, 1, "f32", state=states)
+    running = session(model)
+    value = ort.OrtValue.ortvalue_from_numpy(states)
+    binding = running.io_binding()
+    binding.bind_ortvalue_input("state", value)
+    binding.bind_output("values")
+    binding.bind_ortvalue_output("next_state", value)
+    running.run_with_iobinding(binding)
+    assert_same_bits(binding.get_outputs()[0].numpy(), wanted[0])
+    assert_same_bits(value.numpy(), wanted[1])
+    names = [launch[0] for launch in driver.launches]
+    assert names == ["onnx_philox_normal_f32", "onnx_philox_next_states"]
+    assert driver.launches[0][1]["next_states"] == 0
+
+
+def test_values_in_memory_that_threads_still_read_are_refused(driver: StandIn) -> None:
+    running = session(graphs.random_generator([6]))
+    value = ort.OrtValue.ortvalue_from_numpy(STATE)
+    binding = running.io_binding()
+    binding.bind_ortvalue_input("state", value)
+    binding.bind_ortvalue_output("bits", value)
+    text = (
+        "RandomGenerator: output 'bits' must be in memory of its own on a card: got that of input "
+        "'state'. Bind other memory."
+    )
+    with said(text, kind=RefusedInputError):
+        running.run_with_iobinding(binding)
+    assert driver.launches == []
+
+
+def test_operators_without_a_kernel_draw_on_the_cpu(driver: StandIn) -> None:
+    drawn = session(graphs.random_permutation([9], op_seed=4)).run(None, {})
+    assert_same_bits(drawn[0], reference.random_permutation((9,), op_seed=4)[0])
+    assert driver.launches == []
+
+
+# What is checked, and when.
+
+
+@pytest.mark.parametrize(
+    "feeds",
+    [
+        {"mean": np.float32(np.nan)},
+        {"scale": np.float32(np.inf)},
+        {"shape": np.array([-1, 3])},
+        {"state": np.zeros(5, np.uint32)},
+        {"state": np.zeros((2, 6), np.uint32)},
+    ],
+    ids=["nan", "inf", "shape", "words", "rows"],
+)
+def test_what_the_host_reads_is_refused_as_on_the_cpu(
+    driver: StandIn, feeds: dict[str, Any]
+) -> None:
+    given = fed_by([3, 5]) | feeds
+    model = fed_normal()
+    model.graph.input[3].type.tensor_type.ClearField("shape")
+    texts = []
+    for running in (session(model), InferenceSession(model)):
+        with pytest.raises(RefusedInputError) as refused:
+            running.run(None, given)
+        texts.append(str(refused.value))
+    assert texts[0] == texts[1]
+    assert driver.launches == []
+
+
+@pytest.mark.parametrize("p", [1.5, [0.5, np.nan, 0.5, 0.5]], ids=["one", "each"])
+def test_a_constant_is_refused_when_it_is_loaded(driver: StandIn, p: Any) -> None:
+    model = by_p(per_element=np.ndim(p) > 0)
+    model = operators.with_constant(model, "p", np.array(p, np.float32))
+    for load in (session, InferenceSession):
+        with said("input 'p' must be from 0 to 1, or at most 4 ulp above 1: got"):
+            load(model)
+    assert driver.launches == []
+
+
+@pytest.mark.usefixtures("driver")
+@pytest.mark.parametrize("p", [-0.5, [0.5, 2, 0.5, 0.5]], ids=["one", "each"])
+def test_a_number_on_the_card_is_refused_by_the_next_run(p: Any) -> None:
+    p = np.array(p, np.float32)
+    running = session(by_p(per_element=p.ndim > 0))
+    good = np.full_like(p, 0.5)
+    before = running.run(None, {"p": good})[0]
+    drawn = running.run(None, {"p": p})[0]
+    assert not drawn[np.broadcast_to((p < 0) | (p > 1), (4,))].any()
+    text = (
+        "RandomBernoulli: input 'p' must be from 0 to 1, or at most 4 ulp above 1: got another "
+        "number in an earlier run, which drew nothing for it. Pass probabilities."
+    )
+    with said(text, kind=RefusedInputError):
+        running.run(None, {"p": good})
+    assert_same_bits(running.run(None, {"p": good})[0], before)
+
+
+def test_a_captured_graph_has_only_constants_where_values_are_checked(driver: StandIn) -> None:
+    driver.set("capturing", 1)
+    drawn = session(graphs.random_normal([3, 5], 0, 1, "f32", stateful=True)).run(
+        None, {"state": STATE}
+    )
+    assert_same_bits(drawn[0], reference.random_normal((3, 5), 0, 1, "f32", state=STATE)[0])
+    constant = operators.with_constant(by_p(), "p", np.array(0.5, np.float32))
+    session(constant).run(None, {})
+    drawn_before = len(driver.launches)
+    for model, feeds, name in (
+        (fed_normal(), fed_by([3, 5]), "shape"),
+        (by_p(), {"p": np.array(0.5, np.float32)}, "p"),
+    ):
+        text = (
+            f"input '{name}' must be a constant where a CUDA graph is captured: got a value of "
+            "each run. A replay would neither read nor check it: make it an initializer, or "
+            "capture no graph."
+        )
+        with said(text, kind=RefusedInputError):
+            session(model).run(None, feeds)
+    assert len(driver.launches) == drawn_before
+
+
+def test_nothing_is_loaded_copied_or_waited_for_in_a_run(driver: StandIn) -> None:
+    running = session(by_p(per_element=True, stateful=True))
+    running.run(None, {"p": np.full(4, 0.5, np.float32), "state": STATE})
+    before = len(driver.calls)
+    running.run(None, {"p": np.full(4, 0.5, np.float32), "state": STATE})
+    assert driver.calls[before:] == [
+        "cuStreamGetCtx",
+        "cuStreamIsCapturing",
+        "cuCtxGetCurrent",
+        "cuLaunchKernel",
+    ]
+
+
+def test_torch_s_numbers_are_refused_by_a_sentence(driver: StandIn) -> None:
+    model = graphs.random_uniform([3], 0, 1, "f32", global_seed=1, alignment="pytorch")
+    text = (
+        "RandomUniform: attribute 'alignment' must be 'tensorflow' on a card: got 'pytorch'. The "
+        "CPU draws torch's numbers: register the operators without CUDA."
+    )
+    with said(text):
+        session(model)
+    assert driver.launches == []

@@ -1,0 +1,272 @@
+"""NVIDIA's driver: what it is asked and gives back, what becomes of its errors; asking for cards.
+
+In ONNX Runtime, with a stand-in for the driver: see test_cuda.py.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+import operators
+import pytest
+from cases import assert_same_bits
+from cuda_sessions import (
+    NORMAL,
+    REPLACED,
+    STATE,
+    by_p,
+    fed_by,
+    fed_normal,
+    in_place_of_the_driver,
+    said,
+    session,
+)
+from stand_in_driver import StandIn, build
+
+import onnx_philox
+from onnx_philox import reference
+from onnx_philox.onnxruntime import InferenceSession, register
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is a shared object")
+
+
+@pytest.fixture
+def driver() -> Iterator[StandIn]:
+    with in_place_of_the_driver() as stand_in, stand_in.checked():
+        yield stand_in
+
+
+# The driver: what is loaded and given back, and what becomes of its errors.
+
+AT_LOAD = ["cuCtxGetCurrent", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuMemHostAlloc"]
+AT_LOAD += ["cuMemHostGetDevicePointer_v2"]
+WITHOUT_CONTEXT = ["cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent_v2"]
+IN_A_RUN = ["cuStreamGetCtx", "cuStreamIsCapturing", "cuLaunchKernel"]
+
+
+@pytest.mark.parametrize(
+    ("function", "after"),
+    [
+        *((function, 0) for function in [*AT_LOAD, *WITHOUT_CONTEXT, "cuMemcpy"]),
+        ("cuCtxGetCurrent", 1),
+        ("cuModuleGetFunction", 1),
+    ],
+)
+def test_a_call_that_fails_at_load_is_an_error_with_the_driver_s_words(
+    driver: StandIn, function: str, after: int
+) -> None:
+    model = by_p()
+    if function == "cuMemcpy":
+        model = operators.with_constant(model, "p", np.array(0.5, np.float32))
+    driver.set("has_context", function not in WITHOUT_CONTEXT)
+    name = function.removesuffix("_v2")
+    text = f"{name} failed with CUDA_ERROR_LAUNCH_FAILED (719, unspecified launch failure)"
+    with driver.failing(function, after), said("RandomBernoulli: ", text):
+        session(model)
+    assert driver.live == 0
+    driver.set("has_context", 1)
+    session(model)  # the next one is as if nothing had been
+
+
+@pytest.mark.parametrize("function", [*IN_A_RUN, "cuCtxGetCurrent"])
+def test_a_call_that_fails_in_a_run_is_an_error_and_the_next_run_draws(
+    driver: StandIn, function: str
+) -> None:
+    running = session(NORMAL)
+    text = f"RandomNormal: {function} failed with CUDA_ERROR_OUT_OF_MEMORY (2, out of memory)"
+    with driver.failing(function, error=2), said(f"{text}. The node has drawn nothing."):
+        running.run(None, {})
+    assert_same_bits(running.run(None, {})[0], InferenceSession(NORMAL).run(None, {})[0])
+
+
+def test_an_error_that_the_driver_has_no_words_for_is_a_number(driver: StandIn) -> None:
+    running = session(NORMAL)
+    text = "cuLaunchKernel failed with an unknown error (12345, without a description)"
+    with driver.failing("cuLaunchKernel", error=12345), said(text):
+        running.run(None, {})
+
+
+def test_sessions_share_the_kernels_and_the_last_one_unloads_them(driver: StandIn) -> None:
+    first, second = session(NORMAL), session(by_p())
+    assert driver.calls.count("cuModuleLoadDataEx") == 1
+    del first
+    assert "cuModuleUnload" not in driver.calls
+    second.run(None, {"p": np.array(0.5, np.float32)})
+    del second
+    assert driver.calls.count("cuModuleUnload") == 1
+    assert driver.calls.count("cuMemFreeHost") == 1
+
+
+def test_a_thread_without_a_context_takes_the_first_card_s_and_gives_it_back(
+    driver: StandIn,
+) -> None:
+    driver.set("has_context", 0)
+    running = session(NORMAL)
+    running.run(None, {})
+    del running
+    calls = driver.calls
+    for taken, given in (
+        ("cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2"),
+        ("cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"),
+    ):
+        assert calls.count(taken) == calls.count(given) > 0
+    assert calls.index("cuModuleUnload") < calls.index("cuDevicePrimaryCtxRelease_v2")
+
+
+def test_a_stream_of_another_card_has_the_kernels_loaded_there_once(driver: StandIn) -> None:
+    running = session(NORMAL)
+    driver.set("stream_context", 2)
+    wanted = InferenceSession(NORMAL).run(None, {})[0]
+    with driver.failing("cuModuleLoadDataEx"), said("RandomNormal: cuModuleLoadDataEx failed"):
+        running.run(None, {})
+    for _ in range(2):
+        assert_same_bits(running.run(None, {})[0], wanted)
+    assert driver.calls.count("cuModuleLoadDataEx") == 3
+    del running
+    gc.collect()  # exceptions keep sessions
+    assert driver.calls.count("cuModuleUnload") == 2
+
+
+@pytest.mark.usefixtures("driver")
+def test_threads_run_one_session() -> None:
+    running = session(fed_normal())
+    sizes = [[3, n] for n in range(1, 33)]
+    with ThreadPoolExecutor(8) as pool:
+        drawn = list(pool.map(lambda size: running.run(None, fed_by(size)), sizes))
+    for size, (values, after) in zip(sizes, drawn, strict=True):
+        wanted = reference.random_normal(size, 0.5, 2, "f32", op_seed=3, state=STATE)
+        assert_same_bits(values, wanted[0])
+        assert_same_bits(after, wanted[1])
+
+
+# Asking for it.
+
+CHILD = """
+import sys
+import warnings
+warnings.simplefilter("ignore")
+import onnx_philox
+from onnx_philox import graphs
+for _ in range(2):
+    for model in (
+        graphs.random_normal([3, 5], 0, 1, "f32", op_seed=3),
+        graphs.random_permutation([4], op_seed=3),
+    ):
+        session = onnx_philox.onnxruntime.InferenceSession(
+            model, providers=["CUDAExecutionProvider", "CPUExecutionProvider"], cuda=True
+        )
+        print(session.run(None, {})[0].tobytes().hex())
+"""
+NO_DRIVER: dict[str, tuple[list[str], str]] = {
+    "no driver": ([], r"NVIDIA's driver (libcuda.so.1) is not here"),
+    "an older driver": (
+        ["-DVERSION=11080"],
+        "the driver of NVIDIA is for CUDA 11.8, and the kernels need one for CUDA 12.0 or newer",
+    ),
+    "no card": (["-DCARDS=0"], "the driver of NVIDIA sees no card"),
+    "an older card": (
+        ["-DCAPABILITY=61"],
+        "no card here has a compute capability of 7.5 or higher: the highest is 6.1",
+    ),
+    "a driver that lacks a function": (
+        ["-DcuStreamGetCtx=cuMissing"],
+        "NVIDIA's driver (libcuda.so.1) is too old: it lacks cuStreamGetCtx",
+    ),
+    **{
+        f"{function} fails": (
+            [f'-DFAILING="{function}"'],
+            f"{function} failed with an unknown error (100, without a description)",
+        )
+        for function in (
+            "cuInit",
+            "cuDriverGetVersion",
+            "cuDeviceGetCount",
+            "cuDeviceGet",
+            "cuDeviceGetAttribute",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("reason", NO_DRIVER)
+def test_without_a_usable_card_the_cpu_draws_and_the_log_says_so_once(
+    reason: str, tmp_path: Path
+) -> None:
+    options, said = NO_DRIVER[reason]
+    environment = {k: v for k, v in os.environ.items() if k != REPLACED}
+    if options:
+        build(tmp_path, options)
+        environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=True
+    )
+    wanted = [InferenceSession(NORMAL).run(None, {})[0].tobytes().hex()]
+    wanted += [reference.random_permutation((4,), op_seed=3)[0].tobytes().hex()]
+    assert done.stdout.split() == wanted * 2
+    assert done.stderr.count("onnx_philox: the operators draw on the CPU, since") == 1
+    assert f"onnx_philox: the operators draw on the CPU, since {said}." in done.stderr
+
+
+def test_a_build_of_onnxruntime_for_the_cpu_draws_there_beside_a_driver(tmp_path: Path) -> None:
+    build(tmp_path)
+    environment = {k: v for k, v in os.environ.items() if k != REPLACED}
+    environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[0] == InferenceSession(NORMAL).run(None, {})[0].tobytes().hex()
+    assert done.stderr == ""
+
+
+@pytest.mark.usefixtures("driver")
+def test_options_hold_the_operators_with_cards_or_without() -> None:
+    options = register(ort.SessionOptions(), cuda=True)
+    assert register(options, cuda=True) is options
+    assert register(options) is options
+    text = (
+        "onnx_philox.onnxruntime.register: cuda must be False, as when these options were "
+        "registered: got True. Make new SessionOptions: a registration cannot be changed."
+    )
+    with said(text, kind=ValueError):
+        register(register(ort.SessionOptions()), cuda=True)
+
+
+def test_an_entry_of_the_options_asks_for_cards_in_any_language() -> None:
+    options = ort.SessionOptions()
+    options.add_session_config_entry("onnx_philox.cuda", "yes")
+    text = (
+        "onnx_philox: the session's entry 'onnx_philox.cuda' must be '0' or '1': got 'yes'. Set it "
+        "to '1' to draw on NVIDIA's cards."
+    )
+    with said(text):
+        options.register_custom_ops_library(onnx_philox.onnxruntime.library_path())
+
+
+def test_a_wrong_use_is_a_sentence() -> None:
+    text = (
+        "onnx_philox.onnxruntime.InferenceSession: providers must be with CUDAExecutionProvider or "
+        "CudaPluginExecutionProvider where cuda is True: got ['CPUExecutionProvider']. Name one of "
+        "these before CPUExecutionProvider, or leave cuda out."
+    )
+    with said(text, kind=ValueError):
+        InferenceSession(NORMAL, providers=["CPUExecutionProvider"], cuda=True)
+    text = (
+        "onnx_philox.onnxruntime.InferenceSession: cuda must be False with backend 'python': got "
+        "True. Python draws on the CPU: use backend 'native'."
+    )
+    with said(text, kind=ValueError):
+        InferenceSession(NORMAL, backend="python", cuda=True)
+    for ask in (
+        lambda: InferenceSession(NORMAL, cuda="0"),
+        lambda: register(ort.SessionOptions(), cuda=1),
+    ):
+        with said("cuda must be True or False: got", "Pass cuda=True", kind=TypeError):
+            ask()
