@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,17 @@ def assert_same_bits(actual: np.ndarray, expected: np.ndarray) -> None:
     assert actual.dtype == expected.dtype
     assert actual.shape == expected.shape
     assert actual.tobytes() == expected.tobytes(), f"{actual!r}\n!=\n{expected!r}"
+
+
+def assert_all_same(actual: Iterable[Any], expected: Iterable[Any]) -> None:
+    """The same arrays, bit by bit, and as many."""
+    for one, other in zip(actual, expected, strict=True):
+        assert_same_bits(np.asarray(one), np.asarray(other))
+
+
+def each_raises(error: type[Exception], *cases: tuple[Any, str]) -> list[Any]:
+    """Parameters of a test: what is given, the error, and what it says."""
+    return [(given, error, text) for given, text in cases]
 
 
 SEED = {"global_seed": 7, "op_seed": 3}

@@ -81,7 +81,7 @@ ALPHAS = (0.7, 12.5, 1e-3, 1 - 2.0**-24, 1, 1e6, 2.0**50)
 RATES = (12.5, 0.7, 0, 9.99, 10, 1e6, 2.0**30)
 FILTERS = {
     "temperature": each_row(0.7, 0, 1.5, 1),
-    "top_k": each_row(3, 2, 0, CLASSES + 1, 1),
+    "top_k": each_row(3, 2**40 + 1, 0, CLASSES + 1, 1),
     "top_p": each_row(0.9, 1, 0.25),
     "min_p": each_row(0.05, 0, 1),
 }
@@ -94,7 +94,7 @@ TABLE: dict[str, Callable[[str], list[Setting]]] = {
             "f16": [(-1.5, 2), (0, 1), (3, 0), (1e-7, 6e-8), (0, 6e4)],
             "bf16": [(-1.5, 2), (0, 1), (3, 0), (1e-39, 3e-39), (0, 3e38)],
             "f32": [(-1.5, 2), (0, 1), (-0.0, -1), (3, 0), (1e-40, 1e-45), (3e38, 2e38)],
-            "f64": [(-1.5, 2), (0, 1), (-0.0, -1), (3, 0), (1e-310, 5e-324), (0, 1e308)],
+            "f64": [(-1.5, 2), (-0.0, 1), (1e-7, 1 + 1e-9), (3, 0), (1e-310, 5e-324), (0, 1e308)],
         },
         "mean",
         "scale",
@@ -110,7 +110,7 @@ TABLE: dict[str, Callable[[str], list[Setting]]] = {
             "f16": [0.7, 1, 6e-8, 6e4],
             "bf16": [0.7, 1, 1e-39, 3e38],
             "f32": [0.7, 1, 1e-45, 3e38],
-            "f64": [0.7, 1, 5e-324, 1e308],
+            "f64": [0.7, 1 + 1e-9, 5e-324, 1e308],
         },
         "scale",
     ),
@@ -419,10 +419,11 @@ def named(name: str) -> Case:
 
 def with_constant(model: onnx.ModelProto, name: str, value: np.ndarray) -> onnx.ModelProto:
     """The model with a graph input made an initializer."""
-    (graph_input,) = (i for i in model.graph.input if i.name == name)
-    model.graph.input.remove(graph_input)
-    model.graph.initializer.append(numpy_helper.from_array(value, name))
-    return model
+    made = onnx.ModelProto.FromString(model.SerializeToString())
+    (graph_input,) = (i for i in made.graph.input if i.name == name)
+    made.graph.input.remove(graph_input)
+    made.graph.initializer.append(numpy_helper.from_array(value, name))
+    return made
 
 
 every_operator = pytest.mark.parametrize("operator", OPERATORS)

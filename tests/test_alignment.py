@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bad_calls
 import ml_dtypes
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
@@ -208,16 +209,14 @@ def test_backends_draw_the_reference(runtime: str, name: str) -> None:
     state = SEED_42
     for _ in range(2):
         expected = drawn(name, state=state)
-        for ours, theirs in zip(run({"state": state}), expected, strict=True):
-            assert_same_bits(ours, theirs)
+        assert_all_same(run({"state": state}), expected)
         state = expected[-1]
     (given, *_) = zip(
         load(model_of(name, global_seed=42))({}), drawn(name, state=SEED_42), strict=False
     )
     assert_same_bits(*given)
     by_rows = load(model_of(name, per_row=True))({"state": states})
-    for ours, theirs in zip(by_rows, drawn(name, state=states), strict=True):
-        assert_same_bits(ours, theirs)
+    assert_all_same(by_rows, drawn(name, state=states))
 
 
 def test_shapes_are_inferred() -> None:
@@ -249,10 +248,7 @@ def test_factories_make_nodes_that_stay_in_ir(name: str, backend: str, tmp_path:
     expected = drawn(name, state=SEED_42)
     openvino = OpenVino(backend)
     for given_model in (model, tmp_path / "model.xml"):
-        for ours, theirs in zip(
-            openvino(given_model, {"state": SEED_42}, "f32"), expected, strict=True
-        ):
-            assert_same_bits(ours, theirs)
+        assert_all_same(openvino(given_model, {"state": SEED_42}, "f32"), expected)
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])
@@ -287,69 +283,56 @@ AGAIN = "The state is damaged, or another generator's: take it from its source a
 TORCH_RULE = (
     "[632], or [1, ..., 1, 632] up to rank 8, or [B, 632], a state for each row of the output"
 )
-NORMAL: dict[str, Any] = {"shape": [2, 3], "mean": 0, "scale": 1, "output_type": "f32"}
-BAD: dict[str, tuple[str, dict[str, Any], str]] = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "six words": (
-        "normal",
         {"state": PhiloxState(1, 2).to_array()},
         f"input 'state' must be {TORCH_RULE}: got shape [6]. 6 words are a PhiloxState, of "
         "alignment 'tensorflow': pass TorchState.from_seed(seed).to_array().",
     ),
     "632 words": (
-        "normal",
         {"state": SEED_42, "alignment": "tensorflow"},
         "a state for each row of the output: got shape [632]. 632 words are a TorchState: set "
         "alignment to 'pytorch', or pass PhiloxState(...).to_array().",
     ),
     "another length": (
-        "normal",
         {"state": SEED_42[:631]},
         "got shape [631]. Pass TorchState.from_seed(seed).to_array().",
     ),
     "states for other rows": (
-        "normal",
         {"state": np.stack([SEED_42] * 3)},
         "got 3 states (shape [3, 632]) for 2 rows (output shape [2, 3]).",
     ),
     "a next beyond the block": (
-        "normal",
         {"state": bad_state(4, 625)},
         f"the state's next must be from 0 to 624: got 625. {AGAIN}",
     ),
     "one in a row": (
-        "normal",
         {"state": changed()},
         f"the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}",
     ),
     "a left that does not fit": (
-        "normal",
         {"state": bad_state(2, 9)},
         f"the state's left must be 1, or 625 less its next of 0: got 9. {AGAIN}",
     ),
     "a state that is not seeded": (
-        "normal",
         {"state": bad_state(3, 0)},
         f"the state's seeded must be 1: got 0. {AGAIN}",
     ),
     "a cached normal and no flag": (
-        "normal",
         {"state": bad_state(631, 2)},
         f"the state's is_cached must be 0 or 1: got 2. {AGAIN}",
     ),
     "an op_seed": (
-        "normal",
         {"state": SEED_42, "op_seed": 3},
         "attribute 'op_seed' must be 0 with alignment 'pytorch': got 3. torch's generator has "
         "one seed: set global_seed, or connect a state.",
     ),
     "a state and a seed": (
-        "normal",
         {"state": SEED_42, "global_seed": 42},
         "attribute 'global_seed' must be 0 where a state is connected, with alignment 'pytorch': "
         "got 42. Remove one of the two.",
     ),
     "neither": (
-        "normal",
         {},
         "input 'state' must be connected where global_seed is 0, with alignment 'pytorch': got "
         "nothing. Without one every run would draw the same numbers, so nothing is unseeded: set "
@@ -357,29 +340,25 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
         "instance.",
     ),
     "another word": (
-        "normal",
         {"state": SEED_42, "alignment": "torch"},
         "attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of",
     ),
     "bytes of a CUDA generator": (
-        "normal",
         {"state": np.zeros(16, np.uint8)},
         "input 'state' must be u32: got uint8. Bytes of get_state() become words by "
         "TorchState.from_torch(state).to_array().",
     ),
     "samples with replacement": (
-        "categorical",
         {"state": SEED_42, "logits": LOGITS, "sample_size": 2},
         "attribute 'sample_size' must be 1 where replacement is 1, with alignment 'pytorch': got "
         "2. Set replacement to 0, or draw one sample at a time.",
     ),
     "more samples than weights of f32": (
-        "categorical",
         {
             "state": SEED_42,
             "logits": np.array([[0, -1, -104]], np.float32),
             "sample_size": 3,
-            "replacement": False,
+            "replacement": 0,
         },
         "'sample_size' must be at most the number of classes of a weight above 0, with "
         "replacement 0: got 3, more than the 2 in row 0.",
@@ -387,52 +366,19 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_refused_in_words(what: str) -> None:
-    kind, given, said = BAD[what]
-    arguments = {**PYTORCH, **(NORMAL if kind == "normal" else {}), **given}
-    with pytest.raises((ValueError, TypeError)) as raised:
-        getattr(reference, f"random_{kind}")(**arguments)
-    assert said in str(raised.value)
-
-
-def node_model(what: str) -> onnx.ModelProto:
-    """The call as a model, whose state is a constant."""
-    kind, given, _ = BAD[what]
-    op = OPERATORS["RandomNormal" if kind == "normal" else "RandomCategorical"]
-    names = {i.name for i in op.inputs}
-    arguments = {**PYTORCH, **(NORMAL if kind == "normal" else {}), **given}
-    if "replacement" in arguments:
-        arguments["replacement"] = int(arguments["replacement"])
-    tensors = {
-        name: np.array(value, np.int64 if name == "shape" else getattr(value, "dtype", np.float32))
-        for name, value in arguments.items()
-        if name in names
-    }
-    attributes = {name: value for name, value in arguments.items() if name not in names}
-    node = helper.make_node(
-        op.name,
-        [i.name if i.name in tensors else "" for i in op.inputs],
-        ["values"],
-        domain="onnx_philox",
-        **attributes,
-    )
-    type_ = onnx.TensorProto.FLOAT if kind == "normal" else onnx.TensorProto.INT32
-    graph = helper.make_graph(
-        [node],
-        "bad",
-        [],
-        [helper.make_tensor_value_info("values", type_, None)],
-        [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()],
-    )
-    imports = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
-    return helper.make_model(graph, ir_version=8, opset_imports=imports)
+def call_of(what: str) -> tuple[str, dict[str, Any]]:
+    """The operator and the call, whose inputs are arrays."""
+    operator = "RandomCategorical" if "logits" in BAD[what][0] else "RandomNormal"
+    good = {name: x for name, x in bad_calls.GOOD[operator].items() if name != "global_seed"}
+    return operator, good | PYTORCH | BAD[what][0]
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_nodes_are_refused_in_the_same_words(what: str) -> None:
-    model, said = node_model(what), BAD[what][2]
+def test_bad_input_is_refused_in_the_same_words_everywhere(what: str) -> None:
+    operator, call = call_of(what)
+    model, said = bad_calls.model_of(operator, call, constant=True), BAD[what][1]
     for load in (
+        lambda: getattr(reference, OPERATORS[operator].function)(**call),
         lambda: InferenceSession(model, backend="python"),
         lambda: InferenceSession(model),
         lambda: OpenVino("python")(model),
@@ -497,8 +443,7 @@ def test_generate_draws_what_a_node_draws(name: str) -> None:
     assert_same_bits(state.to_array(), after)
     states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
     rows = onnx_philox.generate(states, out=out, **arguments, **PYTORCH)
-    for ours, theirs in zip((out, rows), drawn(name, state=states), strict=True):
-        assert_same_bits(ours, theirs)
+    assert_all_same((out, rows), drawn(name, state=states))
 
 
 def test_generate_draws_torch_s_booleans_by_each_probability() -> None:

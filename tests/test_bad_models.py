@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import child
 import cli
 import numpy as np
 import onnx
@@ -266,12 +266,7 @@ def normal_with_an_attribute_of_no_type() -> onnx.ModelProto:
 def test_the_commands_say_what_is_damaged_and_print_no_traceback(tmp_path, make, said):
     onnx.save(make(), tmp_path / "m.onnx")
     for command, code in ((["inspect"], 0), (["rewrite", "-o", tmp_path / "out.onnx"], 2)):
-        done = subprocess.run(
-            [*COMMAND, *command, tmp_path / "m.onnx"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = child.run(*COMMAND, *command, tmp_path / "m.onnx", code=None)
         assert done.returncode == code, done.stderr
         assert said in " ".join((done.stdout + done.stderr).split())
         assert "Traceback" not in done.stderr

@@ -6,18 +6,17 @@ The structs are written down again here, as a binding of another language would.
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, c_char_p, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 import bad_calls
+import child
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 
 import onnx_philox
 from onnx_philox import PhiloxState, TorchState, reference
@@ -132,9 +131,7 @@ print(library.onnx_philox_isa(None, 0).decode(), "numpy" in sys.modules)
 maps = open("/proc/self/maps").read() if sys.platform == "linux" else ""
 assert "libonnxruntime.so" not in maps and "openvino.so" not in maps
 """
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
-    )
+    done = child.python("-I", "-S", "-c", program)
     assert done.stdout.split() == [LIBRARY.onnx_philox_isa(None, c_size_t(0)).decode(), "False"]
 
 
@@ -155,8 +152,7 @@ def test_an_operator_draws_what_the_reference_draws(operator: str) -> None:
     outputs = [np.empty_like(array) for array in (*expected, after)]
     inputs = [input_of(*one) for one in arrays.items()]
     assert run(call_of(operator, inputs, attributes, outputs_of(outputs))) == (0, "")
-    for out, wanted in zip(outputs, (*expected, after), strict=True):
-        assert_same_bits(out, wanted)
+    assert_all_same(outputs, (*expected, after))
     # The next state alone.
     outputs[-1][...] = 0
     wanted_ones = outputs_of([*[None] * len(expected), outputs[-1]])

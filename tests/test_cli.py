@@ -6,10 +6,10 @@ import errno
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+import child
 import click
 import pytest
 from cli import invoke
@@ -138,11 +138,8 @@ def test_a_path_need_not_be_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "command",
     [
-        "rewrite {} -o new.onnx",
-        "rewrite {} -o new.xml",
-        "run {} --fill -o new",
-        "inspect {} --html x.html",
-        "verify --html x.html",
+        *("rewrite {} -o new.onnx", "rewrite {} -o new.xml", "run {} --fill -o new"),
+        *("inspect {} --html x.html", "verify --html x.html"),
     ],
 )
 def test_a_working_directory_that_was_deleted_is_named(
@@ -159,8 +156,7 @@ def test_a_working_directory_that_was_deleted_is_named(
 
 
 def test_the_package_is_the_command_too() -> None:
-    command = [sys.executable, "-m", "onnx_philox", "path", "x"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = child.python("-m", "onnx_philox", "path", "x", code=None, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
         "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'"
@@ -195,9 +191,7 @@ def test_bash_completes_commands_options_and_names(tmp_path: Path) -> None:
             "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _onnx_philox_completion onnx-philox; "
             'printf "%s\\n" "${COMPREPLY[@]}"'
         )
-        done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=120
-        )
+        done = child.run("bash", "-c", command, timeout=120)
         assert set(done.stdout.split()) == expected
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import child
 import cli
 import click
 import ml_dtypes
@@ -356,7 +356,7 @@ def test_path_needs_no_runtime():
         "import sys; sys.modules.update(onnxruntime=None, openvino=None); "
         "from onnx_philox._command.app import app; app(['path', 'openvino'])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = child.python("-c", code)
     assert Path(done.stdout.strip()).is_file()
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import child
 import cli
 import numpy as np
 import onnx
@@ -375,8 +376,7 @@ for absent in ("no such module", "sys"):
 def test_a_forked_process_runs_a_program_as_a_new_one_does(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    command = [sys.executable, "-c", BOTH_WAYS, processes.__file__, str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = child.python("-c", BOTH_WAYS, processes.__file__, str(program))
     forked, forked_abort, new, new_abort = done.stdout.splitlines()
     assert forked.startswith("_Fork ")
     assert new.startswith("Popen ")
@@ -514,8 +514,14 @@ def test_a_model_that_can_have_no_rows_says_why(tmp_path):
 @pytest.fixture(scope="module")
 def printed(all_of_them) -> subprocess.CompletedProcess[str]:
     """The command as a shell runs it, its output piped."""
-    command = [sys.executable, "-c", "from onnx_philox._command.app import app; app()", "inspect"]
-    return subprocess.run([*command, all_of_them], capture_output=True, text=True, timeout=120)
+    return child.python(
+        "-c",
+        "from onnx_philox._command.app import app; app()",
+        "inspect",
+        all_of_them,
+        code=None,
+        timeout=120,
+    )
 
 
 @pytest.mark.parametrize("width", ["piped", 80, 120])
@@ -832,8 +838,9 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
 def test_a_runtime_that_is_not_installed_says_so(runtime):
     app = "from onnx_philox._command.app import app; app()"
     script = f"import sys; sys.modules[{runtime!r}] = None; {app}"
-    command = [sys.executable, "-c", script, "inspect", str(MODELS / "vae_decoder.onnx"), "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    result = child.python(
+        "-c", script, "inspect", str(MODELS / "vae_decoder.onnx"), "--json", code=None, timeout=120
+    )
     assert (result.returncode, result.stderr) == (0, "")
     (node,) = json.loads(result.stdout)["random_nodes"]
     how = f"pip install 'onnx-philox[{runtime}]'"

@@ -10,6 +10,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import child
 import cli
 import click
 import ml_dtypes
@@ -674,8 +675,7 @@ def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command in a process that cannot import a module."""
     app = "from onnx_philox._command.app import app; app()"
     script = f"import sys; sys.modules[{module!r}] = None; {app}"
-    command = [sys.executable, "-c", script, "run", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return child.python("-c", script, "run", *arguments, code=None, timeout=120)
 
 
 def test_the_next_runtime_serves_where_the_first_is_not_installed(noisy):

@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_same_bits, load_vectors
+from cases import EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits, load_vectors
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -185,27 +185,6 @@ def test_one_element_is_for_all_values_and_an_array_needs_the_shape() -> None:
             reference.random_bernoulli(shape, np.full(of_p, 0.5, F32), **SEED)
 
 
-@pytest.mark.parametrize(
-    ("p", "text"),
-    [
-        (math.nan, "input 'p' must be from 0 to 1.*: got nan"),
-        (-1e-45, "input 'p' must be .*: got -1e-45"),
-        (np.float32(-1e-45), "input 'p' must be .*: got -1.401298464324817e-45"),
-        (1 + 1e-6, "input 'p' must be .*: got 1.000001"),
-        (math.inf, "input 'p' must be .*: got inf"),
-        (np.array([1.5]), "input 'p' must be .*: got 1.5"),
-        (
-            np.array([[0, 1, 0.5], [1, 0, math.nan]]),
-            r"must be from 0 to 1, or at most 4 ulp above 1: got nan at \[1, 2\]\. Pass",
-        ),
-        (np.array([[0, 1, 0.5], [2, 0, math.nan]]), r"must be .*: got 2\.0 at \[1, 0\]"),
-    ],
-)
-def test_a_p_that_is_no_probability_is_named(p: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=rf"RandomBernoulli: .*{text}"):
-        reference.random_bernoulli([2, 3], p, **SEED)
-
-
 @pytest.mark.parametrize("p", ["half", [0.5], None, np.float16(0.5), np.int64(1), np.array([True])])
 def test_a_p_of_another_type_is_refused(p: Any) -> None:
     with pytest.raises(TypeError, match="RandomBernoulli: input 'p' must be "):
@@ -316,70 +295,17 @@ def test_no_rows_draw_nothing_with_or_without_classes() -> None:
         assert PhiloxState.from_array(after) == state
 
 
-@pytest.mark.parametrize(
-    ("logits", "text"),
-    [
-        (
-            [[0, 1], [2, np.nan], [np.inf, 0]],
-            "must be finite numbers or -inf, at least one "
-            "of them finite in each row: got nan in row 1",
-        ),
-        (
-            [[0, 1], [2, 3], [np.inf, np.nan]],
-            "must be finite numbers or -inf, at least one "
-            "of them finite in each row: got inf in row 2",
-        ),
-        (
-            [[-np.inf, -np.inf], [2, np.nan]],
-            "must be finite numbers or -inf, at least one of "
-            "them finite in each row: got -inf in all of row 0",
-        ),
-        (
-            [[-np.inf, np.nan]],
-            "must be finite numbers or -inf, at least one of them finite "
-            "in each row: got nan in row 0",
-        ),
-        (np.zeros((2, 0)), r"must be of at least one class.*: got shape \[2, 0\]"),
-        (np.zeros(3), r"must be 2-D, \[batch, classes\].*: got shape \[3\]"),
-        (np.float64(1), r"must be 2-D.*: got shape \[\]"),
-        (np.zeros((1, 2, 3)), r"must be 2-D.*: got shape \[1, 2, 3\]"),
-    ],
-)
-def test_logits_that_cannot_be_drawn_from_are_named_by_row(logits: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=f"RandomCategorical: input 'logits' {text}"):
-        reference.random_categorical(np.array(logits), **SEED)
-
-
 @pytest.mark.parametrize("dtype", [np.int32, bool, ml_dtypes.bfloat16, np.longdouble])
 def test_logits_of_another_type_are_refused(dtype: Any) -> None:
     with pytest.raises(TypeError, match=r"'logits' must be f32 or f16 or f64.*: got .*"):
         reference.random_categorical(np.zeros((1, 2), dtype), **SEED)
 
 
-@pytest.mark.parametrize(
-    ("sample_size", "error", "text"),
-    [
-        (0, ValueError, "'sample_size' must be an integer from 1 to.*: got 0"),
-        (-3, ValueError, r"'sample_size' must be an integer from 1 to 2\^63-1: got -3"),
-        (
-            2**63,
-            ValueError,
-            r"'sample_size' must be an integer from 1 to 2\^63-1: got 9223372036854775808",
-        ),
-        (1.5, TypeError, r"'sample_size' must be an integer from 1 to 2\^63-1: got 1.5"),
-        (
-            2**61,
-            ValueError,
-            r"the output must be at most 2\^63-1 bytes of i32: got \[2, 2305843009213693952\]",
-        ),
-        (2**50, ValueError, r"the output must be small enough .* memory .* in parts"),
-    ],
-)
-def test_a_sample_size_that_cannot_be_drawn_is_named(
-    sample_size: Any, error: type[Exception], text: str
-) -> None:
-    with pytest.raises(error, match=rf"RandomCategorical: .*{text}"):
-        reference.random_categorical(np.zeros((2, 2)), sample_size, **SEED)
+def test_a_sample_size_that_no_attribute_holds_is_named() -> None:
+    for size, error in ((2**63, ValueError), (1.5, TypeError)):
+        said = rf"'sample_size' must be an integer from 1 to 2\^63-1: got {size}"
+        with pytest.raises(error, match=said):
+            reference.random_categorical(np.zeros((2, 2)), size, **SEED)  # type: ignore[arg-type]
 
 
 # All of them
@@ -459,5 +385,4 @@ def test_a_caller_that_flushes_subnormals_gets_the_same_bits(draw: Callable[[], 
     thread.start()
     thread.join()
     assert seen[0], "the test did not switch flushing on"
-    for got, wanted in zip(seen[1:], expected, strict=True):
-        assert_same_bits(got, wanted)
+    assert_all_same(seen[1:], expected)

@@ -7,13 +7,12 @@ made once in a process) draws the same by the native core and compares.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import product
 from pathlib import Path
 
+import child
 import numpy as np
 import pytest
 from cases import EDGE_COUNTERS
@@ -238,13 +237,8 @@ def test_every_instruction_set_draws_what_numpy_draws(
 ) -> None:
     program = "import sys, test_distributions_bits as t; t.compare(*sys.argv[1:])"
     places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
-        [sys.executable, "-c", program, isa, str(size), str(expected(size))],
-        env={**os.environ, "ONNX_PHILOX_ISA": isa, "PYTHONPATH": os.pathsep.join(places)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"ONNX_PHILOX_ISA": isa, "PYTHONPATH": os.pathsep.join(places)}
+    done = child.python("-c", program, isa, size, expected(size), code=None, env=env)
     if "ONNX_PHILOX_ISA must be" in done.stderr:
         pytest.skip(f"{isa}: this processor or build lacks it")
     assert done.returncode == 0, done.stderr

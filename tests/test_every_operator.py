@@ -37,6 +37,7 @@ from operators import (
     listed,
     plain,
     some_states,
+    with_constant,
     words,
 )
 from runtimes import OpenVino, joined, parted, request_of
@@ -54,6 +55,7 @@ from onnx_philox.rewriting import add_functions, to_standard_nodes
 
 ROOT = Path(__file__).parents[1]
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+LARGE_SEEDS = {"global_seed": 2**40 + 7, "op_seed": 2**33 + 1}
 PRECISIONS = [None, "f32", "bf16", "f16"]
 # Elements of less than a block, of odd rows, and of more than the core draws at once.
 SHAPES = [(1, (1,)), (3, (5,)), (2, (0,)), (3, (1667,)), (40, (3,))]
@@ -104,6 +106,8 @@ def in_onnxruntime_s_backends(draws: list[Drawn]) -> None:
 
 
 def in_openvino_s_backends(draws: list[Drawn], precision: str | None = None) -> None:
+    if not draws:
+        return
     parts = [(d.model, d.feeds) for d in draws]
     for openvino in OPENVINOS:
         for found, d in zip(openvino.side_by_side(parts, precision), draws, strict=True):
@@ -119,6 +123,12 @@ def for_openvino(operator: str, *, constant: bool) -> list[Drawn]:
         drawn(c, constant=True if constant and not c.has_data else c.constant_in_openvino)
         for c in cases(operator)
     ]
+
+
+def drawn_by_rows(case: Case) -> Drawn:
+    """A model with a state for each row, as OpenVINO's files take it."""
+    constant = case.constant_in_openvino if case.has_data else True
+    return drawn(case, state=some_states(3), per_row=True, constant=constant)
 
 
 @every_operator
@@ -206,6 +216,12 @@ def test_files_of_openvino_draw_the_reference_s_bits(operator: str, tmp_path: Pa
     """An IR that either backend saves, compressed to f16 or not, draws the same in both."""
     path, again = tmp_path / "model.xml", tmp_path / "again.xml"
     draws = for_openvino(operator, constant=True)
+    for d in [drawn_by_rows(case) for case in plain(operator)]:
+        rest = {name: x for name, x in d.feeds.items() if name != "state"}
+        constant = with_constant(
+            onnx.ModelProto.FromString(d.model.SerializeToString()), "state", d.feeds["state"]
+        )
+        draws += [d, replace(d, model=constant, feeds=rest)]
     parts = [(d.model, d.feeds) for d in draws]
     whole, feeds = joined(parts)
     for writer, save in itertools.product(OPENVINOS, (ov.save_model, ov.serialize)):
@@ -240,12 +256,14 @@ def test_compiled_models_that_are_cached_or_exported_draw_the_same(
 @every_operator
 def test_a_factory_makes_the_node(operator: str, factories: str) -> None:
     openvino = OpenVino(factories)
-    for case in plain(operator):
-        d = drawn(case)
+    for case, state in itertools.product(plain(operator), (STATE, some_states(3))):
+        d = drawn(case, state=state, per_row=state.ndim == 2)
         make: Callable[..., ov.Node] = getattr(onnx_philox.openvino, case.operator.function)
         given = d.feeds | ({"shape": list(case.shape())} if case.operator.has_shape else {})
         node = make(**given, **case.attributes)
         d.check(openvino(ov.Model(node.outputs(), [], "made")), is_openvino=True)
+        shapes = [output.get_partial_shape() for output in node.outputs()]
+        assert shapes == [ov.PartialShape(list(wanted.shape)) for wanted in d.expected]
 
 
 @every_operator
@@ -344,8 +362,8 @@ def test_runtimes_draw_each_row_as_if_alone(operator: str) -> None:
             for g in given
             if not g[0].constant_in_openvino or 0 < rows < 131
         ]
-        if held:
-            in_openvino_s_backends(held)
+        for precision in differing(PRECISIONS if rows == 4 else [None]):
+            in_openvino_s_backends(held, precision)
 
 
 @every_operator
@@ -365,18 +383,25 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
 @every_operator
 @pytest.mark.parametrize("target", LOAD)
 def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str, target: str) -> None:
-    fed_to = ((None, "all"), (None, "nothing"), (3, "nothing"), (3, "large"), (0, "large"))
+    fed_to = (
+        *((None, "all"), (None, "nothing"), (None, "no state")),
+        *((3, "nothing"), (3, "large"), (0, "large")),
+    )
     for case, (rows, fed) in itertools.product(cases(operator), fed_to):
-        if case.edge > 1 or (rows is not None and case.edge and case.has_plain_form):
+        if rows is not None and (case.edge > 1 or (case.edge and case.has_plain_form)):
+            continue
+        is_stateful = fed != "no state"
+        if not is_stateful and (case.edge or not case.operator.input("state").optional):
             continue
         shape = case.shape(3 if rows is None else rows)
         scalars = {n for n, x in case.inputs(shape).items() if x.ndim == 0}
         d = drawn(
-            case,
+            case if is_stateful else replace(case, seeds=LARGE_SEEDS),
             shape,
-            STATE if rows is None else some_states(rows),
+            some_states(rows) if rows is not None else STATE if is_stateful else None,
             per_row=rows is not None,
-            constant={"nothing": True, "all": (), "large": scalars}[fed],
+            constant={"all": (), "large": scalars}.get(fed, True),
+            stateful=is_stateful,
         )
         if not is_exact_as_standard_nodes(case, target, is_fed=fed == "all"):
             with pytest.raises(RefusedInputError, match=rf"{operator}: .* must be "):
@@ -385,7 +410,7 @@ def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str, targ
         standard = to_standard_nodes(d.model, target=target)
         assert all(node.domain != "onnx_philox" for node in nodes(standard))
         d.check(LOAD[target](standard, optimised=fed != "large")(d.feeds))
-        if target == "onnxruntime" and fed != "nothing":
+        if target == "onnxruntime" and fed in ("all", "large"):
             with_functions = add_functions(d.model)
             onnx.checker.check_model(with_functions, full_check=True)
             d.check(in_onnxruntime(with_functions, d.feeds, optimised=fed == "all"))

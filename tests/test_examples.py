@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import child
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -58,7 +59,7 @@ class Example:
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         command = [self.program, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return child.run(*command, code=None)
 
 
 @pytest.fixture(scope="module")
@@ -131,15 +132,9 @@ def test_c_without_a_session_draws_what_generate_draws(c_without_session: Exampl
 def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> None:
     for name in ("draw.mjs", "package.json"):
         shutil.copy(ROOT / "examples" / "c_without_session" / name, tmp_path)
-    subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=tmp_path, check=True)
+    child.run("npm", "install", "--no-audit", "--no-fund", cwd=tmp_path)
     library = onnx_philox.onnxruntime.library_path()
-    done = subprocess.run(
-        ["node", "draw.mjs", library, "42"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = child.run("node", "draw.mjs", library, "42", cwd=tmp_path)
     assert done.stdout.split()[-1] == hash_of(latent(42).tobytes())
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import child
 import cli
 import numpy as np
 import onnx
@@ -158,7 +159,7 @@ def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[None]:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=True)
+    child.run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder)
     try:
         yield
     finally:
@@ -228,12 +229,7 @@ def limited_to(size: int) -> Callable[[list[str]], tuple[int, str]]:
     """Makes a function that runs a command in a process whose files have a maximum size."""
 
     def run(command: list[str]) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-c", LIMITED, str(size), *command],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = child.python("-c", LIMITED, str(size), *command, code=None)
         return done.returncode, done.stderr
 
     return run

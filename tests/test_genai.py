@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import child
 import numpy as np
 import openvino as ov
 import pytest
@@ -218,7 +217,7 @@ def test_without_genai_the_extra_is_named() -> None:
         "import sys; sys.modules['openvino_genai'] = None; "
         "import onnx_philox; onnx_philox.openvino.genai_generator(1)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = child.python("-c", code, code=None)
     assert "needs OpenVINO GenAI: pip install 'onnx-philox[genai]'" in done.stderr
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import child
 import ml_dtypes
 import numpy as np
 import onnx
@@ -212,13 +210,7 @@ def from_tensor(tensor: ov.Tensor) -> np.ndarray:
 
 
 def test_golden_files_are_never_made_again() -> None:
-    process = subprocess.run(
-        [sys.executable, str(GOLDEN / "make.py")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    process = child.python(str(GOLDEN / "make.py"), code=None, timeout=120)
     assert process.returncode == 1
     assert process.stderr.endswith(
         "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement, v1_rejecting, "
@@ -232,12 +224,8 @@ def test_a_new_operator_s_golden_files_are_made_of_the_table(operator: str, tmp_
     program = "import sys; from make import make; from pathlib import Path"
     call = "make(Path(sys.argv[1]), sys.argv[2:])"
     folder = tmp_path / "v1_new"
-    subprocess.run(
-        [sys.executable, "-c", f"{program}; {call}", str(folder), operator],
-        check=True,
-        cwd=GOLDEN,
-        env={**os.environ, "PYTHONPATH": str(GOLDEN.parents[1] / "src")},
-    )
+    env = {"PYTHONPATH": str(GOLDEN.parents[1] / "src")}
+    child.python("-c", f"{program}; {call}", folder, operator, env=env, cwd=GOLDEN)
     made = [path for path in folder.iterdir() if path.suffix == ".json"]
     assert len(made) >= 3 * len(plain(operator))
     for path in made:

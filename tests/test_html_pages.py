@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
+import child
 import pytest
 
 from onnx_philox import rewriting
@@ -41,7 +41,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a visitor sees of each page, in each view."""
     folder = tmp_path_factory.mktemp("pages")
     shutil.copytree(ROOT / "tests" / "web", folder / "web", ignore=shutil.ignore_patterns("node_*"))
-    subprocess.run(["npm", "install", "--silent"], cwd=folder / "web", check=True, timeout=600)
+    child.run("npm", "install", "--silent", cwd=folder / "web", timeout=600)
     chosen = [c for c in cases.load_cases() if "i64" in c.name or c.type.name == "bf16"]
     verify.write_page(verify.run(expected=chosen), folder / "verified.html")
     report = verify.run(["onnxruntime"], expected=[wrong(c) for c in chosen[:3]])
@@ -51,10 +51,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     rewriting.rewrite_file(model, folder / "rewritten.onnx")
     inspect.write_page(inspect.inspect(folder / "rewritten.onnx"), folder / "rewritten.html")
     command = ["node", "pages.mjs", *(str(folder / f"{name}.html") for name in PAGES)]
-    done = subprocess.run(
-        command, cwd=folder / "web", capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = child.run(*command, cwd=folder / "web", timeout=600)
     found: dict[str, Any] = json.loads(done.stdout)
     assert sorted(found) == sorted(f"{page} {view}" for page in PAGES for view in VIEWS)
     return found

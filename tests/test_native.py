@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import child
 import ml_dtypes
 import numpy as np
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, each_raises
 from runtimes import infer
 
 import onnx_philox
@@ -103,9 +104,7 @@ core = onnx_philox.openvino.register(openvino.Core())
 model = onnx_philox.graphs.random_uniform([1], 50, 100, "i32", global_seed=80, op_seed=100)
 print(core.compile_model(core.read_model(model.SerializeToString()), "CPU")()[0])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    done = child.python("-c", program, str(tmp_path))
     refusal, values = done.stdout.splitlines()
     assert "built for OpenVINO 2019.1.0, and this is OpenVINO 20" in refusal
     assert "pip install openvino==2019.1.0" in refusal
@@ -141,12 +140,8 @@ for output_type, low, high in TYPE_BOUNDS:
 
 
 def run_with_isa(isa: str, program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", program, str(Path(__file__).parent)],
-        env={**os.environ, "ONNX_PHILOX_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
+    return child.python(
+        "-c", program, str(Path(__file__).parent), code=None, env={"ONNX_PHILOX_ISA": isa}
     )
 
 
@@ -281,13 +276,7 @@ import numpy as np, onnx_philox
 out = np.empty(3, np.float32)
 print(onnx_philox.generate(onnx_philox.PhiloxState(0, key=42), out=out), out)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = child.python("-c", program, env={"PYTHONPATH": str(tmp_path)})
     assert done.stderr.startswith("onnx_philox: no native core: ")
     out = np.empty(3, np.float32)
     assert done.stdout == f"{generate(PhiloxState(0, key=42), out=out)} {out}\n"
@@ -307,87 +296,46 @@ def test_threads_fill_parts_of_one_array() -> None:
     assert_same_bits(parts, whole)
 
 
-@pytest.mark.parametrize(
-    ("out", "bounds", "error", "text"),
-    [
+ARGUMENTS = "the arguments for"
+REFUSED: list[tuple[tuple[Any, dict[str, Any]], type[Exception], str]] = [
+    *each_raises(
+        ValueError,
+        ((np.empty((4, 4), np.uint32).T[:2], {}), "got memory that is not contiguous"),
+        (("uint32", {"minval": 0}), f"{ARGUMENTS} an array of uint32 must be none: got minval"),
+        (("int32", {}), f"{ARGUMENTS} integers must be minval and maxval: got none"),
+        (("int32", {"mean": 2}), f"{ARGUMENTS} an array of int32 must be minval and maxval: got"),
+        (("int64", {"minval": 3, "maxval": 3}), "less than maxval: got 3 with maxval 3"),
+        (("float32", {"maxval": np.nan}), "a finite number"),
+        (("float32", {"minval": 2}), "must be at most maxval: got 2.0 with maxval 1.0"),
         (
-            np.empty(4, np.int8),
-            {},
-            TypeError,
-            "generate: out must be an array of one of uint32, ",
-        ),
-        (
-            [1, 2],
-            {},
-            TypeError,
-            "out must be an array of one of uint32, int32, int64, "
-            "float16, bfloat16, float32, float64, bool: got list",
-        ),
-        (np.empty((4, 4), np.uint32).T[:2], {}, ValueError, "got memory that is not contiguous"),
-        (
-            np.empty(4, np.uint32),
-            {"minval": 0},
-            ValueError,
-            "the arguments for an array of uint32 must be none: got minval",
-        ),
-        (
-            np.empty(4, np.int32),
-            {},
-            ValueError,
-            "the arguments for integers must be minval and maxval: got none",
-        ),
-        (
-            np.empty(4, np.int64),
-            {"minval": 3, "maxval": 3},
-            ValueError,
-            "must be less than maxval: got 3 with maxval 3",
-        ),
-        (np.empty(4, np.float32), {"maxval": np.nan}, ValueError, "a finite number"),
-        (
-            np.empty(4, np.float32),
-            {"minval": 2},
-            ValueError,
-            "must be at most maxval: got 2.0 with maxval 1.0",
-        ),
-        (
-            np.empty(4, np.int32),
-            {"mean": 2},
-            ValueError,
-            "the arguments for an array of int32 must be minval and maxval: got mean",
-        ),
-        (
-            np.empty(4, np.float32),
-            {"minval": 0, "scale": 2},
-            ValueError,
+            ("float32", {"minval": 0, "scale": 2}),
             "must be minval and maxval or mean and scale: got minval and scale",
         ),
+        (("float32", {"p": 0.5}), "must be minval and maxval or mean and scale: got p"),
+        (("float32", {"scale": np.inf}), "Pass a finite scale"),
+        (("bool", {}), "p must be a probability, for bool: got nothing"),
+        (("bool", {"p": 2}), "'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0"),
+        (("bool", {"p": np.zeros((2, 2))}), "the output's shape [4]"),
+    ),
+    *each_raises(
+        TypeError,
+        (("int8", {}), "generate: out must be an array of one of uint32, "),
         (
-            np.empty(4, np.float32),
-            {"p": 0.5},
-            ValueError,
-            "must be minval and maxval or mean and scale: got p",
+            ([1, 2], {}),
+            "out must be an array of one of uint32, int32, int64, float16, bfloat16, float32, "
+            "float64, bool: got list",
         ),
-        (np.empty(4, np.float32), {"scale": np.inf}, ValueError, "Pass a finite scale"),
-        (
-            np.empty(4, np.float16),
-            {"mean": np.float32([1])},
-            TypeError,
-            "'mean' must be f16: got f32",
-        ),
-        (np.empty(4, bool), {}, ValueError, "p must be a probability, for bool: got nothing"),
-        (
-            np.empty(4, bool),
-            {"p": 2},
-            ValueError,
-            "'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0",
-        ),
-        (np.empty(4, bool), {"p": np.int32(1)}, TypeError, "'p' must be f32 or f64: got i32"),
-        (np.empty(4, bool), {"p": np.zeros((2, 2))}, ValueError, "the output's shape [4]"),
-    ],
-)
-def test_generate_refuses(out, bounds: dict, error: type[Exception], text: str) -> None:
+        (("float16", {"mean": np.float32([1])}), "'mean' must be f16: got f32"),
+        (("bool", {"p": np.int32(1)}), "'p' must be f32 or f64: got i32"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "error", "text"), REFUSED)
+def test_generate_refuses(given: Any, error: type[Exception], text: str) -> None:
+    out, arguments = given
     with pytest.raises(error) as raised:
-        generate(STATE, out=out, **bounds)
+        generate(STATE, out=np.empty(4, out) if isinstance(out, str) else out, **arguments)
     assert text in str(raised.value)
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import child
 import pytest
 from missing_backend import REASON
 
@@ -28,8 +27,7 @@ def said() -> dict[str, Any]:
     if REASON is not None:
         pytest.skip("no onnxruntime-extensions")
     file = HERE / "next_generator.py"
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = child.python(file)
     return json.loads(done.stdout)
 
 

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+import child
 import pytest
 from missing_backend import REASON
 
@@ -20,8 +19,7 @@ KINDS = ["plain", "without the optional input", "a state for each row"]
 def outcomes() -> dict[str, dict[str, str]]:
     """What became of it in each place, plain and otherwise."""
     file = Path(__file__).with_name("next_operator.py")
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = child.python(file)
     return json.loads(done.stdout)
 
 
@@ -29,10 +27,7 @@ def outcomes() -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize(
     "place",
     [
-        "native core",
-        "onnx.reference",
-        "OpenVINO, python",
-        "the function of `reference`",
+        *("native core", "onnx.reference", "OpenVINO, python", "the function of `reference`"),
         "the builder of `graphs`",
     ],
 )
@@ -54,12 +49,8 @@ def test_it_is_drawn_by_the_python_ops_of_onnxruntime(
 @pytest.mark.parametrize(
     "place",
     [
-        "ONNX Runtime, native",
-        "OpenVINO, native",
-        "the factory of `openvino`",
-        "standard nodes for ONNX Runtime",
-        "standard nodes for OpenVINO",
-        "functions",
+        *("ONNX Runtime, native", "OpenVINO, native", "the factory of `openvino`"),
+        *("standard nodes for ONNX Runtime", "standard nodes for OpenVINO", "functions"),
         "the body",
     ],
 )

@@ -14,7 +14,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import parser
 from runtimes import OpenVino, infer
 
@@ -93,8 +93,7 @@ def test_onnx_runtime_draws_each_run_from_its_own_state(
     for expected in separate(model):
         session.run_with_iobinding(binding)
         actual = [value.numpy() for value in binding.get_outputs()]
-        for one, other in zip(actual, expected, strict=True):
-            assert_same_bits(one, other)
+        assert_all_same(actual, expected)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -119,8 +118,7 @@ def test_openvino_draws_each_run_from_its_own_state(name: str, openvino: OpenVin
             if not is_shared:
                 state.data[...] = request.get_tensor("next_random_state").data
     for alone, shared in zip(*runs, strict=True):
-        for one, other in zip(alone, shared, strict=True):
-            assert_same_bits(one, other)
+        assert_all_same(alone, shared)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -209,8 +207,7 @@ def test_onnx_runtime_reads_states_before_it_writes_an_output_onto_them(ort_back
         for name, memory in zip(("bits", "next_state"), case.outputs, strict=True):
             binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(memory))
         session.run_with_iobinding(binding)
-        for actual, expected in zip(case.outputs, case.expected, strict=True):
-            assert_same_bits(actual, expected)
+        assert_all_same(case.outputs, case.expected)
 
 
 # OpenVINO copies u32 to i32, and hands an operator i32 as it is.

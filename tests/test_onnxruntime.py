@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import child
 import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import SEED, assert_same_bits
+from cases import SEED, assert_all_same, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnx_philox import PhiloxState, graphs, reference
@@ -161,8 +161,7 @@ def test_run_refuses_bad_input_and_runs_on(dynamic_session: InferenceSession) ->
     for _ in range(3):
         with pytest.raises(InvalidArgument, match=REFUSED):
             dynamic_session.run(None, BAD)
-        for actual, wanted in zip(dynamic_session.run(None, GOOD), EXPECTED, strict=True):
-            assert_same_bits(actual, wanted)
+        assert_all_same(dynamic_session.run(None, GOOD), EXPECTED)
     assert_no_run_is_remembered()
 
 
@@ -286,8 +285,7 @@ def test_run_with_ortvaluevector_does_the_same(dynamic_session: InferenceSession
         )
         return [fetches[i].numpy() for i in range(2)]
 
-    for actual, wanted in zip(run(GOOD), EXPECTED, strict=True):
-        assert_same_bits(actual, wanted)
+    assert_all_same(run(GOOD), EXPECTED)
     with pytest.raises(InvalidArgument, match=REFUSED):
         run(BAD)
 
@@ -400,9 +398,7 @@ def test_options_that_hold_the_extensions_already_are_fine(
     import_first: bool, python_op: bool
 ) -> None:
     program = EXTENSIONS_FIRST.format(import_first=import_first, python_op=python_op)
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    done = child.python("-c", program, code=None)
     assert done.stdout == "all right\n", done.stderr
 
 
@@ -489,9 +485,7 @@ while interrupts < 200 and time.monotonic() < end:
 stop.set()
 print("interrupted" if interrupts == 200 else interrupts)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
-    )
+    done = child.python("-c", program, code=None, timeout=60)
     assert done.stdout == "interrupted\n", done.stderr[-2000:]
 
 
@@ -608,23 +602,30 @@ def test_external_data_is_found_beside_the_model(
 def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit(ort_backend: str) -> None:
     # A process of its own: the first session sets the thread that makes it, and leaves it so.
     program = f"""
-import onnxruntime as ort, onnx_philox
+import numpy as np, onnxruntime as ort, onnx_philox
 from onnx_philox._contract import float_environment
-draw = dict(minval=1e-40, maxval=3e-39, output_type="f32", global_seed=7)
-expected, _ = onnx_philox.reference.random_uniform([64], **draw)
-assert expected.all()
 options = ort.SessionOptions()
 options.add_session_config_entry("session.set_denormal_as_zero", "1")
-model = onnx_philox.graphs.random_uniform([64], **draw)
-session = onnx_philox.onnxruntime.InferenceSession(model, options, backend={ort_backend!r})
-assert float_environment.are_flushed(), "ONNX Runtime did not do what the test is about"
+draws = (
+    ("random_uniform", dict(minval=1e-40, maxval=3e-39, output_type="f32")),
+    ("random_normal", dict(mean=1e-40, scale=3e-39, output_type="f32")),
+    ("random_bernoulli", dict(p=np.full(100_000, 1e-45, np.float32))),
+)
+expected = [
+    getattr(onnx_philox.reference, name)([100_000], **draw, global_seed=7)[0]
+    for name, draw in draws
+]
+assert all(values.any() for values in expected[:2])
+# The second time everything is in a thread that flushes, the building too.
 for _ in range(2):
-    assert session.run(None, {{}})[0].tobytes() == expected.tobytes()
-    # And now everything in a thread that flushes, the building too.
-    model = onnx_philox.graphs.random_uniform([64], **draw)
-    session = onnx_philox.onnxruntime.InferenceSession(model, options, backend={ort_backend!r})
+    for (name, draw), values in zip(draws, expected):
+        model = getattr(onnx_philox.graphs, name)([100_000], **draw, global_seed=7)
+        session = onnx_philox.onnxruntime.InferenceSession(
+            model, options, backend={ort_backend!r})
+        assert float_environment.are_flushed(), "ONNX Runtime did not do what the test is about"
+        assert session.run(None, {{}})[0].tobytes() == values.tobytes()
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    child.python("-c", program)
 
 
 # Types.
@@ -671,9 +672,7 @@ import onnx_philox
 for _ in range(3):
     onnx_philox.onnxruntime.InferenceSession(onnx_philox.graphs.random_generator([3]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = child.python("-c", program)
     lines = done.stdout.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("onnx_philox: onnx_philox.onnxruntime: backend 'auto' is ")
@@ -687,9 +686,7 @@ logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s
 import onnx_philox
 onnx_philox.onnxruntime.InferenceSession(onnx_philox.graphs.random_generator([3]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = child.python("-c", program)
     said = "INFO onnx_philox.onnxruntime: backend 'auto' is 'native' here. onnx_philox.onnxruntime"
     assert done.stdout.startswith(f"{said}: backend 'python' needs onnxruntime-extensions")
 
@@ -780,7 +777,5 @@ except onnx_philox.RefusedInputError as error:
 @pytest.mark.parametrize("room", [100, 230, 600, 850])
 def test_a_python_op_without_memory_is_refused_and_the_process_lives(room: int) -> None:
     """Of its input, of its result, and of ONNX Runtime's copy of that."""
-    command = [sys.executable, "-c", LITTLE_MEMORY, str(room)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = child.python("-c", LITTLE_MEMORY, str(room))
     assert done.stdout == "refused\n"

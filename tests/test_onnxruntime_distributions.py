@@ -6,7 +6,6 @@ What holds for every operator, ways to run and options above all, is in test_onn
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import onnxruntime as ort
 import pytest
 from bad_calls import INPUTS
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
-from cases import SEED, assert_same_bits
+from cases import SEED, assert_all_same, assert_same_bits
 from onnx import parser
 
 from onnx_philox import PhiloxState, graphs, reference
@@ -37,11 +36,6 @@ def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
 
 def run(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
     return InferenceSession(model, backend=backend).run(None, feeds)
-
-
-def assert_all_same(actual: list[Any], expected: tuple[np.ndarray, ...]) -> None:
-    for one, other in zip(actual, expected, strict=True):
-        assert_same_bits(np.asarray(one), other)
 
 
 # Bits.
@@ -82,48 +76,6 @@ def test_many_threads_draw_the_same_lengths_that_do_not_split_evenly(ort_backend
             categorical(logits=logits, state=STATE),
             reference.random_categorical(logits, 3, state=STATE),
         )
-
-
-def test_eight_threads_each_get_their_own_answer_and_their_own_error(ort_backend: str) -> None:
-    session = InferenceSession(
-        graphs.random_categorical(None, 2, stateful=True), backend=ort_backend
-    )
-
-    def work(i: int) -> None:
-        logits = logits_of(1 + i % 40, 9)
-        state = PhiloxState(i << 90, i).to_array()
-        if i % 3 == 0:
-            logits[i % len(logits)] = -np.inf
-            with pytest.raises(InvalidArgument, match=f"-inf in all of row {i % len(logits)}\\."):
-                session.run(None, {"logits": logits, "state": state})
-            return
-        expected = reference.random_categorical(logits, 2, state=state)
-        assert_all_same(session.run(None, {"logits": logits, "state": state}), expected)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(200)))
-
-
-def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit(ort_backend: str) -> None:
-    options = ort.SessionOptions()
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
-    tiny = np.full(100_000, 1e-45, np.float32)
-    bernoulli = graphs.random_bernoulli([100_000], tiny, **SEED)
-    normal = graphs.random_normal([100_000], 1e-40, 3e-39, "f32", **SEED)
-    expected = [
-        reference.random_bernoulli([100_000], tiny, **SEED)[0],
-        reference.random_normal([100_000], 1e-40, 3e-39, "f32", **SEED)[0],
-    ]
-
-    def draw() -> list[np.ndarray]:
-        return [
-            InferenceSession(model, options, backend=ort_backend).run(None, {})[0]
-            for model in (bernoulli, normal)
-        ]
-
-    # The first session sets the thread that makes it, and leaves it so.
-    with ThreadPoolExecutor(1) as fresh_thread:
-        assert_all_same(fresh_thread.submit(draw).result(), tuple(expected))
 
 
 # Memory.
@@ -269,43 +221,6 @@ def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
     assert_same_bits(tokens, np.stack(rows))
 
 
-def test_a_scan_carries_its_state_as_int64(ort_backend: str) -> None:
-    text = """g (uint32[6] state, float[4, 3] p) => (int64[6] last, bool[4, 3] y) <
-            int64[1] shape = {3}> {
-        first = Cast <to = 7> (state)
-        last, y = Scan <num_scan_inputs = 1,
-            body = l (int64[6] s, float[3] row) => (int64[6] s2, bool[3] drawn) {
-                before = Cast <to = 12> (s)
-                drawn, after = onnx_philox.RandomBernoulli (shape, row, before)
-                s2 = Cast <to = 7> (after)
-            }
-        > (first, p)
-    }"""
-    p = np.random.default_rng(2).random((4, 3), np.float32)
-    last, y = run_text(text, ort_backend, state=STATE, p=p)
-    state, rows = STATE, []
-    for row in p:
-        drawn, state = reference.random_bernoulli([3], row, state=state)
-        rows.append(drawn)
-    assert_same_bits(y, np.stack(rows))
-    assert_same_bits(last, state.astype(np.int64))
-
-
-def test_a_refusal_inside_a_loop_is_raised(ort_backend: str) -> None:
-    text = """g (int64 n, uint32[6] state, float p) => (bool[?, 5] y) <int64[1] shape = {5}> {
-        yes = Constant <value = bool {1}> ()
-        last, y = Loop (n, yes, p) <
-            body = l (int64 i, bool k, float q) => (bool k2, float q2, bool[5] r) {
-                k2 = Identity (k)
-                r = onnx_philox.RandomBernoulli (shape, q, state)
-                q2 = Add (q, q)
-            }
-        >
-    }"""
-    with pytest.raises(InvalidArgument, match=r"RandomBernoulli: input 'p' must be .*: got 1\.5"):
-        run_text(text, ort_backend, n=np.array(4), state=STATE, p=np.array(0.375, np.float32))
-
-
 def test_a_state_may_be_left_out_by_an_empty_name(ort_backend: str) -> None:
     """ONNX Runtime before 1.24 would end the process if it saw this."""
     logits = logits_of(3, 4)
@@ -313,25 +228,6 @@ def test_a_state_may_be_left_out_by_an_empty_name(ort_backend: str) -> None:
     model.graph.node[0].input.append("")
     (values,) = run(model, ort_backend)
     assert_same_bits(values, reference.random_categorical(logits, **SEED)[0])
-
-
-def test_values_may_be_left_out_and_the_next_state_be_the_only_output(ort_backend: str) -> None:
-    model = graphs.random_categorical(None, 3, stateful=True)
-    del model.graph.output[0]
-    for name in ("unused", ""):
-        model.graph.node[0].output[0] = name
-        (after,) = run(model, ort_backend, logits=logits_of(3, 4), state=STATE)
-        assert PhiloxState.from_array(after) == PhiloxState.from_array(STATE).advance(18)
-
-
-@pytest.mark.parametrize("output_type", ["f16", "bf16"])
-def test_output_types_that_python_ops_lack_are_refused(output_type: str) -> None:
-    model = graphs.random_normal([3], 0, 1, output_type, **SEED)
-    with pytest.raises(
-        NotImplementedByOrt,
-        match=r"RandomNormal: .*must be one of f32, f64 with backend='python', since",
-    ):
-        InferenceSession(model, backend="python")
 
 
 def test_a_type_that_the_model_does_not_tell_is_refused_by_python_ops() -> None:

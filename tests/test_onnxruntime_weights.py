@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import child
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -205,7 +204,5 @@ def test_the_native_backend_neither_reads_nor_copies_weights(tmp_path: Path, how
     model.graph.initializer.append(numpy_helper.from_array(large, "large"))
     path = tmp_path / "large.onnx"
     onnx.save(model, path)
-    command = [sys.executable, "-c", PLANS, str(path), str(warm), how]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = child.python("-c", PLANS, str(path), str(warm), how)
     assert int(done.stdout) < MEGABYTES * 1024 / 8

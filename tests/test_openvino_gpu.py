@@ -13,7 +13,7 @@ import numpy as np
 import onnx.parser
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from openvino import opset16 as op
 from runtimes import infer
 
@@ -101,12 +101,9 @@ def test_under_hetero_another_device_may_compute_the_words_of_a_state(core: ov.C
     for state_words in states(4):
         result = infer(compiled, [state_words, shift_words])
         given = (state_words + shift_words) ^ shift_words
-        for found, expected in zip(
-            (result[i] for i in range(3)),
-            (*reference.random_generator(given, [9]), given),
-            strict=True,
-        ):
-            assert_same_bits(found, expected)
+        assert_all_same(
+            (result[i] for i in range(3)), (*reference.random_generator(given, [9]), given)
+        )
 
 
 SEEDS = {"global_seed": 5, "op_seed": 2**33 + 5}

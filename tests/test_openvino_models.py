@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import child
 import cli
 import numpy as np
 import onnx
@@ -285,13 +284,7 @@ def test_without_openvino_the_commands_say_what_to_install(ir, tmp_path) -> None
         "import sys; sys.modules['openvino'] = None; from onnx_philox._command.app import app; "
     )
     for command in (["inspect", str(ir)], ["rewrite", str(ir), "-o", str(tmp_path / "new.xml")]):
-        done = subprocess.run(
-            [sys.executable, "-c", f"{script}app()", *command],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = child.python("-c", f"{script}app()", *command, code=None, timeout=120)
         assert done.returncode == 2
         assert "needs OpenVINO: pip install 'onnx-philox[openvino]'" in done.stderr
 

@@ -45,12 +45,7 @@ def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) 
 
 
 NAMES = (
-    "rand_like",
-    "randn_like",
-    "normal_",
-    "bernoulli",
-    "rand < p",
-    "multinomial",
+    *("rand_like", "randn_like", "normal_", "bernoulli", "rand < p", "multinomial"),
     "multinomial without replacement",
 )
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import child
 import numpy as np
 import pytest
 from onnx import parser
@@ -103,9 +102,7 @@ for run in (
 
 @pytest.mark.parametrize("backend", list(onnx_philox.openvino.BACKENDS))
 def test_a_process_of_one_processor_refuses_as_others_do(backend: str) -> None:
-    command = [sys.executable, "-c", PROGRAM, "", backend]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests", check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    child.python("-c", PROGRAM, "", backend, cwd=ROOT / "tests")
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import ModelProto
 from runtimes import OpenVino, infer, tensor_of
 
@@ -85,8 +85,7 @@ def test_runs_of_many_sizes_draw_what_the_reference_draws(
     request = compiled(uniform(type_, stateful=state is not None)).create_infer_request()
     for size in SIZES:
         feeds = {"shape": np.array([size])} | ({} if state is None else {"state": state})
-        for result, expected in zip(run(request, feeds), draws(type_, size, state), strict=True):
-            assert_same_bits(result, expected)
+        assert_all_same(run(request, feeds), draws(type_, size, state))
 
 
 def test_threads_that_share_a_model_draw_sizes_of_their_own() -> None:
@@ -142,5 +141,4 @@ def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
     for backend in ("native", "python"):
         imported = OpenVino(backend).core.import_model(model.export_model(), "CPU")
         results = run(imported.create_infer_request(), feeds)
-        for result, value in zip(results, expected, strict=True):
-            assert_same_bits(result, value)
+        assert_all_same(results, expected)

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
 
@@ -45,8 +45,7 @@ def test_a_model_that_onnx_runtime_saved_after_one_of_ours_was_loaded_is_no_newe
     feed = {"random_state": STATE}
     actual = InferenceSession(rewritten, backend=ort_backend).run(None, feed)
     expected = reference_run(make_reproducible(onnx.parser.parse_model(TWO)), feed)
-    for ours, theirs in zip(actual, expected, strict=True):
-        assert_same_bits(ours, theirs)
+    assert_all_same(actual, expected)
 
 
 def test_nodes_of_a_model_that_names_no_real_opset_are_those_of_ours(ort_backend: str) -> None:
@@ -56,8 +55,7 @@ def test_nodes_of_a_model_that_names_no_real_opset_are_those_of_ours(ort_backend
     model.opset_import[-1].version = 1000
     session = InferenceSession(model, backend=ort_backend)
     for ours in (reference_run(model, feed), session.run(None, feed)):
-        for one, other in zip(ours, expected, strict=True):
-            assert_same_bits(one, other)
+        assert_all_same(ours, expected)
 
 
 @pytest.mark.parametrize("version", [2, 999, 1001])

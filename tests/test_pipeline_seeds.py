@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, each_raises
 from onnx import parser
 
 import onnx_philox
@@ -165,85 +165,74 @@ def test_the_results_of_map_say_where_they_end() -> None:
         assert_same_bits(result.next_state[:, 3], np.ones(len(result["y"]), np.uint32))
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
+WRONG = [
+    *each_raises(
+        ValueError,
         (
             lambda p: p.one.request(seed=1, rows=7),
-            ValueError,
-            r"request: the model must be one with a state for each row, to be run with rows: got "
-            r"one with a single",
+            "request: the model must be one with a state for each row, to be run with rows: got "
+            "one with a single",
         ),
-        (lambda p: p.one.request(rows=7), ValueError, "to be run with rows"),
+        (lambda p: p.one.request(rows=7), "to be run with rows"),
         (
             lambda p: p.rows.request(seeds=[1], rows=7),
-            ValueError,
             "rows must be given without seeds, which are one for each row: got both. Leave rows",
         ),
         (
             lambda p: p.one.request(state=[0] * 6, seed=1),
-            ValueError,
             "state must be given alone: got seed beside it. Leave the others out",
         ),
         (
             lambda p: p.rows.request(state=row_states([1]), rows=1),
-            ValueError,
             "state must be given alone: got rows beside it",
         ),
         (
             lambda p: p.one.request(state=[0] * 6, resume={}),
-            ValueError,
             "resume must be given alone: got state beside it",
         ),
         (
             lambda p: p.one.request(state=TorchState.from_seed(1)),
-            ValueError,
             "request: state must be six words of 32 bits: got TorchState",
         ),
         (
             lambda p: p.rows.request(state=PhiloxState(0, 1)),
-            ValueError,
             "request: state must be words of 32 bits, six for each row: got PhiloxState",
         ),
         (
             lambda p: p.one.request(state=[True, 0, 0, 0, 0, 0]),
-            ValueError,
             r"state must be six words of 32 bits: got \[True",
         ),
-        *(
-            (
-                call,
-                TypeError,
-                rf"{name} must be an integer from 0 to .*: got (np\.)?True_?\. Pass an int",
-            )
-            for name, call in (
-                ("seed", lambda p: p.one(batch(1), seed=True)),
-                ("seed", lambda p: p.rows(batch(1), seed=True)),
-                ("seed", lambda p: p.one.request(seed=True)),
-                (r"seeds\[1\]", lambda p: p.rows(batch(2), seeds=[1, True])),
-                (r"seeds\[0\]", lambda p: p.rows(batch(1), seeds=np.array([True]))),
-                ("rows", lambda p: p.rows.request(seed=1, rows=True)),
-                ("first_row", lambda p: p.rows.map([], seed=1, first_row=True)),
-                ("run", lambda p: p.rows.map([], seed=1, run=True)),
-            )
-        ),
+    ),
+    *(
         (
-            lambda p: p.rows(batch(2), seed=[1, 2]),
+            call,
             TypeError,
-            r"seed must be a single integer: got \[1, 2\]\. Pass seeds=",
-        ),
-        (
-            lambda p: p.one(batch(2), seed=(1, 2)),
-            TypeError,
-            r"seed must be a single integer: got \(1, 2\)\. Pass seeds=",
-        ),
+            rf"{name} must be an integer from 0 to .*: got (np\.)?True_?\. Pass an int",
+        )
+        for name, call in (
+            ("seed", lambda p: p.one(batch(1), seed=True)),
+            ("seed", lambda p: p.rows(batch(1), seed=True)),
+            ("seed", lambda p: p.one.request(seed=True)),
+            (r"seeds\[1\]", lambda p: p.rows(batch(2), seeds=[1, True])),
+            (r"seeds\[0\]", lambda p: p.rows(batch(1), seeds=np.array([True]))),
+            ("rows", lambda p: p.rows.request(seed=1, rows=True)),
+            ("first_row", lambda p: p.rows.map([], seed=1, first_row=True)),
+            ("run", lambda p: p.rows.map([], seed=1, run=True)),
+        )
+    ),
+    *each_raises(
+        TypeError,
+        (lambda p: p.rows(batch(2), seed=[1, 2]), r"single integer: got \[1, 2\]\. Pass seeds="),
+        (lambda p: p.one(batch(2), seed=(1, 2)), r"single integer: got \(1, 2\)\. Pass seeds="),
         (
             lambda p: p.rows(batch(2), seeds="ab"),
-            TypeError,
             r"seeds must be an integer from 0 to 2\^64-1, or a list of such integers: got 'ab'",
         ),
-    ],
-)
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), WRONG)
 def test_what_would_be_dropped_or_miscounted_is_refused(
     call: Any, error: type[Exception], words: str
 ) -> None:

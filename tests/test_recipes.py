@@ -22,14 +22,8 @@ from onnx_philox import PhiloxState, reference
 
 GALLERY = Path(__file__).parents[1] / "graphs"
 RECIPES = (
-    "documented_f32",
-    "documented_f64",
-    "documented_i32",
-    "dropout_mask",
-    "latents",
-    "next_token",
-    "noise_source",
-    "random_crop",
+    *("documented_f32", "documented_f64", "documented_i32", "dropout_mask", "latents"),
+    *("next_token", "noise_source", "random_crop"),
 )
 RUNTIMES = ("onnxruntime", "openvino")
 DOCUMENTED = load_vectors("openvino")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import child
 import numpy as np
 import onnxruntime as ort
 import openvino as ov
@@ -212,7 +211,7 @@ def test_it_is_there_without_a_runtime() -> None:
         "import sys, onnx_philox; assert issubclass(onnx_philox.RefusedInputError, ValueError);"
         "assert not {'numpy', 'onnx', 'onnxruntime', 'openvino'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    child.python("-c", program)
 
 
 def test_an_error_that_is_not_of_the_input_stays_what_it_is() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnx_ir
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from exhaustive import covering
 from half_precision import evaluate, in_half_precision
 from onnx import TensorProto, helper, numpy_helper, parser
@@ -502,16 +502,14 @@ def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> Non
     x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
     feeds = {"x": x, "random_state": STATE}
     here = InferenceSession(model).run(None, feeds)
-    for actual, expected in zip(openvino(model, feeds)[:4], here[:4], strict=True):
-        assert_same_bits(actual, expected)
+    assert_all_same(openvino(model, feeds)[:4], here[:4])
     # OpenVINO's reference code does not know how often a Loop runs.
     without_loop = parser.parse_model(SHARING)
     del without_loop.graph.node[3], without_loop.graph.output[3]
     model = make_reproducible(without_loop)
     here = InferenceSession(model).run(None, feeds)
     in_f16 = evaluate(in_half_precision(openvino.read(model)), feeds)
-    for actual, expected in zip(in_f16[:3], here[:3], strict=True):
-        assert_same_bits(actual, expected)
+    assert_all_same(in_f16[:3], here[:3])
 
 
 def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:

@@ -17,7 +17,7 @@ import onnx
 import onnx.parser
 import pytest
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
 
@@ -123,155 +123,88 @@ class Expected:
 
 @dataclass
 class Builder:
-    """Makes a model of a program."""
+    """Writes a model of a program, in ONNX's text."""
 
     opset: int
     numbers: Any = field(default_factory=itertools.count)
 
     def model(self, program: Block) -> onnx.ModelProto:
-        nodes: list[onnx.NodeProto] = []
+        nodes: list[str] = []
         total = self._block(program, "start", "counter", nodes)
-        nodes.append(helper.make_node("Identity", [total], ["total"]))
-        graph = helper.make_graph(
-            nodes,
-            "program",
-            [
-                helper.make_tensor_value_info("start", FLOAT, [SIZE]),
-                helper.make_tensor_value_info("counter", INT64, []),
-            ],
-            [helper.make_tensor_value_info("total", FLOAT, [SIZE])],
-            initializer=[
-                numpy_helper.from_array(np.float32(0.5), "half"),
-                numpy_helper.from_array(np.full(SIZE, 0.5, np.float32), "p"),
-                numpy_helper.from_array(np.array([0]), "axis"),
-                numpy_helper.from_array(np.array(True), "true"),
-            ],
-        )
-        opsets = [helper.make_opsetid("", self.opset)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+        return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": {self.opset}]>
+            program (float[{SIZE}] start, int64 counter) => (float[{SIZE}] total)
+            <float half = {{0.5}}, float[{SIZE}] p = {{0.5, 0.5, 0.5}}, int64[1] axis = {{0}},
+            bool yes = {{1}}> {{ {" ".join(nodes)} total = Identity ({total}) }}""")
 
     def _name(self, what: str) -> str:
         return f"{what}{next(self.numbers)}"
 
-    def _block(self, block: Block, total: str, counter: str, nodes: list[onnx.NodeProto]) -> str:
+    def _block(self, block: Block, total: str, counter: str, nodes: list[str]) -> str:
         for statement in block:
             match statement:
                 case Draw(op_type):
                     total = self._draw(op_type, total, nodes)
                 case If():
                     total = self._if(statement, total, counter, nodes)
-                case Scan():
-                    total = self._scan(statement, total, nodes)
                 case Loop():
                     total = self._loop(statement, total, nodes)
         return total
 
-    def _draw(self, op_type: str, total: str, nodes: list[onnx.NodeProto]) -> str:
+    def _draw(self, op_type: str, total: str, nodes: list[str]) -> str:
         drawn = self._name("drawn")
-        if op_type == "RandomUniform":
-            nodes.append(helper.make_node(op_type, [], [drawn], shape=[SIZE]))
-        elif op_type == "RandomNormalLike":
-            nodes.append(helper.make_node(op_type, [total], [drawn]))
-        else:
-            nodes.append(helper.make_node(op_type, ["p"], [drawn]))
+        given = {"RandomUniform": f"<shape = [{SIZE}]> ()", "RandomNormalLike": f"({total})"}
+        nodes.append(f"{drawn} = {op_type} {given.get(op_type, '(p)')}")
         return self._mean(total, drawn, nodes)
 
-    def _mean(self, a: str, b: str, nodes: list[onnx.NodeProto]) -> str:
+    def _mean(self, a: str, b: str, nodes: list[str]) -> str:
         both, mean = self._name("sum"), self._name("mean")
-        nodes.append(helper.make_node("Add", [a, b], [both]))
-        nodes.append(helper.make_node("Mul", [both, "half"], [mean]))
+        nodes.append(f"{both} = Add ({a}, {b}) {mean} = Mul ({both}, half)")
         return mean
 
-    def _if(self, given: If, total: str, counter: str, nodes: list[onnx.NodeProto]) -> str:
+    def _if(self, given: If, total: str, counter: str, nodes: list[str]) -> str:
         below, condition, result = self._name("below"), self._name("is"), self._name("chosen")
-        array = numpy_helper.from_array(np.array(given.below))
-        nodes.append(helper.make_node("Constant", [], [below], value=array))
-        nodes.append(helper.make_node("Less", [counter, below], [condition]))
-        branches = {}
-        for name, block in (("then_branch", given.then_block), ("else_branch", given.else_block)):
-            inner: list[onnx.NodeProto] = []
-            output = self._name("branch")
+        branches = []
+        for block in (given.then_block, given.else_block):
+            inner: list[str] = []
+            name, output = self._name("branch"), self._name("result")
             last = self._block(block, total, counter, inner)
-            inner.append(helper.make_node("Identity", [last], [output]))
-            info = helper.make_tensor_value_info(output, FLOAT, [SIZE])
-            branches[name] = helper.make_graph(inner, self._name(name), [], [info])
-        nodes.append(helper.make_node("If", [condition], [result], **branches))
+            inner.append(f"{output} = Identity ({last})")
+            branches.append(f"{name} () => (float[{SIZE}] {output}) {{ {' '.join(inner)} }}")
+        nodes.append(f"""{below} = Constant <value = int64 {{{given.below}}}> ()
+            {condition} = Less ({counter}, {below})
+            {result} = If ({condition}) <then_branch = {branches[0]}, else_branch = {branches[1]}>
+        """)
         return result
 
-    def _loop(self, given: Loop, total: str, nodes: list[onnx.NodeProto]) -> str:
-        times, i, condition, carried = (self._name(n) for n in ("times", "i", "go", "carried"))
-        go_on = self._name("go_on")
-        inner = [helper.make_node("Identity", [condition], [go_on])]
-        last, row = self._body(given, carried, i, inner)
-        body = helper.make_graph(
-            inner,
-            self._name("body"),
-            [
-                helper.make_tensor_value_info(i, INT64, []),
-                helper.make_tensor_value_info(condition, BOOL, []),
-                helper.make_tensor_value_info(carried, FLOAT, [SIZE]),
-            ],
-            [
-                helper.make_tensor_value_info(go_on, BOOL, []),
-                helper.make_tensor_value_info(last, FLOAT, [SIZE]),
-                helper.make_tensor_value_info(row, FLOAT, [SIZE]),
-            ],
-        )
-        if not given.times:
-            # Runtimes do not agree on the rows of no iteration.
-            del body.output[2]
-        array = numpy_helper.from_array(np.array(given.times))
-        nodes.append(helper.make_node("Constant", [], [times], value=array))
-        return self._loop_node("Loop", [times, "true", total], body, nodes)
-
-    def _scan(self, given: Scan, total: str, nodes: list[onnx.NodeProto]) -> str:
-        rows, i, carried = self._name("rows"), self._name("i"), self._name("carried")
-        inner: list[onnx.NodeProto] = []
+    def _loop(self, given: Loop, total: str, nodes: list[str]) -> str:
+        i, carried, last, row = (self._name(name) for name in ("i", "carried", "last", "row"))
+        name, over, final, rows = (self._name(n) for n in ("body", "over", "final", "rows"))
+        is_scan = isinstance(given, Scan)
         # OpenVINO runs a body that does not read its row only once.
-        number, start = self._name("number"), self._name("start")
-        inner.append(helper.make_node("Cast", [i], [number], to=FLOAT))
-        inner.append(helper.make_node("Add", [carried, number], [start]))
-        last, row = self._body(given, start, i, inner)
-        body = helper.make_graph(
-            inner,
-            self._name("body"),
-            [
-                helper.make_tensor_value_info(carried, FLOAT, [SIZE]),
-                helper.make_tensor_value_info(i, INT64, []),
-            ],
-            [
-                helper.make_tensor_value_info(last, FLOAT, [SIZE]),
-                helper.make_tensor_value_info(row, FLOAT, [SIZE]),
-            ],
-        )
-        array = numpy_helper.from_array(np.arange(given.times))
-        nodes.append(helper.make_node("Constant", [], [rows], value=array))
-        return self._loop_node("Scan", [total, rows], body, nodes, num_scan_inputs=1)
-
-    def _body(
-        self, given: Loop, carried: str, i: str, inner: list[onnx.NodeProto]
-    ) -> tuple[str, str]:
-        last, row = self._name("last"), self._name("row")
-        total = self._block(given.block, carried, i, inner)
-        inner.append(helper.make_node("Identity", [total], [last]))
-        inner.append(helper.make_node("Identity", [total], [row]))
-        return last, row
-
-    def _loop_node(
-        self,
-        op_type: str,
-        inputs: list[str],
-        body: onnx.GraphProto,
-        nodes: list[onnx.NodeProto],
-        **attributes: int,
-    ) -> str:
-        final, rows, total = self._name("final"), self._name("rows"), self._name("total")
-        if len(body.output) == 2 and op_type == "Loop":
-            nodes.append(helper.make_node(op_type, inputs, [final], body=body))
+        number, start, go, go_on = (self._name(n) for n in ("number", "start", "go", "go_on"))
+        begin = f"{number} = Cast <to = 1> ({i}) {start} = Add ({carried}, {number})"
+        inner = [begin if is_scan else f"{go_on} = Identity ({go})"]
+        inner_total = self._block(given.block, start if is_scan else carried, i, inner)
+        inner.append(f"{last} = Identity ({inner_total}) {row} = Identity ({inner_total})")
+        # Runtimes do not agree on the rows of no iteration.
+        outputs = f"float[{SIZE}] {last}" + f", float[{SIZE}] {row}" * bool(given.times)
+        inputs = f"float[{SIZE}] {carried}"
+        results = f"{final}, {rows}" if given.times else final
+        if is_scan:
+            body = f"{name} ({inputs}, int64 {i}) => ({outputs}) {{ {' '.join(inner)} }}"
+            numbers = ", ".join(map(str, range(given.times)))
+            nodes.append(f"""{over} = Constant <value_ints = [{numbers}]> ()
+                {results} = Scan <num_scan_inputs = 1, body = {body}> ({total}, {over})""")
+        else:
+            body = f"""{name} (int64 {i}, bool {go}, {inputs}) => (bool {go_on}, {outputs})
+                {{ {" ".join(inner)} }}"""
+            nodes.append(f"""{over} = Constant <value = int64 {{{given.times}}}> ()
+                {results} = Loop ({over}, yes, {total}) <body = {body}>""")
+        if not given.times:
             return final
-        nodes.append(helper.make_node(op_type, inputs, [final, rows], body=body, **attributes))
-        nodes.append(helper.make_node("ReduceSum", [rows, "axis"], [total], keepdims=0))
-        return self._mean(final, total, nodes)
+        added = self._name("total")
+        nodes.append(f"{added} = ReduceSum <keepdims = 0> ({rows}, axis)")
+        return self._mean(final, added, nodes)
 
 
 # ------------------------------------------------------------------ how they are run

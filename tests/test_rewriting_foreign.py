@@ -384,69 +384,55 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
     assert_same_bits(openvino(model, feeds)[0], truncated(rows))
 
 
+def constants(**values: str) -> str:
+    return " ".join(f"{name} = Constant <value = {x}> ()" for name, x in values.items())
+
+
+OF_THREE = "g (float[2, 3] x, int32 n, int32[2] s) => (y)"
+MAY_NOT_SAY = {
+    f"g () => (y) {{ {constants(s='int64[8] {1,1,1,1,1,1,1,2}')} "
+    "y = TruncatedNormal <dtype = 1> (s) }": (
+        "input 'shape' must be of 0 to 7 dimensions.*: got 8 dimensions"
+    ),
+    "g (int32[1] s) => (y) { y = RandomStandardNormal <dtype = 6> (s) }": (
+        "the element type must be FLOAT16, BFLOAT16, FLOAT or DOUBLE.*: got INT32"
+    ),
+    "g (int32[1] s) => (y) { y = RandomStandardNormal <dtype = 1.0> (s) }": (
+        "attribute 'dtype' must be the number of an element type.*: got 1.0"
+    ),
+    f"{OF_THREE} {{ y = StatelessMultinomial (x, n, s) }}": (
+        "num_samples must be one constant int32.*: got one that is not constant"
+    ),
+    f"g (float[2, 3] x) => (y) {{ {constants(n='int32[2] {4, 5}')} y = Multinomial (x, n) }}": (
+        r"num_samples must be one constant int32.*: got \[4, 5\]"
+    ),
+    **{
+        f"g (float[2, 3] x) => (y) {{ {constants(n=tensor)} y = {op_type} (x, n) }}": (
+            f"num_samples must be one constant int32: got {type_}. Export it as one."
+        )
+        for op_type in ("Multinomial", "StatelessMultinomial")
+        for tensor, type_ in (
+            ("float {4.0}", "FLOAT"),
+            ("float {4.5}", "FLOAT"),
+            ("double[1] {4.0}", "DOUBLE"),
+            ("bool {1}", "BOOL"),
+            ("uint32 {4}", "UINT32"),
+        )
+    },
+    "g () => (y) { y = TruncatedNormal <dtype = 1> () }": "input 0 must be connected: got nothing",
+    f"g (int32[1] s) => (y) {{ {constants(a='int64 {9}', b='int64 {2}')} "
+    "y = RandomUniformInt (s, a, b) }": "minval is 9 and maxval 2|minval",
+    "g (int32[1] s, uint64 a) => (y) { y = RandomUniformInt (s, a, a) }": (
+        "the element type must be INT32 or INT64.*: got UINT64"
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("body", "opset", "match"),
     [
-        (
-            "g () => (y) { s = Constant <value_ints = [1,1,1,1,1,1,1,2]> () "
-            "y = TruncatedNormal <dtype = 1> (s) }",
-            17,
-            "input 'shape' must be of 0 to 7 dimensions.*: got 8 dimensions",
-        ),
+        *((body, 17, match) for body, match in MAY_NOT_SAY.items()),
         (TRUNCATED, 8, "the model's opset must be 9 or newer.*: got 8"),
-        (
-            "g (int32[1] s) => (y) { y = RandomStandardNormal <dtype = 6> (s) }",
-            17,
-            "the element type must be FLOAT16, BFLOAT16, FLOAT or DOUBLE.*: got INT32",
-        ),
-        (
-            "g (int32[1] s) => (y) { y = RandomStandardNormal <dtype = 1.0> (s) }",
-            17,
-            "attribute 'dtype' must be the number of an element type.*: got 1.0",
-        ),
-        (
-            "g (float[2, 3] x, int32 n, int32[2] s) => (y) { y = StatelessMultinomial (x, n, s) }",
-            17,
-            "num_samples must be one constant int32.*: got one that is not constant",
-        ),
-        (
-            "g (float[2, 3] x) => (y) { n = Constant <value = int32[2] {4, 5}> () "
-            "y = Multinomial (x, n) }",
-            17,
-            r"num_samples must be one constant int32.*: got \[4, 5\]",
-        ),
-        *(
-            (
-                f"g (float[2, 3] x) => (y) {{ n = Constant <value = {tensor}> () "
-                f"y = {op_type} (x, n) }}",
-                17,
-                f"num_samples must be one constant int32: got {type}. Export it as one.",
-            )
-            for op_type in ("Multinomial", "StatelessMultinomial")
-            for tensor, type in (
-                ("float {4.0}", "FLOAT"),
-                ("float {4.5}", "FLOAT"),
-                ("double[1] {4.0}", "DOUBLE"),
-                ("bool {1}", "BOOL"),
-                ("uint32 {4}", "UINT32"),
-            )
-        ),
-        (
-            "g () => (y) { y = TruncatedNormal <dtype = 1> () }",
-            17,
-            "input 0 must be connected: got nothing",
-        ),
-        (
-            "g (int32[1] s) => (y) { a = Constant <value_int = 9> () "
-            "b = Constant <value_int = 2> () y = RandomUniformInt (s, a, b) }",
-            17,
-            "minval is 9 and maxval 2|minval",
-        ),
-        (
-            "g (int32[1] s, uint64 a) => (y) { y = RandomUniformInt (s, a, a) }",
-            17,
-            "the element type must be INT32 or INT64.*: got UINT64",
-        ),
     ],
 )
 def test_what_a_node_of_tensorflow_may_not_say_is_refused(
@@ -478,68 +464,23 @@ def test_an_operator_of_tensorflow_s_domain_draws_in_a_scan() -> None:
 # ------------------------------------------------------------------ known and suspicious names
 
 IN_ANY_DOMAIN = [
-    "RandomPoisson",
-    "StatelessRandomGammaV3",
-    "StatelessRandomBinomial",
-    "StatefulUniformInt",
-    "StatelessParameterizedTruncatedNormal",
-    "StatelessRandomUniformFullIntV2",
-    "StatelessShuffle",
-    "NonDeterministicInts",
-    "GaussianNoise",
-    "DropPath",
-    "drop_path",
-    "Dropout2",
-    "DropBlock",
-    "DropConnect",
-    "SampleToken",
-    "TopKSampling",
-    "Sampling",
-    "gumbel_softmax",
-    "RandomUniformMine",
-    "LogUniformCandidateSampler",
-    "TokenSampler",
-    "token_dropout",
-    "PoissonNoise",
-    "RngUniform",
+    *("RandomPoisson", "StatelessRandomGammaV3", "StatelessRandomBinomial", "StatefulUniformInt"),
+    *("StatelessParameterizedTruncatedNormal", "StatelessRandomUniformFullIntV2"),
+    *("StatelessShuffle", "NonDeterministicInts", "GaussianNoise", "DropPath", "drop_path"),
+    *("Dropout2", "DropBlock", "DropConnect", "SampleToken", "TopKSampling", "Sampling"),
+    *("gumbel_softmax", "RandomUniformMine", "LogUniformCandidateSampler", "TokenSampler"),
+    *("token_dropout", "PoissonNoise", "RngUniform"),
 ]
 OF_TORCH = [
-    "exponential",
-    "exponential_",
-    "_standard_gamma",
-    "uniform",
-    "log_normal",
-    "_sample_dirichlet",
-    "poisson",
-    "normal_",
-    "cauchy",
-    "geometric",
-    "bernoulli",
-    "rand_like",
-    "randint",
-    "native_dropout",
-    "rrelu_with_noise",
-    "binomial.out",
+    *("exponential", "exponential_", "_standard_gamma", "uniform", "log_normal"),
+    *("_sample_dirichlet", "poisson", "normal_", "cauchy", "geometric", "bernoulli", "rand_like"),
+    *("randint", "native_dropout", "rrelu_with_noise", "binomial.out"),
 ]
 NOT_RANDOM = [
-    "GridSample",
-    "UpSampling",
-    "Upsample",
-    "grid_sampler",
-    "RoIAlign",
-    "PointSample",
-    "FurthestPointSampling",
-    "Branding",
-    "DenoiseBlock",
-    "NoisePrediction",
-    "NoiseSuppression",
-    "Uniformity",
-    "StatelessRandomGetKeyCounter",
-    "StatelessRandomGetAlg",
-    "DropoutGrad",
-    "DropColumn",
-    "ReSample",
-    "FusedDropDown",
+    *("GridSample", "UpSampling", "Upsample", "grid_sampler", "RoIAlign", "PointSample"),
+    *("FurthestPointSampling", "Branding", "DenoiseBlock", "NoisePrediction", "NoiseSuppression"),
+    *("Uniformity", "StatelessRandomGetKeyCounter", "StatelessRandomGetAlg", "DropoutGrad"),
+    *("DropColumn", "ReSample", "FusedDropDown"),
 ]
 
 

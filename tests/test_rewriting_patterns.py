@@ -7,6 +7,7 @@ expected numbers are made of the reference's, by the rules that the graph's own 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import onnx
@@ -74,132 +75,89 @@ def integers(low: int, high: int) -> np.ndarray:
 
 
 LIKE = "u = RandomUniformLike (x)"
-STATIC = f"u = RandomUniform <shape = [{ROWS}, {COLUMNS}]> ()"
-HALF = "u = RandomUniformLike <dtype = 10> (x)"
 DOUBLE = "u = RandomUniformLike <dtype = 11> (x)"
+BELOW = uniform() < np.float32(0.3)
 SCALAR = {"p": np.array(0.3, np.float32)}
-COLUMN_INPUT = f", float[{COLUMNS}] p"
 FLOATS = ("RandomUniformLike", "Floor", "Mul")
+GONE = ("RandomUniformLike",)
 
+
+def fed(type_: str, p: np.ndarray) -> dict[str, Any]:
+    """What the floats are compared with as an input of the model."""
+    return {"inputs": f", {type_} p", "feeds": {"p": p}}
+
+
+def booleans(node: str, expected: np.ndarray, *gone: str, **given: Any) -> Pattern:
+    """A comparison that draws booleans, with a constant if nothing else is given."""
+    given = given or {"constants": SCALAR}
+    return Pattern(f"{LIKE} {node}", "RandomBernoulli", expected, gone=gone, **given)
+
+
+def compared(node: str, p: np.ndarray, expected: np.ndarray) -> Pattern:
+    """A comparison with constants that stays what it is."""
+    return Pattern(node, "RandomUniform", expected, constants={"p": p})
+
+
+def whole(nodes: str, expected: np.ndarray, *gone: str, **constants: np.ndarray) -> Pattern:
+    """Nodes that make integers."""
+    return Pattern(nodes, "RandomUniform", expected, constants=constants, gone=gone or FLOATS)
+
+
+F32 = np.float32
+STATIC = f"u = RandomUniform <shape = [{ROWS}, {COLUMNS}]> ()"
+COLUMN = f"float[{COLUMNS}]"
+EACH = np.abs(np.tanh(X))
+THOUSAND, TEN = np.array(1000, F32), np.array(10, F32)
 PATTERNS = {
-    "torch's bernoulli_ with a number": Pattern(
-        f"{LIKE} less = Less (u, p) y = Cast <to = 1> (less)",
-        "RandomBernoulli",
-        (uniform() < np.float32(0.3)).astype(np.float32),
-        constants=SCALAR,
-        gone=("RandomUniformLike", "Less"),
+    "torch's bernoulli_ with a number": booleans(
+        "less = Less (u, p) y = Cast <to = 1> (less)", BELOW.astype(F32), *GONE, "Less"
     ),
     "of a static shape": Pattern(
-        f"{STATIC} y = Less (u, p)",
-        "RandomBernoulli",
-        uniform() < np.float32(0.3),
-        constants=SCALAR,
-        gone=("Less",),
+        f"{STATIC} y = Less (u, p)", "RandomBernoulli", BELOW, constants=SCALAR, gone=("Less",)
     ),
-    "Greater the other way round": Pattern(
-        f"{LIKE} y = Greater (p, u)",
-        "RandomBernoulli",
-        uniform() < np.float32(0.3),
-        constants=SCALAR,
-        gone=("Greater",),
+    "Greater the other way round": booleans("y = Greater (p, u)", BELOW, "Greater"),
+    "TensorFlow's dropout, which keeps where u >= rate": booleans(
+        "y = GreaterOrEqual (u, p)", ~BELOW, "GreaterOrEqual"
     ),
-    "TensorFlow's dropout, which keeps where u >= rate": Pattern(
-        f"{LIKE} y = GreaterOrEqual (u, p)",
-        "RandomBernoulli",
-        ~(uniform() < np.float32(0.3)),
-        constants=SCALAR,
-        gone=("GreaterOrEqual",),
-    ),
-    "rate <= u": Pattern(
-        f"{LIKE} y = LessOrEqual (p, u)",
-        "RandomBernoulli",
-        ~(uniform() < np.float32(0.3)),
-        constants=SCALAR,
-        gone=("LessOrEqual",),
-    ),
+    "rate <= u": booleans("y = LessOrEqual (p, u)", ~BELOW, "LessOrEqual"),
     "torch's bernoulli of probabilities": Pattern(
         "p = Sigmoid (x) u = RandomUniformLike (p) y = Less (u, p)",
         "RandomBernoulli",
         uniform() < SIGMOID_OF_X,
-        gone=(),
     ),
-    "of an input": Pattern(
-        f"{LIKE} y = Less (u, p)",
-        "RandomBernoulli",
-        uniform() < np.float32(0.3),
-        inputs=", float p",
-        feeds=SCALAR,
-        gone=("RandomUniformLike",),
+    "of an input": booleans("y = Less (u, p)", BELOW, *GONE, **fed("float", SCALAR["p"])),
+    "of an input of one element": booleans(
+        "y = Less (u, p)", BELOW, *GONE, **fed("float[1, 1]", np.array([[0.3]], F32))
     ),
-    "of an input of one element": Pattern(
-        f"{LIKE} y = Less (u, p)",
-        "RandomBernoulli",
-        uniform() < np.float32(0.3),
-        inputs=", float[1, 1] p",
-        feeds={"p": np.array([[0.3]], np.float32)},
-        gone=("RandomUniformLike",),
+    "of an input for each column": booleans(
+        "y = Less (u, p)", uniform() < P, *GONE, **fed(COLUMN, P)
     ),
-    "of an input for each column": Pattern(
-        f"{LIKE} y = Less (u, p)",
-        "RandomBernoulli",
-        uniform() < P,
-        inputs=COLUMN_INPUT,
-        feeds={"p": P},
-        gone=("RandomUniformLike",),
+    "of an input for each element": booleans(
+        "y = Less (u, p)", uniform() < EACH, *GONE, **fed(f"float[n, {COLUMNS}]", EACH)
     ),
-    "of an input for each element": Pattern(
-        f"{LIKE} y = Less (u, p)",
-        "RandomBernoulli",
-        uniform() < np.abs(np.tanh(X)),
-        inputs=f", float[n, {COLUMNS}] p",
-        feeds={"p": np.abs(np.tanh(X))},
-        gone=("RandomUniformLike",),
+    "of an input for each column that is no probability": booleans(
+        "y = GreaterOrEqual (u, p)", uniform() >= ODD, "GreaterOrEqual", **fed(COLUMN, ODD)
     ),
-    "of an input for each column that is no probability": Pattern(
-        f"{LIKE} y = GreaterOrEqual (u, p)",
-        "RandomBernoulli",
-        uniform() >= ODD,
-        inputs=COLUMN_INPUT,
-        feeds={"p": ODD},
-        gone=("GreaterOrEqual",),
+    "of an input of one NaN": booleans(
+        "y = GreaterOrEqual (u, p)",
+        uniform() >= F32(np.nan),
+        "GreaterOrEqual",
+        **fed("float", np.array(np.nan, F32)),
     ),
-    "of an input of one NaN": Pattern(
-        f"{LIKE} y = GreaterOrEqual (u, p)",
-        "RandomBernoulli",
-        uniform() >= np.float32(np.nan),
-        inputs=", float p",
-        feeds={"p": np.array(np.nan, np.float32)},
-        gone=("GreaterOrEqual",),
+    "of constants for each column": compared(f"{LIKE} y = Less (u, p)", P, uniform() < P),
+    "of constants that are no probabilities": compared(
+        f"{LIKE} y = Less (u, p)", ODD, uniform() < ODD
     ),
-    "of constants for each column": Pattern(
-        f"{LIKE} y = Less (u, p)",
-        "RandomUniform",
-        uniform() < P,
-        constants={"p": P},
+    "at least what is no probability": compared(
+        f"{LIKE} y = GreaterOrEqual (u, p)", ODD, uniform() >= ODD
     ),
-    "of constants that are no probabilities": Pattern(
-        f"{LIKE} y = Less (u, p)",
-        "RandomUniform",
-        uniform() < ODD,
-        constants={"p": ODD},
+    "what is no probability, or more": compared(
+        f"{LIKE} y = LessOrEqual (p, u)", ODD, uniform() >= ODD
     ),
-    "at least what is no probability": Pattern(
-        f"{LIKE} y = GreaterOrEqual (u, p)",
-        "RandomUniform",
-        uniform() >= ODD,
-        constants={"p": ODD},
-    ),
-    "what is no probability, or more": Pattern(
-        f"{LIKE} y = LessOrEqual (p, u)",
-        "RandomUniform",
-        uniform() >= ODD,
-        constants={"p": ODD},
-    ),
-    "of f16": Pattern(
-        f"{HALF} y = Less (u, p)",
-        "RandomUniform",
+    "of f16": compared(
+        "u = RandomUniformLike <dtype = 10> (x) y = Less (u, p)",
+        np.array(0.3, np.float16),
         uniform("f16") < np.float16(0.3),
-        constants={"p": np.array(0.3, np.float16)},
     ),
     "of f64": Pattern(
         f"{DOUBLE} y = Less (u, p)",
@@ -208,46 +166,38 @@ PATTERNS = {
         constants={"p": np.array(0.3)},
         gone=("Less",),
     ),
-    "torch's randint": Pattern(
+    "torch's randint": whole(
         f"{LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 7> (f)",
-        "RandomUniform",
         integers(0, 1000).astype(np.int64),
-        constants={"n": np.array(1000, np.float32)},
-        gone=FLOATS,
+        n=THOUSAND,
     ),
-    "torch's randint with a low bound": Pattern(
+    "torch's randint with a low bound": whole(
         f"{LIKE} m = Mul (n, u) a = Add (m, low) f = Floor (a) y = Cast <to = 6> (f)",
-        "RandomUniform",
         integers(-3, 7),
-        constants={"n": np.array(10, np.float32), "low": np.array([-3], np.float32)},
-        gone=FLOATS,
+        n=TEN,
+        low=np.array([-3], F32),
     ),
-    "a low bound after Floor": Pattern(
+    "a low bound after Floor": whole(
         f"{LIKE} m = Mul (n, u) f = Floor (m) s = Sub (f, low) y = Cast <to = 7> (s)",
-        "RandomUniform",
         integers(-3, 7).astype(np.int64),
-        constants={"n": np.array(10, np.float32), "low": np.array(3, np.float32)},
-        gone=(*FLOATS, "Sub"),
+        *(*FLOATS, "Sub"),
+        n=TEN,
+        low=np.array(3, F32),
     ),
-    "TorchScript's randint": Pattern(
+    "TorchScript's randint": whole(
         "u = RandomUniformLike <low = 5.0, high = 17.0> (x) y = Cast <to = 7> (u)",
-        "RandomUniform",
         integers(5, 17).astype(np.int64),
-        gone=("RandomUniformLike",),
+        *GONE,
     ),
-    "randint as floats": Pattern(
+    "randint as floats": whole(
         f"{LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 11> (f)",
-        "RandomUniform",
         integers(0, 1000).astype(np.float64),
-        constants={"n": np.array(1000, np.float32)},
-        gone=FLOATS,
+        n=THOUSAND,
     ),
-    "randint of f64, as bytes": Pattern(
+    "randint of f64, as bytes": whole(
         f"{DOUBLE} m = Mul (u, n) f = Floor (m) y = Cast <to = 2> (f)",
-        "RandomUniform",
         integers(0, 256).astype(np.uint8),
-        constants={"n": np.array(256, np.float64)},
-        gone=FLOATS,
+        n=np.array(256, np.float64),
     ),
 }
 
@@ -408,7 +358,9 @@ STAYS = {
     "floats moved so far that they are rounded": (
         f"{LIKE} a = Add (u, far) f = Floor (a) y = Cast <to = 7> (f)"
     ),
-    "half precision scaled": f"{HALF} m = Mul (u, t) f = Floor (m) y = Cast <to = 7> (f)",
+    "half precision scaled": (
+        "u = RandomUniformLike <dtype = 10> (x) m = Mul (u, t) f = Floor (m) y = Cast <to = 7> (f)"
+    ),
 }
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import parser
-from operators import Case, Shape, every_operator, named, plain, some_states, with_constant, words
+from operators import Case, Shape, every_operator, named, plain, some_states, words
 from runtimes import OpenVino
 
 import onnx_philox
@@ -32,8 +30,7 @@ def test_the_reference_draws_long_rows_as_if_alone(operator: str) -> None:
     for case in plain(operator):
         shape = case.shape(2, (1_003,) if words(case, (1,)) == 128 else LONG)
         states, inputs, expected = drawn_alone(case, shape)
-        for made, wanted in zip(case.oracle(shape, states, inputs), expected, strict=True):
-            assert_same_bits(made, wanted)
+        assert_all_same(case.oracle(shape, states, inputs), expected)
 
 
 @every_operator
@@ -43,8 +40,7 @@ def test_one_state_in_a_row_of_states_is_the_plain_state(operator: str) -> None:
         inputs, states = case.inputs(shape), some_states(1)
         *values, next_state = case.oracle(shape, states, inputs)
         *plain_values, plain_next = case.oracle(shape, states[0], inputs)
-        for one, other in zip(values, plain_values, strict=True):
-            assert_same_bits(one, other)
+        assert_all_same(values, plain_values)
         assert_same_bits(next_state, plain_next[np.newaxis])
 
 
@@ -83,8 +79,7 @@ def test_threads_share_rows_of_any_length(
         InferenceSession(model, backend=ort_backend).run(None, feeds),
         openvino(model, feeds),
     ):
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(np.asarray(made), wanted)
+        assert_all_same(results, expected)
 
 
 def test_generate_fills_the_very_array_that_holds_the_states() -> None:
@@ -112,26 +107,6 @@ def test_generate_returns_what_it_was_given() -> None:
 
 
 # Where states come from: constants, graphs in graphs, files.
-
-
-CONSTANT_STATE = (
-    "RandomUniform i32",
-    "RandomUniform f64",
-    "RandomNormal f32",
-    "RandomBernoulli bool f32",
-    "RandomGenerator u32",
-)
-
-
-@pytest.mark.parametrize("name", CONSTANT_STATE)
-def test_states_may_be_constants(name: str, ort_backend: str, openvino: OpenVino) -> None:
-    case, shape = named(name), (3, 5)
-    states, inputs, expected = drawn_alone(case, shape)
-    model = case.model(shape, inputs, constant=True, per_row=True)
-    model = with_constant(model, "state", states)
-    for results in (InferenceSession(model, backend=ort_backend).run(None, {}), openvino(model)):
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(np.asarray(made), wanted)
 
 
 FLOWS = {
@@ -222,69 +197,7 @@ def test_rows_are_drawn_in_branches(is_normal: bool, ort_backend: str, openvino:
         InferenceSession(model, backend=ort_backend).run(None, feeds),
         openvino(model, feeds),
     ):
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(made, wanted)
-
-
-@pytest.mark.parametrize("reader", list(onnx_philox.openvino.BACKENDS))
-@pytest.mark.parametrize("is_f16", [False, True])
-@pytest.mark.parametrize("is_constant", [False, True])
-def test_rows_go_into_ir_and_back(
-    is_constant: bool, is_f16: bool, reader: str, openvino: OpenVino, tmp_path: Path
-) -> None:
-    for name in (
-        "RandomUniform f32",
-        "RandomNormal f64",
-        "RandomUniform i64",
-        "RandomBernoulli bool f64",
-    ):
-        case, shape = named(name), (3, 5)
-        states, inputs, expected = drawn_alone(case, shape)
-        model = case.model(shape, inputs, constant=True, per_row=True)
-        if is_constant:
-            model = with_constant(model, "state", states)
-        path = tmp_path / f"{name.replace(' ', '_')}.xml"
-        ov.save_model(openvino.read(model), path, compress_to_fp16=is_f16)
-        results = OpenVino(reader)(path, {} if is_constant else {"state": states})
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(made, wanted)
-
-
-@pytest.mark.parametrize("precision", ["f32", "bf16", "f16"])
-def test_rows_are_the_same_at_every_precision(precision: str, openvino: OpenVino) -> None:
-    for name in ("RandomUniform f32", "RandomBernoulli bool f32", "RandomNormal f32"):
-        case = named(name)
-        shape = case.shape(5, (6,))
-        states, inputs, expected = drawn_alone(case, shape)
-        model = case.model(shape, inputs, per_row=True)
-        results = openvino(model, case.feeds(shape, states, inputs), precision)
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(made, wanted)
-
-
-def test_factories_take_states_of_rows(factories: str) -> None:
-    states = row_states([5, 6, 7])
-    for node, expected in (
-        (
-            onnx_philox.openvino.random_uniform([3, 2], 0, 1, "f32", state=states),
-            reference.random_uniform([3, 2], 0, 1, "f32", state=states),
-        ),
-        (
-            onnx_philox.openvino.random_generator(states, [3, 2]),
-            reference.random_generator(states, [3, 2]),
-        ),
-        (
-            onnx_philox.openvino.random_categorical(np.eye(3, dtype=np.float32), state=states),
-            reference.random_categorical(np.eye(3, dtype=np.float32), state=states),
-        ),
-    ):
-        assert node.output(0).get_partial_shape() == ov.PartialShape(list(expected[0].shape))
-        assert node.output(1).get_partial_shape() == ov.PartialShape([3, 6])
-        results = OpenVino(factories)(ov.Model([*node.outputs()], [], factories))
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(made, wanted)
-    with pytest.raises(ValueError, match=r"got 3 states \(shape \[3, 6\]\) for 4 rows"):
-        onnx_philox.openvino.random_uniform([4, 2], 0, 1, "f32", state=states)
+        assert_all_same(results, expected)
 
 
 # Builders, and what is known of a shape before a run.
@@ -328,8 +241,7 @@ def test_as_many_rows_are_drawn_as_there_are_states(ort_backend: str, openvino: 
         expected = reference.random_normal([rows, 3], 0, 1, "f32", state=states)
         feeds = {"state": states}
         for results in (session.run(None, feeds), run(feeds)):
-            for made, wanted in zip(results, expected, strict=True):
-                assert_same_bits(made, wanted)
+            assert_all_same(results, expected)
 
 
 def inferred(state: str, shape: str) -> list[list[int | str]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
+import child
 import pytest
 
 import onnx_philox.onnxruntime
@@ -29,12 +28,11 @@ def script() -> ModuleType:
 
 def runs(isa: str) -> bool:
     """Whether the core takes an instruction set when it is forced."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from onnx_philox import _native; print(_native.isa())"],
-        env=os.environ | {"ONNX_PHILOX_ISA": isa},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = child.python(
+        "-c",
+        "from onnx_philox import _native; print(_native.isa())",
+        code=None,
+        env={"ONNX_PHILOX_ISA": isa},
     )
     assert (done.returncode == 0) == (done.stdout == f"{isa}\n"), done.stderr
     return done.returncode == 0
@@ -63,11 +61,6 @@ def test_a_file_that_is_no_library_is_an_error(script, tmp_path) -> None:
 
 @pytest.mark.parametrize("isa", ["sse9", ""])
 def test_an_instruction_set_that_does_not_exist_is_refused_before_anything_runs(isa: str) -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "library.so", "--isas", "avx2", isa],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = child.python(SCRIPT, "library.so", "--isas", "avx2", isa, code=None)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"invalid choice: '{isa}' (choose from " in done.stderr

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
+import child
 import ml_dtypes
 import numpy as np
 import onnx
@@ -28,7 +26,7 @@ for model in (onnx_philox.graphs.random_generator([3]),
     onnx.checker.check_model(model, full_check=True)
 assert not onnx.defs.has("RandomUniform", "onnx_philox"), "registered without being asked to"
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    child.python("-c", program)
 
 
 def test_registering_leaves_onnx_reference_importable_and_may_be_done_twice() -> None:
@@ -39,7 +37,7 @@ onnx_philox.register_schemas()
 import onnx.reference
 assert onnx.defs.has("RandomGenerator", "onnx_philox")
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    child.python("-c", program)
 
 
 def test_shape_inference_finds_types_and_shapes_from_the_schemas_alone() -> None:

@@ -9,7 +9,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import inliner, parser
 from onnx.reference import ReferenceEvaluator
 from runtimes import infer
@@ -41,11 +41,6 @@ def expected() -> list[np.ndarray]:
         reference.random_uniform([9], 0, 1, "f32", op_seed=8, state=STATE)[0],
         reference.random_uniform([9], 0, 1, "f32", global_seed=8)[0],
     ]
-
-
-def assert_all_same(outputs: Any, right: Any) -> None:
-    for output, one in zip(outputs, right, strict=True):
-        assert_same_bits(output, one)
 
 
 def test_nodes_that_need_several_bodies_get_overloads() -> None:

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from cases import BOUNDS, EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from cases import EDGE_COUNTERS, SEED, assert_same_bits
 from onnx import parser
 from operators import some_states
 from standard_targets import RUN, drawn, in_onnxruntime, loaded, nodes
@@ -26,21 +26,6 @@ FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
 INTEGERS = {"i32": np.int32, "i64": np.int64}
 
 
-def is_exact_in_openvino(function: str, type_: str, **arguments: Any) -> bool:
-    match function, type_:
-        case "random_generator", _:
-            return True
-        case "random_uniform", "i32":
-            return arguments["minval"] is not None
-        case "random_uniform", "f32":
-            return arguments["minval"] == 0
-        case "random_bernoulli", "f32":
-            return True
-        case "random_dropout", "f32":
-            return bool(np.asarray(arguments["ratio"]).dtype == np.float32)
-    return False
-
-
 def check(
     target: str,
     model: onnx.ModelProto,
@@ -52,11 +37,6 @@ def check(
     outputs = drawn(target, model, feeds, optimised=optimised)
     for output, right in zip(outputs, expected, strict=False):
         assert_same_bits(output, right)
-
-
-def assert_refused(model: onnx.ModelProto, target: str = "openvino") -> None:
-    with pytest.raises(InexactError):
-        to_standard_nodes(model, target=target)
 
 
 @target
@@ -87,16 +67,6 @@ def test_a_state_has_any_rank_and_the_next_one_has_it_too(target: str, rank: int
 
 
 @target
-@pytest.mark.parametrize("shape", [[], [0], [1], [2, 0, 3], [2, 3, 5], [4, 8193]], ids=str)
-@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
-def test_shapes(target: str, shape: list[int], fed: bool) -> None:
-    state = PhiloxState(2**128 - 1, 7).to_array()
-    model = graphs.random_generator(None if fed else shape, rank=len(shape) if fed else None)
-    feeds = {"state": state} | ({"shape": np.array(shape, np.int64)} if fed else {})
-    check(target, model, feeds, reference.random_generator(state, shape))
-
-
-@target
 def test_a_draw_of_many_chunks(target: str) -> None:
     state = PhiloxState(2**64 - 3, 7).to_array()
     count = 2**18 + 5
@@ -106,28 +76,6 @@ def test_a_draw_of_many_chunks(target: str) -> None:
         {"state": state},
         reference.random_generator(state, [count]),
     )
-
-
-@target
-@optimised
-@pytest.mark.parametrize(("type_", "minval", "maxval"), TYPE_BOUNDS)
-@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
-def test_uniforms(
-    target: str, type_: str, minval: Any, maxval: Any, fed: bool, optimised: bool
-) -> None:
-    given = {"minval": None if fed else minval, "maxval": None if fed else maxval}
-    dtype = (FLOATS | INTEGERS)[type_]
-    state = PhiloxState(2**96 - 3, 11).to_array()
-    feeds = {"state": state}
-    if fed:
-        feeds |= {"minval": np.array(minval, dtype), "maxval": np.array(maxval, dtype)}
-    model = graphs.random_uniform([401], **given, output_type=type_, stateful=True)
-    if target == "openvino" and not is_exact_in_openvino("random_uniform", type_, **given):
-        assert_refused(model)
-        return
-    bounds = [np.array(bound, dtype) for bound in (minval, maxval)]
-    expected = reference.random_uniform([401], *bounds, type_, state=state)
-    check(target, model, feeds, expected, optimised=optimised)
 
 
 @pytest.mark.parametrize("maxval", [1, 2, 0.1, 6.2831855, 3e38, 1e-30])
@@ -196,51 +144,6 @@ def test_onnxruntime_drops_no_operation_that_is_none_in_f32() -> None:
         check("onnxruntime", model, {"state": state}, expected)
 
 
-@target
-@pytest.mark.parametrize("type_", ["i32", "i64", *FLOATS])
-def test_seeds_alone_draw_what_they_draw(target: str, type_: str) -> None:
-    for seeds in ({"global_seed": 2**40 + 7, "op_seed": 2**33 + 1}, {"op_seed": 2**63 - 1}):
-        bounds = (0, 1) if type_ in FLOATS else (-2600, 3700)
-        model = graphs.random_uniform([2, 3, 5], *bounds, type_, **seeds)
-        if target == "openvino" and type_ not in ("i32", "f32"):
-            assert_refused(model)
-            continue
-        expected = reference.random_uniform([2, 3, 5], *bounds, type_, **seeds)[:1]
-        check(target, model, {}, expected)
-
-
-@optimised
-@pytest.mark.parametrize("type_", FLOATS)
-@pytest.mark.parametrize(
-    ("mean", "scale"),
-    [(0, 1), (-0.0, 1), (-1.5, 2), (0, 0), (3, -1e-7), (0, 65504), (1e-7, 1 + 1e-9)],
-)
-@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
-def test_normals(type_: str, mean: float, scale: float, fed: bool, optimised: bool) -> None:
-    dtype = FLOATS[type_]
-    state = PhiloxState(2**32 - 7, 12).to_array()
-    given = {"mean": None, "scale": None} if fed else {"mean": mean, "scale": scale}
-    moments = {"mean": np.array(mean, dtype), "scale": np.array(scale, dtype)}
-    for count in (2, 401):
-        model = graphs.random_normal([count], **given, output_type=type_, stateful=True)
-        expected = reference.random_normal([count], **moments, output_type=type_, state=state)
-        feeds = {"state": state} | (moments if fed else {})
-        check("onnxruntime", model, feeds, expected, optimised=optimised)
-
-
-@optimised
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-@pytest.mark.parametrize("scale", [1, 0.3, 1e-40, 1 + 1e-9, 3e38])
-@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
-def test_exponentials(type_: str, scale: float, fed: bool, optimised: bool) -> None:
-    dtype, state = FLOATS[type_], PhiloxState(2**32 - 7, 12).to_array()
-    number = np.array(scale, dtype)
-    model = graphs.random_exponential([401], None if fed else number, type_, stateful=True)
-    expected = reference.random_exponential([401], number, type_, state=state)
-    feeds = {"state": state} | ({"scale": number} if fed else {})
-    check("onnxruntime", model, feeds, expected, optimised=optimised)
-
-
 @optimised
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("words", [(0,) * 4, (2**32 - 1,) * 4, (3037000500, 1, 3037000499, 2**31)])
@@ -249,21 +152,6 @@ def test_edges_of_exponentials(type_: str, words: Any, optimised: bool) -> None:
     model = graphs.random_exponential([4], 1, type_, stateful=True)
     expected = reference.random_exponential([4], 1, type_, state=state)
     check("onnxruntime", model, {"state": state}, expected, optimised=optimised)
-
-
-@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
-def test_draws_that_reject_are_refused_by_name(target: str) -> None:
-    for model in (
-        graphs.random_gamma([4], 1, "f32", stateful=True),
-        graphs.random_poisson([4], 1, "i32", stateful=True),
-        graphs.random_permutation([4], stateful=True),
-        graphs.random_token(top_p=0.9, stateful=True),
-    ):
-        with pytest.raises(
-            InexactError, match=r"^node .*: Random(Gamma|Poisson|Permutation|Token): "
-        ) as error:
-            to_standard_nodes(model, target=target)
-        assert "Load the plugin there" in str(error.value)
 
 
 @pytest.mark.parametrize("inexact", ["refuse", "allow"])
@@ -285,31 +173,6 @@ def test_an_operator_that_openvino_has_no_nodes_for_is_refused_as_one_and_not_by
         found = f"got {name}, which has no standard nodes that OpenVINO computes exactly. Load the"
         assert found in str(e.value)
         assert "inexact" not in str(e.value)
-
-
-@pytest.mark.parametrize("type_", ["f16", "bf16"])
-def test_exponentials_of_half_precision_are_refused(type_: str) -> None:
-    model = graphs.random_exponential([4], 1, type_, stateful=True)
-    with pytest.raises(
-        InexactError,
-        match=f"RandomExponential: what it draws must be f32 or f64: got {type_}, to whi",
-    ):
-        to_standard_nodes(model)
-
-
-@target
-@optimised
-@pytest.mark.parametrize("p", [0, 1e-9, 0.3, 1 - 2**-24, 1])
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-def test_booleans(target: str, p: float, type_: str, optimised: bool) -> None:
-    p_array = np.array(p, FLOATS[type_])
-    state = PhiloxState(2**64 - 9, 12).to_array()
-    model = graphs.random_bernoulli([5, 99], p_array, stateful=True)
-    if target == "openvino" and type_ == "f64":
-        assert_refused(model)
-        return
-    expected = reference.random_bernoulli([5, 99], p_array, state=state)
-    check(target, model, {"state": state}, expected, optimised=optimised)
 
 
 SCALAR = """
@@ -362,7 +225,3 @@ def test_more_or_fewer_states_than_rows_are_an_error_of_the_runtime(target: str)
 def test_a_draw_of_bits_has_few_nodes(target: str, most: int) -> None:
     standard = to_standard_nodes(graphs.random_generator([1000], **SEED), target=target)
     assert sum(node.op_type != "Constant" for node in nodes(standard)) <= most
-
-
-def test_every_bound_of_the_list_is_drawn() -> None:
-    assert set(BOUNDS) == {*FLOATS, *INTEGERS}

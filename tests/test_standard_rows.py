@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 from operators import some_states
@@ -96,8 +96,7 @@ def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
     model = make_reproducible(model_of(target), per_row=True)
     feeds = {"x": X, "random_state": STATES}
     outputs = RUN[target](onnx.load(out), feeds, optimised=True)
-    for output, expected in zip(outputs, drawn(target, model, feeds), strict=True):
-        assert_same_bits(output, expected)
+    assert_all_same(outputs, drawn(target, model, feeds))
 
 
 def test_rows_inside_a_loop() -> None:
@@ -119,8 +118,7 @@ def test_rows_inside_a_loop() -> None:
     feeds = {"x": X[:, :4], "count": np.array(3), "random_state": STATES}
     plugin = onnxruntime.InferenceSession(rewritten.SerializeToString())
     outputs = drawn("onnxruntime", rewritten, feeds)
-    for output, expected in zip(outputs, plugin.run(None, feeds), strict=True):
-        assert_same_bits(output, expected)
+    assert_all_same(outputs, plugin.run(None, feeds))
 
 
 def test_a_row_takes_no_longer_in_a_large_batch() -> None:

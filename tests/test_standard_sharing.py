@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from onnx import parser
 from standard_targets import RUN, drawn, loaded, nodes
 
@@ -82,15 +82,13 @@ def booleans(key: int, state: np.ndarray | None) -> list[np.ndarray]:
 def test_each_draws_what_it_draws_alone(target: str, key: int) -> None:
     draw = loaded(target, of_booleans(key=key))
     for state in (state.to_array() for state in STATES):
-        for output, right in zip(draw({"state": state}), booleans(key, state), strict=True):
-            assert_same_bits(output, right)
+        assert_all_same(draw({"state": state}), booleans(key, state))
 
 
 @target
 def test_so_do_draws_of_seeds_alone(target: str) -> None:
     outputs = drawn(target, of_booleans(key=9, stateful=False), {})
-    for output, right in zip(outputs, booleans(9, None), strict=True):
-        assert_same_bits(output, right)
+    assert_all_same(outputs, booleans(9, None))
 
 
 def test_draws_of_functions_in_onnxruntime_are_their_own() -> None:
@@ -105,8 +103,7 @@ def test_draws_of_several_generators_are_their_own(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sharing, "_MOST_WORDS", 45)
     state = STATES[0].to_array()
     outputs = drawn("openvino", of_booleans(), {"state": state})
-    for output, right in zip(outputs, booleans(0, state), strict=True):
-        assert_same_bits(output, right)
+    assert_all_same(outputs, booleans(0, state))
     assert count(to_standard_nodes(of_booleans(), target="openvino")) > 2 * 390
 
 
@@ -156,10 +153,7 @@ def test_a_state_drawn_on_has_generators_of_its_own() -> None:
     a, following = reference.random_generator(state, [5])
     b, last = reference.random_generator(following, [8])
     c, _ = reference.random_generator(following, [5], op_seed=1)
-    for output, right in zip(
-        drawn("openvino", model, {"state": state}), (a, b, c, last), strict=True
-    ):
-        assert_same_bits(output, right)
+    assert_all_same(drawn("openvino", model, {"state": state}), (a, b, c, last))
 
 
 def test_one_draw_is_as_before() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, each_raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,79 +92,41 @@ def test_a_state_has_rank_1_to_8(shape: tuple[int, ...]) -> None:
     assert PhiloxState.from_array(array) == PhiloxState(2**100, 3)
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "text"),
-    [
-        (
-            lambda: PhiloxState(-1, 0),
-            ValueError,
-            "PhiloxState: counter must be an integer from 0 to 2^128-1: got -1",
-        ),
-        (lambda: PhiloxState(2**128, 0), ValueError, "from 0 to 2^128-1"),
-        (
-            lambda: PhiloxState(0, 2**64),
-            ValueError,
-            "key must be an integer from 0 to 2^64-1: got 18446744073709551616",
-        ),
-        (
-            lambda: PhiloxState(1.5, 0),
-            TypeError,
-            "counter must be an integer from 0 to 2^128-1: got 1.5",
-        ),
-        (lambda: PhiloxState("1", 0), TypeError, "Pass an int"),
-        (
-            lambda: PhiloxState.from_seed(-1),
-            ValueError,
-            "from_seed: seed must be an integer from 0 to 2^64-1: got -1",
-        ),
-        (lambda: PhiloxState.from_seeds(2**63, 0), ValueError, "global_seed"),
-        (
-            lambda: PhiloxState.from_seeds(0, -3),
-            ValueError,
-            "op_seed must be an integer from 0 to 2^63-1: got -3",
-        ),
-        (lambda: PhiloxState.openvino_run(0, 0, run=-1), ValueError, "-1: got -1"),
-        (
-            lambda: PhiloxState.for_run(-1),
-            ValueError,
-            "for_run: seed must be an integer from 0 to 2^64-1: got -1",
-        ),
-        (lambda: PhiloxState.for_run(2**64), ValueError, "from 0 to 2^64-1"),
-        (lambda: PhiloxState.for_run(1, -1), ValueError, "-1: got -1"),
-        (lambda: PhiloxState.for_run(1, 2**32), ValueError, "from 0 to 2^32-1"),
-        (
-            lambda: PhiloxState.for_run(1.5),
-            TypeError,
-            "seed must be an integer from 0 to 2^64-1: got 1.5",
-        ),
-        (
-            lambda: PhiloxState().advance(-1),
-            ValueError,
-            "words must be an integer from 0 to 2^130-1: got -1",
-        ),
-        (lambda: PhiloxState.from_array([0] * 6), TypeError, "must be uint32: got int64"),
-        (
-            lambda: PhiloxState.from_array(np.zeros(5, np.uint32)),
-            ValueError,
-            "shape must be [6], or [1, ..., 1, 6] up to rank 8: got [5]",
-        ),
-        (
-            lambda: PhiloxState.from_array(np.zeros((2, 6), np.uint32)),
-            ValueError,
-            "[1, ..., 1, 6] up to rank 8: got [2, 6]",
-        ),
+AN_INTEGER, RANK = "must be an integer from 0 to", "[6], or [1, ..., 1, 6] up to rank 8: got"
+WRONG = [
+    *each_raises(
+        ValueError,
+        (lambda: PhiloxState(-1, 0), f"PhiloxState: counter {AN_INTEGER} 2^128-1: got -1"),
+        (lambda: PhiloxState(2**128, 0), "from 0 to 2^128-1"),
+        (lambda: PhiloxState(0, 2**64), f"key {AN_INTEGER} 2^64-1: got 18446744073709551616"),
+        (lambda: PhiloxState.from_seed(-1), f"from_seed: seed {AN_INTEGER} 2^64-1: got -1"),
+        (lambda: PhiloxState.from_seeds(2**63, 0), "global_seed"),
+        (lambda: PhiloxState.from_seeds(0, -3), f"op_seed {AN_INTEGER} 2^63-1: got -3"),
+        (lambda: PhiloxState.openvino_run(0, 0, run=-1), "-1: got -1"),
+        (lambda: PhiloxState.for_run(-1), f"for_run: seed {AN_INTEGER} 2^64-1: got -1"),
+        (lambda: PhiloxState.for_run(2**64), "from 0 to 2^64-1"),
+        (lambda: PhiloxState.for_run(1, -1), "-1: got -1"),
+        (lambda: PhiloxState.for_run(1, 2**32), "from 0 to 2^32-1"),
+        (lambda: PhiloxState().advance(-1), f"words {AN_INTEGER} 2^130-1: got -1"),
+        (lambda: PhiloxState.from_array(np.zeros(5, np.uint32)), f"shape must be {RANK} [5]"),
+        (lambda: PhiloxState.from_array(np.zeros((2, 6), np.uint32)), f"{RANK} [2, 6]"),
         (
             lambda: PhiloxState.from_array(np.zeros((1,) * 8 + (6,), np.uint32)),
-            ValueError,
-            "up to rank 8: got [1, 1, 1, 1, 1, 1, 1, 1, 6]",
+            f"{RANK} [1, 1, 1, 1, 1, 1, 1, 1, 6]",
         ),
-        (
-            lambda: PhiloxState.from_array(np.uint32(3)),
-            ValueError,
-            "shape must be [6], or [1, ..., 1, 6] up to rank 8: got []",
-        ),
-    ],
-)
+        (lambda: PhiloxState.from_array(np.uint32(3)), f"shape must be {RANK} []"),
+    ),
+    *each_raises(
+        TypeError,
+        (lambda: PhiloxState(1.5, 0), f"counter {AN_INTEGER} 2^128-1: got 1.5"),
+        (lambda: PhiloxState("1", 0), "Pass an int"),
+        (lambda: PhiloxState.for_run(1.5), f"seed {AN_INTEGER} 2^64-1: got 1.5"),
+        (lambda: PhiloxState.from_array([0] * 6), "must be uint32: got int64"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "text"), WRONG)
 def test_a_wrong_argument_is_named(make, error: type[Exception], text: str) -> None:
     with pytest.raises(error) as raised:
         make()

@@ -149,18 +149,6 @@ def test_of_equal_logits_the_lower_index_passes_top_k() -> None:
     assert set(tokens.reshape(-1).tolist()) == {1, 2}
 
 
-def test_a_row_s_token_depends_on_its_own_state_alone() -> None:
-    logits = RNG.normal(0, 2, (9, 33)).astype(F32)
-    filters = random_filters(9, 33)
-    states = row_states(range(9))
-    together, after = reference.random_token(logits, **filters, state=states)
-    for order in (np.arange(9)[::-1], np.array([4]), np.array([7, 7, 2])):
-        own = {k: v[order] if v.size > 1 else v for k, v in filters.items()}
-        tokens, next_ = reference.random_token(logits[order], **own, state=states[order])
-        assert (tokens == together[order]).all()
-        assert (next_ == after[order]).all()
-
-
 @native
 def test_threads_share_rows_and_change_nothing() -> None:
     logits = RNG.normal(0, 2, (64, 2048)).astype(F32)

@@ -17,6 +17,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import child
 import cli
 import missing_backend
 import ml_dtypes
@@ -71,8 +72,7 @@ app()
 
 def as_a_shell_runs_it(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
     """The command with one case in a process of its own, its output piped."""
-    command = [sys.executable, "-c", before + PROGRAM, "verify", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return child.python("-c", before + PROGRAM, "verify", *arguments, code=None, timeout=120)
 
 
 def few_vectors() -> dict[str, dict]:
@@ -251,10 +251,8 @@ def test_openvinos_own_operator_has_the_documented_f64_wrong_on_cpu_only(documen
 @pytest.mark.parametrize(
     "name",
     [
-        "Seeded draws f32 in [0,1)",
-        "Seeded draws i32 in [-2600,3700)",
-        "TensorFlow stateful runs f32",
-        "OpenVINO documentation f32",
+        *("Seeded draws f32 in [0,1)", "Seeded draws i32 in [-2600,3700)"),
+        *("TensorFlow stateful runs f32", "OpenVINO documentation f32"),
         "OpenVINO documentation i32",
     ],
 )
@@ -698,5 +696,5 @@ def test_the_command_is_a_subcommand_and_tells_its_version():
 def test_the_script_of_the_package_is_this_command():
     script = Path(sys.executable).with_name("onnx-philox")
     command = [script, "verify", "--runtime", "reference", "--backend", "numpy", "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    result = child.run(*command, code=None, timeout=120)
     assert json.loads(result.stdout)["ok"] is True

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import child
 import numpy as np
 import pytest
 
@@ -34,16 +35,7 @@ COUNT, NOISE = 256 * 256, (36, 4)
 def run(*command: str | Path, folder: Path) -> str:
     """What a command prints on stdout."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = child.run(*command, env={"PATH": path}, cwd=folder, timeout=600)
     return done.stdout
 
 
