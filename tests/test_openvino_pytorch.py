@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -312,10 +313,40 @@ def test_a_scripted_draw_has_the_type_of_a_tensor_that_it_names() -> None:
     assert np.array_equal(got, op.reference.random_uniform([3, 4], 0, 1, "f32", state=STATE)[0])
 
 
-def test_a_bernoulli_of_f64_in_a_program_is_refused_where_openvino_draws_f32_for_it() -> None:
-    given = converted(module({"": lambda x: x.double().bernoulli()}), "exported")
-    with pytest.raises(TypeError, match=r"as in torch\.bernoulli, must be of f32"):
-        op.make_reproducible(given)
+@pytest.mark.parametrize("way", ["exported", "traced"])
+@pytest.mark.parametrize(
+    ("call", "forward"),
+    [
+        ("bernoulli", lambda x: x.double().bernoulli()),
+        ("multinomial", lambda x: x.double().multinomial(1)),
+        ("poisson", lambda x: sys.modules["torch"].poisson(x.double())),
+        ("_standard_gamma", lambda x: sys.modules["torch"]._standard_gamma(x.double())),
+    ],
+)
+def test_numbers_of_f64_that_a_model_computes_are_refused_by_the_name_of_the_call(
+    way: str, call: str, forward: Any
+) -> None:
+    said = rf"aten::{call}: input '\w+' must be a constant .*: got f64 .*\. Cast \w+ to f32\."
+    with pytest.raises(ov.frontend.OpConversionFailure, match=said):
+        converted(module({"": forward}), way)
+
+
+@pytest.mark.parametrize("way", ["exported", "traced"])
+def test_constants_of_f64_are_drawn_by_as_f64(way: str) -> None:
+    import torch
+
+    p = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
+    functions = {
+        "computed": lambda x: torch.bernoulli(p * 2).float() + 0 * x,
+        "detached": lambda x: torch.bernoulli(p.detach()).float() + 0 * x,
+        "expanded": lambda x: torch.bernoulli(p.expand(3, 4)).float() + 0 * x,
+        "classes": lambda _: torch.multinomial(p, 3),
+        "rates": lambda x: torch.poisson(p.expand(3, 4)).float() + 0 * x,
+    }
+    given = module(functions)
+    got, wanted = answers(op.make_reproducible(converted(given, way))), of_onnx(given)
+    for name, one, other in zip(functions, got, wanted, strict=True):
+        assert np.array_equal(one, other), name
 
 
 def test_what_no_converter_can_keep_is_refused_by_name() -> None:
@@ -326,7 +357,6 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
         "aten::normal_: .*a part of another tensor": lambda x: x.clone()[0].normal_(),
         "aten::uniform_: .*a part of another tensor": lambda x: written_through(x + 1),
         "aten::uniform_: .*a part was read before": lambda x: read_before(x + 1),
-        "aten::bernoulli: .*torch.float32 first": lambda x: torch.bernoulli(x.double()),
         "aten::rand: generator": lambda x: torch.rand(x.shape, generator=generator),
         "aten::random_: .*torch.randint": lambda x: torch.empty_like(x).random_(5),
         "aten::geometric_: .*torch.poisson": lambda x: torch.empty_like(x).geometric_(0.3),

@@ -536,6 +536,8 @@ def test_new_tensors_of_bf16_that_are_drawn_into_load_where_the_batch_is_dynamic
             torch.ones_like(y).exponential_(),
             torch.full_like(y, 0.3).bernoulli_(0.4),
             y.new_empty(y.shape[0], 1).bernoulli_(0.75),
+            torch.empty_like(y.t()).uniform_(),
+            torch.zeros_like(y).view(-1).uniform_(),
         )
 
     model = exported(forward, alignment=alignment, dynamic_shapes=({0: torch.export.Dim("b")},))

@@ -9,6 +9,7 @@ from torch_walk.table import FLOATS, Table
 TABLE = Table()
 add, each = TABLE.add, TABLE.each
 WIDE = 1e-6
+DOUBLES = torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64)
 
 each("bernoulli", lambda x, t: torch.bernoulli(x.to(t)), FLOATS)
 add("bernoulli method", lambda x: x.bernoulli())
@@ -27,11 +28,13 @@ add("bernoulli_ of a transpose", lambda x: torch.empty_like(x.t()).bernoulli_(0.
 each("bernoulli_ Tensor", lambda x, t: torch.empty_like(x).bernoulli_(x.to(t)), FLOATS)
 add("bernoulli_ Tensor broadcast", lambda x: torch.empty_like(x).bernoulli_(x[:1] + 0.375))
 add("bernoulli_ Tensor of one", lambda x: torch.empty_like(x).bernoulli_(torch.tensor(0.3)))
+add("bernoulli of constants of f64", lambda _: torch.bernoulli(DOUBLES.expand(64, 4)))
 add("bernoulli_ Tensor generator=None", lambda x: torch.empty_like(x).bernoulli_(x, generator=None))
 
 each("multinomial", lambda x, t: torch.multinomial(x.to(t), 1), FLOATS)
 each("multinomial replacement", lambda x, t: torch.multinomial(x.to(t), 5, True), FLOATS)
 each("multinomial without replacement", lambda x, t: torch.multinomial(x.to(t), 3), FLOATS)
+add("multinomial of constants of f64", lambda _: torch.multinomial(DOUBLES.expand(8, 4), 3))
 add("multinomial of one row", lambda x: torch.multinomial(x[0], 2))
 add("multinomial of one row replacement", lambda x: torch.multinomial(x[0], 5, replacement=True))
 add("multinomial method", lambda x: x.multinomial(2, generator=None))

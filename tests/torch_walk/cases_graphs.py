@@ -190,6 +190,13 @@ for name, write in {
     "exponential_": lambda y: y[:, 1].exponential_(),
 }.items():
     add(f"y[:, 1].{name}()", whole(write), VIEW)
+SHORT = {"dtype": torch.bfloat16}
+for name, new in {
+    "a transpose": lambda x: torch.empty_like(x.t(), **SHORT),
+    "a view": lambda x: torch.zeros_like(x, **SHORT).view(-1),
+    "a new tensor's part": lambda x: torch.empty(x.shape[0], 4, **SHORT)[:, 1:],
+}.items():
+    add(f"uniform_ bf16 of {name}", lambda x, new=new: new(x).uniform_(1, 2), VIEW)
 add("y.uniform_(), what it returns", returned(lambda y: y.uniform_()), VIEW)
 add("y.normal_().mul_(2)", whole(lambda y: y.normal_().mul_(2)), VIEW, near=WIDE)
 add(

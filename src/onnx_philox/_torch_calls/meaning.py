@@ -143,7 +143,7 @@ def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
     elif _is_number(p):
         ready = w.number(p, F32)
     else:
-        ready = w.expanded(_weights(w, p, "p"), shape, x)
+        ready = w.expanded(_weights(w, p), shape, x)
     return w.cast(w.draw(RANDOM_BERNOULLI, shape, ready), w.kind(None, x))
 
 
@@ -257,13 +257,9 @@ def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
     return w.cast(_drawn(w, RANDOM_UNIFORM, drawn_type, shape, *bounds), kind)
 
 
-def _weights(w: Writer, x: Any, name: str = "self") -> Any:
+def _weights(w: Writer, x: Any) -> Any:
     """Probabilities, weights, alphas or rates, in a type that the operators take."""
-    type_ = w.element(w.kind(None, x))
-    if type_ is F64:
-        w.require_f64(x, name)
-        return x
-    return w.cast(x, F32)
+    return x if w.element(w.kind(None, x)) is F64 else w.cast(x, F32)
 
 
 def _computed(w: Writer, kind: Any) -> Any:

@@ -194,6 +194,33 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
                     graph.erase_node(each)
 
 
+def _expanded(node: Any, given: dict[str, Any]) -> None:
+    """A tensor expanded to its own shape, into which torch would write a sum of a difference."""
+    x = given["self"]
+    # As texts, so that no size is asked for that is not known yet.
+    if str(x.meta["val"].shape) == str(node.meta["val"].shape):
+        replace(node, x)
+
+
+def _filled(node: Any, given: dict[str, Any]) -> None:
+    """A tensor of bf16 of one number, to be drawn into: ONNX Runtime expands f32, and casts."""
+    import torch
+
+    value = node.meta.get("val")
+    if isinstance(value, torch.Tensor) and value.dtype is torch.bfloat16 and "out" not in given:
+        wide = call(node, node.target, *node.args, **node.kwargs | {"dtype": torch.float32})
+        replace(node, call(node, torch.ops.aten.to.dtype, wide, value.dtype))
+
+
+def _by_tensor(node: Any, given: dict[str, Any]) -> None:
+    """`bernoulli` of probabilities, of which OpenVINO's decomposition makes a comparison in f32."""
+    import torch
+
+    aten, x = torch.ops.aten, given["self"]
+    if node.target is aten.bernoulli.default and given["generator"] is None:
+        replace(node, call(node, aten.bernoulli.Tensor, x, x))
+
+
 def _mask(node: Any, _given: dict[str, Any]) -> None:
     """A mask that is one of booleans, whatever the draw's outputs are."""
     import torch
@@ -260,5 +287,12 @@ def _reads_shape(node: Any, drawn: set[Any]) -> bool:
 _RULES = {
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _split_layers),
     **dict.fromkeys(("rand", "rand_like", "randn", "randn_like", "normal", "normal_"), _draw),
+    **{
+        form.format(name): _filled
+        for name in ("empty", "full", "ones", "zeros")
+        for form in ("{}", "{}_like", "new_{}")
+    },
+    **dict.fromkeys(("expand", "expand_as"), _expanded),
+    "bernoulli": _by_tensor,
     "native_dropout": _mask,
 }

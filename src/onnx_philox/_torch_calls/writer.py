@@ -52,9 +52,6 @@ class Writer(Protocol):
     def expanded(self, p: Any, shape: Any, x: Any) -> Any:
         """Numbers broadcast to a shape, which is that of `x`."""
 
-    def require_f64(self, x: Any, name: str) -> None:
-        """Refuses an argument of f64 where the writer's runtime does not carry it."""
-
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
         """A node of this package, whose state is still to come: its outputs but the last."""
 

@@ -140,6 +140,9 @@ class Arguments:
         index = self._index(name)
         is_input = index < self._context.get_input_size()
         given = self._context.get_input(index if is_input else name)
+        while given.get_node().get_type_name() == "Identity":
+            # It would hide a constant.
+            given = given.get_node().input_value(0)
         if given.get_node().get_type_name() == "ComplexTypeMark":
             self._refuse_complex("that of complex numbers")
         return given

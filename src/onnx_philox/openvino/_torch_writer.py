@@ -10,11 +10,13 @@ import openvino as ov
 from openvino import opset8, opset13
 
 from onnx_philox._contract.operators import STATE_WORDS, Operator
+from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._torch_calls.table import TorchCall
 from onnx_philox.openvino import _factories as factories
+from onnx_philox.openvino._constants import Upstream
 
 _FLOATS = (F16, BF16, F32, F64)
 REMEDY = "Export the module with onnx_philox.torch.export, which makes a file of ONNX."
@@ -26,7 +28,7 @@ _OPERATORS: dict[str, Callable[..., ov.Node]] = {
     "Exp": opset8.exp,
     "Expand": opset8.broadcast,
     "LessOrEqual": opset8.less_equal,
-    "Log": opset8.log,
+    "Log": lambda x: _log(x),
     "MatMul": lambda a, b: opset8.matmul(a, b, False, False),
     "Max": opset8.maximum,
     "Mul": opset8.multiply,
@@ -121,31 +123,18 @@ class TorchWriter:
         is_same = p.get_partial_shape() == x.get_partial_shape() and p.get_partial_shape().is_static
         return p if is_same else self.op("Expand", p, shape)
 
-    def require_f64(self, x: ov.Output, name: str) -> None:
-        node = x.get_node()
-        while node.get_type_name() in ("Convert", "Unsqueeze", "Broadcast"):
-            node = node.input_value(0).get_node()
-        if node.get_type_name() != "Constant":
-            self._call.refuse(
-                f"input {name!r}",
-                "one of f64 that the model computes",
-                "one of f32, f16 or bf16, or a constant: OpenVINO carries no other",
-                "Cast it to torch.float32 first, or run the file of onnx_philox.torch.export in "
-                "ONNX Runtime.",
-            )
-
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
         stream = next(self._streams)
         zeros, nowhere = np.zeros(STATE_WORDS, np.uint32), np.zeros(1, np.int64)
         # OpenVINO computes what constants bound, but no Roll: a draw of constants would become one.
         state = opset8.roll(zeros, nowhere, nowhere, name=AWAITS_STATE)
-        node = getattr(factories, operator.function)(
-            *inputs,
-            **attributes,
-            op_seed=stream,
-            state=state,
-            name=f"aten::{self._call.name} {stream}",
-        )
+        options = {"op_seed": stream, "state": state, "name": f"aten::{self._call.name} {stream}"}
+        try:
+            node = getattr(factories, operator.function)(*inputs, **attributes, **options)
+        except RefusedInputError as error:
+            # Torch's users know no operator of ours.
+            sentence = str(error).removeprefix(f"{operator.name}: ")
+            raise RefusedInputError(f"aten::{self._call.name}: {sentence}") from error
         values = [node.output(i) for i in range(node.get_output_size() - 1)]
         return values[0] if len(values) == 1 else tuple(values)
 
@@ -183,6 +172,13 @@ class TorchWriter:
 
     def _dimension(self, x: ov.Output, index: int) -> ov.Output:
         return opset8.gather(self.shape(x), np.int64(index), np.int64(0)).output(0)
+
+
+def _log(x: ov.Output) -> ov.Node:
+    """As a constant where it can be: OpenVINO computes none of f64, which our nodes could read."""
+    known = Upstream().value_of(x.get_node())
+    with np.errstate(divide="ignore"):
+        return opset8.log(x) if known is None else arrays.constant(np.log(known))
 
 
 def _as_row(part: ov.Output) -> ov.Output:

@@ -138,9 +138,6 @@ class _OnnxWriter:
         known = x.shape is not None and all(isinstance(d, int) or d.value for d in x.shape)
         return p if known and p.shape == x.shape else self.op("Expand", p, shape)
 
-    def require_f64(self, x: ir.Value, name: str) -> None:
-        """ONNX Runtime carries it."""
-
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
         attributes["op_seed"] = next(self._streams)
         *values, _next_state = getattr(self._ours, operator.name)(*inputs, **attributes)
