@@ -15,50 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cuda_kernels import DTYPES, OUTSIDE, PARAMETERS, Launch, Number
 
 from onnx_philox import reference
 from onnx_philox._contract.types import BY_NAME
 
 SOURCE = Path(__file__).parent / "cuda" / "stand_in.c"
-THREADS, MOST_BLOCKS = 256, 8192
-P_IS_OUTSIDE = 2 + 4
+MOST_BLOCKS = 8192
+P_IS_OUTSIDE = OUTSIDE + PARAMETERS.index("P")
 """What a kernel writes where it refuses a number of `p`."""
 
-_TYPES = ("bits", "f32", "f16", "bf16", "f64", "i32", "i64", "bool")
-
-
-class Number(ctypes.Structure):
-    """`cuda::Number`."""
-
-    _fields_ = [
-        ("type", ctypes.c_uint32),
-        ("is_each", ctypes.c_uint32),
-        ("bits", ctypes.c_uint64),
-        ("data", ctypes.c_uint64),
-        ("least", ctypes.c_uint64),
-        ("greatest", ctypes.c_uint64),
-    ]
-
-
-class Launch(ctypes.Structure):
-    """`cuda::Launch`."""
-
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in (
-            "states",
-            "next_states",
-            "seed_key",
-            "seed_counter",
-            "rows",
-            "row_elements",
-            "words",
-            "data",
-            "out",
-            "mask",
-            "error",
-        )
-    ] + [("number", Number * 2)]
+_TYPES = list(DTYPES)
 
 
 def array_at(address: int, dtype: Any, count: int) -> np.ndarray:
@@ -154,6 +121,8 @@ class StandIn:
         self._c = ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
         self._c.stand_in_calls.restype = ctypes.c_char_p
         self.launches: list[tuple[str, dict[str, int], int, int, int | None]] = []
+        self.kernels: ctypes.CDLL | None = None
+        """What draws; the reference if there are none."""
         self.errors: list[BaseException] = []
         kind = ctypes.CFUNCTYPE(
             None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_void_p
@@ -164,10 +133,13 @@ class StandIn:
     def _launched(self, kernel: bytes, at: int, blocks: int, threads: int, stream: Any) -> None:
         name = kernel.decode()
         launch = Launch.from_address(at)
-        fields = {key: getattr(launch, key) for key, _ in Launch._fields_ if key != "number"}
+        fields = {key: getattr(launch, key) or 0 for key, _ in Launch._fields_ if key != "number"}
         self.launches.append((name, fields, blocks, threads, stream))
         try:
-            draw(name, launch)
+            if self.kernels is None:
+                draw(name, launch)
+            else:
+                getattr(self.kernels, name)(ctypes.c_void_p(at), blocks, threads)
         except BaseException as error:
             self.errors.append(error)
 
@@ -191,6 +163,7 @@ class StandIn:
         self._c.stand_in_reset()
         self.launches.clear()
         self.errors.clear()
+        self.kernels = None
 
     def set(self, what: str, value: int) -> None:
         """Sets what the driver is: `stand_in_set` lists it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,15 @@ import onnxruntime as ort
 import operators
 import pytest
 from cases import assert_same_bits
+from cuda_kernels import PTX, THREADS, library
 from cuda_sessions import STATE, by_p, fed_by, fed_normal, in_place_of_the_driver, said, session
-from stand_in_driver import MOST_BLOCKS, THREADS, StandIn
+from stand_in_driver import MOST_BLOCKS, StandIn
 
 from onnx_philox import RefusedInputError, graphs, reference
+from onnx_philox._command import verify
+from onnx_philox._command.verify import CaseVerdict, cases
+from onnx_philox._command.verify.runners.on_cuda import CudaRunner
+from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox.onnxruntime import InferenceSession
 
 ON_CARDS = ["RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli"]
@@ -58,6 +64,19 @@ def test_a_launch_draws_what_the_node_says(
         name = f"{case.operator.distribution}_{kind.name}"
         is_of_bits = operator == "RandomGenerator"
         assert driver.launches[-1][0] == f"onnx_philox_{'uniform_bits' if is_of_bits else name}"
+
+
+def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn, tmp_path: Path) -> None:
+    driver.kernels = library(PTX.read_text(), tmp_path)
+    for operator in ON_CARDS:
+        for case in operators.plain(operator):
+            shape = case.shape(rows=4, row=(7, 3))
+            inputs = case.inputs(shape)
+            for states, draw in ((STATE, case.oracle), (operators.some_states(4), case.alone)):
+                running = session(case.model(shape, inputs, per_row=states.ndim > 1))
+                drawn = running.run(None, case.feeds(shape, states, inputs))
+                for found, wanted in zip(drawn, draw(shape, states, inputs), strict=True):
+                    assert_same_bits(np.asarray(found), np.asarray(wanted))
 
 
 @pytest.mark.parametrize(
@@ -240,4 +259,24 @@ def test_torch_s_numbers_are_refused_by_a_sentence(driver: StandIn) -> None:
     )
     with said(text):
         session(model)
+    assert driver.launches == []
+
+
+# The command.
+
+
+def test_verify_draws_its_vectors_on_a_card(driver: StandIn) -> None:
+    runner = CudaRunner(on=["CPUExecutionProvider"], is_strict=False)
+    for case in cases.load_cases():
+        is_torch_s = case.generator.alignment == PYTORCH
+        is_refused = is_torch_s and case.vectors[0].example.operator.name in ON_CARDS
+        result = verify._verify(runner, case)
+        assert result.verdict is (CaseVerdict.NOT_CARRIED if is_refused else CaseVerdict.SAME)
+    assert {name for name, *_ in driver.launches} > {"onnx_philox_normal_f32"}
+
+
+def test_on_the_cpu_alone_verify_says_that_there_is_no_card(driver: StandIn) -> None:
+    result = verify._verify(CudaRunner(), cases.load_cases()[0])
+    assert result.verdict is CaseVerdict.NOT_CARRIED
+    assert "fallback to CPU EP has been explicitly disabled" in str(result.reason)
     assert driver.launches == []

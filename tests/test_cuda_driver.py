@@ -239,6 +239,15 @@ def test_options_hold_the_operators_with_cards_or_without() -> None:
         register(register(ort.SessionOptions()), cuda=True)
 
 
+def test_the_benchmark_says_that_there_is_no_card() -> None:
+    benchmark = Path(__file__).parents[1] / "benchmarks" / "cuda.py"
+    done = subprocess.run(
+        [sys.executable, str(benchmark)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("benchmarks/cuda.py must be where ONNX Runtime has CUDAExec")
+
+
 def test_an_entry_of_the_options_asks_for_cards_in_any_language() -> None:
     options = ort.SessionOptions()
     options.add_session_config_entry("onnx_philox.cuda", "yes")

@@ -391,6 +391,16 @@ def test_a_device_is_openvino_s_alone():
         (["--device", "NOPE"], "--device must be one of "),
         (["--device", "HETERO:NOPE,CPU"], "got 'HETERO:NOPE,CPU'. Choose one of these"),
         (["--device", "CPU", "--runtime", "onnxruntime"], "must be given with --runtime openvino"),
+        (
+            ["--device", "cuda"],
+            "--device cuda must be where ONNX Runtime has CUDAExecutionProvider or "
+            "CudaPluginExecutionProvider: got ",
+        ),
+        (
+            ["--device", "cuda", "--runtime", "openvino"],
+            "--device cuda must be given with --runtime onnxruntime and --backend native: got "
+            "'openvino'. Leave these out.",
+        ),
     ],
 )
 def test_a_device_that_is_not_there_is_refused_by_name(arguments, said):

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../onnxruntime/cuda_driver.h"
 #include "checks.h"
 #include "memory.h"
 #include "text.h"
@@ -302,6 +303,13 @@ const char* onnx_philox_isa(char* error, std::size_t error_size) {
   const char* name = nullptr;
   Answer(error, error_size, [&name] { name = KernelsOrThrow().name; });
   return name;
+}
+
+int onnx_philox_cuda(char* error, std::size_t error_size) {
+  return Answer(error, error_size, [] {
+    const cuda::Found& found = cuda::FindDriver();
+    if (found.driver == nullptr) throw std::runtime_error(found.reason);
+  });
 }
 
 int onnx_philox_memory(const char* root, std::uint64_t* numbers, char* error, std::size_t error_size) {

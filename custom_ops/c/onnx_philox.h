@@ -123,6 +123,10 @@ ONNX_PHILOX_API const char* onnx_philox_isa_here(size_t index);
  * ONNX_PHILOX_ISA in the environment forces one; it is read once, at the first draw or here. */
 ONNX_PHILOX_API const char* onnx_philox_isa(char* error, size_t error_size);
 
+/* Whether ONNX Runtime's operators can draw on an NVIDIA card in this process: a driver and a card are here that run the
+ * kernels. ONNX_PHILOX_UNAVAILABLE, and why, if not. These functions themselves draw on the CPU. */
+ONNX_PHILOX_API int onnx_philox_cuda(char* error, size_t error_size);
+
 /* Three numbers of bytes, 2^64-1 for no limit: what can be written to for the first time without swapping, what can be
  * allocated, and what the process has already written to. Files of the system are read below `root`, which is "". */
 ONNX_PHILOX_API int onnx_philox_memory(const char* root, uint64_t* numbers, char* error, size_t error_size);

@@ -139,6 +139,17 @@ def instruction_sets() -> list[str]:
     return list(_names("isa_here"))
 
 
+def why_no_card() -> str:
+    """Why ONNX Runtime's operators cannot draw on an NVIDIA card here; empty if they can."""
+    try:
+        _checked("cuda")
+    except RuntimeError as error:
+        return str(error)
+    except AttributeError:
+        return "the native library is not here, or older"
+    return ""
+
+
 _torch_states: Any = getattr(_library, "onnx_philox_torch_states", None)
 HAS_TORCH_STATES = _torch_states is not None
 """Whether it makes states of torch's generator."""

@@ -74,7 +74,8 @@ def app() -> None:
 @option(
     "--device",
     metavar="NAME",
-    help="OpenVINO alone, on its device of that name: GPU or HETERO:GPU,CPU for instance.",
+    help="OpenVINO alone, on its device of that name: GPU or HETERO:GPU,CPU for instance. Or cuda: "
+    "ONNX Runtime alone, on an NVIDIA card.",
 )
 @flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
 @HTML

@@ -33,7 +33,8 @@ def run(
     """Draws every case in every chosen backend and compares.
 
     Without names it takes all runtimes that are installed, and all backends with OpenVINO's own
-    operator beside them. With a device it takes OpenVINO alone, on that device.
+    operator beside them. With a device it takes OpenVINO alone, on that device, or ONNX Runtime
+    alone on "cuda".
 
     Raises:
         SelectionError: A runtime or backend is unknown, or was requested and is not available.

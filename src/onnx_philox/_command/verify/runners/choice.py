@@ -13,13 +13,16 @@ import numpy as np
 from onnx_philox import _backends, _versions
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
-from onnx_philox._command.verify.runners import openvino_own
+from onnx_philox._command.verify.runners import on_cuda, openvino_own
 from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
 from onnx_philox._runtimes.models import LoadedModel, Settings
+
+CUDA = "cuda"
+"""The device that is ONNX Runtime's, and none of OpenVINO's."""
 
 
 class SelectionError(ValueError):
@@ -104,7 +107,8 @@ def select(
 
     No runtime means all that are installed, but those that are only asked for; no backend means
     all, and OpenVINO's own operator as well; "auto" is the best that a runtime has. A device is
-    one of a runtime that has several, and then that runtime is the only one.
+    one of a runtime that has several, and then that runtime is the only one; or "cuda", ONNX
+    Runtime's on an NVIDIA card.
 
     Raises:
         SelectionError: A name is unknown, or something requested is not available here.
@@ -115,6 +119,8 @@ def select(
                 f"--runtime must be one of {', '.join(standard_first())}: got {name!r}. Choose "
                 "one of these."
             )
+    if device == CUDA:
+        return [_on_cuda(runtimes, backends)]
     if device is not None:
         runtimes = _check_device(device, runtimes)
     names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
@@ -134,6 +140,21 @@ def select(
                 f"{' and '.join(map(repr, backends))}. Choose one of these, or leave --backend out."
             )
     return [member for members in chosen.values() for member in members]
+
+
+def _on_cuda(runtimes: Sequence[str], backends: Sequence[str]) -> Runner:
+    """The runner on a card, which must be there."""
+    others = [r for r in runtimes if r != on_cuda.CudaRunner.runtime]
+    others += [b for b in backends if b not in (_backends.AUTO, "native")]
+    if others:
+        raise SelectionError(
+            f"--device {CUDA} must be given with --runtime onnxruntime and --backend native: got "
+            f"{' and '.join(map(repr, others))}. Leave these out."
+        )
+    reason = on_cuda.why_not()
+    if reason:
+        raise SelectionError(reason)
+    return on_cuda.CudaRunner()
 
 
 def _check_device(device: str, runtimes: Sequence[str]) -> list[str]:

@@ -1,0 +1,64 @@
+"""ONNX Runtime on an NVIDIA card, for `onnx-philox verify --device cuda`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx_philox import _native
+from onnx_philox._command.verify.examples import Example
+from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
+
+
+def why_not() -> str:
+    """Why ONNX Runtime cannot draw on a card here, as a sentence; empty if it can."""
+    try:
+        from onnx_philox._runtimes import onnxruntime_cuda as cuda
+    except ImportError:
+        return "--device cuda needs ONNX Runtime: pip install onnxruntime-gpu"
+    available = cuda.providers()
+    if not set(available).intersection(cuda.PROVIDERS):
+        return (
+            f"--device cuda must be where ONNX Runtime has {' or '.join(cuda.PROVIDERS)}: got "
+            f"{', '.join(available)}. Install onnxruntime-gpu in the place of onnxruntime."
+        )
+    reason = _native.why_no_card()
+    if not reason:
+        return ""
+    return (
+        f"--device cuda must be where a card and its driver are: got none, since {reason}. Run "
+        "onnx-philox verify without --device."
+    )
+
+
+class CudaRunner(Runner):
+    """The native backend on a card, where nothing is left to the CPU.
+
+    Args:
+        options: Of `onnxruntime_cuda.load`.
+    """
+
+    runtime = "onnxruntime"
+    how = "device cuda"
+
+    def __init__(self, **options: Any) -> None:
+        from onnx_philox._runtimes import onnxruntime_cuda
+
+        super().__init__(onnxruntime_cuda.VERSION, "native")
+        self._runtime = onnxruntime_cuda
+        self._options = options
+
+    def prepare(self, example: Example) -> Loaded:
+        """Loads the model; calling the result runs it once more."""
+        try:
+            session = self._runtime.load(example.model(), **self._options)
+        except Exception as error:
+            if self._runtime.is_left_to_the_cpu(error):
+                raise NotCarriedError(f"drawn on the CPU: {error}") from error
+            raise
+        names = [output.name for output in session.get_outputs()]
+        feeds = example.feeds()
+
+        def run() -> dict[str, Any]:
+            return dict(zip(names, session.run(None, feeds), strict=True))
+
+        return run
