@@ -88,6 +88,11 @@ def test_each_operation_on_floats_is_rounded_to_nearest_by_itself() -> None:
     assert re.search(r"^\.version 8\.0$", TEXT, re.M), "older drivers refuse a later one"
 
 
+def test_no_kernel_needs_memory_of_its_own_for_each_thread() -> None:
+    # A card sets it aside for every thread that it can hold.
+    assert ".local" not in TEXT
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -251,6 +256,19 @@ def test_next_states_alone_may_go_where_the_states_are(built: ctypes.CDLL) -> No
     built.onnx_philox_next_states(ctypes.byref(launch), 1, 256)
     following = expected(Draw("uniform", "bits", 25, ROWS))[2]
     assert np.array_equal(states, following)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16", "f64"])
+def test_a_dropout_may_write_where_its_data_are(built: ctypes.CDLL, kind: str) -> None:
+    data = given_data("dropout", kind, 103)
+    assert data is not None
+    draw = Draw("dropout", kind, 103, None, {"ratio": 0.5}, "f32", data)
+    values = expected(draw)[0]
+    written = data.copy()
+    launch = Launch(data=written.ctypes.data, out=written.ctypes.data, rows=1, row_elements=103)
+    launch.words, launch.number[0].type, launch.number[0].bits = 1, 1, 0x3F000000
+    getattr(built, f"onnx_philox_dropout_{kind}")(ctypes.byref(launch), 1, 256)
+    assert different(written, values) == 0
 
 
 def test_a_dropout_may_write_the_mask_alone(built: ctypes.CDLL) -> None:

@@ -30,7 +30,7 @@ class Gammas {
     blocks_.Begin(first, count);
     left_.SetAll(count);
     for (unsigned attempt = 0; attempt < kAttempts && left_.count > 0; ++attempt) {
-      const bool is_dense = attempt == 0 || !given_.each();
+      const bool is_dense = B::kSize == 1 || attempt == 0 || !given_.each();
       if (!is_dense) {
         Gather<Isa>(d_, left_, &some_d_);
         Gather<Isa>(c_, left_, &some_c_);
@@ -103,7 +103,7 @@ class Gammas {
   void AcceptClear(Column* values) {
     unsigned open = 0;
     if (left_.is_all) {
-      std::memcpy(values->value, value_.value, left_.count * sizeof(double));
+      for (unsigned i = 0; i < left_.count; ++i) (*values)[i] = value_[i];
     } else {
       for (unsigned i = 0; i < left_.count; ++i) (*values)[left_.element[i]] = value_[i];
     }

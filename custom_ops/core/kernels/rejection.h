@@ -42,20 +42,23 @@ struct Batch {
   static constexpr unsigned kSize = BatchLimit<Isa>::kElements / kAtOnce * kAtOnce;  ///< elements at most
   static_assert(kSize % kLanes == 0 && Isa::kBlocks % kLanes == 0, "whole registers");
 
+  /// The place of an element in an array of kSize: where that is 1, a compiler is to see that it is the first.
+  static constexpr unsigned At(unsigned i) { return kSize == 1 ? 0 : i; }
+
   /// A number for each element.
   struct Column {
     alignas(64) double value[kSize];
-    Words Get(unsigned i) const { return Isa::LoadF64(reinterpret_cast<const unsigned char*>(value + i)); }
-    void Set(unsigned i, Words x) { Isa::Store(reinterpret_cast<unsigned char*>(value + i), x); }
-    double operator[](unsigned i) const { return value[i]; }
-    double& operator[](unsigned i) { return value[i]; }
+    Words Get(unsigned i) const { return Isa::LoadF64(reinterpret_cast<const unsigned char*>(value + At(i))); }
+    void Set(unsigned i, Words x) { Isa::Store(reinterpret_cast<unsigned char*>(value + At(i)), x); }
+    double operator[](unsigned i) const { return value[At(i)]; }
+    double& operator[](unsigned i) { return value[At(i)]; }
   };
 
   /// Blocks, in an order in which `Even` and `Odd` of two registers of one are a register in the order of a Column.
   struct Blocks {
     alignas(64) unsigned char bytes[kSize * 16];
-    Words First(unsigned i) const { return Isa::LoadF64(bytes + i * 16); }
-    Words Second(unsigned i) const { return Isa::LoadF64(bytes + i * 16 + sizeof(Words)); }
+    Words First(unsigned i) const { return Isa::LoadF64(bytes + At(i) * 16); }
+    Words Second(unsigned i) const { return Isa::LoadF64(bytes + At(i) * 16 + sizeof(Words)); }
     /// The bits of the uniforms of the first two words, or of the others, for elements i, i + 1, ...
     Words Even(unsigned i) const { return Isa::Even64(First(i), Second(i)); }
     Words Odd(unsigned i) const { return Isa::Odd64(First(i), Second(i)); }
@@ -63,7 +66,11 @@ struct Batch {
 
   /// Which elements there are, by their numbers in the batch.
   struct List {
-    std::uint16_t element[kSize];
+    struct Elements {
+      std::uint16_t value[kSize];
+      std::uint16_t operator[](unsigned i) const { return value[At(i)]; }
+      std::uint16_t& operator[](unsigned i) { return value[At(i)]; }
+    } element;
     unsigned count;
     bool is_all;  ///< the first `count` elements of the batch
 
@@ -129,14 +136,14 @@ class BatchBlocks {
       const std::uint64_t row = draw_.rows.words == nullptr ? 0 : element / draw_.rows.elements;
       const State state = draw_.rows.words == nullptr ? draw_.state : RowState(draw_, row);
       const std::uint64_t at = draw_.rows.words == nullptr ? element : element - row * draw_.rows.elements;
-      state_[i] = State{Add(state.counter, at * kElementBlocks), state.key};
+      state_[B::At(i)] = State{Add(state.counter, at * kElementBlocks), state.key};
     }
   }
 
   /// Block `block` of each element of the list.
   void Get(const typename B::List& list, unsigned block, typename B::Blocks* blocks) {
     for (unsigned begin = 0; begin < list.count; begin += B::kAtOnce) {
-      unsigned char* const out = blocks->bytes + begin * 16;
+      unsigned char* const out = blocks->bytes + B::At(begin) * 16;
       if (is_one_run_ && list.is_all) {
         EmitRun(word0_ + begin * kElementBlocks + block, offset_, out);
       } else if (is_one_run_) {
@@ -176,7 +183,7 @@ class BatchBlocks {
   void GetAnywhere(const typename B::List& list, unsigned block, unsigned begin, unsigned char* out) const {
     Lanes<Isa> lanes;
     for (unsigned lane = 0; lane < B::kAtOnce; ++lane) {
-      const State& state = state_[ElementAt(list, begin, lane)];
+      const State& state = state_[B::At(ElementAt(list, begin, lane))];
       lanes.Set(lane, Add(state.counter, block), state.key);
     }
     EmitLanes<Isa>(lanes, WordPairsRule<Isa>(), out);

@@ -80,7 +80,8 @@ struct Launch {
   std::uint32_t* error;         ///< gets an `Error` where a number on the device is refused; null where there is none
   Number number[kNumbers];      ///< by NumberOf
 };
-static_assert(sizeof(Number) == 40 && sizeof(Launch) == 168, "one layout for the host and the device");
+static_assert(sizeof(void*) != 8 || (sizeof(Number) == 40 && sizeof(Launch) == 168),
+              "one layout for the host and the device");
 
 /// What `Launch::error` gets: kOutside + Parameter, or kNotARange. The elements concerned are then NaN, -1 or false. No
 /// kernel ever sets it to kNoError.
