@@ -162,7 +162,49 @@ def unread(x: Any) -> Any:
     return shape_only, torch.rand_like(torch.rand_like(x.t())), torch.rand(3)
 
 
-@pytest.mark.parametrize("forward", [likes, in_place, dropped, numbers, of_16_bits, races, unread])
+def misstated(x: Any) -> Any:
+    """Tensors of which torch's tracer states other strides than a run gives them."""
+    turned, deep = x.t(), x.reshape(4, 2, 3)
+    wide = deep.mT + torch.zeros(2, 3, 1).mT.contiguous().mT.reshape(3, 2).sum() * 0
+    image = x.reshape(2, 2, 2, 3).mT.contiguous().mT
+    found = [
+        functional.one_hot((turned > 0).long(), 2) * 1.0,
+        torch.isin(turned, x[0]) * 1.0,
+        torch.logaddexp(wide, x[:3, :2].t().contiguous().t()),
+        torch.logical_and(wide > 0, x[:3, :2].t().contiguous().t() > 0) * 1.0,
+        functional.batch_norm(image, None, None, training=True),
+    ]
+    drawn = [torch.rand_like(each) for each in found]
+    drawn += [functional.dropout(each[1:] * 0 + 2, 0.5) for each in found]
+    drawn += [torch.rand_like(torch.rand_like(each)) for each in found]
+    return *drawn, (torch.isin(turned, x[0]) * 1.0).normal_(), torch.rand(3)
+
+
+def of_a_size_of_values(x: Any) -> Any:
+    rows = x[x[:, 0] > -0.6]
+    drawn = torch.rand_like(x[x > 0]), torch.rand_like(rows.t()), functional.dropout(rows.t(), 0.5)
+    return (
+        *drawn,
+        torch.rand_like(functional.one_hot((rows.t() > 0).long(), 2) * 1.0),
+        torch.rand(3),
+    )
+
+
+def mapped(x: Any) -> Any:
+    def each(y: Any) -> Any:
+        return functional.dropout(y + 3), y + torch.randn(6)
+
+    def apart(y: Any) -> Any:
+        return *each(y), torch.bernoulli(y.sigmoid()), torch.multinomial(y.exp(), 2)
+
+    drawn = torch.vmap(apart, randomness="different")(x)
+    return *drawn, *torch.vmap(each, randomness="same")(x), torch.rand(3)
+
+
+DRAWING = [likes, in_place, dropped, numbers, of_16_bits, races, unread]
+
+
+@pytest.mark.parametrize("forward", [*DRAWING, misstated, of_a_size_of_values, mapped])
 def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any]) -> None:
     assert_torch_s_bits(forward)
     verdict = exported(of_a_function(forward)).verdict
@@ -209,7 +251,18 @@ def in_bodies(x: Any) -> Any:
     def other(y: Any) -> Any:
         return functional.dropout(y.transpose(1, 2), 0.4).transpose(1, 2).clone()
 
-    return torch.cond(y.sum() > 1, one, other, (y,)) + torch.rand(1)
+    y = torch.cond(y.sum() > 1, one, other, (y,)) + torch.rand(1)
+
+    def misstated(y: Any) -> Any:
+        return torch.rand_like(functional.one_hot(((y * 2).mT > 0).long(), 2) * 1.0)[
+            ..., 1
+        ].mT.clone()
+
+    def once_more(i: Any, y: Any) -> Any:
+        return i + 1, y + misstated(y)
+
+    one_more = torch.while_loop(lambda i, _: i < 1, once_more, (torch.tensor(0), y))
+    return torch.cond(y.sum() > 1, misstated, one, (y,)) + one_more[1]
 
 
 MODULES = {
@@ -284,6 +337,64 @@ def test_many_normals_into_memory_that_is_not_contiguous_are_refused(
     assert exported(of_a_function(forward), alignment="tensorflow").verdict.is_ok
 
 
+@pytest.mark.parametrize(
+    ("forward", "named"),
+    [
+        (lambda x: torch.rand_like(x), "aten::rand_like: .* got one that vmap maps in another"),
+        (lambda x: functional.dropout(x), "aten::dropout: .* got one that vmap maps in another"),
+        (lambda x: x.half().uniform_(0.1, 0.7), "aten::uniform_: .* exactly inside of vmap"),
+    ],
+)
+def test_draws_that_vmap_maps_in_another_order_are_refused(
+    forward: Callable[[Any], Any], named: str
+) -> None:
+    at = 0 if "exactly" in named else 1
+    module = of_a_function(torch.vmap(forward, in_dims=at, randomness="different"))
+    with pytest.raises(ValueError, match=named):
+        exported(module)
+
+
+def test_a_dynamic_batch_has_the_strides_of_a_run_too() -> None:
+    module = of_a_function(
+        lambda x: (torch.rand_like(functional.one_hot((x.mT > 0).long(), 2) * 1.0), torch.rand(2))
+    )
+    file = exported(module, dynamic_shapes=({0: "batch"},)).model_proto
+    larger = torch.linspace(-1, 1, 54).reshape(9, 6)
+    verdict = onnx_philox.torch.verify_export(module, (larger,), file)
+    assert verdict.is_ok, verdict
+
+
+class Counting(nn.Module):
+    """Its strides are misstated, and running it would show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(1))
+        self.norm = nn.BatchNorm1d(6)
+
+    def forward(self, x: Any) -> Any:
+        self.runs.add_(1)
+        return torch.rand_like(torch.isin(self.norm(x).t(), x[0]) + self.runs)
+
+
+def test_seeing_the_strides_changes_nothing_of_a_module() -> None:
+    module, x = Counting().train(), X.clone()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    generator = torch.get_rng_state()
+    exported(module, x, verify=False)
+    assert torch.equal(torch.get_rng_state(), generator)
+    assert torch.equal(x, X)
+    assert all(torch.equal(value, before[name]) for name, value in module.state_dict().items())
+
+
+def test_a_program_that_cannot_be_run_is_warned_of() -> None:
+    module = of_a_function(lambda x: torch.rand_like(x.t()))
+    program = torch.export.export(module, (X,), strict=False)
+    program.example_inputs = None
+    with pytest.warns(UserWarning, match="was not run once, .* since it has no example inputs"):
+        exported(program, verify=False)
+
+
 @pytest.mark.parametrize("strides", [(2, 1), (1, 1), (0, 1)])
 def test_a_draw_into_elements_that_share_memory_is_refused(strides: tuple[int, int]) -> None:
     module = of_a_function(lambda x: torch.rand_like(x) + torch.empty_strided((4, 6), strides))
@@ -312,7 +423,7 @@ def test_floats_of_16_bits_of_a_dynamic_size(dtype: Any) -> None:
         ours = np.ascontiguousarray(drawn.astype(np.float32))
         assert_same_bits(ours, np.ascontiguousarray(expected))
     module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.1, 0.7))
-    with pytest.raises(ValueError, match=r"mean and std .*: got 0\.1 and"):
+    with pytest.raises(ValueError, match=r"its numbers .*: got 0\.1 and"):
         exported(module, **dynamic)
     module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.5, 2))
     assert exported(module, **dynamic).verdict.is_ok

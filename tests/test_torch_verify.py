@@ -445,6 +445,44 @@ def test_a_module_that_sets_the_generator_is_named_by_export_and_by_the_verdict(
     assert "The module sets torch's generator itself (before test_torch_verify.py:" in str(verdict)
 
 
+def forked(x: Any) -> Any:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        first = torch.rand_like(x)
+    return first + torch.rand_like(x)
+
+
+def test_a_module_that_sets_the_generator_back_is_named_too() -> None:
+    watched = torch.random.default_generator
+    with pytest.warns(UserWarning, match=r"as torch.manual_seed and fork_rng do.*Take the call"):
+        exported(of_a_function(forked), verify=False)
+    assert torch.random.default_generator is watched
+
+
+def test_draws_in_a_scan_are_torch_s() -> None:
+    from torch._higher_order_ops.scan import scan
+
+    def step(sum: Any, row: Any) -> Any:
+        return sum + torch.rand_like(row), row + torch.randn(3).sum()
+
+    verdict = exported(of_a_function(lambda x: (*scan(step, x[0] * 0, x), torch.rand(3)))).verdict
+    assert verdict.is_ok, verdict
+    assert verdict.draws == 9
+
+
+def test_a_draw_in_a_map_or_in_a_scan_of_pairs_is_refused_by_name() -> None:
+    from torch._higher_order_ops.associative_scan import associative_scan
+    from torch._higher_order_ops.map import map
+
+    def noisy(*rows: Any) -> Any:
+        return sum(rows) + torch.rand_like(rows[0])
+
+    with pytest.raises(ValueError, match=r"got higher_order::map.*, which has no translation"):
+        exported(of_a_function(lambda x: map(noisy, x)))
+    with pytest.raises(ValueError, match=r"got one in vmap or associative_scan\. Pass randomness"):
+        exported(of_a_function(lambda x: associative_scan(noisy, x, 0, combine_mode="generic")))
+
+
 def test_a_batchnorm_in_training_is_named() -> None:
     class Norm(nn.Module):
         def __init__(self) -> None:
@@ -467,4 +505,8 @@ def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
     with pytest.warns(UserWarning, match="draws like a transposed tensor"):
         problem = str(onnx_philox.torch.verify_export(module, (X,), file).runtimes[0].problem)
-    assert "the strides of its tensor are not those of a contiguous one" in problem
+    assert "the same in another order; torch fills memory, by the strides" in problem
+    permuted = exported(of_a_function(lambda x: torch.rand_like(x.t())), verify=False)
+    plain = of_a_function(lambda x: torch.rand_like(x.t().contiguous()))
+    verdict = onnx_philox.torch.verify_export(plain, (X,), permuted)
+    assert "its numbers are torch's in another order, as by other strides of a draw" in str(verdict)

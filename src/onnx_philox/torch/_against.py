@@ -163,10 +163,10 @@ def _difference(call: EagerCall, mine: Drawn) -> tuple[str | None, bool]:
     ):
         return None, True
     said = f"{unequal:,} of {torchs.size:,} values, by up to {apart.max():.2g}"
-    if call.order is not None:
-        said += (
-            "; torch fills memory, and the strides of its tensor are not those of a contiguous one"
-        )
+    is_permuted = mine.after == call.after and np.array_equal(np.sort(torchs), np.sort(ours))
+    if is_permuted or call.order is not None:
+        said += ", the same in another order" if is_permuted else ""
+        said += "; torch fills memory, by the strides of its tensor, and the model draws by others"
     return said, False
 
 
@@ -213,8 +213,10 @@ def outputs(
         ):
             with np.errstate(invalid="ignore"):
                 most = np.nanmax(np.abs(one - other))
-            limit = f"rtol {by.rtol:g}, atol {by.atol:g}"
-            return f"The output {name!r} differs by up to {most:.2g}, beyond {limit}."
+            said = f"{most:.2g}, beyond rtol {by.rtol:g}, atol {by.atol:g}"
+            if np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None)):
+                said += "; its numbers are torch's in another order, as by other strides of a draw"
+            return f"The output {name!r} differs by up to {said}."
     return None
 
 

@@ -130,7 +130,7 @@ def _recorder(given: Sequence[NDArray[Any]] | None) -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     higher = torch.ops.higher_order
-    inside = {higher.cond: _branch, higher.while_loop: _loop}
+    inside = {higher.cond: _branch, higher.while_loop: _loop, higher.scan: _scan}
 
     # Any, whether torch is installed or not.
     mode: Any = TorchDispatchMode
@@ -270,6 +270,18 @@ def _loop(condition: Any, body: Any, carried: Any, others: Any = ()) -> Any:
     while condition(*carried, *others):
         carried = body(*carried, *others)
     return carried
+
+
+def _scan(step: Any, carried: Any, rows: Any, others: Any = ()) -> Any:
+    """`scan`, over the first dimension."""
+    import torch
+
+    made = []
+    for i in range(len(rows[0])):
+        results = step(*carried, *(each[i] for each in rows), *others)
+        carried = results[: len(carried)]
+        made.append(results[len(carried) :])
+    return *carried, *(torch.stack(each) for each in zip(*made, strict=True))
 
 
 def _state() -> TorchState:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -139,8 +140,16 @@ def export(
         raise
     if sets:
         warnings.warn(
-            f"{_EXPORT}: the module sets torch's generator in forward, as torch.manual_seed does. "
-            "The model does not: it draws on from its state. Take the call out of forward.",
+            f"{_EXPORT}: the module sets torch's generator in forward, as torch.manual_seed and "
+            "fork_rng do. The model does not: it draws on from its state. Take the call out of "
+            "forward.",
+            stacklevel=2,
+        )
+    if prepared.unseen:
+        warnings.warn(
+            f"{_EXPORT}: the module was not run once, to see how its tensors lie in memory, since "
+            f"{prepared.unseen}. Where torch states that otherwise, draws into them differ: see "
+            "verify=True.",
             stacklevel=2,
         )
     if program.exported_program is not None:
@@ -167,22 +176,46 @@ def export(
 
 @contextlib.contextmanager
 def _generator_watched() -> Iterator[list[bool]]:
-    """Leaves torch's generator as it is; the list is not empty if something has set it meanwhile.
+    """Leaves torch's generator as it is; the list is not empty if the module sets it meanwhile.
 
-    To trace a module draws nothing.
+    To trace a module draws nothing. What sets it back, as fork_rng does, is seen when it is called.
     """
     import torch
 
     sets: list[bool] = []
+    module: Any = torch.random
     with torch.random.fork_rng(devices=[]):
         # Nobody sets it to this by chance.
         torch.default_generator.manual_seed(int.from_bytes(os.urandom(8), "little"))
         before = torch.get_rng_state()
+        own = module.default_generator
+        module.default_generator = _WatchedGenerator(own, sets)
         try:
             yield sets
         finally:
+            module.default_generator = own
             if not torch.equal(before, torch.get_rng_state()):
                 sets.append(True)
+
+
+class _WatchedGenerator:
+    """What the functions of `torch.random` take for torch's generator, as long as it is watched."""
+
+    def __init__(self, generator: Any, sets: list[bool]) -> None:
+        self._generator, self._sets = generator, sets
+
+    def __getattr__(self, name: str) -> Any:
+        import torch
+
+        if name in ("manual_seed", "seed", "set_state"):
+            frame: Any = sys._getframe(1)
+            while frame.f_code.co_filename in (torch.random.__file__, contextlib.__file__):
+                frame = frame.f_back
+            # torch's compiler, and what runs a program here, leave it as it was.
+            own = os.path.dirname(torch.__file__), os.path.dirname(__file__)
+            if not frame.f_code.co_filename.startswith(own):
+                self._sets.append(True)
+        return getattr(self._generator, name)
 
 
 def _name_operation(
@@ -194,7 +227,15 @@ def _name_operation(
     if generator is not None:
         remedy = "Leave it out: the model's state says what is drawn."
         refuse(generator[1], "generator", "a torch.Generator", "None", remedy)
-    missing = re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", text)
+    if "randomness error mode" in text:
+        given, allowed = (
+            "one in vmap or associative_scan",
+            "one that says how: the same, or different",
+        )
+        remedy = "Pass randomness='different' to torch.vmap, or draw before associative_scan."
+        refuse(_EXPORT, "a draw of many at once", given, allowed, remedy)
+    calls = r"OpOverload\(op='([\w.]+)'|torch\._higher_order_ops\.(\w+)"
+    missing = re.search(rf"No ONNX function found for <(?:{calls})", text)
     if missing is None:
         return
 
@@ -203,8 +244,9 @@ def _name_operation(
         # For the line alone, which the exporter does not say. torch warns of its own deprecations.
         warnings.simplefilter("ignore")
         program = exported(model, args, options.get("kwargs"), options.get("dynamic_shapes"))
-        place = place_of(functional(program), missing[1])
-    given = f"{missing[1].replace('.', '::', 1)}{f' ({place})' if place else ''}"
+        place = place_of(functional(program), missing[1]) if missing[1] else ""
+    name = missing[1] or f"higher_order.{missing[2]}"
+    given = f"{name.replace('.', '::', 1)}{f' ({place})' if place else ''}"
     refuse(
         _EXPORT,
         "an operation of the program",

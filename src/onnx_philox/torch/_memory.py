@@ -37,14 +37,38 @@ def lies_in_order(value: Any) -> bool:
     return True
 
 
+def lie_of(value: Any) -> tuple[list[int] | None, bool]:
+    """All that matters to a draw of how a tensor lies: `order_of` and `lies_in_order`."""
+    return order_of(value), lies_in_order(value)
+
+
+def is_mapped(value: Any) -> bool:
+    """Whether a value is one of many inside of `torch.vmap`."""
+    import torch
+
+    return isinstance(value, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(
+        value
+    )
+
+
+def unmapped(value: Any) -> Any:
+    """The whole tensor of which vmap shows a part."""
+    import torch
+
+    while is_mapped(value):
+        value = torch._C._functorch.get_unwrapped(value)
+    return value
+
+
 def _sizes_and_strides(value: Any) -> tuple[list[int], list[int]]:
     return [_hint(n) for n in value.shape], [_hint(n) for n in value.stride()]
 
 
 def _hint(number: Any) -> int:
-    """A dimension as the example has it."""
-    symbol = getattr(number, "node", None)
-    return int(number if symbol is None else symbol.hint)
+    """A dimension as the example has it; of one that values decide, any number."""
+    from torch.fx.experimental.symbolic_shapes import optimization_hint
+
+    return int(optimization_hint(number, fallback=64))
 
 
 def turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:

@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._torch_calls.programs import arguments, call, calls, name_of, prepare, replace
 from onnx_philox.torch import _written_out
-from onnx_philox.torch._memory import lies_in_order, order_of, turned_back
-from onnx_philox.torch._program import draws, place_of_node
+from onnx_philox.torch._memory import is_mapped, lies_in_order, order_of, turned_back, unmapped
+from onnx_philox.torch._program import draws, operations, place_of_node
+from onnx_philox.torch._strides import UNKNOWN, state_strides
 
 _NORMALS = ("randn_like", "normal_")
 # What reads the shape of its tensor alone, beside what overwrites it.
@@ -33,11 +34,13 @@ class PreparedProgram:
 
     Attributes:
         kept: How many outputs the last program got, behind its own.
+        unseen: Why it is not known how the last program lies in memory, in words; None if it is.
     """
 
     def __init__(self, *, as_torch: bool) -> None:
         self._as_torch = as_torch
         self.kept = 0
+        self.unseen: str | None = None
 
     @contextlib.contextmanager
     def capturing(self) -> Iterator[None]:
@@ -67,6 +70,7 @@ class PreparedProgram:
 
         self.kept = 0
         copied_from: set[Any] = set()
+        self.unseen = state_strides(program) if self._as_torch and operations(program) else None
         prepare(program)
         if not self._as_torch:
             return program
@@ -90,6 +94,9 @@ def _reorder(node: Any) -> None:
     import torch
 
     aten, name, given = torch.ops.aten, name_of(node), arguments(node)
+    if is_mapped(node.meta.get("val")):
+        _check_mapped(node)
+        return
     if name == "native_dropout":
         _written_out.native_dropout(node, given)
         return
@@ -108,6 +115,8 @@ def _reorder(node: Any) -> None:
     filled = source.meta["val"] if is_in_place else node.meta["val"]
     if is_dropout:
         filled = torch.empty_like(source.meta["val"])
+    if UNKNOWN in (source.meta if is_in_place or is_dropout else node.meta):
+        _refuse(node, "one that lies in memory in several ways", "one that always lies alike")
     order = order_of(filled)
     if order is None:
         _refuse(node, "one whose elements share memory", "one with memory of its own for each")
@@ -130,6 +139,15 @@ def _reorder(node: Any) -> None:
         drawn = call(node, node.target, turned, *others, **kwargs)
         result = source if is_in_place else turned_back(node, drawn, order)
     replace(node, result)
+
+
+def _check_mapped(node: Any) -> None:
+    """Refuses a draw inside of vmap but into memory in plain order, which needs nothing."""
+    values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
+    if name_of(node) == "native_dropout" or not all(
+        lies_in_order(unmapped(value)) for value in values if is_mapped(value)
+    ):
+        _refuse(node, "one that vmap maps in another order than that of memory", "contiguous")
 
 
 def _keep_unread(program: Any, copied_from: set[Any]) -> int:

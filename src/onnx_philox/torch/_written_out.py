@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._torch_calls.programs import arguments, call, name_of, replace
-from onnx_philox.torch._memory import order_of, turned_back
+from onnx_philox.torch._memory import is_mapped, order_of, turned_back
 from onnx_philox.torch._program import place_of_node
 
 # Fewer normals are drawn one by one, in f64, by numbers that the exporter notes.
@@ -128,9 +128,11 @@ def in_single(node: Any) -> set[Any]:
         return set()
     sizes = list(value.shape)
     is_uniform = "to" in given
+    if is_mapped(value):
+        _refuse_numbers(node, numbers, dtype, "inside of vmap")
     if not is_uniform:
         if not all(isinstance(size, int) for size in sizes):
-            _refuse_dynamic(node, numbers, dtype)
+            _refuse_numbers(node, numbers, dtype, "where the size is dynamic")
         if value.numel() < SIXTEEN:
             return set()
     filled = given["self"] if name.endswith("_") else given.get("out")
@@ -189,12 +191,13 @@ def _last_anew(node: Any, drawn: list[Any], count: int) -> Any:
     return call(node, torch.ops.aten.cat.default, [kept, *anew], 0)
 
 
-def _refuse_dynamic(node: Any, moments: list[Any], dtype: Any) -> NoReturn:
+def _refuse_numbers(node: Any, numbers: list[Any], dtype: Any, where: str) -> NoReturn:
     place, kind = place_of_node(node), str(dtype).removeprefix("torch.")
+    like = "rand" if "uniform" in name_of(node) else "randn"
     refuse(
         f"aten::{name_of(node)}",
-        f"mean and std{f' ({place})' if place else ''}",
-        " and ".join(map(str, moments)),
-        f"numbers that {kind} holds exactly, where the size is dynamic, with alignment 'pytorch'",
-        "Call torch.randn of that size and type, and multiply and add; or export a fixed size.",
+        f"its numbers{f' ({place})' if place else ''}",
+        " and ".join(map(str, numbers)),
+        f"numbers that {kind} holds exactly {where}, with alignment 'pytorch'",
+        f"Call torch.{like} of that size and type, and multiply and add.",
     )

@@ -1,0 +1,156 @@
+"""How the tensors of a program really lie in memory.
+
+A program states the strides of each tensor, as torch's fake tensors have them; of some operators
+(`one_hot`, `isin`) these are not those of a run. A draw fills memory, so here the program runs
+once, with its example inputs, and states what it saw.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from onnx_philox.torch._memory import lie_of, lies_in_order, order_of
+
+UNKNOWN = "onnx_philox.unknown"
+"""The key in a node's ``meta`` of a value that lies in memory as no other, or in several ways."""
+
+Strides = tuple[tuple[int, ...], tuple[int, ...]]
+"""The sizes and the strides of a tensor."""
+
+
+def state_strides(program: Any) -> str | None:
+    """Corrects the strides that a program states, in place.
+
+    Returns:
+        Why its strides are not known, in words; None if they are.
+    """
+    import torch
+
+    if program.example_inputs is None:
+        return "it has no example inputs"
+    args, kwargs = program.example_inputs
+    seen: dict[Any, set[Strides]] = {}
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            # A copy, storage and all: strides stay, and a run writes to nothing of the module.
+            inputs = [
+                _copied(leaf) for leaf in program._graph_module_flat_inputs(tuple(args), kwargs)
+            ]
+            _interpreter(program.graph_module, seen).run(*inputs)
+    except Exception as error:
+        return f"it does not run here: {error}"
+    for module in program.graph_module.modules():
+        for node in getattr(getattr(module, "graph", None), "nodes", ()):
+            if node in seen:
+                _correct(node, seen[node])
+    return None
+
+
+def _copied(leaf: Any) -> Any:
+    import torch
+
+    return copy.deepcopy(leaf.detach()) if isinstance(leaf, torch.Tensor) else leaf
+
+
+def _interpreter(module: Any, seen: dict[Any, set[Strides]]) -> Any:
+    """Runs a graph and the graphs in it, both branches of a condition too, and notes strides."""
+    import torch
+
+    higher = torch.ops.higher_order
+
+    class Interpreter(torch.fx.Interpreter):
+        def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+            found = super().get_attr(target, args, kwargs)
+            return (
+                _interpreter(found, seen).run if isinstance(found, torch.fx.GraphModule) else found
+            )
+
+        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+            if target is higher.cond:
+                return _branches(*args, **kwargs)
+            if target is higher.while_loop:
+                return _loop(*args, **kwargs)
+            return super().call_function(target, args, kwargs)
+
+        def run_node(self, node: Any) -> Any:
+            result = super().run_node(node)
+            if isinstance(result, torch.Tensor) and result.layout is torch.strided:
+                seen.setdefault(node, set()).add((tuple(result.shape), result.stride()))
+            return result
+
+    return Interpreter(module)
+
+
+def _branches(
+    chosen: Any, one: Callable[..., Any], other: Callable[..., Any], operands: Sequence[Any] = ()
+) -> Any:
+    results = [branch(*map(_copied, operands)) for branch in (other, one)]
+    return results[bool(chosen)]
+
+
+def _loop(
+    condition: Callable[..., Any],
+    body: Callable[..., Any],
+    carried: Sequence[Any],
+    others: Sequence[Any] = (),
+) -> Any:
+    is_seen = False
+    while condition(*carried, *others):
+        carried = body(*carried, *others)
+        is_seen = True
+    if not is_seen:
+        body(*map(_copied, carried), *others)
+    return tuple(carried)
+
+
+def _correct(node: Any, strides: set[Strides]) -> None:
+    """States a memory for a node's value that lies as those that were seen."""
+    import torch
+    from torch._subclasses import FakeTensor
+
+    stated = node.meta.get("val")
+    if not isinstance(stated, FakeTensor):
+        # Inside of vmap.
+        return
+    # An example of one element says nothing of how more of them would lie.
+    known = [
+        each
+        for each in strides
+        if all(
+            n > 1 or isinstance(size, int) for n, size in zip(each[0], stated.shape, strict=True)
+        )
+    ]
+    if not known:
+        return
+    real, *others = (torch.empty_strided(*each, device="meta") for each in known)
+    lies = lie_of(real)
+    if all(lie_of(other) == lies for other in others):
+        if lies == lie_of(stated):
+            return
+        node.meta["val"] = _lying_as(real, node)
+        if lies == lie_of(node.meta["val"]):
+            return
+    node.meta[UNKNOWN] = True
+
+
+def _lying_as(real: Any, node: Any) -> Any:
+    """A value for a node, which lies in memory as another: of its own, or a part of its source's.
+
+    Its sizes are those of the node, which need not be numbers.
+    """
+    import torch
+    from torch._dispatch.python import enable_python_dispatcher
+    from torch.fx.node import map_arg
+
+    stated, order = node.meta["val"], order_of(real)
+    with stated.fake_mode, enable_python_dispatcher():
+        if order is None or not lies_in_order(real.permute(order)):
+            return node.target(
+                *map_arg(node.args, lambda each: each.meta["val"]),
+                **map_arg(node.kwargs, lambda each: each.meta["val"]),
+            )
+        sizes = [stated.shape[i] for i in order]
+        own = torch.empty(sizes, dtype=stated.dtype, device=stated.device)
+        return own.permute([order.index(i) for i in range(len(order))])
