@@ -37,7 +37,8 @@ struct OrtValue {
   static constexpr std::size_t kGuard = 64;
   OrtTensorTypeAndShapeInfo info;
   std::vector<unsigned char> memory;  // the data between two guards
-  void* data() { return memory.data() + kGuard; }
+  void* on_device = nullptr;          // of a card's: where the data are instead, which is not read here
+  void* data() { return on_device != nullptr ? on_device : memory.data() + kGuard; }
 };
 
 struct OrtCustomOpDomain {
@@ -387,6 +388,7 @@ inline const OrtApi* Api() {
         elements *= dimensions[d];
       }
       *value = &context->outputs.at(i);
+      if ((*value)->on_device != nullptr) return nullptr;
       Shape(*value, context->output_types.at(i), std::vector<std::int64_t>(dimensions, dimensions + rank));
       return nullptr;
     };
