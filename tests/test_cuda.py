@@ -18,14 +18,15 @@ import pytest
 from cases import assert_same_bits
 from cuda_kernels import PTX, THREADS, library
 from cuda_sessions import STATE, by_p, fed_by, fed_normal, in_place_of_the_driver, said, session
+from onnx import TensorProto, helper
 from stand_in_driver import MOST_BLOCKS, StandIn
 
-from onnx_philox import RefusedInputError, graphs, reference
+from onnx_philox import Pipeline, RefusedInputError, graphs, reference, rewriting
 from onnx_philox._command import verify
 from onnx_philox._command.verify import CaseVerdict, cases
 from onnx_philox._command.verify.runners.on_cuda import CudaRunner
 from onnx_philox._contract.inputs import PYTORCH
-from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.onnxruntime import InferenceSession, register
 
 ON_CARDS = ["RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli"]
 ON_CARDS += ["RandomExponential", "RandomGamma", "RandomPoisson", "RandomDropout"]
@@ -156,6 +157,29 @@ def test_operators_without_a_kernel_draw_on_the_cpu(driver: StandIn) -> None:
     drawn = session(graphs.random_permutation([9], op_seed=4)).run(None, {})
     assert_same_bits(drawn[0], reference.random_permutation((9,), op_seed=4)[0])
     assert driver.launches == []
+
+
+def test_a_rewritten_model_draws_there_in_a_pipeline(driver: StandIn) -> None:
+    nodes = [
+        helper.make_node("RandomNormalLike", ["x"], ["noise"]),
+        helper.make_node("Bernoulli", ["x"], ["chosen"], dtype=TensorProto.BOOL),
+    ]
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
+    noise = helper.make_tensor_value_info("noise", TensorProto.FLOAT, ["n", 4])
+    chosen = helper.make_tensor_value_info("chosen", TensorProto.BOOL, ["n", 4])
+    graph = helper.make_graph(nodes, "model", [given], [noise, chosen])
+    opsets = [helper.make_opsetid("", 17)]
+    rewritten = rewriting.make_reproducible(
+        helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    )
+    feeds = {"x": np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)}
+    options = register(ort.SessionOptions(), cuda=True)
+    pipeline = Pipeline(rewritten, sess_options=options, providers=["CPUExecutionProvider"])
+    drawn, wanted = pipeline(feeds, seed=5), Pipeline(rewritten)(feeds, seed=5)
+    for name in ("noise", "chosen"):
+        assert_same_bits(np.asarray(drawn[name]), np.asarray(wanted[name]))
+    names = {name for name, *_ in driver.launches}
+    assert names == {"onnx_philox_normal_f32", "onnx_philox_bernoulli_f32"}
 
 
 # What is checked, and when.
