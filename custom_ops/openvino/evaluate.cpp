@@ -17,8 +17,6 @@
 
 namespace onnx_philox {
 
-namespace {
-
 /// Where the tensor's elements are, next to each other; null if it has none.
 class Elements {
  public:
@@ -38,6 +36,8 @@ class Elements {
   const void* data_ = nullptr;
   ov::Tensor copy_;
 };
+
+namespace {
 
 [[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, const std::string& declared) {
   Refuse(op, InputText(name), Worded(say::kHandedOver, {ElementTypeName(arrived)}), Worded(say::kUnchanged, {declared}),

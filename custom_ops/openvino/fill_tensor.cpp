@@ -32,7 +32,7 @@ bool FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elem
 
 /// At any alignment: an IR's constants lie where its file has them.
 template <class To, class From>
-void Convert(const void* from, FloatFormat from_format, void* to, FloatFormat to_format, std::uint64_t count) {
+void ConvertEach(const void* from, FloatFormat from_format, void* to, FloatFormat to_format, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     From x;
     std::memcpy(&x, static_cast<const unsigned char*>(from) + i * sizeof(From), sizeof(From));
@@ -45,11 +45,11 @@ template <class To>
 void ConvertTo(const void* from, ElementType type, FloatFormat from_format, void* to, FloatFormat to_format,
                std::uint64_t count) {
   if (type == ElementType::kF64) {
-    Convert<To, std::uint64_t>(from, from_format, to, to_format, count);
+    ConvertEach<To, std::uint64_t>(from, from_format, to, to_format, count);
   } else if (type == ElementType::kF32) {
-    Convert<To, std::uint32_t>(from, from_format, to, to_format, count);
+    ConvertEach<To, std::uint32_t>(from, from_format, to, to_format, count);
   } else {
-    Convert<To, std::uint16_t>(from, from_format, to, to_format, count);
+    ConvertEach<To, std::uint16_t>(from, from_format, to, to_format, count);
   }
 }
 

@@ -23,7 +23,6 @@ namespace onnx_philox {
 
 namespace {
 
-constexpr std::int64_t kInt32Max = 0x7FFFFFFF;
 constexpr Dimensions kNoDimensions{-1};
 
 /// Shows an attribute to IR; returns whether it came back changed.
@@ -233,7 +232,7 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
   const Dimensions& now = arguments_.dimensions;
   bool is_narrowed = Has(Past::kValidated) && type == ElementType::kI32 && before.rank == now.rank;
   for (int i = 0; is_narrowed && i < now.rank; ++i) {
-    is_narrowed = now.dimension[i] == std::min(before.dimension[i], kInt32Max);
+    is_narrowed = now.dimension[i] == std::min<std::int64_t>(before.dimension[i], INT32_MAX);
   }
   if (!is_narrowed) return;
   arguments_.dimensions = before;
