@@ -1,0 +1,46 @@
+"""Whether the machine code of the CUDA kernels has a product and a sum for each that the PTX has.
+
+    nvdisasm kernels.cubin | python tests/machine_code.py
+
+NVIDIA's assembler makes fused products and sums of a division and of a root, and shall of nothing
+else. So a kernel that has neither may have none of them, and another one has at least as many
+products and sums as its PTX. It exits with 1 if that is not so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from cuda_kernels import PTX
+from ptx_to_c import kernels
+
+
+def main() -> None:
+    sections = re.split(r"\.section\s+\.text\.", sys.stdin.read())[1:]
+    codes = {section.split(",")[0].split()[0]: section for section in sections}
+    bodies = kernels(PTX.read_text())
+    assert codes.keys() == bodies.keys(), "not these kernels"
+    wrong = []
+    for name, body in bodies.items():
+        for kind, letter in (("f32", "F"), ("f64", "D")):
+            found = {
+                what: len(re.findall(rf"\b{letter}{what}\b", codes[name]))
+                for what in ("ADD", "MUL", "FMA")
+            }
+            sums = len(re.findall(rf"\b(?:add|sub)\.rn\.{kind}", body))
+            products = len(re.findall(rf"\bmul\.rn\.{kind}", body))
+            if re.search(r"\b(?:div|sqrt|rcp)\.rn\.", body):
+                is_wrong = found["ADD"] < sums or found["MUL"] < products
+            else:
+                is_wrong = found["FMA"] > 0
+            if is_wrong:
+                wrong.append(
+                    f"{name}: {sums} sums and {products} products of {kind} became {found}"
+                )
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
