@@ -633,7 +633,10 @@ def test_the_commands_rewrite_and_run_an_ir(tmp_path, monkeypatch) -> None:
     for arguments, says in (
         (("rewrite", "m.xml", "-o", "new.onnx"), "a name that ends in .xml"),
         (("rewrite", "m.xml", "-o", "m.xml"), "a file of its own"),
-        (("rewrite", "m.xml", "-o", "n.xml", "--standard"), "an ONNX file for standard nodes"),
+        (
+            ("rewrite", "m.xml", "-o", "n.xml", "--standard"),
+            "the path of an ONNX file: got 'm.xml', an OpenVINO IR",
+        ),
         (("rewrite", "m.xml", "-o", "n.xml", "--per-row"), "is dynamic: got one with"),
         (("run", "m.xml", "--seed", "1", "--fill"), "Rewrite it first: onnx-philox rewrite m.xml"),
     ):

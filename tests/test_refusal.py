@@ -22,7 +22,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, _versions, graphs, reference
 from onnx_philox._contract import checks, sentences
 from onnx_philox._contract.refusal import RefusalError, TypeRefusalError, ValueRefusalError
-from onnx_philox._rewriting.may_stay import MayStayError
+from onnx_philox._rewriting.found import MayStayError
 
 UNKNOWN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
     g (float[4] x) => (float[4] y) { y = com.microsoft.RandomThing(x) }"""

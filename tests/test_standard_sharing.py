@@ -17,7 +17,7 @@ from onnx_philox import (
     row_states,
     to_standard_nodes,
 )
-from onnx_philox._standard import sharing
+from onnx_philox._standard import emitting
 
 # The second carries through all words of the counter.
 STATES = [PhiloxState(counter, 2**64 - 1) for counter in (2**32 - 3, 2**128 - 2)]
@@ -100,7 +100,7 @@ def test_draws_of_functions_in_onnxruntime_are_their_own() -> None:
 
 def test_draws_of_several_generators_are_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """They hold a limited number of words: all of them are in memory at once."""
-    monkeypatch.setattr(sharing, "_MOST_WORDS", 45)
+    monkeypatch.setattr(emitting, "_MOST_WORDS", 45)
     state = STATES[0].to_array()
     outputs = drawn("openvino", of_booleans(), {"state": state})
     assert_all_same(outputs, booleans(0, state))

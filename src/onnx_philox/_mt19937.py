@@ -34,10 +34,7 @@ class MersenneTwister:
     def __init__(self, words: NDArray[np.uint32], used: int) -> None:
         # The seed does not matter: the state is replaced.
         self._numpy = np.random.MT19937(0)
-        self._numpy.state = {
-            "bit_generator": "MT19937",
-            "state": {"key": words, "pos": used},
-        }
+        self._numpy.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": used}}
 
     def draw(self, count: int) -> NDArray[np.uint32]:
         """The next words."""

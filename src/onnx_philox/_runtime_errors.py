@@ -10,11 +10,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.refusal import (
-    RefusedInputError,
-    TypeRefusalError,
-    ValueRefusalError,
-)
+from onnx_philox._contract.refusal import RefusedInputError, TypeRefusalError, ValueRefusalError
 from onnx_philox._contract.streams import ROWS_CHECK
 
 _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")

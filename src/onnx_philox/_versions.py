@@ -29,13 +29,9 @@ def check_version(runtime: str, version: str) -> None:
         OldRuntimeError: It is older than the one in `LOWEST`.
     """
     if _numbers(version) < _numbers(LOWEST[runtime]):
-        raise OldRuntimeError(
-            f"onnx_philox.{runtime}",
-            _TITLES[runtime],
-            version,
-            f"{LOWEST[runtime]} or newer",
-            f"Upgrade it: pip install --upgrade 'onnx-philox[{runtime}]'.",
-        )
+        allowed = f"{LOWEST[runtime]} or newer"
+        remedy = f"Upgrade it: pip install --upgrade 'onnx-philox[{runtime}]'."
+        raise OldRuntimeError(f"onnx_philox.{runtime}", _TITLES[runtime], version, allowed, remedy)
 
 
 def _numbers(version: str) -> tuple[float, ...]:

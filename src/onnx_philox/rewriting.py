@@ -7,12 +7,7 @@ runtimes that take no plugin; `add_functions` keeps them and adds their bodies a
 `make_reproducible`, `rewrite_file` and `find_random_nodes` take models of OpenVINO's too.
 """
 
-from onnx_philox._rewriting.api import (
-    find_random_nodes,
-    make_reproducible,
-    rewrite,
-    rewrite_file,
-)
+from onnx_philox._rewriting.api import find_random_nodes, make_reproducible, rewrite, rewrite_file
 from onnx_philox._rewriting.report import RandomNode, Report
 from onnx_philox._standard.api import to_standard_file, to_standard_nodes
 from onnx_philox._standard.functions import add_functions, function_of

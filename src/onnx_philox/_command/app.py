@@ -8,6 +8,7 @@ import click
 from click import option
 
 from onnx_philox import _command as rooms
+from onnx_philox import _native_library
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame
 from onnx_philox._command.options import (
@@ -16,15 +17,13 @@ from onnx_philox._command.options import (
     NOTES,
     PATH,
     PRECISIONS,
+    WantedRuns,
     at_least,
     flag,
     runtime_option,
     wanted_runs,
 )
-from onnx_philox._command.replaying import replay
 from onnx_philox._command.rewriting import rewrite
-from onnx_philox._command.wanted import WantedRuns
-from onnx_philox._command.where import path
 from onnx_philox._contract.refusal import RefusalError
 
 # "\b" keeps the lines after it as they are.
@@ -312,10 +311,85 @@ def compare(
         raise SystemExit(1)
 
 
-app.add_command(replay)
+@app.command(
+    short_help="Run again what a record says, and name what differs.",
+    arguments={"RECORD": "What run --record or Result.record() wrote."},
+    example="onnx-philox replay record.json",
+    exits="0, all is equal that must be; 1, it is not, or the runtime failed; 2, an argument is "
+    "wrong.",
+)
+@click.argument("record", type=PATH)
+@runtime_option("the record's")
+@option(
+    "--model",
+    type=PATH,
+    metavar="FILE",
+    help="The model. Without it, the file that the record names.",
+)
+@option(
+    "--input",
+    multiple=True,
+    metavar="NAME=FILE.npy",
+    help="An input, as in onnx-philox run. Without it, what the record holds or names.",
+)
+@JSON
+def replay(
+    record: Path, *, runtime: str | None, model: Path | None, input: tuple[str, ...], as_json: bool
+) -> None:
+    """Run again what a record says, and name what differs.
+
+    The model, the inputs, the draws and the next states must be equal, in any runtime. The outputs
+    must be so in the same version of the same runtime; another rounds in its own way.
+    """
+    with (
+        rooms.terminal.errors(
+            "replay",
+            rooms.replay.ArgumentError,
+            OSError,
+            ValueError,
+            ImportError,
+            failed=(rooms.replay.RunError,),
+        ),
+        rooms.terminal.progress("reading the record") as progress,
+    ):
+        report = rooms.replay.replay(
+            record, model=model, inputs=input, runtime=runtime, progress=progress
+        )
+    rooms.terminal.show(report, as_json=as_json)
+    if not report.is_ok:
+        raise SystemExit(1)
 
 
-app.add_command(path)
+_CMAKE = "cmake"
+
+
+def _with_path() -> list[str]:
+    return [*runtimes.with_library(), _CMAKE]
+
+
+@app.command(
+    short_help="Print where a runtime's native library is.",
+    arguments={
+        "RUNTIME": "onnxruntime or openvino, which need not be installed; or cmake, for the folder "
+        "that CMake takes: -Donnx_philox_DIR=FOLDER."
+    },
+    example="onnx-philox path onnxruntime",
+    exits="0, it is printed; 2, there is no such library.",
+)
+@click.argument("runtime", type=frame.NameChoice(by=_with_path), metavar="RUNTIME")
+def path(runtime: str) -> None:
+    """Print the path of a runtime's native library, for C, C++ and model servers."""
+    if runtime not in (allowed := _with_path()):
+        listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        text = f"RUNTIME must be {listed}: got {runtime!r}. Choose one of these."
+        rooms.terminal.fail("path", ValueError(text), 2)
+    if runtime == _CMAKE:
+        library, needed = _native_library.find_cmake(), "onnxruntime"
+    else:
+        library, needed = _native_library.find(runtime), runtime
+    if library is None:
+        rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
+    click.echo(library)
 
 
 @app.command(

@@ -19,7 +19,7 @@ _OPTIONS = {
 def text(error: Exception, command: str = "") -> str:
     """The text of an error, which does not name the command that the user called."""
     # Imported only if there is such an error.
-    from onnx_philox._rewriting.may_stay import MayStayError
+    from onnx_philox._rewriting.found import MayStayError
     from onnx_philox._rewriting.not_rows import NotRowsError
     from onnx_philox._runtimes.models import BACKEND, DEVICE, PRECISION, SettingError
 

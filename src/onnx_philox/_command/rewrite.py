@@ -13,7 +13,7 @@ from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
-from onnx_philox._command.documents import document
+from onnx_philox._command.terminal import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.given import PATHS, Form, Given

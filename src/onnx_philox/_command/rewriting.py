@@ -64,10 +64,7 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
     help="Let the random nodes of an OpenVINO IR that have seeds keep the numbers that OpenVINO "
     "documents for them.",
 )
-@flag(
-    "--standard",
-    help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.",
-)
+@flag("--standard", help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.")
 @option(
     "--target",
     type=frame.NameChoice("onnxruntime", "openvino", "web"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -190,3 +191,12 @@ def print_error(command: str, text: str) -> None:
     who = " ".join(filter(None, ("onnx-philox", command)))
     message = Text.assemble((f"{who}: ", "bold red"), text)
     stderr.print(message, soft_wrap=not stderr.is_terminal)
+
+
+SCHEMA = 1
+"""The version of all of them, raised for one whose key goes or gets another meaning."""
+
+
+def document(**keys: Any) -> str:
+    """The text of a document."""
+    return json.dumps({"schema": SCHEMA, **keys}, indent=2)

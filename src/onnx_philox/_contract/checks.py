@@ -23,7 +23,6 @@ from onnx_philox._contract import (
     memory,
     refusal,
     rows_of_numbers,
-    whole_rows,
 )
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.known import UNKNOWN, Known
@@ -62,9 +61,7 @@ def refuse(
 
 @float_environment.kept()
 def check_node(
-    op: Operator,
-    inputs: Mapping[str, Known | None],
-    attributes: Mapping[str, Any],
+    op: Operator, inputs: Mapping[str, Known | None], attributes: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Checks all that is known of a node.
 
@@ -204,10 +201,7 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
 
 
 def _check_input(
-    op: Operator,
-    declared: Input,
-    inputs: Mapping[str, Known | None],
-    attributes: Mapping[str, Any],
+    op: Operator, declared: Input, inputs: Mapping[str, Known | None], attributes: Mapping[str, Any]
 ) -> None:
     known, what = inputs[declared.name], say.INPUT.format(declared.name)
     assert known is not None
@@ -273,7 +267,7 @@ def check_rows_of_states(
     output: tuple[int | None, ...] | None,
 ) -> None:
     """Refuses more or fewer states than the output has rows, by what is known of both shapes."""
-    rows = whole_rows.unlike_states(op, state, output)
+    rows = rows_of_numbers.unlike_states(op, state, output)
     if state is None or output is None or rows is None:
         return
     given = say.STATES_FOR_ROWS.format(state[0], dims(state), rows, dims(output))
@@ -298,10 +292,10 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
     length = known.shape[0] if known.shape else None
     if length is not None:
         check_rank(op, what, length)
-        whole_rows.check_rank(op, what, length)
+        rows_of_numbers.check_rank(op, what, length)
     if known.value is not None:
         check_dimensions(op, what, known.value.tolist(), values)
-        whole_rows.check_indices(op, what, known.value.tolist(), values)
+        rows_of_numbers.check_indices(op, what, known.value.tolist(), values)
 
 
 def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -> None:
@@ -342,9 +336,7 @@ def check_memory(
 
 
 def refuse_out_of_memory(
-    op: Operator | str,
-    dimensions: Sequence[int] | None = None,
-    values: ElementType | None = None,
+    op: Operator | str, dimensions: Sequence[int] | None = None, values: ElementType | None = None
 ) -> NoReturn:
     """Refuses an output whose allocation failed; without arguments, any other failed allocation."""
     if dimensions is None or values is None:
@@ -441,14 +433,12 @@ domain was registered in the process that saved it.
 def check_opset(version: int, where: str) -> None:
     """Refuses a model that a newer version of the domain saved."""
     if OPSET_VERSION < version != OPSET_OF_NO_NODES:
-        refuse(
-            where,
-            f"the model's opset of the domain {DOMAIN!r}",
-            version,
-            " or ".join(map(str, range(1, OPSET_VERSION + 1))),
+        what = f"the model's opset of the domain {DOMAIN!r}"
+        remedy = (
             "The model was saved by a newer onnx-philox: upgrade with "
-            "'pip install --upgrade onnx-philox'.",
+            "'pip install --upgrade onnx-philox'."
         )
+        refuse(where, what, version, " or ".join(map(str, range(1, OPSET_VERSION + 1))), remedy)
 
 
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:

@@ -159,9 +159,7 @@ def _torch_words(owner: str, seed: Any, run: int = 0) -> NDArray[np.uint32]:  # 
     return TorchState.from_seed(torch_seed(owner, "seed", seed)).to_array()
 
 
-def _torch_left_out(
-    attributes: Mapping[str, Any],
-) -> tuple[NDArray[np.uint32], dict[str, Any]]:
+def _torch_left_out(attributes: Mapping[str, Any]) -> tuple[NDArray[np.uint32], dict[str, Any]]:
     state = TorchState.from_seed(int(attributes["global_seed"]))
     return state.to_array(), {**attributes, "global_seed": 0}
 

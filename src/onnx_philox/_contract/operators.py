@@ -72,9 +72,7 @@ RANDOM_UNIFORM = Operator(
         SHAPE_INPUT,
         bound_input("minval", "The lower bound, included."),
         bound_input(
-            "maxval",
-            "The upper bound, not included.",
-            " Rounding can make a float equal it.",
+            "maxval", "The upper bound, not included.", " Rounding can make a float equal it."
         ),
         state_input(optional=True),
     ),

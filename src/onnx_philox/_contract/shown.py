@@ -1,7 +1,8 @@
-"""How messages show shapes."""
+"""How messages show shapes, and the place that a warning points at."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from onnx_philox._contract import sentences as say
@@ -15,3 +16,11 @@ def shape_of(shape: Sequence[int | None]) -> str:
 def dims(shape: Sequence[int | None]) -> str:
     """Its dimensions; a question mark for one that is not known."""
     return "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
+
+
+def stacklevel() -> int:
+    """The `stacklevel` of a warning that points at the code that called this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("onnx_philox."):
+        level, frame = level + 1, frame.f_back
+    return level

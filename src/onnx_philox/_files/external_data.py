@@ -45,32 +45,19 @@ def check_location(owner: str, model: Path, place: str, *, is_needed: bool) -> P
     """
     path = Path(place)
     if not place or "\0" in place or path.is_absolute() or ".." in path.parts:
-        checks.refuse(
-            owner,
-            "the place of external data",
-            repr(place),
-            "a path inside of the model's folder",
-            _SAVE_ANEW,
-        )
+        allowed = "a path inside of the model's folder"
+        checks.refuse(owner, "the place of external data", repr(place), allowed, _SAVE_ANEW)
     file = model.parent / place
     what = f"the external data {place!r}"
     folders = dict.fromkeys(str(f) for f in (_real(model.parent), _real(model).parent))
     if not any(_real(file).is_relative_to(folder) for folder in folders):
-        checks.refuse(
-            owner,
-            what,
-            f"a link to {str(_real(file))!r}",
-            f"a file in the model's folder, {' or '.join(map(repr, folders))}",
-            "Put the file itself there.",
-        )
+        allowed = f"a file in the model's folder, {' or '.join(map(repr, folders))}"
+        remedy = "Put the file itself there."
+        checks.refuse(owner, what, f"a link to {str(_real(file))!r}", allowed, remedy)
     if not file.is_file() and (is_needed or os.path.lexists(file)):
-        checks.refuse(
-            owner,
-            what,
-            "no plain file" if file.exists() else "no file",
-            f"a file in the folder of {str(model)!r}",
-            "Put the file beside the model.",
-        )
+        allowed = f"a file in the folder of {str(model)!r}"
+        remedy = "Put the file beside the model."
+        checks.refuse(owner, what, "no plain file" if file.exists() else "no file", allowed, remedy)
     return file
 
 
@@ -82,13 +69,10 @@ def check_target(owner: str, target: Path, place: str) -> Path:
     """
     file = target.parent / place
     if not _real(file).is_relative_to(_real(target.parent)):
-        checks.refuse(
-            owner,
-            f"the external data {place!r} beside the output",
-            f"a link to {str(_real(file))!r}",
-            f"a file in the output's folder, {str(_real(target.parent))!r}",
-            "Choose another folder for the output.",
-        )
+        what = f"the external data {place!r} beside the output"
+        allowed = f"a file in the output's folder, {str(_real(target.parent))!r}"
+        remedy = "Choose another folder for the output."
+        checks.refuse(owner, what, f"a link to {str(_real(file))!r}", allowed, remedy)
     return file
 
 
@@ -150,13 +134,9 @@ def _bytes(
     offset = numbers.get("offset", 0)
     length = numbers.get("length", size_of(tensor))
     if file_size is not None and offset + length > file_size:
-        checks.refuse(
-            owner,
-            f"the tensor {tensor.name!r}",
-            f"bytes {offset} to {offset + length} of {place!r}",
-            f"within the {file_size} bytes that the file has",
-            _SAVE_ANEW,
-        )
+        given = f"bytes {offset} to {offset + length} of {place!r}"
+        allowed = f"within the {file_size} bytes that the file has"
+        checks.refuse(owner, f"the tensor {tensor.name!r}", given, allowed, _SAVE_ANEW)
     return offset, length
 
 

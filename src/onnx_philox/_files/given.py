@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Set
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -52,13 +52,16 @@ TO_REWRITE = ONNX | {Form.IR, Form.OPENVINO}
 TO_SERVE = TO_REWRITE | {Form.SESSION, Form.COMPILED}
 
 
-class InMemory:
+class InMemory(AbstractContextManager["InMemory"]):
     """A model of ONNX that came from no file, in the place of a `ModelFile`."""
 
     folder = None
 
     def __init__(self, proto: onnx.ModelProto) -> None:
         self.proto = proto
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
 
     def load_weights(self, model: onnx.ModelProto, *, keeps_external: bool = False) -> None:
         """Nothing: they are here."""
@@ -178,25 +181,20 @@ class Given:
         with self.opened() as file:
             return file.proto
 
-    @contextmanager
-    def opened(self) -> Iterator[ModelFile | InMemory]:
+    def opened(self) -> ModelFile | InMemory:
         """A model of ONNX for as long as its weights may be needed.
 
         Raises:
             ValueError: It is not one.
             OSError: It cannot be read.
         """
-        if not self.is_file:
-            yield InMemory(self.proto)
-            return
-        with self.opened_file() as file:
-            yield file
+        return self.opened_file() if self.is_file else InMemory(self.proto)
 
-    def opened_file(self) -> AbstractContextManager[ModelFile]:
+    def opened_file(self) -> ModelFile:
         """The same of a file, which can also be saved as another."""
-        from onnx_philox._files.model_file import opened
+        from onnx_philox._files.model_file import ModelFile
 
-        return opened(self.model, self.owner)
+        return ModelFile(self.model, self.owner)
 
     def target(self, given: Any, *, converts: bool = False) -> Path:
         """Where a user wants the model that is made of this one, by the rules of the file's name.

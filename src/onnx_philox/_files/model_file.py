@@ -27,32 +27,32 @@ _SHOWN = 60
 _LARGEST_FILE = 2**31 - 1
 
 
-@contextlib.contextmanager
-def opened(path: str | os.PathLike[str], owner: str) -> Iterator[ModelFile]:
+class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
     """A model file, open for as long as its weights may be needed.
+
+    Attributes:
+        path: The file.
+        proto: The model; the contents of its large tensors stay in the file.
 
     Raises:
         ValueError: The file is not a serialised model.
         OSError: The file cannot be read.
     """
-    with open(path, "rb") as file:
-        yield ModelFile(file, Path(path), owner)
 
-
-class ModelFile:
-    """An open file with a model.
-
-    Attributes:
-        path: The file.
-        proto: The model; the contents of its large tensors stay in the file.
-    """
-
-    def __init__(self, file: BinaryIO, path: Path, owner: str) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str], owner: str) -> None:
+        self.path = Path(path)
         self._owner = owner
-        self._file = file
-        self.proto = self._read()
-        external_data.check_all(owner, self.proto, path)
+        self._file = open(path, "rb")  # noqa: SIM115 - closed at the end of a block
+        self._size = os.fstat(self._file.fileno()).st_size
+        try:
+            self.proto = self._read()
+            external_data.check_all(owner, self.proto, self.path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     @property
     def folder(self) -> Path:
@@ -85,10 +85,7 @@ class ModelFile:
                 external_data.load_tensor(self._owner, tensor, self.path)
 
     def save(
-        self,
-        model: onnx.ModelProto | None,
-        target: str | os.PathLike[str],
-        progress: Progress,
+        self, model: onnx.ModelProto | None, target: str | os.PathLike[str], progress: Progress
     ) -> None:
         """Writes a model made from this one, or this one as it is; closes this file.
 
@@ -146,16 +143,8 @@ class ModelFile:
                     else:
                         return proto
         return checks.refuse(
-            self._owner,
-            f"the file {str(self.path)!r}",
-            given,
-            "a serialised ONNX model",
-            remedy,
+            self._owner, f"the file {str(self.path)!r}", given, "a serialised ONNX model", remedy
         )
-
-    @property
-    def _size(self) -> int:
-        return os.fstat(self._file.fileno()).st_size
 
     def _pieces(self, model: onnx.ModelProto | None) -> list[without_weights.Piece]:
         if model is None:
@@ -163,14 +152,12 @@ class ModelFile:
         pieces = without_weights.expand(model)
         size = without_weights.size_of(pieces)
         if size > _LARGEST_FILE:
-            checks.refuse(
-                self._owner,
-                "the rewritten model",
-                f"{size:,} bytes",
-                f"at most {_LARGEST_FILE:,} bytes, the most that protobuf reads",
+            allowed = f"at most {_LARGEST_FILE:,} bytes, the most that protobuf reads"
+            remedy = (
                 "Save the model with external data first: onnx.save(model, path, "
-                "save_as_external_data=True).",
+                "save_as_external_data=True)."
             )
+            checks.refuse(self._owner, "the rewritten model", f"{size:,} bytes", allowed, remedy)
         return pieces
 
     def _stretch(self, start: int, end: int) -> bytes:
@@ -192,13 +179,10 @@ class ModelFile:
             copy = external_data.check_target(self._owner, target, place)
             if copy.exists():
                 if not _is_same(source, copy):
-                    checks.refuse(
-                        self._owner,
-                        f"the file {str(copy)!r}",
-                        "another file",
-                        "absent, or the external data of that name itself",
-                        "Choose another folder for the target, or move that file away.",
-                    )
+                    given = "another file"
+                    allowed = "absent, or the external data of that name itself"
+                    remedy = "Choose another folder for the target, or move that file away."
+                    checks.refuse(self._owner, f"the file {str(copy)!r}", given, allowed, remedy)
                 continue
             copies.append((source, copy))
         return copies

@@ -159,13 +159,10 @@ def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str
     for path, what in written.items():
         for key in _keys(path):
             if key in known:
-                checks.refuse(
-                    owner,
-                    f"{what} {str(path)!r}",
-                    f"the same file as {known[key]}",
-                    "a file that is neither read nor written twice",
-                    "Choose another name or folder.",
-                )
+                given = f"the same file as {known[key]}"
+                allowed = "a file that is neither read nor written twice"
+                remedy = "Choose another name or folder."
+                checks.refuse(owner, f"{what} {str(path)!r}", given, allowed, remedy)
         known.update(dict.fromkeys(_keys(path), what))
 
 

@@ -47,11 +47,9 @@ def check_ir(owner: str, path: str | os.PathLike[str]) -> None:
 
 def refuse(owner: str, path: Path, given: str) -> NoReturn:
     """Refuses a file that is not a whole IR."""
-    checks.refuse(
-        owner,
-        str(path),
-        given,
-        "a whole OpenVINO IR, of operators that are OpenVINO's or this package's",
+    allowed = "a whole OpenVINO IR, of operators that are OpenVINO's or this package's"
+    remedy = (
         "Save it again with openvino.save_model; for operators of another extension, read it "
-        "with that extension and pass the openvino.Model in Python.",
+        "with that extension and pass the openvino.Model in Python."
     )
+    checks.refuse(owner, str(path), given, allowed, remedy)

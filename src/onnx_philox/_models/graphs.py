@@ -1,8 +1,8 @@
-"""Walks through the graphs of a model, and what is asked of a node or value on the way."""
+"""Walks through the graphs of a model; what is asked of a node or value there, and done to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -71,3 +71,96 @@ def input_of(node: ir.Node, index: int) -> ir.Value:
 def is_wanted(output: ir.Value) -> bool:
     """Whether a node reads an output, or the graph gives it."""
     return bool(output.uses()) or output.is_graph_output()
+
+
+KEY_MAKERS = frozenset(
+    {"StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg"}
+)
+"""TensorFlow's operators that make the key of a draw, and draw nothing."""
+
+
+def take_over(ours: ir.Value, theirs: ir.Value) -> None:
+    """Puts a value in another's place, with its name and all that the model says of it."""
+    name = theirs.name
+    theirs.name = None
+    ours.name = name
+    ours.type = theirs.type or ours.type
+    ours.shape = theirs.shape or ours.shape
+    ours.doc_string = theirs.doc_string
+    ours.metadata_props.update(theirs.metadata_props)
+    ours.meta.update(theirs.meta)
+    theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
+
+
+def remove(node: ir.Node, seeded: ir.Model | None = None) -> None:
+    """Removes a node, and what only it read; see `_remove_unused`."""
+    if node.graph is None:
+        return
+    inputs = [value for value in node.inputs if value is not None]
+    node.graph.remove(node, safe=True)
+    for value in inputs:
+        _remove_unused(value, seeded)
+
+
+def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
+    """Removes what only the old node read: a constant, or the seed or key that TensorFlow drew by.
+
+    ONNX Runtime warns of such constants, no runtime knows TensorFlow's operators, and a seed that
+    does nothing would mislead. `seeded` is the model if the old node had a seed as an input.
+    """
+    if value.uses() or value.is_graph_output():
+        return
+    if value.is_graph_input():
+        if seeded is None or value not in seeded.graph.inputs:
+            return
+        seeded.graph.inputs.remove(value)
+    if value.is_initializer() and value.graph is not None and value.name is not None:
+        del value.graph.initializers[value.name]
+        return
+    node = value.producer()
+    if node is None or node.op_type not in ("Constant", *KEY_MAKERS):
+        return
+    if any(output.uses() or output.is_graph_output() for output in node.outputs):
+        return
+    remove(node, seeded)
+
+
+STANDARD_DOMAINS = ("", "ai.onnx")
+"""The two names of ONNX's own domain."""
+
+
+_ADDED = 13
+"""The version that a model gets which has no nodes of ONNX's own yet."""
+
+
+def needs_onnx(model: ir.Model) -> bool:
+    """Whether a model neither imports ONNX's own domain nor has nodes of it."""
+    if any(name in model.opset_imports for name in STANDARD_DOMAINS):
+        return False
+    return all(node.domain not in STANDARD_DOMAINS for node in model.graph.all_nodes())
+
+
+def onnx_opset_for(model: ir.Model) -> int:
+    """The version of ONNX's own domain for nodes to come: see `import_onnx`."""
+    return _ADDED if needs_onnx(model) else onnx_opset_of(model.opset_imports)
+
+
+def import_onnx(model: ir.Model) -> None:
+    """Imports ONNX's own domain where a model has only nodes of others."""
+    if needs_onnx(model):
+        model.opset_imports[""] = _ADDED
+
+
+def opset_of(imports: Mapping[str, int], domain: str) -> int | None:
+    """The version of a domain; None for another's that is not imported.
+
+    ONNX's own goes by two names, and is 1 where a model does not say it.
+    """
+    if domain not in STANDARD_DOMAINS:
+        return imports.get(domain)
+    return onnx_opset_of(imports)
+
+
+def onnx_opset_of(imports: Mapping[str, int]) -> int:
+    """The version of ONNX's own domain."""
+    return next((imports[name] for name in STANDARD_DOMAINS if name in imports), 1)

@@ -65,14 +65,12 @@ def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, w
         result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
     except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
         names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
-        checks.refuse(
-            owner,
-            "the model",
-            f"one whose {what} ({names}) cannot be inlined: {error}",
+        given = f"one whose {what} ({names}) cannot be inlined: {error}"
+        allowed = (
             "one whose functions are of the model's own opset, do not call themselves and do not "
-            "multiply without end",
-            "Export the model without functions.",
+            "multiply without end"
         )
+        checks.refuse(owner, "the model", given, allowed, "Export the model without functions.")
     return result.modified
 
 

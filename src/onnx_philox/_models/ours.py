@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract import checks, generators
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.known import Known
-from onnx_philox._contract.operators import (
-    ALIGNMENT,
-    DOMAIN,
-    MAX_RANK,
-    OPERATORS,
-    Operator,
-)
+from onnx_philox._contract.operators import ALIGNMENT, DOMAIN, MAX_RANK, OPERATORS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox._models import graphs

@@ -45,13 +45,9 @@ class Originals:
             self.model = ir.from_proto(_for_surgery(proto))
         except ir.serde.SerdeError as error:
             cause = error.__cause__ or error
-            checks.refuse(
-                owner,
-                "the model",
-                f"one that onnx-ir cannot read ({cause})",
-                "a valid ONNX model",
-                "See what onnx.checker.check_model says of it.",
-            )
+            given = f"one that onnx-ir cannot read ({cause})"
+            remedy = "See what onnx.checker.check_model says of it."
+            checks.refuse(owner, "the model", given, "a valid ONNX model", remedy)
         if folder is not None:
             ir.external_data.set_base_dir(self.model.graph, folder)
         self._nodes: dict[int, _Original] = {}
@@ -202,9 +198,7 @@ def _for_surgery(proto: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def _unreadable(
-    graph: onnx.GraphProto,
-) -> Iterator[onnx.ValueInfoProto | onnx.AttributeProto]:
+def _unreadable(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto | onnx.AttributeProto]:
     for info in (*graph.input, *graph.output, *graph.value_info):
         if _has_map(info.type):
             yield info

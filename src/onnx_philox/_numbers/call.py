@@ -117,11 +117,12 @@ def _arrays(
         values = checks.output_type(op, checks.check_attributes(op, given), {})
     # Numbers are refused before the shape.
     order = sorted(op.inputs, key=lambda i: i.role is Role.SHAPE)
-    arrays = {i.name: _array(op, i, inputs.get(i.name), values) for i in order}
+    arrays = {i.name: array_of(op, i, inputs.get(i.name), values) for i in order}
     return {i.name: arrays[i.name] for i in op.inputs}
 
 
-def _array(op: Operator, declared: Input, given: Any, values: ElementType | None) -> Any:
+def array_of(op: Operator, declared: Input, given: Any, values: ElementType | None) -> Any:
+    """An input as an array of a type that it may have; None where it is left out."""
     what = f"input {declared.name!r}"
     match declared.role:
         case Role.STATE:

@@ -102,9 +102,7 @@ def distribution_of(
 
 
 @cache
-def _maker(
-    distribution: str,
-) -> Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution]:
+def _maker(distribution: str) -> Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution]:
     module = import_module(f"onnx_philox._numbers.{distribution}")
     make: Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution] = module.of
     return make

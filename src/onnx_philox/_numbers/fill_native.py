@@ -46,10 +46,7 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> NDArray[np.uint32] | None:
 
 
 def fill_torch(
-    values: ElementType,
-    distribution: Distribution,
-    states: NDArray[np.uint32],
-    *outs: NDArray[Any],
+    values: ElementType, distribution: Distribution, states: NDArray[np.uint32], *outs: NDArray[Any]
 ) -> NDArray[np.uint32]:
     """The same of torch's numbers, from a state or from one for each row; returns the next."""
     after = np.empty(states.shape, np.uint32)

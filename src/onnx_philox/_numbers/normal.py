@@ -11,8 +11,22 @@ import numpy as np
 from onnx_philox._contract.operators import RANDOM_NORMAL
 from onnx_philox._contract.types import F32, F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.affine import Affine
-from onnx_philox._numbers.draw import Convert, Values, Words
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
+
+
+@dataclass(frozen=True)
+class Affine(Distribution):
+    """Values around or from `mean`, `scale` wide; both of rank 0 and the values' type."""
+
+    mean: Values
+    scale: Values
+
+    def affine(self, values: ElementType, standard: Values) -> Values:
+        """Standard values in the values' type, times `scale`, plus `mean`, each step rounded."""
+        result: Values = standard.astype(values.dtype, copy=False)
+        np.multiply(result, self.scale, out=result)
+        np.add(result, self.mean, out=result)
+        return result
 
 
 @dataclass(frozen=True)

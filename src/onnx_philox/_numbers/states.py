@@ -76,13 +76,9 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
     lengths = [array.size for array in numbers]
     counts = {*lengths} - {1} or {1}
     if len(counts) > 1:
-        refuse(
-            "row_states",
-            "the lengths of seeds, rows and run",
-            "{}, {} and {}".format(*lengths),
-            "equal, or 1",
-            "Pass one number for all rows, or one for each.",
-        )
+        what = "the lengths of seeds, rows and run"
+        remedy = "Pass one number for all rows, or one for each."
+        refuse("row_states", what, "{}, {} and {}".format(*lengths), "equal, or 1", remedy)
     (count,) = counts
     check_count(count)
     keys, row_numbers, runs = numbers

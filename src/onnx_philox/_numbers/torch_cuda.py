@@ -76,13 +76,8 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
         checks.check_memory(_STATES, [n, STATE_WORDS], U32, copies=2)
         states = np.empty((n, STATE_WORDS), np.uint32)
     except (MemoryError, RefusalError):
-        refuse(
-            _STATES,
-            "n",
-            n,
-            "small enough for the memory that is free",
-            "Draw fewer elements at a time.",
-        )
+        remedy = "Draw fewer elements at a time."
+        refuse(_STATES, "n", n, "small enough for the memory that is free", remedy)
     turn, threads = offset // _OFFSET_STEP, np.arange(n, dtype=np.uint64)
     states[:, 0], states[:, 1] = turn & 0xFFFFFFFF, turn >> 32
     states[:, 2] = threads.astype(np.uint32)
@@ -194,7 +189,4 @@ def _box_muller(
     sine, cosine = sin_cos_f64(angle.astype(np.float64))
     # Adding 0 makes -0 a 0, as torch's mean does.
     zero = np.float32(0)
-    return (
-        radius * sine.astype(np.float32) + zero,
-        radius * cosine.astype(np.float32) + zero,
-    )
+    return (radius * sine.astype(np.float32) + zero, radius * cosine.astype(np.float32) + zero)

@@ -46,10 +46,7 @@ def fill_from(
 
 
 def draw_from(
-    states: NDArray[np.uint32],
-    values: ElementType,
-    distribution: Distribution,
-    *outs: NDArray[Any],
+    states: NDArray[np.uint32], values: ElementType, distribution: Distribution, *outs: NDArray[Any]
 ) -> NDArray[np.uint32]:
     """Fills an array of rank 1 for each output, from a state or from a state for each row.
 

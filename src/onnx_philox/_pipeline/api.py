@@ -14,14 +14,14 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import door, refuse, refusing_as, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
+from onnx_philox._files.given import PATHS, Form
 from onnx_philox._numbers.states import Integers, row_states
-from onnx_philox._pipeline import begin, checkpoint, opening
-from onnx_philox._pipeline.begin import Start
+from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.recording import Origin
-from onnx_philox._pipeline.request import Request, check_rows
+from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._runtimes.port import Port
@@ -93,8 +93,9 @@ class Pipeline:
     def _open(self, wanted: Wanted, source: Any = None) -> None:
         self._opened: Engine | None = opening.engine_of(wanted, source)
         self._device = wanted.options.where
-        # Without what was read of it. Another model in memory is not kept.
-        again = replace(wanted, given=wanted.given.by(_NAME)) if wanted.can_open_again else None
+        # Without what was read of it. Another process finds no other model in memory.
+        is_found = wanted.given.form in (*PATHS, Form.BYTES)
+        again = replace(wanted, given=wanted.given.by(_NAME)) if is_found else None
         self._wanted = self._opened.opened_from = again
 
     def __repr__(self) -> str:
@@ -314,7 +315,7 @@ class Pipeline:
         if not self.is_per_row:
             self._refuse_rows(_MAP)
         if not self.streams.generator.is_counter_based:
-            begin.refuse_one_seed(_MAP, self.streams, seed)
+            request.refuse_one_seed(_MAP, self.streams, seed)
         seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")
@@ -372,15 +373,15 @@ class Pipeline:
                 refuse(owner, "seed", "both", "given without seeds", "Leave one of them out.")
             if not self.is_per_row:
                 self._refuse_rows(owner)
-            return begin.of_seeds(owner, self.streams, seeds)
+            return request.of_seeds(owner, self.streams, seeds)
         if not self.is_per_row:
-            return begin.of_seed(owner, self.streams, seed)
+            return request.of_seed(owner, self.streams, seed)
         if rows is None:
             allowed = (
                 "given by seeds, or by rows beside the seed, for a model with a state for each row"
             )
             refuse(owner, "the number of rows", "neither", allowed, "Pass rows.")
-        return begin.of_rows(owner, self.streams, seed, rows)
+        return request.of_rows(owner, self.streams, seed, rows)
 
     def _words(self, owner: str, state: Any) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
@@ -389,13 +390,9 @@ class Pipeline:
         )
 
     def _refuse_rows(self, owner: str, given: str = "seeds") -> None:
-        refuse(
-            owner,
-            "the model",
-            "one with a single state for the whole batch",
-            f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}",
-            "Rewrite the model with make_reproducible(..., per_row=True).",
-        )
+        allowed = f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}"
+        remedy = "Rewrite the model with make_reproducible(..., per_row=True)."
+        refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
 
 
 def _opened(wanted: Wanted) -> Pipeline:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._pipeline.inputs import Feed, Inputs, check_mapping
-from onnx_philox._pipeline.rows import RowCount
+from onnx_philox._pipeline.inputs import Feed, Inputs, RowCount, check_mapping
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port

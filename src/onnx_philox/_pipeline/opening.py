@@ -37,11 +37,6 @@ class Wanted:
     asked: Asked
     options: Options
 
-    @property
-    def can_open_again(self) -> bool:
-        """Whether another process finds the model, too."""
-        return self.given.is_file or self.given.form is Form.BYTES
-
 
 def wanted(
     model: Any, runtime: str, asked: Asked, own: Mapping[str, Any], options: Mapping[str, Any]
@@ -255,11 +250,9 @@ def _check_record(streams: Streams, standard_state: str | None) -> None:
 
 
 def _refuse_stateless(what: str) -> NoReturn:
-    refuse(
-        _NAME,
-        what,
-        "one without a state as an input and the next as an output",
-        "one with random nodes, rewritten without a seed",
+    given = "one without a state as an input and the next as an output"
+    remedy = (
         "Rewrite it with make_reproducible(model). If that finds no random nodes, an export or a "
-        "conversion may have lost them: onnx-philox inspect says how.",
+        "conversion may have lost them: onnx-philox inspect says how."
     )
+    refuse(_NAME, what, given, "one with random nodes, rewritten without a seed", remedy)

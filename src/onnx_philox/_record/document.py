@@ -19,9 +19,8 @@ from onnx_philox._contract.generators import GENERATORS
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._record import hashes, models
-from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel
-from onnx_philox._runtimes.port import ArgumentError
+from onnx_philox._runtimes.port import ArgumentError, identity
 
 KEY = "onnx_philox_record"
 SCHEMA = 1

@@ -1,11 +1,13 @@
-"""What is known of a uniform number compared with a probability, in a model of any format."""
+"""What is known of a uniform number compared or made an integer, in a model of any format."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 
@@ -57,3 +59,70 @@ def thresholds_of(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> 
     below = np.where(np.isnan(wide), float(is_negated), np.clip(wide, 0, 1))
     thresholds: NDArray[np.int32] = np.ceil(below * whole).astype(np.int32)
     return thresholds
+
+
+# f32 holds every integer up to here, and a uniform number times as much reaches every one below.
+_MOST = 2**23
+
+# Adding an offset rounds a float before Floor rounds it down: up to here by less than 1/256.
+_MOST_MOVED = 2**16
+
+# Each type holds every integer up to this one.
+_LARGEST_INTEGER = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53}
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """What a model makes of a uniform number u: floor(u * scale + offset) + after."""
+
+    scale: Fraction
+    offset: Fraction
+    after: Fraction = Fraction(0)
+    is_floored: bool = False
+
+    def then(self, op_type: str, number: Fraction | None) -> Scaled | None:
+        """The formula after one more node; None where the node does not fit it.
+
+        Each kind of node may come once, in this order. In any other order the rounding of floats
+        decides the result, as where adding and subtracting a large number rounds to nearest.
+        """
+        if op_type == "Floor":
+            return None if self.is_floored else replace(self, is_floored=True)
+        if number is None:
+            return None
+        if op_type == "Mul":
+            is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
+            return replace(self, scale=number) if is_fresh else None
+        if op_type not in ("Add", "Sub"):
+            return None
+        moved = number if op_type == "Add" else -number
+        if self.is_floored:
+            return replace(self, after=moved) if self.after == 0 else None
+        return replace(self, offset=moved) if self.offset == 0 else None
+
+    def integers(self, cast: DTypeLike) -> tuple[int, int] | None:
+        """The lowest integer after a cast and how many there are, each equally likely.
+
+        None where a model may draw others.
+        """
+        numbers = (self.scale, self.offset, self.after)
+        if any(number.denominator != 1 for number in numbers):
+            return None
+        scale, offset, after = map(int, numbers)
+        lowest, count = offset + after, scale
+        if count < 1 or max(abs(lowest), abs(lowest + count)) > _MOST:
+            return None
+        if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
+            return None
+        dtype = np.dtype(cast)
+        is_integer = dtype.kind in "iu"
+        # A cast rounds towards zero, which is down unless the number is negative.
+        if not self.is_floored and (not is_integer or lowest < 0):
+            return None
+        if is_integer:
+            limits = np.iinfo(dtype)
+            holds = limits.min <= lowest and lowest + count - 1 <= limits.max
+        else:
+            most = _LARGEST_INTEGER.get(dtype.name, -1)
+            holds = max(abs(lowest), abs(lowest + count - 1)) <= most
+        return (lowest, count) if holds else None

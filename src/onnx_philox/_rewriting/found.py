@@ -1,16 +1,144 @@
-"""What becomes of a random node, of ONNX or of OpenVINO."""
+"""Where a random node stands, of ONNX or of OpenVINO, and what becomes of it."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
+from onnx_philox._contract import checks, shown
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import PHILOX, Generator
+from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
-from onnx_philox._rewriting.report import RandomNode
-from onnx_philox._rewriting.site import Site
+from onnx_philox._rewriting.report import RandomNode, title
+
+Node = TypeVar("Node")
+
+
+class Owner(Protocol):
+    """A node that holds a subgraph."""
+
+    @property
+    def label(self) -> str:
+        """The step of a path, ``Loop 'name' body``."""
+
+
+OwnerOf = TypeVar("OwnerOf", bound=Owner)
+
+
+@dataclass(frozen=True)
+class Site(Generic[Node, OwnerOf]):
+    """A random node and its place; what is said here of both is as in `RandomNode`."""
+
+    node: Node
+    owners: tuple[OwnerOf, ...]
+    """From the main graph inwards."""
+    label: str
+    """Its operator and its name."""
+    name: str
+    op_type: str
+    domain: str
+    version: int | None
+    outputs: tuple[str, ...]
+    opset: int = 0
+    """Of a model of ONNX, in ONNX's own domain."""
+    function: str | None = None
+    seeds: tuple[int, int] | None = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """See `RandomNode`."""
+        return tuple(owner.label for owner in self.owners)
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return title(self.label, self.domain, self.version, self.path, self.function)
+
+    @property
+    def called(self) -> str:
+        """What messages call it where they name it alone: its name, or its first output's."""
+        return self.name or self.outputs[0]
+
+    def refuse(
+        self,
+        what: str,
+        given: Any,
+        allowed: str,
+        remedy: str,
+        error: type[ValueError | TypeError] = ValueError,
+    ) -> NoReturn:
+        """Raises an error of four parts that names the node."""
+        checks.refuse(self.title, what, given, allowed, remedy, error)
+
+    def record(
+        self,
+        operator: Operator | None,
+        output_type: str | None,
+        stream: int | None = None,
+        error: Exception | None = None,
+    ) -> RandomNode:
+        """The line of a report, given what draws in its place."""
+        return RandomNode(
+            name=self.name,
+            op_type=self.op_type,
+            domain=self.domain,
+            version=self.version,
+            path=self.path,
+            function=self.function,
+            outputs=self.outputs,
+            output_type=output_type,
+            replacement=None if operator is None else operator.name,
+            stream=stream,
+            problem=None if error is None else str(error),
+            seeds=self.seeds,
+        )
+
+
+LEAVE_IT = ", or leave the node as it is with {}"
+"""What the remedy offers beside its own, given the name of the option that does it."""
+
+
+class MayStayError(ValueRefusalError):
+    """A random node cannot be replaced, and `keep_unknown` lets it stay as it is.
+
+    Args:
+        operator: The node.
+        what: What is wrong with it.
+        given: What that is.
+        allowed: What it may be.
+        way_out: What to do, a sentence without its full stop.
+        note: What to know of the way out, one or more sentences, each after a space.
+        option: What the option is called; empty where the remedy is not to offer it.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        what: str,
+        given: Any,
+        allowed: str,
+        way_out: str,
+        note: str = "",
+        option: str = "keep_unknown",
+    ) -> None:
+        offer = LEAVE_IT.format(option) if option else ""
+        super().__init__(operator, what, given, allowed, f"{way_out}{offer}.{note}")
+        self.parts = (operator, what, self.given, allowed, way_out, note, option)
+
+    def offering(self, option: str) -> MayStayError:
+        """The same refusal to those who know the option by another name, or by none."""
+        operator, what, given, allowed, way_out, note, _ = self.parts
+        return MayStayError(operator, what, given, allowed, way_out, note, option)
+
+
+def leave(error: ValueError | TypeError, *, keep_unknown: bool) -> None:
+    """Warns of a random node that stays as it is; raises what is wrong with any other."""
+    if not (isinstance(error, MayStayError) and keep_unknown):
+        raise error
+    warnings.warn(f"left as it is: {error.offering('')}", stacklevel=shown.stacklevel())
 
 
 @dataclass(frozen=True)

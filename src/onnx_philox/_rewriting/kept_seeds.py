@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from onnx_philox._contract import checks, frames
+from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import PHILOX, Generator
 
 STREAMS = 2**32
@@ -57,13 +57,10 @@ def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> N
     """
     for each in kept:
         if each.stream is not None and each.stream in numbered:
-            checks.refuse(
-                each.title,
-                "the op_seed, beside a global_seed of 0,",
-                each.op_seed,
-                f"none that is {each.stream} mod 2^32, the stream of {numbered[each.stream]}",
-                "Give one of the two nodes another op_seed, or this one a global_seed.",
-            )
+            what = "the op_seed, beside a global_seed of 0,"
+            allowed = f"none that is {each.stream} mod 2^32, the stream of {numbered[each.stream]}"
+            remedy = "Give one of the two nodes another op_seed, or this one a global_seed."
+            checks.refuse(each.title, what, each.op_seed, allowed, remedy)
 
 
 def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -> None:
@@ -78,7 +75,7 @@ def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -
             what = "repeat each other's numbers in other runs, since their op_seeds agree mod 2^32"
         if other is not None:
             pair = f"{other.title}, of {other}, and {each.title}, of {each},"
-            warnings.warn(f"{pair} {what}", stacklevel=frames.stacklevel())
+            warnings.warn(f"{pair} {what}", stacklevel=shown.stacklevel())
         known.append(each)
 
 

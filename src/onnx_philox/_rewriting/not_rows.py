@@ -12,7 +12,7 @@ from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.site import Site
+from onnx_philox._rewriting.found import Site
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -101,24 +101,16 @@ def without_batch(inputs: Sequence[str], remedy: str) -> NoReturn:
 
 def of_shape(title: str, shape: Sequence[object] | None, batch: str) -> ValueRefusalError:
     """A draw that has no row for each of the batch."""
-    return ValueRefusalError(
-        title,
-        "the shape of what it draws",
-        written(shape),
-        f"one whose first dimension is {batch}, for a state for each row",
-        f"Draw a row for each of the batch, or {ONE_STATE}.",
-    )
+    allowed = f"one whose first dimension is {batch}, for a state for each row"
+    remedy = f"Draw a row for each of the batch, or {ONE_STATE}."
+    return ValueRefusalError(title, "the shape of what it draws", written(shape), allowed, remedy)
 
 
 def unproved(site: Site[Any, Any], shape: Sequence[object] | None, batch: str) -> NotRowsError:
     """A draw of which it is not known whether it has a row for each of the batch."""
-    return NotRowsError(
-        site.title,
-        "the shape of what it draws",
-        written(shape),
-        f"one whose first dimension is proved to be {batch}, for a state for each row",
-        (site.called,),
-    )
+    what = "the shape of what it draws"
+    allowed = f"one whose first dimension is proved to be {batch}, for a state for each row"
+    return NotRowsError(site.title, what, written(shape), allowed, (site.called,))
 
 
 def of_operator(
@@ -126,23 +118,17 @@ def of_operator(
 ) -> ValueRefusalError | None:
     """What in an operator stands in the way of rows, for values of this shape."""
     if operator.draws_rows:
-        return ValueRefusalError(
-            title,
-            "what it draws",
-            "one order for all rows together",
-            "a row for each of the batch, for a state for each row",
-            f"Shuffle outside the model, or {ONE_STATE}.",
-        )
+        given = "one order for all rows together"
+        allowed = "a row for each of the batch, for a state for each row"
+        remedy = f"Shuffle outside the model, or {ONE_STATE}."
+        return ValueRefusalError(title, "what it draws", given, allowed, remedy)
     if shape and shape[1:] and operator.words.each == REJECTION_WORDS:
         elements = [d for d in shape[1:] if isinstance(d, int)]
         if len(elements) == len(shape) - 1 and math.prod(elements) > _MOST_REJECTING:
-            return ValueRefusalError(
-                title,
-                "the shape of what it draws",
-                written(shape),
-                "at most 2^27 elements a row, of 32 blocks each, for a state for each row",
-                f"Draw them in several nodes, or {ONE_STATE}.",
-            )
+            what = "the shape of what it draws"
+            allowed = "at most 2^27 elements a row, of 32 blocks each, for a state for each row"
+            remedy = f"Draw them in several nodes, or {ONE_STATE}."
+            return ValueRefusalError(title, what, written(shape), allowed, remedy)
     return None
 
 
@@ -150,13 +136,9 @@ def check_names(named: Collection[str], known: Collection[str]) -> None:
     """Refuses a name, given by the user, that no random node has."""
     for name in named:
         if name not in known:
-            checks.refuse(
-                OWNER,
-                "a node that draws rows of the batch",
-                repr(name),
-                f"one of the random nodes to replace ({', '.join(sorted(known)) or 'none'})",
-                "Choose one of these.",
-            )
+            allowed = f"one of the random nodes to replace ({', '.join(sorted(known)) or 'none'})"
+            remedy = "Choose one of these."
+            checks.refuse(OWNER, "a node that draws rows of the batch", repr(name), allowed, remedy)
 
 
 def written(shape: Sequence[object] | None) -> str:

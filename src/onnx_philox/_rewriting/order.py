@@ -1,22 +1,125 @@
-"""The passes of a rewrite in their order, for models of ONNX and of OpenVINO."""
+"""The passes of a rewrite in their order, for models of ONNX and of OpenVINO.
+
+Two are the same for both: the numbers of streams, and the proof of rows.
+"""
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
-from onnx_philox._rewriting.asked import Asked
-from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random
-from onnx_philox._rewriting.kept_seeds import warn_of_repeats
-from onnx_philox._rewriting.may_stay import leave
-from onnx_philox._rewriting.not_rows import check_names
-from onnx_philox._rewriting.numbering import number_nodes
+from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._rewriting.asked import OWNER, Asked
+from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random, leave
+from onnx_philox._rewriting.kept_seeds import STREAMS, check_streams, streams_of, warn_of_repeats
+from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import Report
-from onnx_philox._rewriting.rows import BatchOf, Rows, prove_rows
+
+
+def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Numbered[Random]]:
+    """Numbers nodes in order, as `_stream_numbers` says; the model does not change yet.
+
+    A conversion has numbered its nodes: they have the first numbers, whatever others keep.
+
+    Raises:
+        ValueError: There is no number left, or a node's own seeds are those of a number that an
+            earlier rewrite recorded or a conversion gave.
+    """
+    new = [node.kept for node in nodes if node.kept is not None]
+    kept = [*recorded.kept, *new]
+    given = _stream_numbers(recorded.streams, recorded.next_stream)
+    converted = {next(given): node.site.title for node in nodes if node.is_numbered}
+    check_streams(kept, converted)
+    check_streams(new, recorded.streams if recorded.state is not None else {})
+    taken = {*recorded.streams, *converted, *streams_of(kept)}
+    others = _stream_numbers(taken, recorded.next_stream)
+    first = iter(converted)
+
+    def stream_of(node: Random) -> int | None:
+        if node.is_numbered:
+            return next(first)
+        return None if node.kept is not None else next(others)
+
+    return [Numbered(node, stream_of(node)) for node in nodes]
+
+
+def _stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:
+    """The numbers for new nodes from the first on, between those that are taken already.
+
+    A number is the node's word 2 of the counter, so no two nodes may have the same one. Numbers of
+    an earlier rewrite stay, and the next one follows the largest of them.
+
+    Raises:
+        ValueError: There is no number left.
+    """
+    for stream in itertools.count(first):
+        if stream in taken:
+            continue
+        if stream >= STREAMS:
+            allowed = f"from 0 to {STREAMS - 1}"
+            remedy = "Rewrite the model that this one was made from."
+            checks.refuse(OWNER, "the next stream number (op_seed)", stream, allowed, remedy)
+        yield stream
+
+
+class Batch(Protocol):
+    """The input whose first dimension gives a model its rows."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+
+BatchOf = TypeVar("BatchOf", bound=Batch, covariant=True)
+RandomIn = TypeVar("RandomIn", contravariant=True)
+
+
+class Rows(Protocol[RandomIn, BatchOf]):
+    """The batch of a model, and whether random nodes draw its rows."""
+
+    @property
+    def batch(self) -> BatchOf:
+        """The batch."""
+
+    def obstacle(self, random: RandomIn, /) -> RefusalError | None:
+        """What stands in the way of a node's drawing rows of the batch; None where nothing does."""
+
+
+def prove_rows(
+    nodes: Sequence[Random], named: Collection[str], rows_of: Callable[[], Rows[Random, BatchOf]]
+) -> tuple[BatchOf, list[Random]]:
+    """Proves that random nodes draw rows of the batch, but for those that are named.
+
+    Returns:
+        The batch, and the nodes that are only said to draw its rows.
+
+    Raises:
+        ValueError: The model has no batch; a name is not that of a random node; or a node that is
+            not named is not proved to draw rows of the batch, or cannot.
+    """
+    check_names(named, frozenset[str]().union(*(random.names for random in nodes)))
+    rows = rows_of()
+    said: list[Random] = []
+    unnamed: list[NotRowsError] = []
+    for random in nodes:
+        error = rows.obstacle(random)
+        if not isinstance(error, NotRowsError):
+            if error is not None:
+                raise error
+        elif random.names & frozenset(named):
+            said.append(random)
+        else:
+            unnamed.append(error)
+    if unnamed:
+        raise of_all(unnamed, [random.site.called for random in said])
+    return rows.batch, said
+
 
 _log = logging.getLogger("onnx_philox")
 
@@ -90,10 +193,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
         else:
             nodes.append(each)
     report = Report(
-        kept=tuple(kept),
-        recorded=recorded.nodes,
-        seed=recorded.seed,
-        is_per_row=recorded.has_rows,
+        kept=tuple(kept), recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows
     )
     if not nodes:
         check_names(() if recorded.has_rows else asked.named or (), ())

@@ -62,41 +62,27 @@ class Recorded(Generic[Value]):
         if seed is None:
             return
         if self.is_input:
-            checks.refuse(
-                OWNER,
-                "seed",
-                seed,
-                f"left out for a model whose state is already the graph input {STATE!r}",
+            allowed = f"left out for a model whose state is already the graph input {STATE!r}"
+            remedy = (
                 "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
-                "or rewrite the model that this one was made from.",
+                "or rewrite the model that this one was made from."
             )
+            checks.refuse(OWNER, "seed", seed, allowed, remedy)
         if self.seed is not None and seed != self.seed:
-            checks.refuse(
-                OWNER,
-                "seed",
-                seed,
-                f"left out, or {self.seed}, the seed that the model was made with",
-                "Rewrite the model that this one was made from.",
-            )
+            allowed = f"left out, or {self.seed}, the seed that the model was made with"
+            remedy = "Rewrite the model that this one was made from."
+            checks.refuse(OWNER, "seed", seed, allowed, remedy)
 
     def check_rows(self) -> None:
         """Refuses rows for a model that has one state for the whole batch."""
         if self.state is not None and not self.has_rows:
-            checks.refuse(
-                OWNER,
-                "the model",
-                "one with a single state for the whole batch",
-                "one without a state yet, for a state for each row",
-                "Rewrite the model that this one was made from.",
-            )
+            given = "one with a single state for the whole batch"
+            allowed = "one without a state yet, for a state for each row"
+            remedy = "Rewrite the model that this one was made from."
+            checks.refuse(OWNER, "the model", given, allowed, remedy)
 
 
 def refuse_name(name: str) -> NoReturn:
     """Refuses a tensor that has the name of the state or of the next one, but is none."""
-    checks.refuse(
-        OWNER,
-        f"the tensor {name!r}",
-        "another tensor",
-        "one that an earlier rewrite made, since a rewrite gives this name to a state",
-        "Rename it.",
-    )
+    allowed = "one that an earlier rewrite made, since a rewrite gives this name to a state"
+    checks.refuse(OWNER, f"the tensor {name!r}", "another tensor", allowed, "Rename it.")

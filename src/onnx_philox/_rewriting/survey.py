@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random
-from onnx_philox._rewriting.may_stay import MayStayError
-from onnx_philox._rewriting.numbering import number_nodes
-from onnx_philox._rewriting.order import Format, Left, Model
+from onnx_philox._rewriting.found import Irreplaceable, MayStayError, Numbered, Random
+from onnx_philox._rewriting.order import Format, Left, Model, number_nodes
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode
 

@@ -1,10 +1,11 @@
-"""A model in OpenVINO."""
+"""A model in OpenVINO, and which of its inputs carry the batch."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -35,11 +36,73 @@ from onnx_philox._runtimes.models import (
     SettingError,
     Settings,
 )
-from onnx_philox._runtimes.openvino_batch import Carrier, carriers, named
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
 from onnx_philox._runtimes.options import OWNER, OpenVinoOptions
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._standard import made
+
+_NAME = "batch"
+# No model is made for batches of just these sizes, and neither is broadcast to the other.
+_ROWS, _OTHER = 3, 5
+
+
+Carrier = tuple[str, int]
+"""The name of an input, and its dimension that carries the batch."""
+
+
+def carriers(model: ov.Model, batch: str) -> set[Carrier]:
+    """The dimensions of inputs that must be the first one of the input `batch`.
+
+    OpenVINO is asked: with it the model has shapes, and with another size it has none.
+    """
+    shapes = {
+        i: port.get_partial_shape()
+        for i, port in enumerate(model.inputs)
+        if port.get_partial_shape().rank.is_static
+    }
+    open_ = [(i, axis) for i, s in shapes.items() for axis in range(len(s)) if s[axis].is_dynamic]
+    own = next((place for place in open_ if batch in model.inputs[place[0]].get_names()), None)
+    if own is None or own[1]:
+        return set()
+    tied = [place for place in open_ if place == own or _is_tied(model, shapes, own, place)]
+    return {(name, axis) for i, axis in tied for name in model.inputs[i].get_names()}
+
+
+def named(ports: list[Port], carrying: Collection[Carrier]) -> list[Port]:
+    """Inputs whose dimensions have a name, where they carry the batch."""
+    return [
+        replace(
+            port,
+            shape=tuple(
+                _NAME if (port.name, axis) in carrying else size
+                for axis, size in enumerate(port.shape)
+            ),
+        )
+        if port.shape
+        else port
+        for port in ports
+    ]
+
+
+Place = tuple[int, int]
+
+
+def _is_tied(model: ov.Model, shapes: dict[int, ov.PartialShape], own: Place, other: Place) -> bool:
+    unlike, alike = {own: _ROWS, other: _OTHER}, {own: _ROWS, other: _ROWS}
+    return not _fits(model, shapes, unlike) and _fits(model, shapes, alike)
+
+
+def _fits(model: ov.Model, shapes: dict[int, ov.PartialShape], sizes: dict[Place, int]) -> bool:
+    """Whether the model has shapes with these sizes."""
+    asked: dict[int, ov.PartialShape] = {}
+    for (index, axis), size in sizes.items():
+        asked.setdefault(index, ov.PartialShape(shapes[index]))[axis] = ov.Dimension(size)
+    try:
+        model.clone().reshape(asked)
+    except RuntimeError:
+        return False
+    return True
+
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 # What OpenVINO calls its ways to choose among devices.
@@ -350,7 +413,8 @@ def _check(model: onnx.ModelProto, precision: str | None) -> onnx.GraphProto:
 
     Returns its graph, without large weights.
     """
-    _check_standard(_note_of(model), precision)
+    note = {entry.key: entry.value for entry in model.metadata_props}.get(STANDARD)
+    _check_standard(note, precision)
     misread = next(misread_by_openvino(model), None)
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
@@ -359,11 +423,6 @@ def _check(model: onnx.ModelProto, precision: str | None) -> onnx.GraphProto:
             "OpenVINO reads different numbers. 'onnx-philox rewrite' stores it as raw data."
         )
     return model.graph
-
-
-def _note_of(model: onnx.ModelProto) -> str | None:
-    """What a model says of its standard nodes; None if it has none."""
-    return {entry.key: entry.value for entry in model.metadata_props}.get(STANDARD)
 
 
 def _check_standard(note: str | None, precision: str | None) -> None:

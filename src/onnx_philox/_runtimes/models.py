@@ -17,8 +17,7 @@ from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files.given import Given
-from onnx_philox._runtimes.identity import title
-from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument, title
 
 
 class RunError(Exception):

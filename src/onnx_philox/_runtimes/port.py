@@ -1,11 +1,11 @@
-"""The inputs of a model, in any runtime."""
+"""The inputs of a model, in any runtime, and which runtime that is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +73,29 @@ class Port:
             not isinstance(wanted, int) or wanted == given
             for wanted, given in zip(self.shape, shape, strict=True)
         )
+
+
+class Identified(Protocol):
+    """What ran in a runtime."""
+
+    @property
+    def runtime(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def how(self) -> str:
+        """What else decides the numbers, in words; "" for nothing."""
+
+
+def identity(of: Identified) -> dict[str, str | None]:
+    """The keys that say it in a JSON document."""
+    names = ("runtime", "version", "backend", "how")
+    return {name: getattr(of, name) or None for name in names}
+
+
+def title(of: Identified) -> str:
+    """It in words."""
+    backend = f"backend {of.backend}" if of.backend else ""
+    return ", ".join(filter(None, (f"{of.runtime} {of.version}".strip(), backend, of.how)))

@@ -17,16 +17,15 @@ from onnx_philox._files.given import Form, Given
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.graphs import onnx_opset_of, remove, take_over
 from onnx_philox._models.ours import inputs_of
 from onnx_philox._models.streams import read_input
-from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import Report
-from onnx_philox._standard import emitting, made, reading, sharing
+from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
 from onnx_philox._standard.reading import FilePath, Model
 from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
@@ -173,7 +172,7 @@ def _converted(
     def builder() -> Builder:
         return Builder(library, names.__next__)
 
-    shared = sharing.words(draws, target, builder) if library is None else {}
+    shared = emitting.words(draws, target, builder) if library is None else {}
     for node, draw in draws.items():
         _replace(node, draw, target, builder(), shared.get(node))
     if library is not None:

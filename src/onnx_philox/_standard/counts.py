@@ -54,12 +54,7 @@ class StateRows:
 
 
 def per_row(
-    b: Builder,
-    rows: StateRows,
-    shape: ir.Value,
-    dimensions: Dimensions | None,
-    *,
-    is_by_row: bool,
+    b: Builder, rows: StateRows, shape: ir.Value, dimensions: Dimensions | None, *, is_by_row: bool
 ) -> Count:
     """How many elements of an output each state draws: one draws all, others a row each.
 

@@ -23,8 +23,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.types import ElementType
 from onnx_philox._models.emitter import Names, free_name
-from onnx_philox._models.opsets import onnx_opset_of
-from onnx_philox._models.surgery import remove, take_over
+from onnx_philox._models.graphs import onnx_opset_of, remove, take_over
 from onnx_philox._models.untouched import Originals
 from onnx_philox._standard import emitting, reading
 from onnx_philox._standard.builder import OPSET, Builder

@@ -17,12 +17,10 @@ import onnx
 import onnx_ir as ir
 from onnx import defs, shape_inference, version_converter
 
-from onnx_philox._contract import checks, frames
+from onnx_philox._contract import checks, shown
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.graphs import is_wanted
-from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
-from onnx_philox._models.surgery import remove, take_over
+from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._standard.builder import OPSET
 
@@ -83,7 +81,7 @@ def raise_opset(model: ir.Model, owner: str) -> None:
         warnings.warn(
             f"the opset was raised from {given} to {OPSET}, which standard nodes need: "
             f"onnx.version_converter rewrote {rewritten}",
-            stacklevel=frames.stacklevel(),
+            stacklevel=shown.stacklevel(),
         )
 
 
@@ -200,10 +198,6 @@ def _put(
 
 
 def _refuse(opset: int, owner: str, problem: str) -> NoReturn:
-    checks.refuse(
-        owner,
-        "the model's opset",
-        f"{opset}, and onnx.version_converter {problem}",
-        f"{OPSET} or newer",
-        "Export the model with such an opset.",
-    )
+    given = f"{opset}, and onnx.version_converter {problem}"
+    remedy = "Export the model with such an opset."
+    checks.refuse(owner, "the model's opset", given, f"{OPSET} or newer", remedy)

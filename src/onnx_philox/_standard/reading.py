@@ -17,8 +17,8 @@ from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.given import ONNX, Given
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
+from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._models.inlining import inline
-from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset

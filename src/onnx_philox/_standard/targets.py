@@ -28,7 +28,7 @@ from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BF16, F16, F32, I32, ElementType
 from onnx_philox._models.emitter import Values
 from onnx_philox._models.ours import CheckedNode
-from onnx_philox._standard import categorical, counts, values, values_limbs, words_limbs, words_u64
+from onnx_philox._standard import counts, values, words_limbs, words_u64
 from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.counts import Count, StateRows
 from onnx_philox._standard.values import Number
@@ -77,13 +77,9 @@ class DrawnNode(CheckedNode):
         """The type of an input that may have several."""
         known = self.known[name]
         if known is None or not isinstance(known.type, ElementType):
-            checks.refuse(
-                self.operator,
-                f"input {name!r}",
-                "no known type",
-                "of a type that the model declares, or that ONNX infers",
-                "Declare it, by onnx.shape_inference for instance.",
-            )
+            allowed = "of a type that the model declares, or that ONNX infers"
+            remedy = "Declare it, by onnx.shape_inference for instance."
+            checks.refuse(self.operator, f"input {name!r}", "no known type", allowed, remedy)
         return known.type
 
     @property
@@ -171,13 +167,9 @@ class OnnxRuntime(Target):
         plugin = "onnx_philox.onnxruntime"
         _check_operator(draw.operator, _OF_ONNX_RUNTIME, "standard nodes", plugin)
         if is_rounded_twice(draw.operator.name, draw.type):
-            raise InexactError(
-                draw.operator.name,
-                "what it draws",
-                f"{draw.type.name}, to which ONNX Runtime rounds an f64 twice",
-                "f32 or f64",
-                "Load the plugin there (onnx_philox.onnxruntime), or draw f32 and cast it.",
-            )
+            given = f"{draw.type.name}, to which ONNX Runtime rounds an f64 twice"
+            remedy = "Load the plugin there (onnx_philox.onnxruntime), or draw f32 and cast it."
+            raise InexactError(draw.operator.name, "what it draws", given, "f32 or f64", remedy)
 
     def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
         return b.constant(words, np.uint32)
@@ -231,22 +223,18 @@ def _kept(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
     samples, logits = draw.attributes["sample_size"], draw.inputs["logits"]
     if draw.draws_classes_once:
-        classes = categorical.classes_once(b, words, logits, samples)
+        classes = values.classes_once(b, words, logits, samples)
         return b.cast(classes, ir.DataType.INT32) if draw.type is I32 else classes
-    indices = categorical.classes(b, words, logits, samples)
+    indices = values.classes(b, words, logits, samples)
     return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
 
 
 def _check_operator(op: Operator, known: Collection[str], nodes: str, plugin: str) -> None:
     """Refuses an operator that has no nodes in a target, whatever its types and parameters."""
     if op.name not in known:
-        raise InexactError(
-            op.name,
-            "the operator",
-            f"{op.name}, which has no {nodes}",
-            f"one of {', '.join(known)}",
-            f"Load the plugin there ({plugin}), or draw it outside the model.",
-        )
+        given = f"{op.name}, which has no {nodes}"
+        remedy = f"Load the plugin there ({plugin}), or draw it outside the model."
+        raise InexactError(op.name, "the operator", given, f"one of {', '.join(known)}", remedy)
 
 
 def has_no_nodes(operator: str) -> bool:
@@ -349,7 +337,7 @@ class OpenVino(Target):
 
     def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
         if draw.operator is RANDOM_DROPOUT:
-            dropped = _below(b, draw, values_limbs.unit(b, words), out, "ratio")
+            dropped = _below(b, draw, words_limbs.unit(b, words), out, "ratio")
             data, ratio = draw.inputs["data"], draw.number("ratio")
             factor = values.factor_of(b, ratio, draw.type)
             if not isinstance(factor, ir.Value):
@@ -365,19 +353,19 @@ class OpenVino(Target):
             case RANDOM_GENERATOR.name:
                 return b.cast(out.shaped(b, words), ir.DataType.UINT32)
             case RANDOM_BERNOULLI.name:
-                return _below(b, draw, values_limbs.unit(b, words), out)
+                return _below(b, draw, words_limbs.unit(b, words), out)
         if draw.operator is RANDOM_NORMAL:
-            standard = values.standard_normals(b, values_limbs.unit(b, words), F32)[0]
+            standard = values.standard_normals(b, words_limbs.unit(b, words), F32)[0]
             moments = draw.number("mean"), draw.number("scale")
             return out.shaped(b, values.moved(b, standard, *moments), is_even=True)
         if draw.type is F32:
-            u = values_limbs.unit(b, words)
+            u = words_limbs.unit(b, words)
             bounds = draw.number("minval"), draw.number("maxval")
             return out.shaped(b, values.scaled(b, u, *bounds))
         low, high = (draw.constant(name) for name in ("minval", "maxval"))
         assert low is not None, "the check refuses others"
         assert high is not None, "likewise"
-        return out.shaped(b, values_limbs.integers(b, words, low.item(), high.item()))
+        return out.shaped(b, words_limbs.integers(b, words, low.item(), high.item()))
 
 
 TARGETS: dict[str, Target] = {target.name: target for target in (OnnxRuntime(), OpenVino())}

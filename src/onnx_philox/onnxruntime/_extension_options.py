@@ -17,7 +17,7 @@ from onnxruntime_extensions import get_library_path
 
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._contract.types import I64, U32
-from onnx_philox.onnxruntime import _python_ops, _session_config, _trial
+from onnx_philox.onnxruntime import _python_ops, _trial
 
 _log = logging.getLogger("onnx_philox")
 _STRING = 8  # in onnx.TensorProto.DataType
@@ -62,7 +62,7 @@ def loading_legalised(options: ort.SessionOptions, folder: str | None) -> Iterat
             )
             options.optimized_model_filepath = ""
         folder_is_known = (
-            nullcontext() if folder is None else _session_config.external_folder(options, folder)
+            nullcontext() if folder is None else _trial.external_folder(options, folder)
         )
         try:
             with folder_is_known:

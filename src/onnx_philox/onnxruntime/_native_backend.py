@@ -14,7 +14,7 @@ from onnx_philox import _native_library
 from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import I64, U32
-from onnx_philox.onnxruntime import _session_config, _source, _trial
+from onnx_philox.onnxruntime import _source, _trial
 
 _RUNTIME = "onnxruntime"
 
@@ -79,7 +79,7 @@ def register(sess_options: ort.SessionOptions, *, cuda: bool = False) -> ort.Ses
             if cuda:
                 sess_options.add_session_config_entry(_CUDA, "1")
             sess_options.register_custom_ops_library(path)
-        elif cuda and _session_config.entry(sess_options, _CUDA) != "1":
+        elif cuda and _trial.entry(sess_options, _CUDA) != "1":
             remedy = "Make new SessionOptions: a registration cannot be changed."
             allowed = "False, as when these options were registered"
             refuse("onnx_philox.onnxruntime.register", "cuda", cuda, allowed, remedy)
@@ -164,7 +164,7 @@ class NativePlan:
         """Lets ONNX Runtime find the external data of a changed model."""
         if self.external_folder is None or self.options is None:
             return nullcontext()
-        return _session_config.external_folder(self.options, self.external_folder)
+        return _trial.external_folder(self.options, self.external_folder)
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Nothing to be done."""

@@ -9,8 +9,10 @@ their refusals under it, and the session raises them after the run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +22,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.refusal import refuse
-from onnx_philox.onnxruntime import (
-    _extension_options,
-    _feeds,
-    _interrupts,
-    _legalise,
-    _python_ops,
-)
+from onnx_philox.onnxruntime import _extension_options, _feeds, _legalise, _python_ops
 from onnx_philox.onnxruntime._python_ops import REFUSALS
 
 
@@ -103,7 +99,7 @@ class PythonRun:
         """Holds Ctrl-C back: it ends the run, and is raised afterwards."""
         if self.number is None or self.options is None:
             return nullcontext()
-        return _interrupts.held_back(self._terminate)
+        return held_back(self._terminate)
 
     def _terminate(self) -> None:
         assert self.options is not None
@@ -119,3 +115,29 @@ class PythonRun:
             raise _runtime_errors.refused(text, ort_state.InvalidArgument) from refused
         if refused is not None:
             raise refused
+
+
+@contextmanager
+def held_back(then: Callable[[], None]) -> Iterator[None]:
+    """Calls `then` when Ctrl-C is pressed in the block, and raises at the block's end.
+
+    Python handles signals in its main thread, between any two instructions, so also inside the
+    functions of onnxruntime-extensions that call an operator. Other threads need nothing.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[tuple[int, Any]] = []
+
+    def hold(number: int, frame: Any) -> None:
+        pressed.append((number, frame))
+        then()
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if pressed:
+            handler(*pressed[0])

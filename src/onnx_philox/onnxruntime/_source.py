@@ -75,7 +75,9 @@ def source_of(source: Any) -> Source:
         TypeError: The source is none of the three.
         InvalidArgument: The model's opset of the domain is newer than this package.
     """
-    if _is_proto(source):
+    # Nobody has one before onnx is imported.
+    onnx = sys.modules.get("onnx")
+    if onnx is not None and isinstance(source, onnx.ModelProto):
         source = source.SerializeToString()
     if isinstance(source, bytes):
         given = Source(source, None, None)
@@ -104,9 +106,3 @@ def _folder(path: str) -> str:
     except FileNotFoundError as error:
         why = "The working directory has been deleted; give an absolute path"
         raise FileNotFoundError(error.errno, why, path) from error
-
-
-def _is_proto(source: Any) -> bool:
-    """Whether it is an `onnx.ModelProto`, which nobody has before onnx is imported."""
-    onnx = sys.modules.get("onnx")
-    return onnx is not None and isinstance(source, onnx.ModelProto)

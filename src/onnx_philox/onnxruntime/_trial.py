@@ -1,4 +1,4 @@
-"""Finds out what SessionOptions hold: they do not tell, but a tiny session does."""
+"""Finds out what SessionOptions hold, by a tiny session; and sets entries for a while."""
 
 from __future__ import annotations
 
@@ -90,3 +90,31 @@ def _model(
     )
     imports = (written((1, b""), (2, 17)), written((1, domain.encode()), (2, 1)))
     return written((1, 8), (7, graph), *((8, opset) for opset in imports))
+
+
+_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
+
+
+@contextmanager
+def external_folder(options: ort.SessionOptions, path: str) -> Iterator[None]:
+    """Lets a model that is loaded from bytes find its external data in a folder.
+
+    Afterwards the options are as before, except for an empty entry if there was none: ONNX Runtime
+    cannot remove an entry.
+    """
+    with LOCK:
+        before = entry(options, _EXTERNAL_FOLDER)
+        options.add_session_config_entry(_EXTERNAL_FOLDER, path)
+        try:
+            yield
+        finally:
+            options.add_session_config_entry(_EXTERNAL_FOLDER, before)
+
+
+def entry(options: ort.SessionOptions, key: str) -> str:
+    """An entry of the options; empty if there is none."""
+    try:
+        return str(options.get_session_config_entry(key))
+    except Exception:
+        # ONNX Runtime raises this if there is no such entry.
+        return ""

@@ -16,12 +16,7 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox._contract.openvino_plugin import (
-    CAPTURED,
-    EXTENSION,
-    MAX_ELEMENTS,
-    NEVER_CONSTANT,
-)
+from onnx_philox._contract.openvino_plugin import CAPTURED, EXTENSION, MAX_ELEMENTS, NEVER_CONSTANT
 from onnx_philox._contract.operators import Input, Role
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 from onnx_philox._openvino_models import arrays

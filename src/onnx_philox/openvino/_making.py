@@ -12,10 +12,10 @@ from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
-from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.types import ElementType
+from onnx_philox._numbers import call
 from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino import _native_backend
 from onnx_philox.openvino._narrowing import with_wide_shape
@@ -56,20 +56,11 @@ def _input(op: Operator, declared: Input, given: Any, values: ElementType) -> ov
         return given.output(0)
     if isinstance(given, ov.Output):
         return given
-    return arrays.constant(_array(op, declared, given, values)).output(0)
-
-
-def _array(op: Operator, declared: Input, given: Any, values: ElementType) -> Any:
-    match declared.role:
-        case Role.STATE:
-            return plain_array(op, "input 'state'", given)
-        case Role.SHAPE:
-            is_array = isinstance(given, np.ndarray)
-            return plain_array(op, "input 'shape'", given) if is_array else shape_array(op, given)
-    if given is None and declared.optional:
-        type_ = declared.types[0] if declared.types else values
-        return np.empty(0, type_.dtype)
-    return parameter_array(op, declared, given, values)
+    array = call.array_of(op, declared, given, values)
+    if array is None:
+        # One that is left out before others.
+        array = np.empty(0, (declared.types[0] if declared.types else values).dtype)
+    return arrays.constant(array).output(0)
 
 
 @cache

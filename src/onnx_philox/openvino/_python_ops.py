@@ -41,7 +41,7 @@ from onnx_philox._contract.types import (
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._openvino_models import arrays
-from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _half_precision
+from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _narrowing
 from onnx_philox.openvino._constants import Upstream, captured, is_captured
 from onnx_philox.openvino._narrowing import (
     ARRIVES_AS,
@@ -284,7 +284,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # Data tell of the precision f16 by themselves.
         if values is F32 and not is_clone and self.operator.type_input is None:
             for declared, _ in numbers_of(self.operator, sources)[:1]:
-                _half_precision.add_witness(self._input(declared), self._upstream)
+                _narrowing.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
         """Reacts to the precision f16 when the node first meets it; returns whether it does.
@@ -308,7 +308,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 what = say.INPUT.format(declared.name)
                 given, allowed = say.HALF_AT_BORDER, say.HALF_IN_BODY
                 checks.refuse(self.operator, what, given, allowed, say.CAST_OUTSIDE)
-            _half_precision.take_before_rounding(self._input(declared))
+            _narrowing.take_before_rounding(self._input(declared))
         return Past.ROUNDED in self._past
 
     def _input(self, declared: Input) -> Any:
@@ -382,7 +382,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         them from constants that replaced them.
         """
         own = self._input(declared)
-        marked = _half_precision.marked_input(own, self._upstream)
+        marked = _narrowing.marked_input(own, self._upstream)
         info = marked.get_rt_info()
         if marked.get_node().get_name() != own.get_node().get_name():
             # The witness has the mark instead.

@@ -13,8 +13,8 @@ from pathlib import Path
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import ComparedRuns
+from onnx_philox._command.options import WantedRuns
 from onnx_philox._command.run import beginning, loading
-from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
@@ -69,7 +69,8 @@ def compare(
         outputs, outputs_of_other = one.run(feeds), other.run(feeds_of_other)
         next_state = None if state is None else state.next
         kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
-        report.add(number, of_run(outputs, outputs_of_other, kinds, report.tolerances))
+        differences = of_run(outputs, outputs_of_other, kinds, report.tolerances)
+        report.runs.append((number, differences))
         feeds = beginning.go_on(feeds, state, outputs)
         feeds_of_other = beginning.go_on(feeds_of_other, state, outputs_of_other)
     return report
@@ -80,10 +81,7 @@ def _settings(precision: str | None, device: str | None) -> Settings:
 
 
 def _load_ir(
-    given: Given,
-    runtimes: Sequence[str],
-    precisions: Sequence[str],
-    devices: Sequence[str],
+    given: Given, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -113,10 +111,7 @@ def _load_ir(
 
 
 def _load(
-    given: Given,
-    runtimes: Sequence[str],
-    precisions: Sequence[str],
-    devices: Sequence[str],
+    given: Given, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
 ) -> tuple[LoadedModel, LoadedModel]:
     if len(precisions) > 1:
         raise ArgumentError(

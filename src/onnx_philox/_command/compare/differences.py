@@ -70,11 +70,7 @@ def of_run(
 
 
 def _of(
-    name: str,
-    x: NDArray[Any] | None,
-    y: NDArray[Any] | None,
-    operator: str | None,
-    by: Tolerances,
+    name: str, x: NDArray[Any] | None, y: NDArray[Any] | None, operator: str | None, by: Tolerances
 ) -> Difference:
     kind = COMPUTED if operator is None else DRAWN if operator else STATE
     known = [array for array in (x, y) if array is not None]

@@ -13,11 +13,10 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
-from onnx_philox._command.documents import document
 from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
-from onnx_philox._runtimes.identity import identity
+from onnx_philox._command.terminal import document
 from onnx_philox._runtimes.models import LoadedModel
-from onnx_philox._runtimes.port import Arrays
+from onnx_philox._runtimes.port import Arrays, identity
 
 _EXACT = {DRAWN: "draws", STATE: "states"}
 
@@ -34,10 +33,6 @@ class ComparedRuns:
     filled: Arrays = field(default_factory=dict)
     """The inputs that are made up."""
     runs: list[tuple[int, list[Difference]]] = field(default_factory=list)
-
-    def add(self, run: int, differences: list[Difference]) -> None:
-        """Adds what a run gave."""
-        self.runs.append((run, differences))
 
     @property
     def is_ok(self) -> bool:

@@ -17,7 +17,7 @@ from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError
+from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import Unrewritten

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,38 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.documents import document
-from onnx_philox._command.inspect import groups
 from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
+from onnx_philox._command.terminal import document
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
 from onnx_philox.rewriting import RandomNode
+
+_MOST = 20
+"""Of more nodes, equal ones are shown as one."""
+
+_FEW = 3
+"""So many are shown of a list, where its other entries say the same."""
+
+_GROUPED = "Equal nodes are shown as one; --all shows each."
+
+
+def _listed(given: Sequence[str]) -> str:
+    """The first of many names and how many there are; a last one would make a range of them."""
+    if len(given) <= _FEW:
+        return ", ".join(given)
+    return f"{', '.join(given[: _FEW - 1])}, ... ({len(given)} nodes)"
+
+
+def _ranged(given: Sequence[int]) -> str:
+    """Numbers that rise, such as streams: a range, or the first and the last of them."""
+    if len(given) > 1 and given[-1] - given[0] == len(given) - 1:
+        return f"{given[0]} to {given[-1]}"
+    few = given if len(given) <= _FEW else (*given[:2], "...", given[-1])
+    return ", ".join(map(str, few))
+
 
 # In fewer columns a table would break words; then each operator gets a block.
 _TABLE_WIDTH = 110
@@ -118,7 +141,7 @@ class Inspection:
             is_grouped = self._groups(self.rewritten)
             console.print(_rewritten_table(self.rewritten, is_grouped=is_grouped))
             if is_grouped and not self._groups(self.found):
-                console.print(groups.GROUPED)
+                console.print(_GROUPED)
             if self.state:
                 console.print(f"Their state: {self.about_state}.")
         if self.standard is not None:
@@ -142,7 +165,7 @@ class Inspection:
             console.print(self._named("Seeds of their own:", seeds))
         if self._groups(self.found):
             console.print()
-            console.print(groups.GROUPED)
+            console.print(_GROUPED)
         if lost := self.lost_in_conversion():
             console.print()
             console.print(_list(lost))
@@ -227,7 +250,7 @@ class Inspection:
 
     def _groups(self, nodes: Sized) -> bool:
         """Whether equal nodes are shown as one."""
-        return len(nodes) > groups.MOST and not self.shows_all
+        return len(nodes) > _MOST and not self.shows_all
 
     @property
     def _has_places(self) -> bool:
@@ -283,12 +306,12 @@ class Inspection:
         """The streams and the names of nodes in one place, and why the first is not rewritten."""
         first = equal[0]
         place = f"  {place_of(first.node)}" if self._has_places else ""
-        text = Text.assemble(groups.names([name_of(found.node) for found in equal]), (place, "dim"))
+        text = Text.assemble(_listed([name_of(found.node) for found in equal]), (place, "dim"))
         if first.problem is not None:
             text.append(f"\n{first.problem}")
         s = "s"[: len(equal) > 1]
         streams = [found.node.stream for found in equal if found.node.stream is not None]
-        return f"  stream{s} {groups.numbers(streams)}" if streams else f"  node{s}", text
+        return f"  stream{s} {_ranged(streams)}" if streams else f"  node{s}", text
 
     def trial(self, runtime: Trials, found: InspectedNode) -> Trial:
         """What a runtime did with a node."""
@@ -317,7 +340,7 @@ class Inspection:
     def _named(self, head: str, rows: list[tuple[str, str]]) -> RenderableType:
         """A heading, and below it something of each node, or of the first few of many."""
         lines = terminal.grid()
-        shown = groups.FEW if len(rows) > groups.FEW and self._groups(self.found) else len(rows)
+        shown = _FEW if len(rows) > _FEW and self._groups(self.found) else len(rows)
         for name, text in rows[:shown]:
             lines.add_row(f"  {name}", text)
         if more := len(rows) - shown:
@@ -446,11 +469,11 @@ def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
     for equal in rows.values():
         node = equal[0]
         seed = [str(node.global_seed)] if has_seeds else []
-        name = Text(groups.names([each.name or "(no name)" for each in equal]))
+        name = Text(_listed([each.name or "(no name)" for each in equal]))
         if has_places:
             name.append(f"\n{_path(node.path)}", "dim")
         operator = node.operator if len(equal) == 1 else f"{len(equal)} {node.operator}"
-        streams = groups.numbers(sorted(each.stream for each in equal))
+        streams = _ranged(sorted(each.stream for each in equal))
         if node.keeps_seeds:
             streams = f"its op_seed {streams}"
         table.add_row(name, operator, *seed, streams)

@@ -17,9 +17,8 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._models.graphs import is_wanted
-from onnx_philox._models.opsets import STANDARD_DOMAINS
-from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf
+from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted
+from onnx_philox._rewriting.in_onnx.random_nodes.site import TypeOf
 
 COUNT = 64
 """The elements of a draw."""
@@ -88,12 +87,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
     told = {name: str(a.value) for name, a in attributes.items() if name not in _OF_VALUES}
     kind = str([node.domain, node.op_type, sorted(told.items()), [a.dtype.name for a in feeds]])
     return Probe(
-        json.dumps(document),
-        seed is not None,
-        undrawn,
-        p,
-        tuple(map(json.dumps, in_twos)),
-        kind,
+        json.dumps(document), seed is not None, undrawn, p, tuple(map(json.dumps, in_twos)), kind
     )
 
 

@@ -10,12 +10,11 @@ import onnx_ir as ir
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models.graphs import Owner, walk
-from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.streams import generator_of, kept_among, read_input
 from onnx_philox._rewriting.in_onnx.model import FORMAT
-from onnx_philox._rewriting.in_onnx.passes.inline import inline_random_functions
+from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import Recorded

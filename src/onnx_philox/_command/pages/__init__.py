@@ -76,10 +76,7 @@ def render(template: str, page: Path, **values: Any) -> None:
 
 def _machine() -> dict[str, str]:
     """What the numbers were drawn on."""
-    machine = {
-        "system": f"{platform.system()} {platform.release()}",
-        "processor": _processor(),
-    }
+    machine = {"system": f"{platform.system()} {platform.release()}", "processor": _processor()}
     machine["native core"] = _native.isa() if _native.IS_THERE else "not installed"
     return machine
 

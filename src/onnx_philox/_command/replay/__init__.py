@@ -15,8 +15,8 @@ from onnx_philox import _backends
 from onnx_philox._command import paths
 from onnx_philox._command.replay import checks
 from onnx_philox._command.replay.printed import ReplayedRecord
-from onnx_philox._command.run import filling, loading, ports
-from onnx_philox._command.run.states import StatePorts
+from onnx_philox._command.run import beginning, loading, ports
+from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._files.given import Given
@@ -162,7 +162,7 @@ def _inputs(
         array = document.array_of(entry)
         if array is None and entry["filled"] is not None:
             port = Port(name, np.dtype(entry["type"]), tuple(entry["shape"]))
-            array = filling.made(port, entry["filled"])
+            array = beginning.made(port, entry["filled"])
         elif array is None and entry["argument"] is not None:
             array = ports.read_inputs([entry["argument"]], known, state).get(name)
         if array is None:

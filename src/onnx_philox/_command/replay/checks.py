@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onnx_philox._command.run import filling
+from onnx_philox._command.run import beginning
 from onnx_philox._contract import generators
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.inputs import TENSORFLOW
@@ -138,7 +138,7 @@ def _of_source(entry: Record) -> Iterator[Check]:
         is_possible &= argument.startswith(f"{name}=") or argument.endswith(".npz")
     if is_possible and filled is not None:
         port = Port(name, np.dtype(entry["type"]), tuple(entry["shape"]))
-        is_possible = sha256(filling.made(port, filled)) == entry["sha256"]
+        is_possible = sha256(beginning.made(port, filled)) == entry["sha256"]
     if not is_possible:
         said = " and ".join(map(str, sources))
         yield Check(None, "input", name, said, None, what=SOURCE)

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.documents import document
 from onnx_philox._command.replay.checks import HASH, KIND, SOURCE, TEXT, TYPE, Check
+from onnx_philox._command.terminal import document
 from onnx_philox._record.document import COMPUTED, DRAWN, Record
-from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import identity
 
 _SHOWN = 12
 _KINDS = {"streams": "random nodes", "computed": "output", "state": "next state"}

@@ -1,25 +1,35 @@
 """`onnx-philox run`: runs a model several times, prints hashes of the outputs, and saves them.
 
 `loading` loads a model in a runtime of the registry (`_runtimes`), `ports` reads and checks the
-inputs, `filling` makes up others, `beginning` makes the first state of them, `states` carries the
-state from run to run, `results` saves, `recording` records, and `printed` prints. `run` puts them
-together.
+inputs and knows which is the state, `beginning` makes up others and the first state, and `printed`
+prints. `run` puts them together, saves and records.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
 
 from onnx_philox._command import paths, rewritten
-from onnx_philox._command.run import beginning, files_read, loading, recording, results
+from onnx_philox._command.options import WantedRuns
+from onnx_philox._command.run import beginning, loading, ports
 from onnx_philox._command.run.printed import ModelRuns, Run
-from onnx_philox._command.wanted import WantedRuns
-from onnx_philox._files.new_files import check_apart
+from onnx_philox._files.given import Given
+from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_signals
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import RunError, Settings
-from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
+from onnx_philox._runtimes.port import ArgumentError, Arrays, refusing_as_argument
 
 __all__ = ["ArgumentError", "ModelRuns", "RunError", "Settings", "run"]
 
@@ -52,13 +62,13 @@ def run(
         settings = replace(settings, shows_drawn=True)
         paths.check_folder(record)
         written[record] = "the record"
-    prefix = None if output is None else results.prefix(output, model)
+    prefix = None if output is None else _prefix_of(output, model)
     if prefix is not None:
         paths.check_folder(Path(prefix))
-        written |= dict.fromkeys(results.existing(prefix, wanted.numbers), "the output")
+        written |= dict.fromkeys(_existing(prefix, wanted.numbers), "the output")
     if written:
         with refusing_as_argument():
-            check_apart("run", written, files_read.files(given, wanted.inputs))
+            check_apart("run", written, _read(given, wanted.inputs))
     tell(0, wanted.runs, "loading the model")
     inside = rewritten.inside(given)
     if wanted.seed is not None and not inside.takes_seed:
@@ -75,11 +85,109 @@ def run(
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
         outputs = loaded.run(feeds)
-        path = results.save(prefix, number, outputs) if prefix is not None else None
+        path = _save(prefix, number, outputs) if prefix is not None else None
         began = None if state is None else state.words(feeds[state.name])
         report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
         feeds = beginning.go_on(feeds, state, outputs)
     if record is not None:
-        recording.record_runs(record, report, wanted, begun)
+        _record(record, report, wanted, begun)
         report.record = record
     return report
+
+
+def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
+    """Lists the files that a run reads, and what each is.
+
+    The name of an input may contain a "=", so each "=" is tried as the end of the name.
+    """
+    try:
+        read = model.reads
+    except (OSError, ValueError):
+        # Not a file that runtimes load with external data; they report what is wrong with it.
+        read = {model.path: f"the model {model.name!r}"}
+    for argument in inputs:
+        words = argument.split("=")
+        for i in range(len(words)):
+            path = Path("=".join(words[i:]))
+            if path.is_file():
+                read[path] = f"the input {str(path)!r}"
+    return read
+
+
+def _record(path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays) -> None:
+    """Writes the record of a report; `feeds` are the inputs of the first run.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    state = report.state
+    name = None if state is None else state.name
+    named = {
+        each: argument
+        for argument in wanted.inputs
+        for each in ports.read_inputs([argument], report.loaded.inputs, name)
+    }
+    numbers = {each: i for i, each in enumerate(report.filled)}
+    inputs = [
+        document.input_of(each, array, filled=numbers.get(each), argument=named.get(each))
+        for each, array in feeds.items()
+        if each != name
+    ]
+    following = None if state is None else state.next
+    runs = [document.run_of(run.number, run.state, run.outputs, following) for run in report.runs]
+    written = document.record(
+        models.files(report.given),
+        report.loaded,
+        models.streams(report.given),
+        report.seed,
+        inputs,
+        runs,
+    )
+    with NewFiles() as files, files.open(path) as file:
+        file.write(json.dumps(written, indent=2).encode() + b"\n")
+
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def _prefix_of(output: str, model: Path) -> str:
+    """The beginning of the files' names."""
+    path = Path(output)
+    if path.is_dir() or output.endswith(("/", "\\")):
+        path = path / model.stem
+    return str(path)
+
+
+def _existing(prefix: str, runs: range) -> list[Path]:
+    """The files of these runs that already exist."""
+    folder = Path(prefix).parent
+    names = re.compile(re.escape(Path(prefix).name) + r"\.run(0|[1-9]\d*)\.npz")
+    found = [names.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    return [_path(prefix, int(name[1])) for name in found if name and int(name[1]) in runs]
+
+
+def _save(prefix: str, run: int, outputs: Arrays) -> Path:
+    """Saves the outputs of a run; the same outputs give the same file, byte by byte.
+
+    `numpy.savez` would write the time of day, and takes no output of the name "file".
+    """
+    path = _path(prefix, run)
+    with (
+        tidied_up_on_signals(),
+        NewFiles() as files,
+        files.open(path) as file,
+        zipfile.ZipFile(file, "w") as archive,
+    ):
+        for name, array in outputs.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, _storable(array), allow_pickle=False)
+    return path
+
+
+def _path(prefix: str, run: int) -> Path:
+    return Path(f"{prefix}.run{run}.npz")
+
+
+def _storable(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in one of NumPy's own types: bfloat16 as float32, which can hold all its values."""
+    return array.astype(np.float32) if array.dtype == _BFLOAT16 else array

@@ -1,19 +1,23 @@
-"""What a model is given in its first run, and in the next ones."""
+"""What a model is given in its first run, made up or not, and in the next ones."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import generate
+from onnx_philox._command.options import WantedRuns
 from onnx_philox._command.rewritten import Inside
-from onnx_philox._command.run import filling, ports
-from onnx_philox._command.run.states import StatePorts
-from onnx_philox._command.wanted import WantedRuns
-from onnx_philox._contract.state import RUNS
+from onnx_philox._command.run import ports
+from onnx_philox._command.run.ports import StatePorts
+from onnx_philox._contract import feeds
+from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._runtimes.models import LoadedModel
-from onnx_philox._runtimes.port import ArgumentError, Arrays
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 
 def begin(
@@ -68,7 +72,7 @@ def fill_inputs(loaded: LoadedModel, wanted: WantedRuns, inside: Inside) -> Arra
     name = None if state is None else state.name
     given = ports.read_inputs(wanted.inputs, loaded.inputs, name)
     others = [port for port in loaded.inputs if port.name != name]
-    return filling.made_up(others, given)
+    return made_up(others, given)
 
 
 def go_on(feeds: Arrays, state: StatePorts | None, outputs: Arrays) -> Arrays:
@@ -123,3 +127,55 @@ def _first_state(
         return state.of_seed(seed, run)
     except ValueError as error:
         raise ArgumentError(str(error)) from error
+
+
+# No model's stream: rewritten models draw from the streams below 2^32 of their seed.
+_KEY = 2**63
+
+
+def made_up(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
+    """Makes up an array for each required input that is not given.
+
+    Floats are uniform in [0, 1), always the same ones; all other numbers are 1, which most models
+    take for an index, a size and a mask alike. An open dimension has the size that a given input of
+    the same dimension has, else 1.
+
+    Raises:
+        ArgumentError: An input is no tensor of numbers.
+    """
+    sizes = {
+        name: size
+        for port in ports
+        if port.shape is not None and port.name in given
+        for name, size in zip(port.shape, given[port.name].shape, strict=True)
+        if isinstance(name, str)
+    }
+    missing = [port for port in ports if port.is_required and port.name not in given]
+    return {port.name: made(port, i, sizes) for i, port in enumerate(missing)}
+
+
+def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDArray[Any]:
+    """The array with this number among those that are made up; open dimensions have these sizes.
+
+    Raises:
+        ArgumentError: The input is no tensor of numbers.
+    """
+    if port.dtype is None or port.dtype.kind in "USO":
+        raise ArgumentError(
+            f"{feeds.title(port.name)} must be numbers for --fill: got {port.type_name}. Pass it "
+            f"with --input {port.name}=FILE.npy."
+        )
+    shape = [
+        size if isinstance(size, int) else (sizes or {}).get(size, 1) for size in port.shape or ()
+    ]
+    try:
+        if port.dtype.kind in "biu":
+            return np.ones(shape, port.dtype)
+        values = np.empty(shape, np.float32)
+        generate(PhiloxState(number << 64, _KEY), out=values)
+        return values.astype(port.dtype)
+    except (MemoryError, ValueError) as error:
+        raise ArgumentError(
+            f"{feeds.title(port.name)} must be small enough for memory for --fill: got {port}. "
+            f"Pass a smaller one with --input {port.name}=FILE.npy."
+        ) from error

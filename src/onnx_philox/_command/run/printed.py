@@ -13,17 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.documents import document
 from onnx_philox._command.rewritten import Inside, rewrite_first
-from onnx_philox._command.run.states import StatePorts
+from onnx_philox._command.run.ports import StatePorts
+from onnx_philox._command.terminal import document
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
 from onnx_philox._files.given import Given
 from onnx_philox._record.hashes import Hash, of_all
-from onnx_philox._runtimes.identity import identity
 from onnx_philox._runtimes.models import LoadedModel, Settings
-from onnx_philox._runtimes.port import Arrays
+from onnx_philox._runtimes.port import Arrays, identity
 
 # The table shows so much of a hash: 48 bits, enough to compare by eye.
 _SHOWN = 12

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onnx_philox._command.verify import cases, comparison
 from onnx_philox._command.verify.cases import Case
-from onnx_philox._command.verify.result import CaseResult, CaseVerdict
+from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.choice import Absent, SelectionError
 from onnx_philox._command.verify.runners.interface import NotCarriedError, Runner

@@ -43,16 +43,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.torch_state import TorchState
-from onnx_philox._contract.types import (
-    BF16,
-    BY_NAME,
-    F16,
-    F32,
-    F64,
-    I32,
-    I64,
-    ElementType,
-)
+from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._runtimes.port import Arrays
 
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"

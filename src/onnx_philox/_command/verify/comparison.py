@@ -1,16 +1,17 @@
-"""Compares a runner's outputs with a vector's, bit for bit."""
+"""Compares a runner's outputs with a vector's, bit for bit; and what came of each case."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.verify.cases import Peer, Vector
+from onnx_philox._command.verify.cases import Case, Peer, Vector
 from onnx_philox._contract.types import F64
 from onnx_philox._runtimes.port import Arrays
 
@@ -135,3 +136,61 @@ def _bits(array: NDArray[Any]) -> NDArray[Any]:
 
 def _hex(array: NDArray[Any], element: int) -> str:
     return f"0x{int(_bits(array).flat[element]):0{2 * array.dtype.itemsize}x}"
+
+
+class CaseVerdict(Enum):
+    """The outcome of a case."""
+
+    SAME = "same bits"
+    MISMATCH = "mismatch"
+    ERROR = "error"
+    NOT_CARRIED = "not carried"
+    NOT_INSTALLED = "not installed"
+    OTHER = "other bits"
+    """What a mismatch is for a peer: something to know, no failure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseResult:
+    """A case in a backend, or a missing runtime or backend (which has no case)."""
+
+    runtime: str
+    version: str = ""
+    backend: str = ""
+    how: str = ""
+    """What else decides the numbers."""
+    title: str
+    is_peer: bool = False
+    case: Case | None = None
+    verdict: CaseVerdict
+    reason: str | None = None
+    """Why there are no numbers to compare."""
+    how_to_install: str | None = None
+    """The command, if there is nothing else to say."""
+    draw: str | None = None
+    """The draw that ended in an error."""
+    compared: Comparison = NOTHING
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the command must fail."""
+        return not self.is_peer and self.verdict in (CaseVerdict.MISMATCH, CaseVerdict.ERROR)
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors the verdict covers."""
+        return len(self.case.vectors) if self.case else 0
+
+
+def groups(results: Iterable[CaseResult]) -> list[list[CaseResult]]:
+    """The results of each runner."""
+    found: dict[str, list[CaseResult]] = {}
+    for result in results:
+        found.setdefault(result.title, []).append(result)
+    return list(found.values())
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names as a phrase: `a, b and c`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

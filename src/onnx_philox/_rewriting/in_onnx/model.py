@@ -3,31 +3,56 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import onnx_ir as ir
 
-from onnx_philox._contract import checks, frames
+from onnx_philox._contract import checks, shown
 from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.opsets import import_onnx
+from onnx_philox._models.graphs import import_onnx
 from onnx_philox._models.streams import record, stream_of
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.passes.carry_generator import carry_generator, close
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
-from onnx_philox._rewriting.in_onnx.passes.find import find_nodes
-from onnx_philox._rewriting.in_onnx.passes.inline import inline_random_functions
+from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
-from onnx_philox._rewriting.in_onnx.passes.verify import shadowed_names, verify
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode, Report
+
+
+def verify(model: ir.Model, shadowed: set[str]) -> None:
+    """Verifies what a rewrite promises; a failure is an error of this package.
+
+    No random node that has a replacement is left. No name is defined twice where both definitions
+    are visible, except names that already were.
+    """
+    left = [found.site.title for found in find_nodes(model) if isinstance(found, Replaceable)]
+    if left:
+        raise ir.passes.PostconditionError(f"random nodes are left: {left}")
+    twice = shadowed_names(model.graph) - shadowed
+    if twice:
+        raise ir.passes.PostconditionError(f"defined twice: {sorted(twice)}")
+
+
+def shadowed_names(graph: ir.Graph, outer: frozenset[str] = frozenset()) -> set[str]:
+    """The names that a graph or its subgraphs define although they are defined already."""
+    counts = Counter(value.name for value in graphs.values(graph) if value.name)
+    twice = {name for name, count in counts.items() if count > 1 or name in outer}
+    seen = outer | counts.keys()
+    for node in graph:
+        for _, subgraph in graphs.subgraphs(node):
+            twice |= shadowed_names(subgraph, seen)
+    return twice
 
 
 def rewrite(model: ir.Model, asked: Asked) -> Report:
@@ -103,7 +128,7 @@ def _replace(
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
             gone = f"the input {value.name!r} is gone: {reason}"
-            warnings.warn(gone, stacklevel=frames.stacklevel())
+            warnings.warn(gone, stacklevel=shown.stacklevel())
 
 
 FORMAT = order.Format(

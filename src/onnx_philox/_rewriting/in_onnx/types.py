@@ -10,7 +10,7 @@ import json
 import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
-from onnx_philox._models.opsets import onnx_opset_of, opset_of
+from onnx_philox._models.graphs import onnx_opset_of, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import has_schema
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import declared_type, is_shuffle
 

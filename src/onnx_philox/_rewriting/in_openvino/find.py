@@ -17,11 +17,10 @@ from onnx_philox._openvino_models.graphs import (
     opset_of,
     walk,
 )
-from onnx_philox._rewriting.found import Irreplaceable
+from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_openvino import patterns, replacements
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, UniformNode
 from onnx_philox._rewriting.in_openvino.site import Site, site_of
-from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.random_names import randomness_of
 
 _UNIFORM, _MULTINOMIAL = "RandomUniform", "Multinomial"

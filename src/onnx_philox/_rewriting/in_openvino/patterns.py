@@ -22,23 +22,18 @@ from onnx_philox import openvino as factories
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
 from onnx_philox._contract.types import F32, F64, I32, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import (
-    constant,
-    dimensions,
-    number,
-    only_reader,
-)
+from onnx_philox._openvino_models.graphs import constant, dimensions, number, only_reader
 from onnx_philox._rewriting.comparisons import (
     BITS,
     CLOSED_COMPARISONS,
     COMPARISONS,
     GIVES_PROBABILITIES,
+    Scaled,
     are_probabilities,
     just_above,
     thresholds_of,
 )
 from onnx_philox._rewriting.in_openvino.replacements import EmitDraw, NewDraw, UniformNode
-from onnx_philox._rewriting.integers import Scaled
 
 # How far the constants of f16 and bf16 are from what they mean.
 _NEAR = 1e-2

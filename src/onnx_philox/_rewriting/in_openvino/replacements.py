@@ -166,13 +166,7 @@ class UniformNode:
         output = node.output(0)
         operator, name = RANDOM_UNIFORM, self.values.name
         return NewDraw(
-            self.site,
-            operator,
-            name,
-            output,
-            make,
-            seeds=self.seeds,
-            generator=self.generator,
+            self.site, operator, name, output, make, seeds=self.seeds, generator=self.generator
         )
 
 
@@ -314,12 +308,8 @@ def _refuse_mask(site: Site, dropped: list[ov.Node]) -> None:
     lists = [node for each in dropped for node in _readers(each) if _is_a(node, "Unsqueeze")]
     rows = [node for each in lists for node in _readers(each) if _is_a(node, "Gather")]
     if any(np.any(constant(row.input_value(1))) for row in rows):
-        site.refuse(
-            "the mask of torch.native_dropout",
-            "read",
-            "left alone",
-            "Draw a mask with torch.bernoulli, or export with onnx_philox.torch.export.",
-        )
+        remedy = "Draw a mask with torch.bernoulli, or export with onnx_philox.torch.export."
+        site.refuse("the mask of torch.native_dropout", "read", "left alone", remedy)
 
 
 def _readers(node: ov.Node) -> list[ov.Node]:

@@ -67,21 +67,16 @@ class Rows:
         site = draw.site
         batch = f"the batch, the first of the input {self.batch.name!r}"
         if not draw.generator.is_counter_based:
+            allowed = f"{TENSORFLOW!r} where seeds are kept, for a state for each row"
+            remedy = f"Rewrite the model without keep_seeds, or {ONE_STATE}."
             return ValueRefusalError(
-                site.title,
-                "the alignment",
-                repr(draw.generator.alignment),
-                f"{TENSORFLOW!r} where seeds are kept, for a state for each row",
-                f"Rewrite the model without keep_seeds, or {ONE_STATE}.",
+                site.title, "the alignment", repr(draw.generator.alignment), allowed, remedy
             )
         if site.owners:
-            return ValueRefusalError(
-                site.title,
-                "its place",
-                f"the body of {site.owners[-1].label}",
-                "the main graph, for a state for each row of an OpenVINO model",
-                f"Export the model with onnx_philox.torch.export, or {ONE_STATE}.",
-            )
+            given = f"the body of {site.owners[-1].label}"
+            allowed = "the main graph, for a state for each row of an OpenVINO model"
+            remedy = f"Export the model with onnx_philox.torch.export, or {ONE_STATE}."
+            return ValueRefusalError(site.title, "its place", given, allowed, remedy)
         shape = self._shapes[site.node.get_name()]
         known = arrays.known_dimensions(shape)
         if known == () or (known and known[0] is not None):

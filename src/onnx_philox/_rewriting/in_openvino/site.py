@@ -6,9 +6,9 @@ import openvino as ov
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._openvino_models.graphs import Owner, is_ours, label, opset_of, own_seeds
-from onnx_philox._rewriting import site
+from onnx_philox._rewriting import found
 
-Site = site.Site[ov.Node, Owner]
+Site = found.Site[ov.Node, Owner]
 
 
 def site_of(node: ov.Node, owners: tuple[Owner, ...]) -> Site:

@@ -129,13 +129,8 @@ def _refuse_within(outer: ov.Node, body: ov.Model, device: str) -> None:
             _refuse_within(outer, inner, device)
         if _is_random(node):
             given = f"{node.get_type_name()} in the body of a {outer.get_type_name()}"
-            refuse(
-                NAME,
-                _named(node),
-                f"{given}, on {device}",
-                "one of the main graph on this device",
-                _REMEDY,
-            )
+            allowed = "one of the main graph on this device"
+            refuse(NAME, _named(node), f"{given}, on {device}", allowed, _REMEDY)
 
 
 def _named(node: ov.Node) -> str:

@@ -66,13 +66,10 @@ class DrawLayer(Layer):
             rows = states[0].get_length()
             shape = list(like.to_shape())
             if rows != 1 and shape[:1] != [rows]:
-                refuse(
-                    type(self).__name__,
-                    "input 'state'",
-                    f"[{rows}, {STATE_WORDS}], for values of shape {shape}",
-                    f"of [B, {STATE_WORDS}] with the first dimension of the values for B",
-                    "Pass a state for each row, or one for all.",
-                )
+                given = f"[{rows}, {STATE_WORDS}], for values of shape {shape}"
+                allowed = f"of [B, {STATE_WORDS}] with the first dimension of the values for B"
+                remedy = "Pass a state for each row, or one for all."
+                refuse(type(self).__name__, "input 'state'", given, allowed, remedy)
         return like
 
 

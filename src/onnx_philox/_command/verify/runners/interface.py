@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
-from onnx_philox._runtimes.identity import title
-from onnx_philox._runtimes.port import Arrays
+from onnx_philox._runtimes.port import Arrays, title
 
 Loaded = Callable[[], Arrays]
 """A loaded model: calling it runs it once more."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups
+from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_NAME
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from onnx_philox._command import pages
 from onnx_philox._command.verify.cases import SEEDED_DRAWS
-from onnx_philox._command.verify.result import CaseResult, CaseVerdict
+from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.shown import pictures, samples
@@ -133,7 +133,5 @@ def _peers(results: list[CaseResult]) -> Iterator[_Picture]:
             first = compared.first
             caption += f" The first that is not should be {first.expected}, and is {first.got}."
         yield _Picture(
-            f"{case.type.name} {case.part}, {where}",
-            pictures.grid(compared.differs),
-            caption,
+            f"{case.type.name} {case.part}, {where}", pictures.grid(compared.differs), caption
         )

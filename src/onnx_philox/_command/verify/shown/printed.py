@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.documents import document
+from onnx_philox._command.terminal import document
 from onnx_philox._command.verify.cases import (
     COUNTER_EXAMPLE,
     ERRATUM,
@@ -25,10 +25,10 @@ from onnx_philox._command.verify.cases import (
     TENSORFLOW_NORMAL,
     TORCH_SEEDS,
 )
-from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups, joined
+from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.shown import table
 from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
-from onnx_philox._runtimes.identity import identity
+from onnx_philox._runtimes.port import identity
 
 _FEW_OPERATORS = 5
 """What so many cannot draw is said of each."""

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups
+from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups
 
 _STYLES = {
     CaseVerdict.MISMATCH: "bold red",

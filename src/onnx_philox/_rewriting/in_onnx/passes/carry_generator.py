@@ -14,8 +14,7 @@ import onnx_ir as ir
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._models.emitter import Emitter, Names
-from onnx_philox._models.graphs import Owner, subgraphs
-from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, insert_output, new_constant
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered

@@ -23,8 +23,7 @@ from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
 from onnx_philox._contract.state import run_words
 from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
-from onnx_philox._models.graphs import Owner, subgraphs
-from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch

@@ -13,18 +13,23 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import OLDEST_OPSET
-from onnx_philox._models.graphs import is_wanted, label, walk
-from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_for, opset_of
+from onnx_philox._models.graphs import (
+    STANDARD_DOMAINS,
+    is_wanted,
+    label,
+    onnx_opset_for,
+    opset_of,
+    walk,
+)
+from onnx_philox._models.inlining import inline
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
-from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_onnx.random_nodes.attributes import check_types
-from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError, check_declared
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
     randomness,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
     STANDARD_OPERATORS,
     RandomWhen,
@@ -36,7 +41,14 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     input_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, site_of
+from onnx_philox._rewriting.in_onnx.random_nodes.site import (
+    DeclaredTypeError,
+    Site,
+    TypeOf,
+    check_declared,
+    check_types,
+    site_of,
+)
 from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
 from onnx_philox._rewriting.in_onnx.replacements.as_torch import drawn_as_torch
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
@@ -46,7 +58,6 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replace
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.replacements.torch_calls import warn_of_attention
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._rewriting.may_stay import MayStayError
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
@@ -128,12 +139,9 @@ def _as_said(random: Replaceable, types: Types, generator: Generator) -> Outcome
     if said is generator or said.is_counter_based:
         return absorb(random, types)
     try:
-        random.site.refuse(
-            "alignment",
-            f"{said.alignment!r}, without a state",
-            f"that of the rewrite, {generator.alignment!r}",
-            f"Rewrite the model with alignment={said.alignment!r}.",
-        )
+        allowed = f"that of the rewrite, {generator.alignment!r}"
+        remedy = f"Rewrite the model with alignment={said.alignment!r}."
+        random.site.refuse("alignment", f"{said.alignment!r}, without a state", allowed, remedy)
     except ValueRefusalError as error:
         return Irreplaceable(random.site, error)
 
@@ -260,10 +268,27 @@ def _check_owners(site: Site) -> None:
         if is_standard and not (node.op_type == "Scan" and site.opset < 9):
             continue
         name = f"{node.domain}::{label(node)}" if node.domain else label(node)
-        raise MayStayError(
-            site.title,
-            "its place",
-            f"a subgraph of {name}, which cannot carry a state",
-            "the main graph, If, Loop, or Scan from opset 9 on",
-            "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)",
-        )
+        given = f"a subgraph of {name}, which cannot carry a state"
+        allowed = "the main graph, If, Loop, or Scan from opset 9 on"
+        remedy = "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)"
+        raise MayStayError(site.title, "its place", given, allowed, remedy)
+
+
+def inline_random_functions(model: ir.Model) -> None:
+    """Inlines the functions that hold a random node, and those that call them.
+
+    A function that is called twice would draw the same numbers twice, so each call needs its own
+    nodes and streams. Functions without a random node stay functions.
+    """
+    inline(model, _functions_with_random_nodes(model), OWNER, "functions with random nodes")
+
+
+def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
+    holding = set()
+    for identifier, function in model.functions.items():
+        for node in function.all_nodes():
+            opset = opset_of(function.opset_imports, node.domain)
+            if is_random(node, opset, model) or drops_nothing(node, opset):
+                holding.add(identifier)
+                node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
+    return holding

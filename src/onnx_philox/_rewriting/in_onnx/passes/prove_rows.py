@@ -9,8 +9,7 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models.graphs import input_of
-from onnx_philox._models.opsets import onnx_opset_for
+from onnx_philox._models.graphs import input_of, onnx_opset_for
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
@@ -43,13 +42,9 @@ class BatchRows:
     ) -> None:
         opset = onnx_opset_for(model)
         if opset < OLDEST_OPSET:
-            checks.refuse(
-                OWNER,
-                "the model's opset",
-                opset,
-                f"{OLDEST_OPSET} or newer for a state for each row",
-                f"Export the model again at a newer opset, or {ONE_STATE}.",
-            )
+            allowed = f"{OLDEST_OPSET} or newer for a state for each row"
+            remedy = f"Export the model again at a newer opset, or {ONE_STATE}."
+            checks.refuse(OWNER, "the model's opset", opset, allowed, remedy)
         self._shapes = SymbolicShapes(model)
         self.batch = self._find_batch(model, nodes, recorded)
         drawing = {node.site.node for node in nodes}
@@ -88,13 +83,11 @@ class BatchRows:
         shape = self._shapes.of(node.outputs[0])
         batch = f"{self.batch.name!r}, the first of the input {self.batch.input.name!r}"
         if isinstance(random.replacement, MultinomialReplacement) and random.replacement.is_one_row:
-            return ValueRefusalError(
-                site.title,
-                f"the shape of input {input_of(node, 0).name!r}",
-                "one dimension, whose draws are one row",
-                f"[rows, classes] with rows that are {batch}, for a state for each row",
-                f"Give it a row for each of the batch, or {ONE_STATE}.",
-            )
+            what = f"the shape of input {input_of(node, 0).name!r}"
+            given = "one dimension, whose draws are one row"
+            allowed = f"[rows, classes] with rows that are {batch}, for a state for each row"
+            remedy = f"Give it a row for each of the batch, or {ONE_STATE}."
+            return ValueRefusalError(site.title, what, given, allowed, remedy)
         if shape == () or (shape and self._is_never_batch(shape[0])):
             return of_shape(site.title, shape, batch)
         if (error := of_operator(site.title, random.replacement.operator, shape)) is not None:

@@ -11,9 +11,16 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._models.emitter import Emitter, Names
-from onnx_philox._models.graphs import input_of, is_wanted, walk
-from onnx_philox._models.opsets import import_onnx, onnx_opset_of, opset_of
-from onnx_philox._models.surgery import remove, take_over
+from onnx_philox._models.graphs import (
+    import_onnx,
+    input_of,
+    is_wanted,
+    onnx_opset_of,
+    opset_of,
+    remove,
+    take_over,
+    walk,
+)
 from onnx_philox._rewriting.in_onnx.passes.find import drops_nothing
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import fused_dropout, input_at
 

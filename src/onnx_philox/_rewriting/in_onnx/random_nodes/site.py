@@ -1,13 +1,20 @@
-"""Where a random node stands in a model of ONNX."""
+"""Where a random node stands in a model of ONNX, and what it must have to be read."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
+import onnx
 import onnx_ir as ir
 
+from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.refusal import TypeRefusalError
+from onnx_philox._contract.types import ElementType
 from onnx_philox._models.graphs import Owner, label
-from onnx_philox._rewriting import site
+from onnx_philox._rewriting import found
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
 
-Site = site.Site[ir.Node, Owner]
+Site = found.Site[ir.Node, Owner]
 
 
 def site_of(
@@ -18,7 +25,7 @@ def site_of(
     opset: int,
     function: str | None,
 ) -> Site:
-    """The place of a node, given what it does not say itself: see `site.Site`."""
+    """The place of a node, given what it does not say itself: see `found.Site`."""
     return Site(
         node,
         owners,
@@ -31,3 +38,88 @@ def site_of(
         opset=opset,
         function=function,
     )
+
+
+class TypeOf(Protocol):
+    """What a model says of a value, inferred where it is not declared."""
+
+    def __call__(self, value: ir.Value) -> ir.DataType | None:
+        """The element type."""
+
+    def shape(self, value: ir.Value) -> ir.Shape | None:
+        """The dimensions."""
+
+
+def required_input(site: Site, index: int) -> ir.Value:
+    """An input that the node must have.
+
+    Raises:
+        ValueError: It has none.
+    """
+    value = site.node.inputs[index] if index < len(site.node.inputs) else None
+    if value is None:
+        site.refuse(f"input {index}", "nothing", "connected", "Connect it.")
+    return value
+
+
+def allowed_type(
+    site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...], remedy: str
+) -> ElementType:
+    """The element type of this package that a type of ONNX is; the type may be unknown.
+
+    Raises:
+        TypeError: It is not one of the allowed types.
+    """
+    for type in types:
+        if dtype is not None and type.onnx == dtype.value:
+            return type
+    given = "an unknown one" if dtype is None else dtype.name
+    names = listed([ir.DataType(type.onnx).name for type in types])
+    return site.refuse("the element type", given, names, remedy, TypeError)
+
+
+def check_types(site: Site, version: Version) -> None:
+    """Refuses a node of ONNX with an attribute of another type than its operator declares.
+
+    Raises:
+        TypeError: There is one.
+    """
+    node = site.node
+    declared = onnx.defs.get_schema(node.op_type, version.since, "").attributes
+    for name, attribute in node.attributes.items():
+        if name not in declared or attribute.is_ref():
+            continue
+        given, wanted = attribute.type.name, str(declared[name].type).rpartition(".")[2]
+        if given != wanted:
+            remedy = "Give it that type, or remove it."
+            site.refuse(f"attribute {name!r}", given, wanted, remedy, TypeError)
+
+
+class DeclaredTypeError(TypeRefusalError):
+    """A refusal of a node whose output is declared as another type than it draws."""
+
+
+def check_declared(site: Site, drawn: ir.DataType) -> None:
+    """Refuses a node that draws another type than its first output is declared to have.
+
+    Converters to float16 leave a node's `dtype` as it was beside such a declaration. Then no
+    runtime loads the model, and only its author knows which of the two is meant.
+
+    Raises:
+        DeclaredTypeError: It does.
+    """
+    output = site.node.outputs[0]
+    declared = output.dtype
+    if declared in (None, ir.DataType.UNDEFINED, drawn):
+        return
+    op = site.node.op_type
+    remedy = f"Declare it {drawn.name}"
+    if op != "Dropout":
+        remedy = f"Set dtype to {declared.value} ({declared.name})"
+    remedy += (
+        f", or put {op!r} into the op_block_list of the float16 converter: no runtime loads the "
+        "model as it is."
+    )
+    what = f"the type of output {output.name!r}"
+    given = f"one that is declared {declared.name}"
+    raise DeclaredTypeError(site.title, what, given, f"{drawn.name}, which the node draws", remedy)

@@ -13,8 +13,7 @@ from onnx_philox._contract.operators import OPERATORS, Operator
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf, required_input
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, TypeOf, required_input
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw
 
 

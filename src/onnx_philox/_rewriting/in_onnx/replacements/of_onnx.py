@@ -30,9 +30,13 @@ from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, Eleme
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf, allowed_type, required_input
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.random_nodes.site import (
+    Site,
+    TypeOf,
+    allowed_type,
+    required_input,
+)
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 

@@ -9,14 +9,13 @@ import onnx_ir as ir
 from onnx_philox._contract.types import BF16, F16, F32, F64
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import RandomWhen, Version
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     FUSED_DROPOUTS,
     FusedDropout,
     input_at,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, TypeOf
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
     DropoutInputs,
     DropoutReplacement,

@@ -32,13 +32,14 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementTy
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
-from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf, allowed_type, required_input
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
-    RandomWhen,
-    Version,
-)
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import RandomWhen, Version
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import Kind, element_type
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.random_nodes.site import (
+    Site,
+    TypeOf,
+    allowed_type,
+    required_input,
+)
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
     EmitDraw,
     MultinomialReplacement,
@@ -146,21 +147,12 @@ class TruncatedNormalReplacement(TypedReplacement):
     def read(cls, site: Site, _: TypeOf) -> TruncatedNormalReplacement:
         """Truncated normals."""
         read = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
-        if site.opset < cls._OPSET:
-            site.refuse(
-                "the model's opset",
-                site.opset,
-                f"{cls._OPSET} or newer",
-                f"Export the model with opset {cls._OPSET} or newer.",
-            )
+        _check_opset(site, cls._OPSET)
         if read.shape is not None:
             # The candidates are one more dimension.
             checks.check_rank(site.title, "input 'shape'", len(read.shape), MAX_RANK - 1)
             checks.check_dimensions(
-                RANDOM_NORMAL,
-                "input 'shape'",
-                [*read.shape.tolist(), cls._CANDIDATES],
-                read._work,
+                RANDOM_NORMAL, "input 'shape'", [*read.shape.tolist(), cls._CANDIDATES], read._work
             )
         return read
 
@@ -229,13 +221,7 @@ class RejectingReplacement(TypedReplacement):
 
     @classmethod
     def _read(cls, site: Site, op: Operator, values: ElementType) -> RejectingReplacement:
-        if site.opset < cls._OPSET:
-            site.refuse(
-                "the model's opset",
-                site.opset,
-                f"{cls._OPSET} or newer",
-                f"Export the model with opset {cls._OPSET} or newer.",
-            )
+        _check_opset(site, cls._OPSET)
         (parameter,) = op.parameters
         known = constant(required_input(site, 1))
         if known is not None and known.dtype in (np.float32, np.float64):
@@ -322,6 +308,12 @@ REPLACEMENT_OF: dict[Kind, Callable[[Site, TypeOf], Replacement]] = {
     Kind.TRUNCATED: TruncatedNormalReplacement.read,
     Kind.UNIFORM: TensorFlowReplacement.read_uniform,
 }
+
+
+def _check_opset(site: Site, least: int) -> None:
+    if site.opset < least:
+        newer = f"{least} or newer"
+        site.refuse("the model's opset", site.opset, newer, f"Export the model with opset {newer}.")
 
 
 def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArray[Any]]]:

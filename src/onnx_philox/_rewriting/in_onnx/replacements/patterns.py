@@ -23,12 +23,12 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDO
 from onnx_philox._contract.types import F32, F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import input_of, is_wanted
-from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of, is_wanted
 from onnx_philox._rewriting.comparisons import (
     BITS,
     COMPARISONS,
     GIVES_PROBABILITIES,
+    Scaled,
     are_probabilities,
     thresholds_of,
 )
@@ -36,7 +36,6 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._rewriting.integers import Scaled
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
 

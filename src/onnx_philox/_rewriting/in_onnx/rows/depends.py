@@ -7,8 +7,7 @@ from collections.abc import Collection
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._models.graphs import Owner, subgraphs
-from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, subgraphs
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 
 

@@ -17,7 +17,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant, tensor_in
-from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._models.graphs import STANDARD_DOMAINS
 
 Dimension = int | str | None
 """A number, a name, or None where neither is known."""

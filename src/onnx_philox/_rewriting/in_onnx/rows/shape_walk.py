@@ -18,7 +18,7 @@ from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
-from onnx_philox._models.opsets import STANDARD_DOMAINS, opset_of
+from onnx_philox._models.graphs import STANDARD_DOMAINS, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
 from onnx_philox._rewriting.in_onnx.rows.dimensions import (
     MOST_NUMBERS,
