@@ -188,10 +188,20 @@ def test_the_command_refuses_files_as_the_function_does(
     assert said == f"onnx-philox rewrite: {sentence}\n"
 
 
+def _of_a_newer_opset() -> onnx.ModelProto:
+    model = onnx.ModelProto()
+    model.CopyFrom(make_reproducible(MODEL))
+    (ours,) = (entry for entry in model.opset_import if entry.domain)
+    ours.version = 9
+    return model
+
+
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("door", "call"),
     [
+        ("Pipeline", lambda: Pipeline(_of_a_newer_opset())),
+        ("Pipeline", lambda: Pipeline(_of_a_newer_opset(), runtime="openvino")),
         ("Pipeline", lambda: Pipeline(MODEL, per_row="noise")),
         ("Pipeline", lambda: Pipeline(MODEL, keep_seeds=True)),
         ("Pipeline", lambda: Pipeline(MODEL, alignment="numpy")),

@@ -17,13 +17,13 @@ from onnx_philox._command.options import (
     NOTES,
     PATH,
     PRECISIONS,
-    WantedRuns,
     at_least,
     flag,
     runtime_option,
     wanted_runs,
 )
 from onnx_philox._command.rewriting import rewrite
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.refusal import RefusalError
 
 # "\b" keeps the lines after it as they are.

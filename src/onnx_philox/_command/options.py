@@ -1,11 +1,10 @@
-"""Options that several subcommands have, and the runs that two of them ask for."""
+"""Options that several subcommands have."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any, cast
@@ -15,29 +14,7 @@ from click import option
 
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame
-
-
-@dataclass(frozen=True)
-class WantedRuns:
-    """The runs that a user asks for."""
-
-    seed: int | None = None
-    """The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state for
-    each row `row_states(seed, range(rows), first_run)`, or for torch's numbers
-    `TorchState.from_seed(seed)`; None for 0, for a model that takes no state, and if `inputs` has
-    it."""
-    first_run: int = 0
-    """The number of the first run; 0 if the model's state counts no runs or is given."""
-    runs: int = 1
-    inputs: Sequence[str] = ()
-    """The other inputs, as `ports.read_inputs` takes them."""
-    fills: bool = False
-    """Whether to make up the inputs that are not there."""
-
-    @property
-    def numbers(self) -> range:
-        """The numbers of the runs."""
-        return range(self.first_run, self.first_run + self.runs)
+from onnx_philox._command.wanted import WantedRuns
 
 
 class _File(click.Path):

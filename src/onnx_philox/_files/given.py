@@ -75,6 +75,10 @@ class Given:
         owner: The function that the messages name.
         model: What it is given as.
         form: What that is.
+
+    Raises:
+        ValueError: (from all that reads it) It is no such model, or not whole.
+        OSError: (likewise) It cannot be read.
     """
 
     owner: str
@@ -148,12 +152,7 @@ class Given:
 
     @property
     def reads(self) -> dict[Path, str]:
-        """The files that hold it, and what each is.
-
-        Raises:
-            ValueError: It is a file that is no model.
-            OSError: It cannot be read.
-        """
+        """The files that hold it, and what each is."""
         if self.form is Form.FILE:
             with self.opened_file() as file:
                 return file.reads
@@ -162,12 +161,7 @@ class Given:
 
     @cached_property
     def proto(self) -> onnx.ModelProto:
-        """A model of ONNX; the contents of the large tensors of a file stay there.
-
-        Raises:
-            ValueError: It is not one.
-            OSError: It cannot be read.
-        """
+        """A model of ONNX; the contents of the large tensors of a file stay there."""
         if self.form is Form.PROTO:
             model: onnx.ModelProto = self.model
             return model
@@ -182,12 +176,7 @@ class Given:
             return file.proto
 
     def opened(self) -> ModelFile | InMemory:
-        """A model of ONNX for as long as its weights may be needed.
-
-        Raises:
-            ValueError: It is not one.
-            OSError: It cannot be read.
-        """
+        """A model of ONNX for as long as its weights may be needed."""
         return self.opened_file() if self.is_file else InMemory(self.proto)
 
     def opened_file(self) -> ModelFile:
@@ -233,12 +222,7 @@ class Given:
         return path
 
     def check(self) -> None:
-        """Refuses what is no whole model, or whose other files are not beside it.
-
-        Raises:
-            ValueError: It is such a thing.
-            OSError: It cannot be read.
-        """
+        """Refuses what is no whole model, or whose other files are not beside it."""
         _ = self.for_runtime if self.form is Form.IR else self.proto
 
     @cached_property

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from onnx_philox._contract import choices
+from onnx_philox._contract import checks, choices
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
@@ -146,6 +147,7 @@ def _said_by(
     from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
     from onnx_philox._models.streams import streams_of
 
+    checks.check_opset(graph.opset_imports.get(DOMAIN, 1), _NAME)
     streams = streams_of(graph)
     if streams is None:
         for node in filter(draws_by_seed, of_model(graph)):
@@ -201,13 +203,9 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
         _check_record(own, standard_state)
         served = Served(own)
     else:
-        refuse(
-            _NAME,
-            f"the {what}",
-            "one that says nothing of its random nodes",
-            "made of a model that make_reproducible rewrote, with its metadata",
-            f"Pass as source=... the model that the {what} was made from.",
-        )
+        allowed = "made of a model that make_reproducible rewrote, with its metadata"
+        remedy = f"Pass as source=... the model that the {what} was made from."
+        refuse(_NAME, f"the {what}", "one that says nothing of its random nodes", allowed, remedy)
     streams = served.streams
     is_another = own not in (None, streams) and _is_right(own, standard_state)
     if is_another or streams.state not in models.names_of_inputs(given.model):

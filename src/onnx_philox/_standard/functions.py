@@ -84,25 +84,15 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
     """
     owner = "onnx_philox.rewriting.function_of"
     if not isinstance(node, onnx.NodeProto):
-        checks.refuse(
-            owner,
-            "the node",
-            type(node).__name__,
-            "an onnx.NodeProto",
-            "Pass one of model.graph.node, where the model is an onnx.ModelProto.",
-            TypeError,
-        )
+        allowed = "an onnx.NodeProto"
+        remedy = "Pass one of model.graph.node, where the model is an onnx.ModelProto."
+        checks.refuse(owner, "the node", type(node).__name__, allowed, remedy, TypeError)
     op = OPERATORS.get(node.op_type) if node.domain == DOMAIN else None
     if op is None:
         given = f"{node.domain or 'ai.onnx'}::{node.op_type}"
         allowed = f"one of {', '.join(OPERATORS)} of the domain {DOMAIN}"
-        checks.refuse(
-            owner,
-            "the node",
-            given,
-            allowed,
-            "Rewrite the model first: onnx_philox.make_reproducible makes such nodes.",
-        )
+        remedy = "Rewrite the model first: onnx_philox.make_reproducible makes such nodes."
+        checks.refuse(owner, "the node", given, allowed, remedy)
     checks.check_counts(op, len(node.input), len(node.output))
     attributes = checks.check_attributes(
         op, {a.name: _text(onnx.helper.get_attribute_value(a)) for a in node.attribute}

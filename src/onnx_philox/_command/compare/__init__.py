@@ -13,8 +13,8 @@ from pathlib import Path
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import ComparedRuns
-from onnx_philox._command.options import WantedRuns
 from onnx_philox._command.run import beginning, loading
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._command import paths, rewritten
-from onnx_philox._command.options import WantedRuns
 from onnx_philox._command.run import beginning, loading, ports
 from onnx_philox._command.run.printed import ModelRuns, Run
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_signals
 from onnx_philox._progress import Progress, ignore

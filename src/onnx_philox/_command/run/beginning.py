@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import generate
-from onnx_philox._command.options import WantedRuns
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import ports
 from onnx_philox._command.run.ports import StatePorts
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, next_name

@@ -1,0 +1,29 @@
+"""The runs that a user asks `run` and `compare` for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class WantedRuns:
+    """The runs that a user asks for."""
+
+    seed: int | None = None
+    """The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state for
+    each row `row_states(seed, range(rows), first_run)`, or for torch's numbers
+    `TorchState.from_seed(seed)`; None for 0, for a model that takes no state, and if `inputs` has
+    it."""
+    first_run: int = 0
+    """The number of the first run; 0 if the model's state counts no runs or is given."""
+    runs: int = 1
+    inputs: Sequence[str] = ()
+    """The other inputs, as `ports.read_inputs` takes them."""
+    fills: bool = False
+    """Whether to make up the inputs that are not there."""
+
+    @property
+    def numbers(self) -> range:
+        """The numbers of the runs."""
+        return range(self.first_run, self.first_run + self.runs)
