@@ -318,3 +318,48 @@ def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatc
     with pytest.raises(PermissionError):
         write_all()
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from onnx_philox._files.new_files import NewFiles
+
+folder, last = Path(sys.argv[1]), int(sys.argv[2])
+calls = 0
+
+def counted(function):
+    def call(*arguments, **options):
+        global calls
+        calls += 1
+        if calls == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments, **options)
+    return call
+
+for name in ("link", "replace", "unlink"):
+    setattr(os, name, counted(getattr(os, name)))
+with NewFiles() as files:
+    for name in ("o.bin", "o.xml"):
+        with files.open(folder / name) as file:
+            file.write(b"young")
+"""
+
+
+def test_a_process_that_is_killed_leaves_no_model_beside_weights_of_another_time(tmp_path):
+    last, code = 0, -signal.SIGKILL
+    ended = []
+    while code == -signal.SIGKILL:
+        last += 1
+        folder = tmp_path / str(last)
+        folder.mkdir()
+        for name in ("o.bin", "o.xml"):
+            (folder / name).write_bytes(b"old")
+        program = [sys.executable, "-c", KILLED, str(folder), str(last)]
+        code = subprocess.run(program, check=False).returncode
+        files = {p.name: p.read_bytes() for p in folder.iterdir() if not p.name.startswith(".")}
+        ended.append(files)
+        assert "o.xml" not in files or files["o.xml"] == files["o.bin"], last
+    assert code == 0
+    assert ended[-1] == {"o.bin": b"young", "o.xml": b"young"}
+    assert len(ended) > 4

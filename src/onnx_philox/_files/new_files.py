@@ -71,7 +71,10 @@ class NewFiles:
         return Path(folder)
 
     def move(self, written: Path, path: Path) -> None:
-        """Lets a written file take the place of a path at the end of the block."""
+        """Lets a written file take the place of a path at the end of the block.
+
+        Of several, the last one leads to the others, as a model does to its weights.
+        """
         os.chmod(written, 0o666 & ~_umask())
         self._moves.append((written, path))
 
@@ -86,11 +89,22 @@ class NewFiles:
             self._undo.callback(_remove_folder, made)
 
     def _move(self) -> None:
-        with contextlib.ExitStack() as undo:
+        if len(self._moves) < 2:
             for written, path in self._moves:
-                # A single file replaces another in one step.
-                if len(self._moves) > 1:
-                    undo.callback(_put_back, path, self._set_aside(path))
+                os.replace(written, path)  # in one step
+            return
+        with contextlib.ExitStack() as undo:
+            *others, leader = (path for _, path in self._moves)
+            undo.callback(_put_back, leader, self._set_aside(leader))  # after the others
+            are_there = False
+            for path in others:
+                aside = self._set_aside(path)
+                undo.callback(_put_back, path, aside)
+                are_there = are_there or aside is not None
+            if are_there:
+                # A process that is killed here must not leave it beside files of another time.
+                _remove(leader)
+            for written, path in self._moves:
                 os.replace(written, path)
             undo.pop_all()
 
