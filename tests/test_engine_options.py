@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import subprocess
 import sys
@@ -209,31 +210,82 @@ def test_a_compiled_model_draws_the_same_where_it_is_imported() -> None:
 
 @pytest.mark.parametrize("mode", ["OPTIMIZE_SIZE", "OPTIMIZE_SPEED"])
 def test_a_cached_model_draws_the_same_on_a_lesser_processor(mode: str, tmp_path: Path) -> None:
-    for isa in ("", "AVX2", "SSE41"):
-        program = f"""
-import sys, test_engine_options as t
+    program = f"""
+import test_engine_options as t
 compiled = t._compiled({{"CACHE_DIR": {str(tmp_path)!r}, "CACHE_MODE": {mode!r}}})
 t._compare(t._in_openvino(compiled))
 """
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        if isa:
-            environment["ONEDNN_MAX_CPU_ISA"] = isa
-        command = [sys.executable, "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    _run_apart(program)
+    for isa in ("AVX2", "SSE41"):
+        _run_apart(program, ONEDNN_MAX_CPU_ISA=isa)
     assert list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("isa", ["AVX2", "SSE41"])
+def test_openvino_does_not_import_what_another_instruction_set_exported(
+    isa: str, tmp_path: Path
+) -> None:
+    exported = tmp_path / "model.blob"
+    exported.write_bytes(_compiled({}).export_model().getvalue())
+    _run_apart(
+        f"""
+import io, openvino as ov, onnx_philox, pytest
+core = onnx_philox.openvino.register(ov.Core())
+with pytest.raises(RuntimeError, match="isa="):
+    core.import_model(io.BytesIO(open({str(exported)!r}, "rb").read()), "CPU")
+""",
+        ONEDNN_MAX_CPU_ISA=isa,
+    )
+
+
+def test_a_cache_that_another_release_wrote_is_not_taken(tmp_path: Path) -> None:
+    config = {"CACHE_DIR": str(tmp_path)}
+    _compare(_in_openvino(_compiled(config)))
+    (blob,) = tmp_path.glob("*.blob")
+    written = blob.read_bytes()
+    release = ov.get_version().split("-")[0].encode()
+    assert release in written
+    other = b"9" + release[1:]
+    blob.write_bytes(written.replace(release, other))
+    _compare(_in_openvino(_compiled(config)))
+    assert other not in blob.read_bytes()  # written anew
+
+
+def test_a_cancelled_request_of_openvino_leaves_its_state_whole() -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    graph = onnx_philox.graphs.random_normal([2**24], 0, 1, "f32", stateful=True)
+    model = core.read_model(io.BytesIO(graph.SerializeToString()))
+    request = core.compile_model(
+        onnx_philox.openvino.make_stateful(model), "CPU"
+    ).create_infer_request()
+    variable = request.query_state()[0]
+    states = [STATE]
+    for _ in range(3):
+        advanced = PhiloxState.from_array(states[-1]).advance(2**24)
+        states.append(advanced.to_array())
+    for state, after in itertools.pairwise(states):
+        variable.state = ov.Tensor(state.view(np.int32))
+        request.start_async()
+        time.sleep(0.01)
+        request.cancel()
+        with contextlib.suppress(Exception):  # to its end, if the kernel had begun
+            request.wait()
+        assert variable.state.data.tobytes() in (state.tobytes(), after.tobytes())
+
+
 def test_a_process_of_one_processor_draws_the_same() -> None:
-    program = """
+    _run_apart("""
 import os
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 import test_engine_options as t
 for config in ({}, {"NUM_STREAMS": "2"}, {"PERFORMANCE_HINT": "THROUGHPUT"}):
     t._compare(t._in_openvino(t._compiled(config)))
 t._compare(t._in_onnxruntime())
-"""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+""")
+
+
+def _run_apart(program: str, **environment: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -19,10 +19,13 @@ from typing import Any
 
 import child
 import numpy as np
+import operators
 import pytest
+from onnx.parser import parse_model
 
 import onnx_philox
-from onnx_philox import PhiloxState, reference
+from onnx_philox import PhiloxState, reference, rewriting
+from onnx_philox._contract.types import F32, F64
 
 pytestmark = pytest.mark.web
 
@@ -221,3 +224,47 @@ def test_the_page_says_what_to_do_with_other_files(dropped: dict[str, Any]) -> N
 def test_the_page_for_dropped_models_fits_its_windows(dropped: dict[str, Any]) -> None:
     for page in dropped["looks"].values():
         assert page["overflow"] <= 0
+
+
+# An integer of 64 bits, which WebGPU's shaders cut where they are let.
+WIDE = """<ir_version: 8, opset_import: ["": 17]>
+wide (uint32[6] state) => (int64[6] y) <int64 large = {1099511627776}, int64 three = {3}> {
+  words = Cast <to = 7> (state)
+  less = Sub (words, large)
+  y = Sub (less, three)
+}"""
+# In f64, and what computes in it, onnxruntime-web has no kernels at all.
+IN_64_BITS = ("RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli")
+
+
+def test_no_draw_is_cut_where_webgpu_takes_integers_of_64_bits(clone: Path, address: str) -> None:
+    folder = clone / "examples" / "web" / "int64"
+    folder.mkdir()
+    state = PhiloxState(2**64 - 3, 2**63 + 12345).to_array()
+    (folder / "state.json").write_text(json.dumps(state.tolist()))
+    wide = parse_model(WIDE)
+    (folder / "wide.onnx").write_bytes(wide.SerializeToString())
+    wanted = {"wide": [(state.astype(np.int64) - 2**40 - 3).tobytes().hex()]}
+    for case in (case for operator in IN_64_BITS for case in operators.cases(operator)):
+        is_exact = operators.is_exact_as_standard_nodes(case, "onnxruntime", is_fed=False)
+        if not is_exact or case.has_16_bits or F64 in (case.values, case.numbers):
+            continue
+        # A GPU may take these for 0, and the software adapter does.
+        if case.values is F32 and any(0 < abs(x) < 2**-126 for x in case.setting.values()):
+            continue
+        inputs = case.inputs(case.shape())
+        model = case.model(case.shape(), inputs, constant=True)
+        name = f"{case.name.replace(' ', '-')}-{case.edge}"
+        standard = rewriting.to_standard_nodes(model)
+        (folder / f"{name}.onnx").write_bytes(standard.SerializeToString())
+        drawn = case.oracle(case.shape(), state, inputs)
+        wanted[name] = [np.asarray(array).tobytes().hex() for array in drawn]
+    assert len(wanted) > 12
+    command = ("node", "int64.mjs", address, clone / "examples" / "web")
+    seen = json.loads(run(*command, folder=clone / "tests" / "web"))
+    assert seen["as_built"] == wanted
+    # The setting is on: it cuts what is no draw of ours.
+    assert seen["int64"].pop("wide") != wanted.pop("wide")
+    assert seen["int64"] == wanted
+    for name in wanted:
+        assert "cannot use the graph capture feature" in seen["captured"][name], name
