@@ -351,6 +351,26 @@ def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     LIBRARY.onnx_philox_release(None)
 
 
+@pytest.mark.parametrize("shape", [(2**62, 4), (2**33, 2**33), (3, 2**62, 2**62), (2**60,)])
+@pytest.mark.parametrize(
+    ("operator", "name"), [("RandomCategorical", "logits"), ("RandomDropout", "data")]
+)
+def test_an_array_larger_than_any_memory_is_refused(
+    operator: str, name: str, shape: tuple[int, ...]
+) -> None:
+    # The number of elements would wrap around, to 0 or to few.
+    few = np.zeros(1, np.float32)
+    large = Input(
+        name.encode(), b"f32", (c_int64 * len(shape))(*shape), len(shape), few.ctypes.data
+    )
+    inputs = [large, input_of("state", WORDS)]
+    status, text = run(call_of(operator, inputs, {}))
+    assert (status, f"input {name!r} must be of fewer than 2^60 elements" in text) == (
+        INVALID,
+        True,
+    )
+
+
 P = np.float64([0.2, 0.5])
 LOGITS = np.zeros((2, 3), np.float32)
 UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], str]] = {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -149,6 +150,13 @@ Known KnownOf(const Operator& op, const onnx_philox_input& input) {
     is_empty = is_empty || input.shape[i] == 0;
     if (input.shape[i] >= 0) continue;
     Refuse(op.name, InputText(input.name), ShowDimensions(input.shape, rank), say::kNotNegative, say::kGiveTheSize);
+  }
+  // No array is as large, and the number of its elements must not wrap around.
+  std::int64_t room = is_empty ? 0 : std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(double));
+  for (int i = 0; i < rank && !is_empty; ++i) {
+    room /= input.shape[i];
+    if (room > 0) continue;
+    Refuse(op.name, InputText(input.name), ShowDimensions(input.shape, rank), "of fewer than 2^60 elements", say::kGiveTheSize);
   }
   if (!is_empty && input.data == nullptr) {
     Refuse(op.name, InputText(input.name), "no data", "given with its data", "Point to its first element.");

@@ -15,6 +15,7 @@
 #include "checks.h"
 #include "draws.h"
 #include "floats.h"
+#include "guided.h"
 #include "host.h"
 #include "kernels.h"
 #include "torch_draw.h"
@@ -383,7 +384,7 @@ void TestEightThreadsRunOneKernel(const OrtCustomOp* generator) {
 /// Makes nodes with random attributes, types, ranks, dimensions and values, valid and invalid.
 class Fuzzer {
  public:
-  Fuzzer(const Ops& ops, std::uint64_t seed) : ops_(ops), random_(seed) {}
+  Fuzzer(const Ops& ops, check::Random random) : ops_(ops), random_(random) {}
 
   void Step() {
     const std::size_t which = Below(kOperators);
@@ -811,10 +812,27 @@ class Fuzzer {
 
   bool is_torch_s_ = false;  // the numbers that the node draws
   const Ops& ops_;
-  std::mt19937_64 random_;
+  check::Random random_;
 };
 
 }  // namespace
+
+#ifdef ONNX_PHILOX_LIBFUZZER
+
+extern "C" OrtStatus* RegisterCustomOps(OrtSessionOptions* options, const OrtApiBase* base);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const OrtSessionOptions* const options = [] {
+    auto* const made = new OrtSessionOptions();
+    check::That(Take(RegisterCustomOps(made, host::Base())).empty(), "the library is not registered");
+    return made;
+  }();
+  Fuzzer(options->domains.at(0)->ops, check::Random(data, size)).Step();
+  if (check::failures > 0) std::abort();
+  return 0;
+}
+
+#else
 
 int main(int argc, char** argv) {
   if (argc < 2) return std::printf("usage: test_host LIBRARY [SECONDS [SEED]]\n"), 2;
@@ -862,7 +880,7 @@ int main(int argc, char** argv) {
   TestEightThreadsRunOneKernel(OpOf(ops, kRandomGenerator));
 
   const std::uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
-  Fuzzer fuzzer(ops, seed);
+  Fuzzer fuzzer(ops, check::Random(seed));
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   // For so long, and on a slow machine until there are enough of each kind.
@@ -876,3 +894,5 @@ int main(int argc, char** argv) {
   }
   return check::Finish(200);
 }
+
+#endif  // ONNX_PHILOX_LIBFUZZER

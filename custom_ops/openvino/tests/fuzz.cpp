@@ -22,6 +22,7 @@
 
 #include "draws.h"
 #include "fill_tensor.h"
+#include "guided.h"
 #include "kernels.h"
 #include "node.h"
 #include "number_formats.h"
@@ -89,7 +90,7 @@ struct Given {
 
 class Fuzzer {
  public:
-  explicit Fuzzer(std::uint64_t seed) : random_(seed) {}
+  explicit Fuzzer(check::Random random) : random_(random) {}
 
   void Step() {
     memory_.clear();
@@ -1049,7 +1050,7 @@ class Fuzzer {
   }
 
   bool is_torch_s_ = false;  // the numbers that the node draws
-  std::mt19937_64 random_;
+  check::Random random_;
   static constexpr int kNone = -1;
   const Operator* op_ = nullptr;
   bool wild_ = false, compared_ = true;
@@ -1061,7 +1062,7 @@ class Fuzzer {
 }  // namespace
 
 void Fuzz(double seconds, std::uint64_t seed) {
-  Fuzzer fuzzer(seed);
+  Fuzzer fuzzer{check::Random(seed)};
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end) fuzzer.Step();
   std::printf("random nodes from seed %llu: %lu drawn, %lu refused, %lu with altered attributes evaluated\n",
@@ -1071,3 +1072,10 @@ void Fuzz(double seconds, std::uint64_t seed) {
     std::exit(1);
   }
 }
+
+#ifdef ONNX_PHILOX_LIBFUZZER
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Fuzzer(check::Random(data, size)).Step();
+  return 0;
+}
+#endif

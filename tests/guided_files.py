@@ -1,0 +1,192 @@
+"""Guides a fuzzer by coverage through the Python readers of models, IRs, records and the like.
+
+python tests/guided_files.py [SECONDS]    each reader for so long (20); needs `pip install atheris`
+python tests/guided_files.py TARGET FILE  an input again; targets: see READERS
+
+A reader may take an input, or refuse it by an exception that its docstring names. Anything else is
+a finding: it ends with exit code 1, and the input is left in a file that is named. Where an hour
+for each reader is to be had, `3600` is a real run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SECONDS = 20.0
+LONGEST = 2**14
+Read = Callable[[bytes], object]
+
+
+def of_models(folder: Path) -> Read:
+    """ONNX files: our own reader of protobuf, the rewriter and the writer."""
+    from onnx_philox import rewriting
+
+    def read(data: bytes) -> None:
+        (folder / "model.onnx").write_bytes(data)
+        rewriting.rewrite_file(folder / "model.onnx", folder / "out.onnx")
+
+    return read
+
+
+def of_irs(folder: Path) -> Read:
+    """An IR's text, as far as Python reads it: OpenVINO's own reader is not ours."""
+    from onnx_philox._files import openvino_ir
+    from onnx_philox._rewriting.in_openvino import files
+
+    (folder / "model.bin").write_bytes(b"0123")
+
+    def read(data: bytes) -> None:
+        (folder / "model.xml").write_bytes(data)
+        openvino_ir.check_ir("fuzz", folder / "model.xml")
+        files._check_seeds(folder / "model.xml")
+
+    return read
+
+
+def of_records(_: Path) -> Read:
+    """Records of runs, and the arrays in them."""
+    from onnx_philox._record import document
+
+    def read(data: bytes) -> None:
+        for entry in document.read_record(data)["inputs"]:
+            document.array_of(entry)
+
+    return read
+
+
+def of_checkpoints(_: Path) -> Read:
+    """Checkpoints of requests, and states as a request takes them."""
+    pipeline = _pipeline()
+
+    def read(data: bytes) -> None:
+        text = data.decode(errors="replace")
+        pipeline.request(resume=text)
+
+    return read
+
+
+def of_states(_: Path) -> Read:
+    """States in JSON, and the bytes of torch's generator."""
+    import numpy as np
+
+    from onnx_philox import TorchState
+
+    def read(data: bytes) -> None:
+        text = data[1:].decode(errors="replace")
+        if data[:1] == b"t":
+            TorchState.from_json(text)
+        else:
+            TorchState.from_torch(np.frombuffer(data[1:], np.uint8))
+
+    return read
+
+
+READERS = {
+    "models": of_models,
+    "irs": of_irs,
+    "records": of_records,
+    "checkpoints": of_checkpoints,
+    "states": of_states,
+}
+
+
+def _pipeline() -> Any:
+    import fuzz_files
+    from onnx import parser
+
+    from onnx_philox import Pipeline, make_reproducible
+
+    model = make_reproducible(parser.parse_model(fuzz_files.TEXTS["flat"]))
+    return Pipeline(model, runtime="onnxruntime")
+
+
+def make_corpus(folder: Path) -> None:
+    """Right inputs of each reader, in a folder of its name."""
+    import fuzz_files
+    import numpy as np
+
+    from onnx_philox import TorchState
+    from onnx_philox._command import app
+
+    for target in READERS:
+        (folder / target).mkdir()
+    (folder / "all").mkdir()
+    for model in fuzz_files.make_corpus(folder / "all"):
+        data = (model / "m.onnx").read_bytes()
+        if len(data) <= LONGEST:
+            (folder / "models" / model.name).write_bytes(data)
+    for golden in (Path(__file__).parents[1] / "graphs" / "golden").rglob("*_seeds.xml"):
+        shutil.copy(golden, folder / "irs" / f"{golden.parent.name}-{golden.name}")
+    model = folder / "all" / "flat-rewritten" / "m.onnx"
+    record = folder / "records" / "record"
+    app.app(
+        ["run", str(model), "--runtime", "reference", "--seed", "1", "--record", str(record)],
+        standalone_mode=False,
+    )
+    request = _pipeline().request(seed=1)
+    request({})
+    written = json.dumps(request.checkpoint())
+    (folder / "checkpoints" / "one").write_text(written)
+    states = folder / "states"
+    torch = TorchState.from_seed(3)
+    (states / "torch").write_bytes(b"t" + torch.to_json().encode())
+    (states / "bytes").write_bytes(b"b" + np.asarray(torch.to_torch()).tobytes())
+
+
+def fuzz(target: str, arguments: list[str]) -> None:
+    """Reads what atheris makes until it says that the time is over; then the process ends."""
+    import atheris
+
+    with tempfile.TemporaryDirectory() as name:
+        with atheris.instrument_imports(include=["onnx_philox"]):
+            read = READERS[target](Path(name))
+
+        def read_or_refuse(data: bytes) -> None:
+            try:
+                read(data)
+            except (ValueError, TypeError, OSError) as error:
+                if not str(error):
+                    raise
+
+        atheris.Setup([sys.argv[0], *arguments], read_or_refuse)
+        atheris.Fuzz()
+
+
+def main() -> int:
+    """Fuzzes each reader for a time; 1 if something is found."""
+    given = sys.argv[1:]
+    if given and given[0] in READERS:
+        fuzz(given[0], given[1:])
+    seconds = float(given[0]) if given else SECONDS
+    found = Path(tempfile.mkdtemp(prefix="onnx-philox-found-"))
+    is_wrong = False
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_corpus(folder)
+        for target in READERS:
+            options = [f"-max_total_time={seconds:g}", f"-max_len={LONGEST}", "-timeout=60"]
+            options += ["-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
+            command = [sys.executable, __file__, target, str(folder / target), *options]
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=False, errors="replace"
+            )
+            last = [line for line in done.stderr.splitlines() if line.startswith(("#", "Done"))]
+            print(f"{target}: {'; '.join(last[-2:])}", flush=True)
+            if done.returncode != 0:
+                is_wrong = True
+                print(done.stdout[-4000:], done.stderr[-4000:], f"FOUND: {found}", sep="\n")
+    if not is_wrong:
+        os.rmdir(found)
+    return int(is_wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
