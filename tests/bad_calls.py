@@ -113,8 +113,8 @@ def of_every_operator(operator: str) -> Bad:
         )
     if op.has_shape:
         bad["a negative dimension"] = (
-            {"shape": np.array([2, -3])},
-            ["input 'shape' must be dimensions of 0 or more: got [2, -3]. Give the size itself."],
+            {"shape": np.array([2, -1])},
+            ["input 'shape' must be dimensions of 0 or more: got [2, -1]. Give the size itself."],
         )
         bad["more than memory"] = ({"shape": np.array([2**31 - 1, 2**20])}, ["memory", "in parts"])
     if any(a.name == "output_type" for a in op.attributes):

@@ -7,8 +7,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+DTYPES: dict[str, np.dtype] = {
+    name: np.dtype(type_)
+    for name, type_ in {
+        "i32": np.int32,
+        "i64": np.int64,
+        "u32": np.uint32,
+        "f16": np.float16,
+        "bf16": ml_dtypes.bfloat16,
+        "f32": np.float32,
+        "f64": np.float64,
+        "bool": np.bool_,
+    }.items()
+}
+"""By the names of the types, which say nothing of the package's own table."""
 VECTORS = Path(__file__).parent / "vectors"
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
+from cases import DTYPES
 from openvino import opset8, opset13, opset15
-
-from onnx_philox._contract.types import BY_NAME
 
 constant = opset8.constant
 
@@ -40,7 +39,7 @@ def uniform(
     ops: Any = opset8,
 ) -> ov.Node:
     """RandomUniform, of a list of dimensions or what computes them."""
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     bounds = [b if isinstance(b, ov.Node) else _number(b, dtype) for b in (low, high)]
     dimensions = constant(np.array(shape, np.int64)) if isinstance(shape, list) else shape
     return ops.random_uniform(dimensions, *bounds, type_, *seeds, alignment)
@@ -56,7 +55,7 @@ def normal(
     shape: Any, type_: str = "f32", *, wave: Any = opset8.cos, is_folded: bool = True
 ) -> ov.Node:
     """A normal number as front ends write it: 2 pi is a bound of the angle, or a factor."""
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, 17))
     radius = opset8.sqrt(opset8.multiply(opset8.log(u), _number(-2, dtype)))
     if is_folded:

@@ -21,6 +21,7 @@ from onnx import helper, numpy_helper
 from onnx_philox import graphs, reference
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, F16, F32, F64, I64, ElementType
+from onnx_philox._numbers import call, fill_native, fill_numpy
 
 Arrays = dict[str, np.ndarray]
 Shape = tuple[int, ...]
@@ -410,6 +411,16 @@ def is_exact_as_standard_nodes(case: Case, target: str, *, is_fed: bool) -> bool
     if case.operator.name == "RandomUniform":
         return not is_fed and (case.values is not F32 or case.setting["minval"] == 0)
     return case.numbers is not F64
+
+
+def by_core(operator: str, inputs: Arrays, attributes: Mapping[str, Any] | None = None) -> Any:
+    """What the native core draws, and the next state."""
+    return call.run(OPERATORS[operator], fill_native.fill, inputs, attributes or {})
+
+
+def in_numpy(operator: str, inputs: Arrays, attributes: Mapping[str, Any] | None = None) -> Any:
+    """What NumPy draws, and the next state."""
+    return call.run(OPERATORS[operator], fill_numpy.fill, inputs, attributes or {})
 
 
 def named(name: str) -> Case:

@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx.compose
+import onnxruntime as ort
 import openvino as ov
 
 import onnx_philox
-from onnx_philox._contract.types import BF16
 from onnx_philox._openvino_models import requests
 
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 Config = dict[str, Any]
 DEFAULT: Config = {}
 ONE_THREAD: Config = {"INFERENCE_NUM_THREADS": 1}
@@ -51,6 +53,12 @@ class OpenVino:
         """Runs models with their feeds as parts of one, which takes as long to compile as one."""
         whole, feeds = joined(draws)
         return parted(self(whole, feeds, precision), draws)
+
+
+def bare_session(model: onnx.ModelProto) -> ort.InferenceSession:
+    """ONNX Runtime's own session, with this package's library."""
+    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
+    return ort.InferenceSession(model.SerializeToString(), options)
 
 
 def request_of(compiled: ov.CompiledModel) -> Callable[[dict[str, np.ndarray]], list[np.ndarray]]:
@@ -98,7 +106,7 @@ def infer(model: ov.CompiledModel | ov.InferRequest, inputs: Any = None) -> Any:
 
 
 def tensor_of(array: np.ndarray) -> ov.Tensor:
-    if array.dtype != BF16.dtype:
+    if array.dtype != BFLOAT16:
         return ov.Tensor(np.ascontiguousarray(array).reshape(array.shape))
     tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
     tensor.data.view(np.uint16)[...] = array.view(np.uint16)
@@ -108,4 +116,4 @@ def tensor_of(array: np.ndarray) -> ov.Tensor:
 def array_of(tensor: ov.Tensor) -> np.ndarray:
     """A copy; OpenVINO shows the memory of a bf16 tensor as float16."""
     copy = tensor.data.copy()
-    return copy.view(BF16.dtype) if tensor.element_type == ov.Type.bf16 else copy
+    return copy.view(BFLOAT16) if tensor.element_type == ov.Type.bf16 else copy

@@ -16,7 +16,7 @@ import pytest
 from cases import assert_all_same, assert_same_bits
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
-from runtimes import infer
+from runtimes import bare_session, infer
 
 import onnx_philox
 from onnx_philox import (
@@ -244,8 +244,7 @@ def test_a_pipeline_reads_arrays_in_another_byte_order_and_refuses_masked_ones(
 
 
 def test_a_pipeline_refuses_bound_arrays_in_another_byte_order() -> None:
-    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
-    session = ort.InferenceSession(NOISY.SerializeToString(), options)
+    session = bare_session(NOISY)
     binding = session.io_binding()
     binding.bind_cpu_input("x", swapped(X))
     with pytest.raises(ValueError, match=f"Pipeline: the input 'x' must be {BYTE_ORDER}: got .f4"):
@@ -288,8 +287,7 @@ def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
     if kind != "array" and not SHOWS_VALUES:
         pytest.skip("this ONNX Runtime does not show the values that are bound")
     session = InferenceSession(NOISY)
-    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
-    bare = ort.InferenceSession(NOISY.SerializeToString(), options)
+    bare = bare_session(NOISY)
     pipe = Pipeline(bare)
     words = f"'[xy]' must be {BYTE_ORDER}: got .f4"
     for each, run in (

@@ -18,10 +18,9 @@ import numpy as np
 import onnx
 import pytest
 from bad_calls import BAD, CASES, F32, P_RULE, PARTS, call_of, cases_of, model_of
-from operators import every_operator
+from operators import OPERATORS, every_operator
 
 from onnx_philox import graphs, onnx_reference, openvino, reference, register_schemas
-from onnx_philox._contract.operators import OPERATORS
 
 
 def assert_says(error: BaseException | str, texts: list[str]) -> None:

@@ -11,11 +11,10 @@ import child
 import cli
 import numpy as np
 import onnx
-import onnxruntime
 import openvino as ov
 import pytest
 from onnx import AttributeProto, TensorProto, helper
-from runtimes import infer
+from runtimes import bare_session, infer
 
 import onnx_philox
 from onnx_philox import onnx_reference
@@ -80,9 +79,8 @@ def test_a_seed_of_a_wrong_type_is_refused_by_onnxruntime(
         onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
     assert type(raised.value).__name__ == "InvalidArgument"
     assert refusal(op, seed) in str(raised.value)
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
     with pytest.raises(Exception, match="Pass an int") as raised:
-        onnxruntime.InferenceSession(model.SerializeToString(), options)
+        bare_session(model)
     assert refusal(op, seed) in str(raised.value)
 
 
@@ -182,8 +180,7 @@ def test_a_node_without_outputs_harms_nothing(
     model = model_of(nodes, [("y", TensorProto.INT64)])
     session = onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
     np.testing.assert_array_equal(session.run(None, {})[0], [3])
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    bare = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    bare = bare_session(model)
     np.testing.assert_array_equal(bare.run(None, {})[0], [3])
     core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
     compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
@@ -216,9 +213,8 @@ def test_a_model_with_a_name_given_twice_raises_onnxruntime_s_own_error(
     what: str, ort_backend: str
 ):
     model = NAMED_TWICE[what]
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
     with pytest.raises(Exception, match="Duplicate definition") as own:
-        onnxruntime.InferenceSession(model.SerializeToString(), options)
+        bare_session(model)
     with pytest.raises(Exception, match="Duplicate definition") as raised:
         onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
     assert (type(raised.value), str(raised.value)) == (type(own.value), str(own.value))

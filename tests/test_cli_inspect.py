@@ -95,6 +95,27 @@ def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelP
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
+ANSWERS = """
+import itertools, json, os, sys, time
+names = ("first", "second", "session", "other_seed")
+for number, line in enumerate(sys.stdin):
+    asked = json.loads(line)
+    print(json.dumps(%s), flush=True)
+"""
+
+
+@pytest.fixture
+def works(tmp_path, monkeypatch):
+    """Lets a program of the test's own try the nodes, in place of the runtimes."""
+
+    def program(text: str) -> None:
+        worker = tmp_path / "worker.py"
+        worker.write_text(text)
+        monkeypatch.setattr(trials, "_WORKER", worker)
+
+    return program
+
+
 def probe(model: onnx.ModelProto) -> probes.Probe:
     ir_model = ir.from_proto(model)
     found = search.search(ir_model)
@@ -194,16 +215,8 @@ def test_openvino_draws_a_multinomial_once_in_a_session(tried, opset):
     assert tried["Multinomial", opset, True, "openvino"].behaviour is Behaviour.SAME_IN_EACH_RUN
 
 
-def test_a_seed_that_is_the_time_of_day_is_seen_through(tmp_path, monkeypatch):
-    worker = tmp_path / "worker.py"
-    worker.write_text(
-        "import json, sys, time\n"
-        "for line in sys.stdin:\n"
-        "    now = str(int(time.time()))\n"
-        "    names = ('first', 'second', 'session', 'other_seed')\n"
-        "    print(json.dumps(dict.fromkeys(names, now)), flush=True)\n"
-    )
-    monkeypatch.setattr(trials, "_WORKER", worker)
+def test_a_seed_that_is_the_time_of_day_is_seen_through(works):
+    works(ANSWERS % "dict.fromkeys(names, str(int(time.time())))")
     built = probe(node_model("Multinomial", 17, (["n", 5],)))
     for runtime in trials.run([built], lambda *_: None):
         assert runtime.trials[built.key].behaviour is Behaviour.OTHER_IN_EACH_SESSION
@@ -244,17 +257,8 @@ def test_nodes_that_repeat_each_other_are_said_to(tried):
     )
 
 
-def test_a_node_alone_of_its_kind_repeats_no_other(tmp_path, monkeypatch):
-    worker = tmp_path / "worker.py"
-    worker.write_text(
-        "import itertools, json, sys\n"
-        "for line, number in zip(sys.stdin, itertools.count()):\n"
-        "    names = ('first', 'second', 'session', 'other_seed')\n"
-        "    is_twins = 'twins' in json.loads(line)\n"
-        "    hashes = ['one'] * 4 if is_twins else [f'{number}{name}' for name in names]\n"
-        "    print(json.dumps(dict(zip(names, hashes))), flush=True)\n"
-    )
-    monkeypatch.setattr(trials, "_WORKER", worker)
+def test_a_node_alone_of_its_kind_repeats_no_other(works):
+    works(ANSWERS % "{n: 'one' if 'twins' in asked else f'{number}{n}' for n in names}")
     models = [node_model("RandomNormal", 17, shape=[3], mean=mean) for mean in (0.0, 1.0)]
     models += [
         node_model("RandomNormal", 17, shape=[3], **a) for a in ({"seed": 1.0}, {"dtype": 10})
@@ -337,10 +341,8 @@ WORKERS = {
         ),
     ],
 )
-def test_a_runtime_that_ends_its_process_ends_none_of_ours(tmp_path, monkeypatch, what, behaviour):
-    worker = tmp_path / "worker.py"
-    worker.write_text(WORKERS[what])
-    monkeypatch.setattr(trials, "_WORKER", worker)
+def test_a_runtime_that_ends_its_process_ends_none_of_ours(works, monkeypatch, what, behaviour):
+    works(WORKERS[what])
     monkeypatch.setattr(trials, "_START_SECONDS", 1 if what == "hangs" else 30)
     built = [probe(node_model("RandomNormal", 17, shape=[n] * n)) for n in (1, 2)]
     for runtime in trials.run(built, lambda *_: None):
@@ -387,15 +389,8 @@ def test_a_forked_process_runs_a_program_as_a_new_one_does(tmp_path):
     assert done.stderr == ""
 
 
-def test_a_probe_after_one_that_crashed_is_tried(tmp_path, monkeypatch):
-    worker = tmp_path / "worker.py"
-    worker.write_text(
-        "import os, sys, json\n"
-        "for line in sys.stdin:\n"
-        "    if len(json.loads(line)['feeds']): os.abort()\n"
-        '    print(\'{"failed": "load", "reason": "here"}\', flush=True)\n'
-    )
-    monkeypatch.setattr(trials, "_WORKER", worker)
+def test_a_probe_after_one_that_crashed_is_tried(works):
+    works(ANSWERS % "os.abort() if asked['feeds'] else {'failed': 'load', 'reason': 'here'}")
     models = [node_model(t, 17, *RANDOM[t][:1], **RANDOM[t][1]) for t in list(RANDOM)[:4]]
     built = [probe(model) for model in models]
     (runtime, _) = trials.run(built, lambda *_: None)
@@ -527,10 +522,7 @@ def printed(all_of_them) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("width", ["piped", 80, 120])
 def test_the_text_fits_and_nothing_is_cut(all_of_them, report, printed, width):
     text = printed.stdout
-    if width != "piped":
-        report.print(Console(file=(file := io.StringIO()), width=width))
-        text = file.getvalue()
-    lines = text.splitlines()
+    lines = text.splitlines() if width == "piped" else printed_at(report, width)
     if width == "piped":
         assert all(line == line.rstrip() for line in lines)
     else:
@@ -902,12 +894,6 @@ def test_a_page_takes_the_place_of_no_other_file(page, said, tmp_path, monkeypat
     assert result.exit_code == 2
     assert f"onnx-philox inspect: {said}" in result.stderr
     assert Path("a.html").read_text() == "a model"
-
-
-def test_the_help_has_an_example_and_the_exit_codes():
-    said = " ".join(invoke("--help").stdout.split())
-    assert "Example: onnx-philox inspect model.onnx" in said
-    assert "Exit code: 0, also where there are none; 2, the file cannot be read." in said
 
 
 @pytest.mark.parametrize("seed", ["-7", str(2**63)])

@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits, load_vectors
+from cases import DTYPES, EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits, load_vectors
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -21,7 +21,6 @@ from test_reference import CHUNK_WORDS, flush_subnormals
 
 from onnx_philox import PhiloxState, reference
 from onnx_philox._contract import float_environment
-from onnx_philox._contract.types import BY_NAME
 
 NORMAL_TYPES = ["f16", "bf16", "f32", "f64"]
 F32, F64 = np.float32, np.float64
@@ -59,7 +58,7 @@ def test_a_pair_of_uniforms_gives_r_sin_and_r_cos_in_this_order(type_: str) -> N
 
 @pytest.mark.parametrize("row", load_vectors("tensorflow", "TensorFlow normal"))
 def test_normals_are_near_those_of_tensorflow(row: dict) -> None:
-    dtype = BY_NAME[row["type"]].dtype
+    dtype = DTYPES[row["type"]]
     expected = np.frombuffer(bytes.fromhex(row["near"]), dtype)
     state = PhiloxState.from_array(np.array(row["state"], np.uint32))
     limit = {"f32": 4e-6, "f64": 1e-12}[row["type"]]
@@ -81,7 +80,7 @@ def exactly(dtype: np.dtype, number: Fraction) -> Any:
 def test_a_normal_is_rounded_to_the_type_then_scaled_then_moved(
     type_: str, mean: float, scale: float
 ) -> None:
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     standard = normals(PhiloxState(1, 1), 301, "f64" if type_ == "f64" else "f32").astype(dtype)
     m, s = dtype.type(mean), dtype.type(scale)
     expected = [

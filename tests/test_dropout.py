@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from cases import SEED, assert_all_same, assert_same_bits
+from cases import DTYPES, SEED, assert_all_same, assert_same_bits
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
-from runtimes import OpenVino
+from operators import by_core, in_numpy
+from runtimes import OpenVino, bare_session
 
-import onnx_philox
 from onnx_philox import PhiloxState, graphs, make_reproducible, onnx_reference, reference
-from onnx_philox._contract.operators import RANDOM_DROPOUT
-from onnx_philox._contract.types import BY_NAME
-from onnx_philox._numbers import call, fill_native, fill_numpy
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
@@ -32,7 +28,7 @@ def data_of(type_: str, shape: Any = (3, 35)) -> np.ndarray:
     rng = np.random.default_rng(5)
     numbers = rng.normal(0, 1, shape) * 10.0 ** rng.integers(-4, 4, shape)
     numbers.flat[:4] = 0.0, -0.0, np.inf, -np.inf
-    return numbers.astype(BY_NAME[type_].dtype)
+    return numbers.astype(DTYPES[type_])
 
 
 def scale_of(ratio: Any, dtype: np.dtype) -> Any:
@@ -47,7 +43,7 @@ def scale_of(ratio: Any, dtype: np.dtype) -> Any:
 def test_what_bernoulli_drops_is_0_and_the_rest_is_scaled(
     type_: str, ratio: float, ratio_type: str
 ) -> None:
-    data, share = data_of(type_), np.array(ratio, BY_NAME[ratio_type].dtype)
+    data, share = data_of(type_), np.array(ratio, DTYPES[ratio_type])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         output, mask, after = reference.random_dropout(data, share, state=STATE, **SEED)
@@ -64,11 +60,11 @@ def test_what_bernoulli_drops_is_0_and_the_rest_is_scaled(
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_what_is_dropped_is_0_whatever_it_was(type_: str) -> None:
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     data = np.tile(np.array([np.nan, np.inf, -np.inf, -1], dtype), 50)
-    for fill in (fill_numpy.fill, fill_native.fill):
+    for draw in (in_numpy, by_core):
         inputs = {"data": data, "ratio": np.float32(0.5), "state": STATE}
-        output, mask, _ = call.run(RANDOM_DROPOUT, fill, inputs, {})
+        output, mask, _ = draw("RandomDropout", inputs)
         assert_same_bits(output[~mask], np.zeros((~mask).sum(), dtype))
         kept = np.where(np.isfinite(data), -2, data).astype(dtype)[mask]
         np.testing.assert_array_equal(output[mask].astype(float), kept.astype(float))
@@ -90,7 +86,7 @@ def test_onnxruntime_knows_the_type_of_data_of_unknown_rank(type_: str, shape: A
         }}""")
     for output in model.graph.output:
         output.type.tensor_type.ClearField("shape")
-    data = np.arange(1, np.prod(shape) + 1).astype(BY_NAME[type_].dtype)
+    data = np.arange(1, np.prod(shape) + 1).astype(DTYPES[type_])
     session = InferenceSession(model)
     y, dropped = session.run(None, {"x": data, "s": np.array(shape, np.int64), "state": STATE})
     expected = reference.random_dropout(data.reshape(shape), 0.5, state=STATE)
@@ -144,9 +140,8 @@ def test_a_ratio_of_another_type_is_refused() -> None:
     ratio.CopyFrom(onnx.numpy_helper.from_array(call["ratio"], "ratio"))
     with pytest.raises(Exception, match="'ratio' must be f32 or f64: got f16"):
         InferenceSession(model)
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
     with pytest.raises(Exception, match="float16"):
-        onnxruntime.InferenceSession(model.SerializeToString(), options)
+        bare_session(model)
 
 
 # Rewritten models.
@@ -226,14 +221,14 @@ def test_it_draws_on_in_a_loop(openvino: OpenVino) -> None:
 @pytest.mark.parametrize("type_", TYPES)
 def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str) -> None:
     """NaN with any payload, infinities and subnormals too: all patterns of 16 bits."""
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     unsigned = np.dtype(f"u{dtype.itemsize}")
     bits = np.random.default_rng(2).integers(0, 2 ** (8 * dtype.itemsize), 2**16, unsigned)
     data = (np.arange(2**16, dtype=unsigned) if dtype.itemsize == 2 else bits).view(dtype)
     for ratio in (np.float32(r) for r in (0, 0.3, 0.999999, 1)):
         inputs, seeds = {"data": data, "ratio": ratio}, {"global_seed": 3}
-        expected = call.run(RANDOM_DROPOUT, fill_numpy.fill, inputs, seeds)
-        drawn = call.run(RANDOM_DROPOUT, fill_native.fill, inputs, seeds)
+        expected = in_numpy("RandomDropout", inputs, seeds)
+        drawn = by_core("RandomDropout", inputs, seeds)
         for got, wanted in zip(drawn, expected, strict=True):
             assert got.tobytes() == wanted.tobytes()
 

@@ -11,11 +11,10 @@ import mpmath
 import numpy as np
 import pytest
 import scipy
-from cases import assert_same_bits
+from cases import DTYPES, assert_same_bits
 from test_distributions_bits import KEY, state_before
 
 from onnx_philox import PhiloxState, reference
-from onnx_philox._contract.types import BY_NAME
 
 TYPES = ["f16", "bf16", "f32", "f64"]
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -75,7 +74,7 @@ def test_a_value_is_minus_the_logarithm_of_a_step_s_middle(type_: str) -> None:
 
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
 def test_the_logarithm_is_rounded_once(type_: str) -> None:
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     edges = [0, 1, 2**31 - 1, 2**31, 3037000499, 3037000500, 2**32 - 2, 2**32 - 1]
     for x in edges + DOUBLY_ROUNDED:
         value = exponentials(1, type_, state=state_before((x, 5, 6, 7)).to_array())[0]
@@ -97,7 +96,7 @@ def test_the_least_and_the_greatest_value_are_finite_and_not_0() -> None:
 
 @pytest.mark.parametrize(("type_", "scale"), TYPE_SCALES)
 def test_a_value_is_scaled_in_its_type(type_: str, scale: float) -> None:
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         values = exponentials(300, type_, scale)
@@ -124,7 +123,7 @@ def test_values_are_distributed_as_they_should_be(type_: str) -> None:
 @pytest.mark.parametrize(("type_", "scale"), [("f32", 1), ("f32", 1e-30), ("f64", 7)])
 def test_ten_million_values_are_distributed_as_they_should_be(type_: str, scale: float) -> None:
     values = exponentials(10**7, type_, scale).astype(F64)
-    check_exponential(values / BY_NAME[type_].dtype.type(scale).astype(F64), 1e-6)
+    check_exponential(values / DTYPES[type_].type(scale).astype(F64), 1e-6)
 
 
 def test_the_check_finds_what_is_not_exponential() -> None:

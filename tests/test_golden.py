@@ -14,13 +14,14 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
+from cases import DTYPES
 from onnx.reference import ReferenceEvaluator
-from operators import every_operator, plain
+from operators import OPERATORS, every_operator, plain
 from runtimes import infer
 
 import onnx_philox
 from onnx_philox._contract.inputs import ALIGNMENT
-from onnx_philox._contract.operators import OPERATORS, OPSET_VERSION
+from onnx_philox._contract.operators import OPSET_VERSION
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.onnxruntime._values import TAKES_BFLOAT16
@@ -33,17 +34,6 @@ STEMS = [path.with_suffix("") for folder in FOLDERS for path in sorted(folder.gl
 # onnxruntime-extensions cannot carry these, so neither can the backend that stands on it.
 NOT_CARRIED = {"python": ("f16", "bf16")}
 
-# As in the files, so that a renamed type of ours cannot rename them.
-DTYPES: dict[str, Any] = {
-    "i32": np.int32,
-    "i64": np.int64,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-    "u32": np.uint32,
-    "bool": np.bool_,
-}
 OPENVINO_NAMES = {"bool": "boolean"}
 
 Arrays = dict[str, np.ndarray]

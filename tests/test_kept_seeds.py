@@ -11,7 +11,7 @@ import cli
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_same_bits, load_vectors
+from cases import DTYPES, assert_same_bits, load_vectors
 from openvino import opset8, opset13
 from openvino_models import (
     branch,
@@ -27,7 +27,6 @@ from runtimes import array_of
 
 import onnx_philox as op
 from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY
-from onnx_philox._contract.types import BY_NAME
 
 CORE = op.openvino.register(ov.Core())
 ZEROS = op.PhiloxState.for_run(0).to_array()
@@ -88,7 +87,7 @@ def test_the_documented_outputs_are_drawn(row) -> None:
     seeds, type_ = (row["global_seed"], row["op_seed"]), row["type"]
     node = uniform(row["shape"], *row["arguments"].values(), type_, seeds)
     new = kept(model({"y": node}, []))
-    wanted = np.array(row["printed"], BY_NAME[type_].dtype)
+    wanted = np.array(row["printed"], DTYPES[type_])
     for given in (new, kept(model({"y": node}, []), seed=0)):
         y = drawn(given, None if given is not new else ZEROS)["y"]
         np.testing.assert_allclose(y, wanted, rtol=2e-8 if type_ == "f32" else 1e-8, atol=5e-9)
@@ -129,9 +128,7 @@ def test_a_seeded_model_of_tensorflow_draws_tensorflow_s_own_numbers_run_after_r
         case[0]["type"],
     )
     new = kept(model({"y": uniform([count], 0, 1, type_, seeds)}, []))
-    wanted = [
-        np.frombuffer(bytes.fromhex(run["outputs"]["values"]), BY_NAME[type_].dtype) for run in case
-    ]
+    wanted = [np.frombuffer(bytes.fromhex(run["outputs"]["values"]), DTYPES[type_]) for run in case]
     for run, want in enumerate(wanted):
         state = op.PhiloxState.openvino_run(0, 0, run, count).to_array()
         assert_same_bits(drawn(new, state)["y"], want)
@@ -183,7 +180,7 @@ def test_a_seeded_graph_of_tensorflow_draws_tensorflow_s_numbers(case, tmp_path)
     pipe = op.Pipeline(ov.convert_model(path), runtime="openvino", keep_seeds=True)
     want = bytes.fromhex(case[0]["outputs"]["values"])
     (got,) = pipe({}, seed=0).values()
-    assert_same_bits(got, np.frombuffer(want, BY_NAME[case[0]["type"]].dtype))
+    assert_same_bits(got, np.frombuffer(want, DTYPES[case[0]["type"]]))
 
 
 def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
@@ -223,7 +220,7 @@ def test_without_the_word_all_numbers_are_new() -> None:
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("shape", [(), (4,)])
 def test_a_comparison_has_the_booleans_of_its_seeds(type_, shape) -> None:
-    dtype = BY_NAME[type_].dtype
+    dtype = DTYPES[type_]
     p = np.full(shape, 0.375, np.float32).astype(dtype)
     limit = constant(0.375, ov.Type.bf16) if type_ == "bf16" and not shape else None
     if type_ == "bf16" and limit is None:

@@ -15,12 +15,11 @@ import numpy as np
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_same_bits, each_raises
+from cases import DTYPES, assert_same_bits, each_raises
 from runtimes import infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, _native, generate, graphs, reference
-from onnx_philox._contract.types import BY_NAME
 
 STATE = PhiloxState(2**64 - 3, 2**63 + 12345)
 
@@ -210,7 +209,7 @@ def test_generate_fills_normals(output_type: str) -> None:
         ({"mean": -1.5}, -1.5, 1),
     ):
         for shape in ((), (0,), (7, 3), (1001,)):
-            out = np.empty(shape, BY_NAME[output_type].dtype)
+            out = np.empty(shape, DTYPES[output_type])
             after = generate(STATE, out=out, **moments)
             expected, next_state = reference.random_normal(
                 list(shape), mean, scale, output_type, state=STATE.to_array()

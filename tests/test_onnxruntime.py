@@ -634,18 +634,20 @@ for _ in range(2):
 def test_run_takes_and_gives_bfloat16() -> None:
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17]>'
-        "g (bfloat16[N] x, float[M] z) => (bfloat16[N] y, bfloat16[M] w, float[M] v)"
-        "{ y = Identity(x)  w = Cast<to = 16>(z)  v = Neg(z) }"
+        "g (bfloat16[N] x, float[M] z, bfloat16 s)"
+        " => (bfloat16[N] y, bfloat16[M] w, float[M] v, bfloat16 t)"
+        "{ y = Identity(x)  w = Cast<to = 16>(z)  v = Neg(z)  t = Identity(s) }"
     )
     session = InferenceSession(model)
     x = np.array([1.5, -2.0, 3e38], ml_dtypes.bfloat16)
     z = np.array([0.1, 7.0], np.float32)
-    y, w, v = session.run(None, {"x": x, "z": z})
+    y, w, v, t = session.run(None, {"x": x, "z": z, "s": x[0]})
+    assert_same_bits(np.asarray(t), np.asarray(x[0]))
     assert_same_bits(y, x)
     assert_same_bits(w, z.astype(ml_dtypes.bfloat16))
     assert_same_bits(v, -z)
-    assert_same_bits(session.run(["v"], {"x": x, "z": z})[0], -z)
-    empty = session.run(["w"], {"x": x, "z": z[:0]})[0]
+    assert_same_bits(session.run(["v"], {"x": x, "z": z, "s": x[0]})[0], -z)
+    empty = session.run(["w"], {"x": x, "z": z[:0], "s": x[0]})[0]
     assert (empty.shape, empty.dtype) == ((0,), np.dtype(ml_dtypes.bfloat16))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -19,7 +20,6 @@ from cases import SEED, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnx_philox import PhiloxState, make_reproducible, reference
-from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()
@@ -364,5 +364,5 @@ def test_bfloat16_draws_stay_bfloat16(operator: str, level: str) -> None:
         helper.make_tensor(name, TensorProto.BFLOAT16, [], [value])
         for name, value in zip("ab", numbers, strict=True)
     )
-    values, _ = REFERENCES[operator](SHAPE, *map(BF16.dtype.type, numbers), "bf16", **SEED)
+    values, _ = REFERENCES[operator](SHAPE, *map(ml_dtypes.bfloat16, numbers), "bf16", **SEED)
     assert_same_bits(run(model, level, x=np.zeros(SHAPE, F32))[0], values.astype(F32))

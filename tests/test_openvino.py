@@ -7,18 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import openvino as ov
 import pytest
-from cases import SEED, assert_all_same, assert_same_bits
+from cases import DTYPES, SEED, assert_all_same, assert_same_bits
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import parser
 from openvino import opset8
-from operators import every_operator, plain
+from operators import OPERATORS, cases, every_operator
 from runtimes import OpenVino, array_of, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract import checks, float_environment
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox._openvino_models.arrays import constant
 from onnx_philox.openvino import random_generator, random_uniform
 
@@ -230,7 +229,7 @@ def test_a_state_from_another_node_of_ours_is_exact(openvino: OpenVino) -> None:
 def test_bounds_computed_from_constants_are_exact(
     openvino: OpenVino, output_type: str, minval, maxval
 ) -> None:
-    dtype = BY_NAME[output_type].dtype
+    dtype = DTYPES[output_type]
     halves = [
         np.array(b, np.float64 if output_type != "i64" else np.int64) for b in (minval, maxval)
     ]
@@ -341,8 +340,7 @@ def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: Open
 
 
 def by_openvino(output_type: str, low, high, count: int, global_seed: int, op_seed: int):
-    type_ = BY_NAME[output_type]
-    bounds = [constant(np.array(b, type_.dtype)) for b in (low, high)]
+    bounds = [constant(np.array(b, DTYPES[output_type])) for b in (low, high)]
     node = opset8.random_uniform(
         opset8.constant(np.array([count])), *bounds, output_type, global_seed, op_seed
     )
@@ -398,10 +396,11 @@ def test_a_compiled_model_takes_a_state_as_it_is(openvino: OpenVino, share_input
 @every_operator
 def test_a_shape_of_a_model_input_arrives_whole(openvino: OpenVino, operator: str) -> None:
     """Its low 32 bits are 1, 1: a single value, drawn in silence."""
-    case = plain(operator)[0]
-    if not case.operator.has_shape or (operator, openvino.backend) == ("RandomBernoulli", "python"):
+    if (operator, openvino.backend) == ("RandomBernoulli", "python"):
         return  # a limit that docs/limits.md states
-    shape = (2**32 + 1,) * 2
-    inputs = {name: x for name, x in case.inputs((1, 1)).items() if x.ndim == 0}
+    if not OPERATORS[operator].has_shape:
+        return
+    case = next(c for c in cases(operator) if not any(map(callable, c.setting.values())))
+    shape, inputs = (2**32 + 1,) * 2, case.inputs((1, 1))
     with pytest.raises(RuntimeError, match=r"'shape' must be .*: got \[4294967297, 4294967297\]"):
         openvino(case.model(shape, inputs, constant=inputs), case.feeds(shape, HIGH, {}))

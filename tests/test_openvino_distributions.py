@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import SEED, assert_same_bits
+from cases import DTYPES, SEED, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto, parser
 from openvino import opset8
@@ -20,7 +20,6 @@ from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, ten
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.openvino_plugin import MAX_ELEMENTS
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox.openvino import random_bernoulli, random_categorical, random_normal
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -44,7 +43,7 @@ PROBABILITIES: dict[str, Any] = {
 
 def logits_of(type_: str, batch: int = 3, classes: int = 11) -> np.ndarray:
     random = np.random.default_rng(5)
-    logits = random.normal(0, 3, (batch, classes)).astype(BY_NAME[type_].dtype)
+    logits = random.normal(0, 3, (batch, classes)).astype(DTYPES[type_])
     logits[random.random(logits.shape) < 0.2] = -np.inf
     if classes:
         logits[:, -1] = 0
@@ -259,7 +258,7 @@ def draws_that_show_f16() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.nd
     """Models whose values change if a constant is rounded to f16."""
     cases = {}
     for type_ in ("f32", "f64"):
-        logits = np.random.default_rng(0).normal(size=(4, 6)).astype(BY_NAME[type_].dtype)
+        logits = np.random.default_rng(0).normal(size=(4, 6)).astype(DTYPES[type_])
         expected = reference.random_categorical(logits, 5000, state=STATE)
         rounded = reference.random_categorical(in_f16(logits), 5000, state=STATE)
         assert not np.array_equal(expected[0], rounded[0])

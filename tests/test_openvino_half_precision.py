@@ -11,14 +11,13 @@ from pathlib import Path
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import DTYPES, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 from openvino import opset8
 from runtimes import OpenVino, array_of, infer, tensor_of
 
 from onnx_philox import PhiloxState, graphs, make_reproducible, reference
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox.openvino import BACKENDS, random_uniform
 
 PRECISIONS = [None, "f32", "bf16", "f16"]
@@ -77,11 +76,11 @@ def model_of(op: str, type_: str, body: str, *, dynamic: bool = False) -> ModelP
 
 
 def bounds_of(type_: str) -> list[np.ndarray]:
-    return [np.array(bound).astype(BY_NAME[type_].dtype) for bound in BOUNDS[type_]]
+    return [np.array(bound).astype(DTYPES[type_]) for bound in BOUNDS[type_]]
 
 
 def feeds_of(type_: str, dynamic: bool) -> dict[str, np.ndarray]:
-    feeds = {"x": np.ones(SHAPE, BY_NAME[type_].dtype)}
+    feeds = {"x": np.ones(SHAPE, DTYPES[type_])}
     return feeds | ({"n": np.array(SHAPE)} if dynamic else {})
 
 
@@ -134,7 +133,7 @@ def test_a_draw_that_is_only_moved_to_the_output_keeps_all_bits(
 def test_a_matrix_product_takes_a_draw(openvino: OpenVino, op: str, type_: str) -> None:
     model = model_of(op, type_, "y = MatMul (v, eye)")
     del model.graph.input[:]
-    eye = np.eye(4).astype(BY_NAME[type_].dtype)
+    eye = np.eye(4).astype(DTYPES[type_])
     code = getattr(TensorProto, ONNX_TYPES[type_].upper())
     tensor = helper.make_tensor("eye", code, [4, 4], eye.tobytes(), raw=True)
     model.graph.initializer.append(tensor)
@@ -235,7 +234,7 @@ def test_the_factories_draws_are_consumed(openvino: OpenVino) -> None:
     for type_ in ("f16", "f64", "i64"):
         low, high = bounds_of(type_)
         node = random_uniform(SHAPE, low, high, type_, op_seed=3)
-        x = opset8.parameter(SHAPE, BY_NAME[type_].dtype, "x")
+        x = opset8.parameter(SHAPE, DTYPES[type_], "x")
         x.output(0).get_tensor().set_names({"x"})
         model = ov.Model([opset8.multiply(node.output(0), x).output(0), node.output(0)], [x], "m")
         y, v = openvino(model, feeds_of(type_, dynamic=False))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from cases import SEED, assert_all_same, assert_same_bits
 from onnx import parser
+from operators import by_core
 from runtimes import OpenVino
 from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.operators import RANDOM_PERMUTATION
-from onnx_philox._numbers import call, fill_native
 from onnx_philox._numbers.permutation import Permutation
 from onnx_philox.onnxruntime import InferenceSession
 
@@ -56,7 +56,7 @@ def test_the_core_draws_the_reference_s_bits(shape: list[int], type_: str) -> No
     arguments = {"shape": np.array(shape), "state": STATE}
     expected = reference.random_permutation(shape, type_, state=STATE, **SEED)
     attributes = {"output_type": type_, **SEED}
-    got = call.run(RANDOM_PERMUTATION, fill_native.fill, arguments, attributes)
+    got = by_core("RandomPermutation", arguments, attributes)
     assert_all_same(got, expected)
 
 
@@ -127,7 +127,7 @@ def test_each_number_is_equally_likely_at_each_position() -> None:
 
 
 def fill(values: np.ndarray) -> np.ndarray:
-    """Permutations from a fixed state, by the core where it is there."""
+    """Permutations from a fixed state, by the core."""
     arguments = {"shape": np.array(values.shape), "state": PhiloxState(0, 2024).to_array()}
     attributes = {"output_type": "i32"}
-    return call.run(RANDOM_PERMUTATION, fill_native.fastest_fill, arguments, attributes)[0]
+    return by_core("RandomPermutation", arguments, attributes)[0]

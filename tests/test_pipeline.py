@@ -25,6 +25,7 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits, each_raises
 from onnx import parser
+from runtimes import bare_session
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible, row_states
@@ -78,11 +79,6 @@ def pipe(request: pytest.FixtureRequest) -> Pipeline:
 @pytest.fixture(scope="module", params=RUNTIMES)
 def rows(request: pytest.FixtureRequest) -> Pipeline:
     return Pipeline(STANDARD, runtime=request.param, per_row=True)
-
-
-def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    return onnxruntime.InferenceSession(model.SerializeToString(), options)
 
 
 def compiled_of(model: onnx.ModelProto) -> ov.CompiledModel:
@@ -262,7 +258,7 @@ def test_a_data_set_gives_the_same_whatever_its_batches(rows: Pipeline) -> None:
 def test_existing_sessions_are_taken_as_they_are() -> None:
     model = make_reproducible(STANDARD)
     expected = Pipeline(STANDARD)(batch(3), seed=1)
-    for session in (session_of(model), onnx_philox.onnxruntime.InferenceSession(model)):
+    for session in (bare_session(model), onnx_philox.onnxruntime.InferenceSession(model)):
         assert_same_answer(Pipeline(session)(batch(3), seed=1), expected)
     compiled = compiled_of(model)
     with pytest.raises(
@@ -576,7 +572,7 @@ def test_options_that_would_do_nothing_are_refused(options: dict[str, Any], word
 
 def test_options_that_contradict_what_is_opened_are_refused() -> None:
     model = make_reproducible(STANDARD)
-    session = session_of(model)
+    session = bare_session(model)
     for given, options, words in (
         (model, {"per_row": True}, "got one rewritten for a single state"),
         (session, {"device": "GPU"}, "device"),
@@ -691,7 +687,7 @@ def test_a_pipeline_of_a_path_or_of_bytes_is_pickled(tmp_path: Path, runtime: st
         again = pickle.loads(pickle.dumps(pipe))
         assert (repr(again), again.is_per_row, again.runtime) == (repr(pipe), True, runtime)
         assert_same_bits(again(batch(2), seed=4)["y"], pipe(batch(2), seed=4)["y"])
-    for other in (Pipeline(STANDARD), Pipeline(session_of(make_reproducible(STANDARD)))):
+    for other in (Pipeline(STANDARD), Pipeline(bare_session(make_reproducible(STANDARD)))):
         with pytest.raises(TypeError, match=r"must be one of a path or of bytes: got .* in memory"):
             pickle.dumps(other)
 
@@ -719,7 +715,7 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
 
 def test_bound_memory_is_used_as_it_is() -> None:
     model = make_reproducible(STANDARD)
-    session = session_of(model)
+    session = bare_session(model)
     pipe = Pipeline(session)
     binding = session.io_binding()
     outputs = {name: np.zeros((3, 5), np.float32) for name in ("a", "b", "y")}
@@ -736,7 +732,7 @@ def test_bound_memory_is_used_as_it_is() -> None:
 
 def test_the_model_itself_says_which_random_nodes_it_has() -> None:
     plain, by_rows = make_reproducible(STANDARD), make_reproducible(STANDARD, per_row=True)
-    prints = {Pipeline(session_of(m)).streams.fingerprint for m in (plain, by_rows)}
+    prints = {Pipeline(bare_session(m)).streams.fingerprint for m in (plain, by_rows)}
     assert len(prints) == 2
     (entry,) = (p for p in plain.metadata_props if p.key == "onnx_philox.streams")
     streams = json.loads(entry.value)
@@ -801,8 +797,8 @@ def test_a_seeded_model_takes_no_input_of_its_user_as_its_state(tmp_path: Path) 
         (onnx_philox.to_standard_nodes(seeded), {}, NO_STATE),
         (onnx_philox.to_standard_nodes(recorded), {}, NO_STATE),
         (recorded, {}, NO_STATE),
-        (session_of(recorded), {}, UNREAD),
-        (session_of(onnx_philox.to_standard_nodes(recorded)), {}, UNREAD),
+        (bare_session(recorded), {}, UNREAD),
+        (bare_session(onnx_philox.to_standard_nodes(recorded)), {}, UNREAD),
         (tmp_path / "model.xml", {"runtime": "openvino"}, UNREAD),
         (compiled, {"source": tmp_path / "model.xml"}, UNREAD),
         (compiled, {"source": recorded}, NO_STATE),
@@ -831,7 +827,7 @@ def test_a_record_of_a_state_that_no_random_node_reads_is_refused(tmp_path: Path
     model = with_a_counter(make_reproducible(STANDARD))
     (entry,) = (p for p in model.metadata_props if p.key == "onnx_philox.streams")
     entry.value = entry.value.replace("random_state", "step")
-    session = session_of(model)
+    session = bare_session(model)
     core = onnx_philox.openvino.register(ov.Core())
     ov.save_model(core.read_model(model.SerializeToString()), tmp_path / "model.xml")
     for given, options in ((session, {}), (tmp_path / "model.xml", {"runtime": "openvino"})):

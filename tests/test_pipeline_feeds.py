@@ -13,6 +13,7 @@ import pytest
 from cases import assert_same_bits
 from onnx import parser
 from openvino import opset15 as ops
+from runtimes import bare_session
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
@@ -40,11 +41,6 @@ def batch(rows: int) -> dict[str, np.ndarray]:
 def three(x: int, y: int, z: int, w: int = 4) -> dict[str, np.ndarray]:
     shapes = {"x": (x, 5), "y": (y, 5), "z": (3, z), "w": (w,)}
     return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
-
-
-def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    return onnxruntime.InferenceSession(model.SerializeToString(), options)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -101,7 +97,7 @@ def test_inputs_of_one_batch_that_disagree_are_refused(
 def test_a_compiled_model_has_the_batch_of_its_source(kind: str) -> None:
     model = make_reproducible(THREE, per_row=True)
     core = onnx_philox.openvino.register(ov.Core())
-    given: Any = session_of(model)
+    given: Any = bare_session(model)
     if kind == "compiled":
         given = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
     pipe = Pipeline(given, source=model)
@@ -175,7 +171,7 @@ def test_the_rows_of_a_runtime_s_own_values_are_counted() -> None:
 
 def test_bound_memory_of_rows_is_run_and_counted() -> None:
     model = make_reproducible(THREE, per_row=True)
-    session = session_of(model)
+    session = bare_session(model)
     pipe = Pipeline(session)
     binding = session.io_binding()
     feed = three(2, 2, 2)
@@ -197,7 +193,7 @@ def test_bound_memory_of_rows_is_run_and_counted() -> None:
 
 
 def test_memory_of_the_user_s_for_a_state_is_refused_not_dropped() -> None:
-    session = session_of(make_reproducible(NOISE))
+    session = bare_session(make_reproducible(NOISE))
     state = PhiloxState.for_run(99).to_array()
     value = onnxruntime.OrtValue.ortvalue_from_numpy(state)
 

@@ -12,8 +12,8 @@ import onnxruntime
 import pytest
 from cases import assert_same_bits
 from onnx import parser
+from runtimes import bare_session
 
-import onnx_philox
 from onnx_philox import Pipeline, make_reproducible, row_states
 
 NOISE = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
@@ -130,10 +130,7 @@ def test_another_event_loop_waits_too(pipe: Pipeline) -> None:
 
 
 def test_memory_that_is_bound_is_free_after_the_wait() -> None:
-    session = onnxruntime.InferenceSession(
-        make_reproducible(NOISE).SerializeToString(),
-        onnx_philox.onnxruntime.register(onnxruntime.SessionOptions()),
-    )
+    session = bare_session(make_reproducible(NOISE))
     pipe, out = Pipeline(session), np.zeros((2, 5), np.float32)
     binding = session.io_binding()
     binding.bind_cpu_input("x", batch(2)["x"])

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from cases import assert_same_bits, each_raises
 from onnx import parser
+from runtimes import bare_session
 
 import onnx_philox
 from onnx_philox import (
@@ -306,8 +306,7 @@ def test_a_seed_in_an_array_of_rank_0_is_one_seed(like: Any) -> None:
 
 def test_what_a_pipeline_or_map_would_drop_is_refused() -> None:
     model = make_reproducible(NOISE)
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    session = bare_session(model)
     rows = Pipeline(NOISE, per_row=True)
     calls: list[tuple[Any, str]] = [
         (lambda: Pipeline(NOISE, source=model), "source must be left out for a model that is not"),

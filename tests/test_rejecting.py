@@ -10,11 +10,11 @@ import mpmath
 import numpy as np
 import pytest
 from cases import assert_same_bits
+from operators import by_core
 from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._numbers import call, elementary, fill_native, gamma, poisson
+from onnx_philox._numbers import elementary, gamma, poisson
 
 F32, F64 = np.float32, np.float64
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -149,10 +149,9 @@ def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
 
 def many(name: str, count: int, number: float, type_: str) -> np.ndarray:
     _, _, parameter, _, _ = DRAWS[name]
-    op = OPERATORS[f"Random{name.capitalize()}"]
     arguments = {parameter: F64(number), "shape": [count]}
     given = {"output_type": type_, "global_seed": 11}
-    return call.run(op, fill_native.fastest_fill, arguments, given)[0]
+    return by_core(f"Random{name.capitalize()}", arguments, given)[0]
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.5, 1, 3, 1000, 1e12])

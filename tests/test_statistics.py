@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy
+from cases import DTYPES
 
 from onnx_philox import PhiloxState, reference
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox._numbers import elementary
 
 pytestmark = pytest.mark.usefixtures("native_reference")
@@ -183,7 +183,7 @@ def test_normals_are_normal(type_: str) -> None:
 def test_half_precision_normals_are_normal_on_their_grid(type_: str) -> None:
     x = normals(type_)
     edges = np.array([-3, -2.5, -2, -1.5, -1, -0.5, -0.25, 0.25, 0.5, 1, 1.5, 2, 2.5, 3])
-    grid = edges.astype(BY_NAME[type_].dtype)
+    grid = edges.astype(DTYPES[type_])
     # What is rounded to the edge or below it is below the middle between it and its neighbour.
     above = np.nextafter(grid, grid.dtype.type(np.inf)).astype(F64)
     cells = np.bincount(np.searchsorted(grid.astype(F64), x.astype(F64)), minlength=15)

@@ -11,12 +11,11 @@ import onnxruntime
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from operators import by_core
 from runtimes import infer
 
 import onnx_philox
 from onnx_philox import _native, graphs, reference, row_states
-from onnx_philox._contract.operators import RANDOM_TOKEN
-from onnx_philox._numbers import call, fill_native
 
 F32 = np.float32
 RNG = np.random.default_rng(29)
@@ -64,7 +63,7 @@ def of_row(filters: dict[str, np.ndarray], row: int) -> dict[str, float]:
 def fast(logits: np.ndarray, state: np.ndarray, **filters: Any) -> np.ndarray:
     """The tokens by the native core."""
     inputs = {k: np.asarray(v) for k, v in filters.items()} | {"logits": logits, "state": state}
-    return call.run(RANDOM_TOKEN, fill_native.fill, inputs, {})[0]
+    return by_core("RandomToken", inputs)[0]
 
 
 @native

@@ -9,11 +9,10 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from cases import assert_all_same, assert_same_bits
+from operators import by_core, in_numpy
 from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._contract.operators import RANDOM_CATEGORICAL
-from onnx_philox._numbers import call, fill_native, fill_numpy
 from onnx_philox.rewriting import to_standard_nodes
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -31,15 +30,15 @@ def logits_of(batch: int, classes: int, type_: Any = np.float32) -> np.ndarray:
     return logits.astype(type_)
 
 
-def once(logits: np.ndarray, samples: int, state: Any = STATE, fill: Any = fill_native.fill) -> Any:
+def once(logits: np.ndarray, samples: int, state: Any = STATE, draw: Any = by_core) -> Any:
     """Classes by the core, which test_every_operator.py compares with NumPy for few classes."""
     attributes = {"sample_size": samples, "replacement": 0, "output_type": "i32"}
     inputs = {"logits": logits, "state": state}
-    return call.run(RANDOM_CATEGORICAL, fill, inputs, attributes)
+    return draw("RandomCategorical", inputs, attributes)
 
 
 def once_in_numpy(logits: np.ndarray, samples: int, state: Any = STATE) -> Any:
-    return once(logits, samples, state, fill_numpy.fill)
+    return once(logits, samples, state, in_numpy)
 
 
 @pytest.mark.parametrize("type_", [np.float16, np.float32, np.float64])
@@ -66,6 +65,7 @@ def test_classes_whose_times_are_infinite_come_last_in_their_order() -> None:
     drawn = once(FAR, SAMPLES_OF_FAR)[0][0]
     assert (drawn[-len(infinite) :] == infinite).all()
     assert sorted(drawn) == np.flatnonzero(FAR[0] > -708).tolist()
+    assert_same_bits(once_in_numpy(FAR, SAMPLES_OF_FAR)[0][0], drawn)
     standard = to_standard_nodes(
         graphs.random_categorical(FAR, SAMPLES_OF_FAR, "i32", False, stateful=True)
     )
