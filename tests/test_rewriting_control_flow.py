@@ -334,6 +334,17 @@ LOOPS = {
     "no state in a scan": """g (float[3] xs) => (float[K, 3] rows) {
         rows = Scan (xs) <num_scan_inputs = 1, body = b (float x) => (float[3] row) {
             u = RandomUniform <shape = [3]> ()  z = Sub (x, x)  row = Add (u, z) }> }""",
+    # Of what nothing reads, OpenVINO would scan a single row.
+    "a scan of rows that nothing reads": """g (float[3] xs) => (float[K, 3] rows) {
+        rows = Scan (xs) <num_scan_inputs = 1, body = b (float x) => (float[3] row) {
+            row = RandomUniform <shape = [3]> () }> }""",
+    "a scan of rows whose shapes are read": """g (float[3] xs) => (float[K, 3] rows) {
+        one = Constant <value = int64[1] {0}> ()
+        ys = Unsqueeze (xs, one)
+        zs = Concat <axis = 0> (ys, ys, ys)
+        rows, unread = Scan (zs) <num_scan_inputs = 1, scan_input_axes = [0],
+            scan_input_directions = [0], body = b (float[3] z) => (float[3] row, float[3] same) {
+            row = RandomUniformLike (z)  same = Identity (z) }> }""",
 }
 
 

@@ -163,11 +163,22 @@ class Originals:
             held = [graph for name, graph in subgraphs(node) if name == attribute.name]
             if not held:
                 written.CopyFrom(attribute)
+                _write_integers(node.attributes.get(attribute.name), written)
                 continue
             _copy_all_but(attribute, written, {"g", "graphs"})
             for graph in held:
                 inner = written.g if attribute.HasField("g") else written.graphs.add()
                 self._write_graph(graph, inner)
+
+
+def _write_integers(attribute: ir.Attr | None, result: onnx.AttributeProto) -> None:
+    """Writes what passes change of a node that stays: how much a Scan scans."""
+    if attribute is None or attribute.is_ref():
+        return
+    if attribute.type is ir.AttributeType.INT:
+        result.i = attribute.as_int()
+    elif attribute.type is ir.AttributeType.INTS:
+        result.ints[:] = attribute.as_ints()
 
 
 def graph_of(given: Given) -> ir.Model:

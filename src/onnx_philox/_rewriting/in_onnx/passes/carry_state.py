@@ -25,6 +25,7 @@ from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.in_onnx.passes.scanned import kept_scanning
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN, Recorded
@@ -244,6 +245,7 @@ class Border:
             body.outputs.insert(index + 1, next_state)
         else:
             index = _scan_states(node) - 1
+            next_state = kept_scanning(owner, next_state, index + 1, self.emitter)
             body.outputs.insert(index, next_state)
         return self.emitter.declare(insert_output(node, index), "final", _INT64, self.shape)
 

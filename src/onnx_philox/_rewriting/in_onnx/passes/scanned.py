@@ -1,0 +1,110 @@
+"""Keeps a Scan that draws at its iterations.
+
+OpenVINO removes from a Scan what it scans where no value of that is read, and then runs the body
+once. A draw needs no value: so such a Scan gets zeros to scan, which are added to the state.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from onnx_philox._models.emitter import Emitter
+from onnx_philox._models.graphs import Owner, subgraphs
+
+_ZERO = "onnx_philox.zero"
+_INT64 = ir.DataType.INT64
+
+# From this version on a Scan has no batch of its own.
+_SCANS_ROWS = 9
+
+# What reads no more of its input than the shape.
+_SHAPE_ONLY = ("Shape", "Size", "RandomUniformLike", "RandomNormalLike", "EyeLike")
+
+
+def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) -> ir.Value:
+    """The next state that a body gives, plus the zeros that it scans if it scans nothing else.
+
+    Args:
+        owner: The Scan, to which our states have been added but as outputs.
+        state: The next state, inside of the body.
+        states: How many states it carries.
+        emitter: What makes the nodes.
+    """
+    node, body = owner.node, owner.graph
+    if _ZERO not in node.meta:
+        is_kept = _reads_rows(node, body, states)
+        node.meta[_ZERO] = None if is_kept else _scan_zeros(node, body, states, emitter.again())
+    zero = node.meta[_ZERO]
+    if zero is None:
+        return state
+    inner = emitter.again()
+    total = inner.emit("Add", "scanned", [state, zero], _INT64, state.shape)
+    body.extend(inner.nodes)
+    return total
+
+
+def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) -> ir.Value | None:
+    """Adds zeros, as many as iterations, to what a Scan scans; a zero, as its body sees it."""
+    if emitter.opset < _SCANS_ROWS:
+        return None
+    axes = node.attributes.get("scan_input_axes")
+    axis = axes.as_ints()[0] if axes is not None else 0
+    rows = node.inputs[states]
+    assert rows is not None, "no input of a Scan is optional"
+    if axis < 0:
+        if rows.shape is None:
+            return None
+        axis += rows.shape.rank()
+    index = emitter.constant("axis", np.array([axis], np.int64))
+    count = emitter.emit("Gather", "iterations", [emitter.shape(rows), index], _INT64, [1])
+    none = ir.tensor(np.zeros(1, np.int64))
+    zeros = emitter.emit("ConstantOfShape", "zeros", [count], _INT64, None, {"value": none})
+    node.prepend(emitter.nodes)
+    node.resize_inputs(len(node.inputs) + 1)
+    node.replace_input_with(len(node.inputs) - 1, zeros)
+    node.attributes["num_scan_inputs"] = ir.AttrInt64(
+        "num_scan_inputs", node.attributes.get_int("num_scan_inputs", 0) + 1
+    )
+    for name in ("scan_input_axes", "scan_input_directions"):
+        if (given := node.attributes.get(name)) is not None:
+            node.attributes[name] = ir.AttrInt64s(name, [*given.as_ints(), 0])
+    zero = emitter.declare(ir.Value(), "zero", _INT64, [])
+    body.inputs.append(zero)
+    return zero
+
+
+def _reads_rows(node: ir.Node, body: ir.Graph, states: int) -> bool:
+    """Whether something that is read depends on a value of what is scanned."""
+    # The last state is ours, which the body does not give yet.
+    carried = list(zip(body.inputs[: states - 1], body.outputs, strict=False))
+    scanned = set(body.inputs[states:])
+    left = [
+        inner
+        for inner, outer in zip(body.outputs, node.outputs, strict=True)
+        if outer.uses() or outer.is_graph_output()
+    ]
+    seen: set[ir.Value] = set()
+    while left:
+        value = left.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in scanned:
+            return True
+        left.extend(after for before, after in carried if before is value)
+        producer = value.producer()
+        if producer is not None and producer.op_type not in _SHAPE_ONLY:
+            left.extend(_read_by(producer))
+    return False
+
+
+def _read_by(node: ir.Node) -> list[ir.Value]:
+    """What a node reads, in its subgraphs too."""
+    read = [value for value in node.inputs if value is not None]
+    for _, graph in subgraphs(node):
+        read.extend(graph.outputs)
+        for each in graph:
+            if each.op_type not in _SHAPE_ONLY:
+                read.extend(_read_by(each))
+    return read
