@@ -214,7 +214,7 @@ STATE_OF_I64: Bad = {
     "state of another type": (
         {"state": STATE.astype(np.int64)},
         ["input 'state' must be u32: got i64", "Cast it"],
-    ),
+    )
 }
 OVER_INT64 = ["at most 2^63-1 bytes of u32: got [2147483647, ", "in parts"]
 OF_ITS_OWN: dict[str, Bad] = {

@@ -111,9 +111,7 @@ CASES = (
         lambda f: [*RUN, str(f / DRAWN), "--record", str(f / "out/record.json")],
     ),
     Case(
-        "run, arrays",
-        _olds("o.run0.npz"),
-        lambda f: [*RUN, str(f / DRAWN), "-o", str(f / "out/o")],
+        "run, arrays", _olds("o.run0.npz"), lambda f: [*RUN, str(f / DRAWN), "-o", str(f / "out/o")]
     ),
     Case(
         "inspect, a page",

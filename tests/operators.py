@@ -237,11 +237,7 @@ class Case:
     @property
     def constant_in_openvino(self) -> tuple[str, ...]:
         """The inputs that OpenVINO takes as constants alone: its plugin would alter them."""
-        altered = {
-            Role.NUMBER: (F64, I64),
-            Role.NUMBERS: (F64,),
-            Role.LOGITS: (F64,),
-        }
+        altered = {Role.NUMBER: (F64, I64), Role.NUMBERS: (F64,), Role.LOGITS: (F64,)}
         return tuple(i.name for i in self.given if self.type_of(i) in altered.get(i.role, ()))
 
     @property

@@ -100,10 +100,7 @@ def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     return run
 
 
-RUN: dict[str, Callable[..., list[Any]]] = {
-    "onnxruntime": in_onnxruntime,
-    "openvino": in_openvino,
-}
+RUN: dict[str, Callable[..., list[Any]]] = {"onnxruntime": in_onnxruntime, "openvino": in_openvino}
 LOAD: dict[str, Callable[..., Loaded]] = {
     "onnxruntime": loaded_in_onnxruntime,
     "openvino": loaded_in_openvino,

@@ -221,10 +221,7 @@ def test_backends_draw_the_reference(runtime: str, name: str) -> None:
 
 def test_shapes_are_inferred() -> None:
     onnx_philox.register_schemas()
-    for stream, expected in (
-        ({"stateful": True}, [632]),
-        ({"per_row": True}, [2, 632]),
-    ):
+    for stream, expected in (({"stateful": True}, [632]), ({"per_row": True}, [2, 632])):
         model = graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, **stream)
         del model.graph.output[1].type.tensor_type.shape.dim[:]
         model.graph.output[1].type.tensor_type.ClearField("shape")

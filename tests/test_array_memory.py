@@ -290,10 +290,7 @@ def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
     bare = bare_session(NOISY)
     pipe = Pipeline(bare)
     words = f"'[xy]' must be {BYTE_ORDER}: got .f4"
-    for each, run in (
-        (session, session.run_with_iobinding),
-        (bare, lambda io: pipe(io, seed=1)),
-    ):
+    for each, run in ((session, session.run_with_iobinding), (bare, lambda io: pipe(io, seed=1))):
         io = ort.IOBinding(each)
         if each is session:
             # A pipeline binds its own.

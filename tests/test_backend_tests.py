@@ -70,8 +70,7 @@ def test_onnx_s_own_runner_passes_every_case(runtime: str, monkeypatch: pytest.M
     assert len(chosen) >= 8
     # The runner loads ONNX's own cases by kind; these are ours, under one of the kinds.
     monkeypatch.setattr(
-        "onnx.backend.test.runner.load_model_tests",
-        lambda kind: chosen if kind == "simple" else [],
+        "onnx.backend.test.runner.load_model_tests", lambda kind: chosen if kind == "simple" else []
     )
     suite = Runner(backend(run), __name__).exclude("_cuda").test_suite
     result = unittest.TestResult()

@@ -91,10 +91,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
         ("run m n", "onnx-philox run: got unexpected extra argument"),
         ("run m --seed", "onnx-philox run: option '--seed' requires an argument. Run"),
         ("run m --seed -1", "onnx-philox run: --seed must be an integer from 0 to 2^64-1: got -1"),
-        (
-            "rewrite m -o n --seed -1",
-            "rewrite: --seed must be an integer from 0 to 2^63-1: got -1",
-        ),
+        ("rewrite m -o n --seed -1", "rewrite: --seed must be an integer from 0 to 2^63-1: got -1"),
         ("run nowhere.onnx", "onnx-philox run: no such file: nowhere.onnx. Check "),
         ("path x", "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'."),
         (

@@ -294,10 +294,7 @@ def test_a_model_that_is_not_rewritten_is_refused_with_the_command(noisy):
         (["--runtime", "openvino"], "--runtime must be two different ones of "),
         (["--runtime", "openvino"] * 2, "--runtime must be two different ones of "),
         (["--runtime", "openvino", "--runtime", "none"], "--runtime must be one of onnx"),
-        (
-            ["--precision", "f32", "--precision", "bf16"],
-            "--precision must be given once for",
-        ),
+        (["--precision", "f32", "--precision", "bf16"], "--precision must be given once for"),
         (["--precision", "i4"], "--precision must be one of f32, bf16, f16: got 'i4'."),
         (["--seed", "-1"], "seed must be an integer from 0 to 2^64-1: got -1"),
         (["--rtol", "inf", "--json"], "rtol must be 0 or more, but finite: got inf"),

@@ -192,16 +192,8 @@ def test_the_input_is_never_overwritten(plain):
             "folder.onnx",
             "must be a file: got 'folder.onnx', a folder. Name a file in it.",
         ),
-        (
-            "text.onnx",
-            "out.onnx",
-            "'text.onnx' must be a serialised ONNX model: got other bytes",
-        ),
-        (
-            "text.onnx",
-            "out.xml",
-            "'text.onnx' must be a serialised ONNX model: got other bytes",
-        ),
+        ("text.onnx", "out.onnx", "'text.onnx' must be a serialised ONNX model: got other bytes"),
+        ("text.onnx", "out.xml", "'text.onnx' must be a serialised ONNX model: got other bytes"),
     ],
 )
 @pytest.mark.usefixtures("plain")

@@ -548,11 +548,7 @@ def test_what_is_no_model_is_refused_in_our_words_whatever_its_name(command):
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
 @pytest.mark.parametrize(
     ("command", "options"),
-    [
-        ("run", ["--runtime", "onnxruntime"]),
-        ("run", ["--runtime", "openvino"]),
-        ("compare", []),
-    ],
+    [("run", ["--runtime", "onnxruntime"]), ("run", ["--runtime", "openvino"]), ("compare", [])],
 )
 def test_a_path_that_is_not_utf_8_is_refused(noisy, command, options):
     Path(noisy).rename(name := os.fsdecode(b"b\xffd.onnx"))

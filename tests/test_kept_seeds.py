@@ -13,16 +13,7 @@ import openvino as ov
 import pytest
 from cases import DTYPES, assert_same_bits, load_vectors
 from openvino import opset8, opset13
-from openvino_models import (
-    branch,
-    constant,
-    iterator,
-    loop,
-    model,
-    normal,
-    parameter,
-    uniform,
-)
+from openvino_models import branch, constant, iterator, loop, model, normal, parameter, uniform
 from runtimes import array_of
 
 import onnx_philox as op

@@ -43,7 +43,7 @@ ROOMS: dict[str, set[str]] = {
         *("onnx_reference", "onnxruntime", "openvino"),
     },
     "_standard": {
-        *("_contract", "_files", "_models", "_numbers", "_philox", "_progress", "_rewriting"),
+        *("_contract", "_files", "_models", "_numbers", "_philox", "_progress", "_rewriting")
     },
     "_runtime_errors": {"_contract"},
     "_backends": {"_contract"},

@@ -106,14 +106,8 @@ LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
 NUMBERS = np.arange(35, dtype=F32).reshape(SHAPE)
 CONSUMERS: dict[str, tuple[Callable[[Any], ov.Node], Callable[[np.ndarray], np.ndarray]]] = {
     "LogicalNot": (opset8.logical_not, np.logical_not),
-    "LogicalAnd": (
-        lambda b: opset8.logical_and(b, ov.op.Constant(LOGICAL)),
-        lambda b: b & LOGICAL,
-    ),
-    "LogicalXor": (
-        lambda b: opset8.logical_xor(ov.op.Constant(LOGICAL), b),
-        lambda b: b ^ LOGICAL,
-    ),
+    "LogicalAnd": (lambda b: opset8.logical_and(b, ov.op.Constant(LOGICAL)), lambda b: b & LOGICAL),
+    "LogicalXor": (lambda b: opset8.logical_xor(ov.op.Constant(LOGICAL), b), lambda b: b ^ LOGICAL),
     "Equal": (lambda b: opset8.equal(b, ov.op.Constant(LOGICAL)), lambda b: b == LOGICAL),
     "Select": (
         lambda b: opset8.select(b, ov.op.Constant(NUMBERS), opset8.constant(F32(-1))),

@@ -167,11 +167,7 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
     ),
     "Pad": (
         lambda s: op.pad(
-            op.slice(s, const(1), const(5), const(1)),
-            const(1),
-            const(1),
-            "constant",
-            words(2**24),
+            op.slice(s, const(1), const(5), const(1)), const(1), const(1), "constant", words(2**24)
         ),
         lambda s: np.array([2**24, *s[1:5], 2**24], np.uint32),
     ),
@@ -192,10 +188,7 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
     "ScatterNDUpdate": (lambda s, i, t: op.scatter_nd_update(s, column(i), t), scattered),
     "ScatterUpdate": (lambda s, i, t: op.scatter_update(s, i, t, scalar(0)), scattered),
     "Select": (lambda s, t, c: op.select(c, s, t), lambda s, t, c: np.where(c, s, t)),
-    "Slice": (
-        lambda s: op.slice(s, const(-1), const(-(2**63)), const(-1)),
-        lambda s: s[::-1],
-    ),
+    "Slice": (lambda s: op.slice(s, const(-1), const(-(2**63)), const(-1)), lambda s: s[::-1]),
     "Split": (lambda s: reversed_parts(op.split(s, scalar(0), 2)), lambda s: np.roll(s, 3)),
     "Squeeze": (lambda s: op.squeeze(op.unsqueeze(s, const(0)), const(0)), lambda s: s),
     "StridedSlice": (
@@ -228,10 +221,7 @@ REFUSED: dict[str, tuple[Graph, str]] = {
         ),
         "what ReduceSum computes",
     ),
-    "16 bits": (
-        lambda s: u32(op.convert(s, "u16")),
-        "what Convert computes from u32 to u16",
-    ),
+    "16 bits": (lambda s: u32(op.convert(s, "u16")), "what Convert computes from u32 to u16"),
     "8 bits": (lambda s: u32(op.convert(s, "i8")), "what Convert computes from u32 to i8"),
     "a boolean of words": (
         lambda s: u32(op.convert(s, "boolean")),
@@ -247,10 +237,7 @@ REFUSED: dict[str, tuple[Graph, str]] = {
         lambda s, i, t: op.scatter_elements_update(s, i, t, scalar(0), "min"),
         "what ScatterElementsUpdate computes with min",
     ),
-    "a comparison of u32": (
-        lambda s, t: op.select(op.less(s, t), s, t),
-        "what Less computes",
-    ),
+    "a comparison of u32": (lambda s, t: op.select(op.less(s, t), s, t), "what Less computes"),
     "a comparison of i64": (
         lambda s, t, w: op.select(op.equal(w, i64(s)), s, t),
         "what Equal computes",

@@ -63,9 +63,7 @@ STATE = (
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(
-    ("body", "given"),
-    [(F64, "f64"), (WIDE, "others"), (MOVED, "f64")],
-    ids=["f64", "i64", "moved"],
+    ("body", "given"), [(F64, "f64"), (WIDE, "others"), (MOVED, "f64")], ids=["f64", "i64", "moved"]
 )
 def test_draws_that_the_plugin_would_round_in_a_loop_of_constants_are_refused(
     openvino: OpenVino, body, given: str, precision: str | None

@@ -142,12 +142,7 @@ DRAWS: dict[str, tuple[Draw, Draw]] = {
 @pytest.mark.parametrize("are_rows", [False, True])
 @pytest.mark.parametrize("hint", ["f32", "f16"])
 def test_the_gpu_draws_the_reference_s_bits_and_next_states(
-    core: ov.Core,
-    name: str,
-    shape: tuple[int, ...],
-    is_dynamic: bool,
-    are_rows: bool,
-    hint: str,
+    core: ov.Core, name: str, shape: tuple[int, ...], is_dynamic: bool, are_rows: bool, hint: str
 ) -> None:
     make, expected = DRAWS[name]
     first = shape[0]

@@ -307,10 +307,7 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
     assert does["seeded"]["does"] == "same sequence each session"
     assert "requests of one compiled model share them" in does["seeded"]["reason"]
     assert does["frozen"]["does"] == "same numbers every run"
-    assert does["classes"]["does"] in (
-        "same numbers every run",
-        "different numbers each session",
-    )
+    assert does["classes"]["does"] in ("same numbers every run", "different numbers each session")
     streams = [node["stream"] for node in document["random_nodes"]]
     assert streams == list(range(4))
     assert document["per_row"]["obstacle"].startswith(

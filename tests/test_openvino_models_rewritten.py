@@ -74,17 +74,11 @@ def by_hand() -> tuple[ov.Model, dict, dict]:
         low, high = (-3, 300) if type_.startswith("i") else (-0.25, 3)
         node = uniform([3, 5], low, high, type_, (7, 8))
         add(
-            type_,
-            node,
-            lambda s, t=type_, a=low, b=high: r.random_uniform([3, 5], a, b, t, **s)[0],
+            type_, node, lambda s, t=type_, a=low, b=high: r.random_uniform([3, 5], a, b, t, **s)[0]
         )
     for type_ in ("f32", "f16"):
         node = normal([3, 5], type_, is_folded=type_ == "f32")
-        add(
-            f"n{type_}",
-            node,
-            lambda s, t=type_: r.random_normal([3, 5], 0, 1, t, **s)[0],
-        )
+        add(f"n{type_}", node, lambda s, t=type_: r.random_normal([3, 5], 0, 1, t, **s)[0])
     moved = opset8.add(opset8.multiply(np.float32(2), normal(of_x)), np.float32(1.5))
     add("moved", moved, lambda s: r.random_normal([2, 4], 1.5, 2, "f32", **s)[0])
     kept = opset8.greater_equal(uniform([2, 4]), np.float32(0.3))

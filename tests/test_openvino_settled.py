@@ -59,10 +59,7 @@ READ = {
     "f64": (uniform("f64", stateful=True), [("shape", "i64"), ("state", "u32")]),
     "bits": (generator(), [("state", "u32"), ("shape", "i64")]),
     "logits": (categorical(), [("state", "u32")]),
-    "bounds that are inputs": (
-        uniform(bounds=(0.1, None)),
-        [("shape", "i64"), ("maxval", "f32")],
-    ),
+    "bounds that are inputs": (uniform(bounds=(0.1, None)), [("shape", "i64"), ("maxval", "f32")]),
 }
 
 
@@ -131,11 +128,7 @@ def test_a_dimension_beyond_int32_is_refused_and_not_cut(dimension: int) -> None
 @pytest.mark.parametrize("name", READ)
 def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
     model = compiled(READ[name][0])
-    feeds = {
-        "shape": np.array([999]),
-        "state": STATE,
-        "maxval": np.array(0.9, np.float32),
-    }
+    feeds = {"shape": np.array([999]), "state": STATE, "maxval": np.array(0.9, np.float32)}
     feeds = {port.any_name: feeds[port.any_name] for port in model.inputs}
     expected = run(model.create_infer_request(), feeds)
     for backend in ("native", "python"):

@@ -200,10 +200,7 @@ def test_an_onnx_model_without_the_extension_fails_as_the_page_says() -> None:
     model = graphs.random_uniform([3], 0, 1, "f32", op_seed=1).SerializeToString()
     with pytest.raises(RuntimeError) as raised:
         ov.Core().read_model(model)
-    titled(
-        raised.value,
-        "No conversion rule found for operations: onnx_philox.RandomUniform",
-    )
+    titled(raised.value, "No conversion rule found for operations: onnx_philox.RandomUniform")
 
 
 def test_onnxruntime_s_own_session_fails_as_the_page_says() -> None:

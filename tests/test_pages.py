@@ -104,10 +104,7 @@ def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
         *(pytest.param(name, {"python", "sh"}, id=name) for name in PAGES),
         *(
             pytest.param(
-                name,
-                {"python", "sh", "py"},
-                marks=pytest.mark.engines,
-                id=f"{name}, with engines",
+                name, {"python", "sh", "py"}, marks=pytest.mark.engines, id=f"{name}, with engines"
             )
             for name in ENGINES
         ),

@@ -529,19 +529,13 @@ IN_OPENVINO = {"runtime": "openvino"}
 MAPPING = "config must be a mapping of OpenVINO's properties to their values: got"
 PRECISION = "INFERENCE_PRECISION_HINT"
 NO_OPTIONS: list[tuple[dict[str, Any], str]] = [
-    (
-        {"prividers": ["CPU"]},
-        "each option must be one of sess_options, providers, .*: got 'pri",
-    ),
+    ({"prividers": ["CPU"]}, "each option must be one of sess_options, providers, .*: got 'pri"),
     ({"provider": ["CPU"]}, r"one of .*, per_row, .*: got 'provider'\. Did you mean 'providers'"),
     ({"perrow": True}, r"got 'perrow'\. Did you mean 'per_row'\?"),
     ({"config": {}}, r"got 'config'\. Leave it out, or pass runtime='openvino', which has it\."),
     ({"providers": "CPU"}, "providers must be a list of names, .*: got 'CPU'"),
     ({"providers": [("CPU", 3)]}, "providers must be a list of names, .*: got .*, 3"),
-    (
-        {"providers": ["CPU"]},
-        r"each of providers must be one that .*: got 'CPU'\. Did you mean '",
-    ),
+    ({"providers": ["CPU"]}, r"each of providers must be one that .*: got 'CPU'\. Did you mean '"),
     ({"provider_options": 3}, "provider_options must be a list of map"),
     ({"disabled_optimizers": 3}, "disabled_optimizers must be a list"),
     ({**IN_OPENVINO, "providers": ["CPU"]}, "one of config, backend, device.*: got 'providers'"),

@@ -15,14 +15,7 @@ from onnx import parser
 from runtimes import bare_session
 
 import onnx_philox
-from onnx_philox import (
-    PhiloxState,
-    Pipeline,
-    TorchState,
-    diffusers,
-    make_reproducible,
-    row_states,
-)
+from onnx_philox import PhiloxState, Pipeline, TorchState, diffusers, make_reproducible, row_states
 
 RUNTIMES = ("onnxruntime", "openvino")
 ALIGNMENTS = ("tensorflow", "pytorch")
@@ -65,9 +58,7 @@ def test_a_seed_that_was_given_stays_what_it_was() -> None:
         assert_same_bits(rows(batch(3), seed=answer.seed)["y"], answer["y"])
 
 
-def test_seeds_of_the_operating_system_fit_a_signed_column(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.MonkeyPatch) -> None:
     # The largest that it can give.
     monkeypatch.setattr("secrets.randbits", lambda bits: 2**bits - 1)
     monkeypatch.setattr("secrets.token_bytes", lambda count: b"\xff" * count)

@@ -167,10 +167,7 @@ def test_with_a_seed_inside_every_run_is_run_one_of_that_seed(
 ) -> None:
     model = with_draws_as_outputs(onnx_philox.make_reproducible(real.original, seed=SEED))
     assert {i.name for i in model.graph.input} == set(real.feed)
-    for run in (
-        load_in_onnxruntime(model, ort_backend),
-        load_in_openvino(openvino, model, "f32"),
-    ):
+    for run in (load_in_onnxruntime(model, ort_backend), load_in_openvino(openvino, model, "f32")):
         for outputs in (run(real.feed), run(real.feed)):
             state = PhiloxState.for_run(SEED).to_array()
             expected = [tokens_drawn(outputs["logits"], 0)] if real is TOKENS else real.draws(state)

@@ -221,9 +221,7 @@ def test_the_random_crop_is_cut_at_the_references_offset(
         state = after
 
 
-def test_the_random_crop_of_too_small_an_image_is_refused_with_the_bounds(
-    gallery: Gallery,
-) -> None:
+def test_the_random_crop_of_too_small_an_image_is_refused_with_the_bounds(gallery: Gallery) -> None:
     image = np.zeros((3, 8, 7), np.float32)
     with pytest.raises(
         Exception,

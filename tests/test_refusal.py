@@ -69,10 +69,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
     "a bound": (
         lambda: reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1),
         ValueError,
-        (
-            *("RandomUniform", "input 'maxval'", "nan", "a finite number"),
-            "Pass a finite bound.",
-        ),
+        (*("RandomUniform", "input 'maxval'", "nan", "a finite number"), "Pass a finite bound."),
     ),
     "an attribute": (
         lambda: graphs.random_uniform([2], 0, 1, "f8"),

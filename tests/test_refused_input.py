@@ -46,11 +46,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, bool]] = {
         "the input 'p' must be of shape [N, 3]: got shape [2, 4]. Pass an array of that shape.",
         False,
     ),
-    "missing": (
-        {},
-        "the input 'p' must be in the feed: got nothing. Pass an array",
-        False,
-    ),
+    "missing": ({}, "the input 'p' must be in the feed: got nothing. Pass an array", False),
     "unknown": ({**GOOD, "q": GOOD["p"]}, "each input must be one of p", False),
 }
 RUNS = ["run", "run_with_ort_values", "run_with_iobinding", "run_async"]

@@ -404,10 +404,7 @@ def test_exports_need_not_declare_their_shapes(real: RealModel) -> None:
 UNPROVED = {
     "two for each row": ("both = Concat <axis = 0> (x, x) y = RandomNormalLike (both)", "[?, 4]"),
     "turned round": ("turned = Transpose (x) y = RandomNormalLike (turned)", "[4, batch]"),
-    "another dimension": (
-        "first = RandomNormalLike (x) y = RandomNormalLike (z)",
-        "[other, 4]",
-    ),
+    "another dimension": ("first = RandomNormalLike (x) y = RandomNormalLike (z)", "[other, 4]"),
     "rows that a Loop adds": (
         f"""{TRUE}
         y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)

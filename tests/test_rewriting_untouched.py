@@ -207,7 +207,7 @@ def test_all_that_is_not_a_random_node_stays_as_it_is(seed: int | None) -> None:
     was = next(node for node in original.graph.node if node.output[0] == "z")
     then = next(a for a in branch_holder.attribute if a.name == "then_branch").g
     assert [n.op_type for n in then.node] == [
-        *("Constant", "Constant", "Constant", "Cast", "RandomUniform"),
+        *("Constant", "Constant", "Constant", "Cast", "RandomUniform")
     ]
     for attribute in branch_holder.attribute:
         if attribute.name == "else_branch":

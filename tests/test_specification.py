@@ -78,10 +78,7 @@ CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
         ("random_bernoulli", [N], np.linspace(0, 1, N, dtype=np.float32)),
         lambda s: spec.random_bernoulli(s, N, np.linspace(0, 1, N, dtype=np.float32)),
     ),
-    "classes": (
-        ("random_categorical", LOGITS, 9),
-        lambda s: spec.random_categorical(s, LOGITS, 9),
-    ),
+    "classes": (("random_categorical", LOGITS, 9), lambda s: spec.random_categorical(s, LOGITS, 9)),
     "classes, once": (
         ("random_categorical", LOGITS, 5, "i32", 0),
         lambda s: spec.random_categorical(s, LOGITS, 5, replacement=False),
@@ -107,10 +104,7 @@ CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
         )
         for rate in (0, 0.1, 9.99, 10, 40, 300, 1e9)
     },
-    "permutations": (
-        ("random_permutation", [3, 11]),
-        lambda s: spec.random_permutation(s, 3, 11),
-    ),
+    "permutations": (("random_permutation", [3, 11]), lambda s: spec.random_permutation(s, 3, 11)),
     **{
         f"token {filters}": (
             ("random_token", LOGITS, *filters),

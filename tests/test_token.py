@@ -201,8 +201,7 @@ def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, numb
     feed = {"logits": logits, "temperature": number, "top_k": k}
     results = [session.run(None, {**feed, "state": state})[0]]
     bare = onnxruntime.InferenceSession(
-        model.SerializeToString(),
-        onnx_philox.onnxruntime.register(onnxruntime.SessionOptions()),
+        model.SerializeToString(), onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
     )
     for pipe in (
         onnx_philox.Pipeline(session, source=model),

@@ -100,9 +100,7 @@ def test_a_rewritten_model_becomes_float16_around_its_draws(
     path: Path, keep_io_types: bool
 ) -> None:
     model = convert_float_to_float16(
-        onnx.load(path),
-        keep_io_types=keep_io_types,
-        op_block_list=[*DEFAULT_OP_BLOCK_LIST, *OURS],
+        onnx.load(path), keep_io_types=keep_io_types, op_block_list=[*DEFAULT_OP_BLOCK_LIST, *OURS]
     )
     mask, noise, next_state = draws_of(path)
     half_mask, half_noise, half_next = draws_of(model)

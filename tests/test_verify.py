@@ -204,7 +204,7 @@ def test_the_json_document_keeps_its_keys(document):
     )
     for case in document["cases"]:
         assert set(case["detail"]) == {
-            *("reason", "draw", "equal_elements", "elements", "first_difference"),
+            *("reason", "draw", "equal_elements", "elements", "first_difference")
         }
 
 
