@@ -8,6 +8,7 @@
 #include <utility>
 
 #if defined(_WIN32)
+#define NOMINMAX  // which would stand in the way of std::max
 #include <windows.h>
 #else
 #include <dlfcn.h>
