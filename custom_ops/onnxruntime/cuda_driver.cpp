@@ -167,8 +167,7 @@ std::unique_ptr<SharedWord> SharedWord::Make(const Driver& driver, std::string* 
   void* word = nullptr;
   *error = ErrorOf(driver, "cuMemHostAlloc", driver.MemHostAlloc(&word, sizeof(std::uint32_t), kPortable | kDeviceMap));
   if (!error->empty()) return nullptr;
-  std::unique_ptr<SharedWord> made(new SharedWord(driver, static_cast<std::uint32_t*>(word)));
-  *made->word_ = 0;
+  std::unique_ptr<SharedWord> made(new SharedWord(driver, word));
   std::uint64_t pointer = 0;
   *error = ErrorOf(driver, "cuMemHostGetDevicePointer", driver.MemHostGetDevicePointer(&pointer, word, 0));
   if (!error->empty()) return nullptr;
@@ -177,10 +176,7 @@ std::unique_ptr<SharedWord> SharedWord::Make(const Driver& driver, std::string* 
 }
 
 std::uint32_t SharedWord::Take() const {
-  volatile std::uint32_t* const word = word_;
-  const std::uint32_t written = *word;
-  if (written != 0) *word = 0;
-  return written;
+  return word_->load(std::memory_order_relaxed) == 0 ? 0 : word_->exchange(0);
 }
 
 }  // namespace cuda

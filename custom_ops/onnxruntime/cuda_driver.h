@@ -2,9 +2,11 @@
 // nor to run it without a card. Only what a draw needs of it is here.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 
 namespace onnx_philox {
@@ -121,10 +123,13 @@ class SharedWord {
   std::uint32_t Take() const;
 
  private:
-  SharedWord(const Driver& driver, std::uint32_t* word) : driver_(driver), word_(word) {}
+  using Word = std::atomic<std::uint32_t>;  // any thread of the host may take it
+  static_assert(sizeof(Word) == sizeof(std::uint32_t) && Word::is_always_lock_free, "kernels write a plain word");
+
+  SharedWord(const Driver& driver, void* memory) : driver_(driver), word_(new (memory) Word(0)) {}
 
   const Driver& driver_;
-  std::uint32_t* word_;
+  Word* word_;
   std::uint32_t* on_device_ = nullptr;
 };
 

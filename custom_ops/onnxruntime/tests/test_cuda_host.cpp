@@ -5,9 +5,12 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.h"
@@ -51,8 +54,10 @@ struct Launched {
   void* stream;
 };
 std::vector<Launched> launched;
+std::mutex noting;
 
 extern "C" void Note(const char* kernel, const void* launch, unsigned, unsigned, void* stream) {
+  const std::lock_guard<std::mutex> lock(noting);
   launched.push_back({kernel, {}, stream});
   std::memcpy(&launched.back().launch, launch, sizeof(cuda::Launch));
 }
@@ -63,12 +68,16 @@ struct Bernoulli {
   OrtValue p = OnCard(ORT_TYPE_FLOAT, {4, 3});
   OrtValue states = OnCard(ORT_TYPE_UINT32, {4, 6});
 
-  std::string Run(const OrtCustomOp* op, void* stream) {
+  std::string Load(const OrtCustomOp* op, void** kernel) {
     OrtKernelInfo info;
     info.attributes["op_seed"].integer = 5;
     info.outputs = {"values", "next_state"};
     info.values_type = ORT_TYPE_BOOL;
     info.inputs = {{"shape", &shape, true, true}, {"p", &p, false, true}, {"state", &states, false, true}};
+    return Take(op->CreateKernelV2(op, host::Api(), &info, kernel));
+  }
+
+  std::string Compute(const OrtCustomOp* op, void* kernel, void* stream) {
     OrtKernelContext context;
     context.inputs = {&shape, &p, &states};
     context.output_types = {ORT_TYPE_BOOL, ORT_TYPE_UINT32};
@@ -79,10 +88,14 @@ struct Bernoulli {
     context.outputs[0].on_device = static_cast<char*>(context.outputs[0].on_device) + 4096;
     context.outputs[1].on_device = static_cast<char*>(context.outputs[1].on_device) + 8192;
     p.on_device = static_cast<char*>(states.on_device) + 12288;
+    return Take(op->KernelComputeV2(kernel, &context));
+  }
+
+  std::string Run(const OrtCustomOp* op, void* stream) {
     void* kernel = nullptr;
-    std::string error = Take(op->CreateKernelV2(op, host::Api(), &info, &kernel));
+    std::string error = Load(op, &kernel);
     if (kernel == nullptr) return error;
-    error = Take(op->KernelComputeV2(kernel, &context));
+    error = Compute(op, kernel, stream);
     op->KernelDestroy(kernel);
     return error;
   }
@@ -139,6 +152,28 @@ void TestEveryCallMayFail(const OrtCustomOp* op, int (*live_in_driver)()) {
   }
 }
 
+/// Each on a stream of its own.
+void TestEightThreadsRunOneNode(const OrtCustomOp* op) {
+  launched.clear();
+  Bernoulli loaded;
+  void* kernel = nullptr;
+  check::That(loaded.Load(op, &kernel).empty(), "not loaded");
+  std::vector<std::thread> threads;
+  std::vector<int> streams(8);
+  std::atomic<int> wrong{0};
+  for (int& stream : streams) {
+    threads.emplace_back([&, op, kernel] {
+      for (int i = 0; i < 50; ++i) {
+        Bernoulli mine;
+        if (!mine.Compute(op, kernel, &stream).empty()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  op->KernelDestroy(kernel);
+  check::That(wrong == 0 && launched.size() == 400, "%d wrong, %zu launches", wrong.load(), launched.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -172,6 +207,7 @@ int main(int argc, char** argv) {
     launched.clear();
     TestMemoryOfTheCardIsLeftAlone(op);
     TestEveryCallMayFail(op, live_in_driver);
+    TestEightThreadsRunOneNode(op);
   }
   return check::Finish(60);
 }
