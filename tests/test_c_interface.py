@@ -408,7 +408,7 @@ def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
             if out.tobytes() != expected.tobytes():
                 wrong.append(number)
 
-    threads = [threading.Thread(target=draw, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
