@@ -24,6 +24,7 @@ from stand_in_driver import MOST_BLOCKS, StandIn
 from onnx_philox import Pipeline, RefusedInputError, graphs, reference, rewriting
 from onnx_philox._command import verify
 from onnx_philox._command.verify import CaseVerdict, cases
+from onnx_philox._command.verify.runners import on_cuda
 from onnx_philox._command.verify.runners.on_cuda import CudaRunner
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox.onnxruntime import InferenceSession, register
@@ -300,6 +301,8 @@ def test_verify_draws_its_vectors_on_a_card(driver: StandIn) -> None:
 
 
 def test_on_the_cpu_alone_verify_says_that_there_is_no_card(driver: StandIn) -> None:
+    said = "--device cuda must be where ONNX Runtime opens a session on a card: got "
+    assert on_cuda.why_no_session().startswith(said)
     result = verify._verify(CudaRunner(), cases.load_cases()[0])
     assert result.verdict is CaseVerdict.NOT_CARRIED
     assert "fallback to CPU EP has been explicitly disabled" in str(result.reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnx_philox import _native
+from onnx_philox import _native, graphs
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
 
@@ -23,11 +23,28 @@ def why_not() -> str:
         )
     reason = _native.why_no_card()
     if not reason:
-        return ""
+        return why_no_session()
     return (
         f"--device cuda must be where a card and its driver are: got none, since {reason}. Run "
         "onnx-philox verify without --device."
     )
+
+
+def why_no_session() -> str:
+    """Why ONNX Runtime opens no session on a card, as a sentence; empty if it does.
+
+    It has the provider, but may lack the libraries that this one needs, and would run on the CPU.
+    """
+    from onnx_philox._runtimes import onnxruntime_cuda as cuda
+
+    try:
+        cuda.load(graphs.random_generator([4]))
+    except Exception as error:
+        return (
+            f"--device cuda must be where ONNX Runtime opens a session on a card: got {error} "
+            "Install the versions of CUDA and cuDNN that it names when it makes a session."
+        )
+    return ""
 
 
 class CudaRunner(Runner):
