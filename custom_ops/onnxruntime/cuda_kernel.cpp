@@ -17,6 +17,7 @@ struct Place {
   std::string name;
   Written memory;
   std::uint64_t alignment;
+  Role role = Role::kShape;  ///< of an input
 };
 
 std::uint64_t AddressOf(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
@@ -164,7 +165,7 @@ std::string CudaKernel::CheckPlaces(const Call& call, const Outputs& outputs) co
     const OnDevice& input = call.on_device[i];
     if (!is_on_device_[i] || input.data == nullptr) continue;
     const std::uint64_t bytes = BytesOf(input.type, input.elements);
-    read.push_back({InputText(op_.input[i].name), Written{input.data, bytes}, BytesOf(input.type, 1)});
+    read.push_back({InputText(op_.input[i].name), Written{input.data, bytes}, BytesOf(input.type, 1), op_.input[i].role});
   }
   const auto aligned = [this](const Place& place) {
     if (AddressOf(place.memory.data) % place.alignment == 0) return std::string();
@@ -185,7 +186,8 @@ std::string CudaKernel::CheckPlaces(const Call& call, const Outputs& outputs) co
     for (const Place& input : read) {
       // The next states in place of the states, and the values in that of the data: kernels allow for both.
       const bool is_in_place = input.memory.data == output.memory.data && input.memory.bytes == output.memory.bytes;
-      const bool may_be = &output == &written[2] || op_.distribution == Distribution::kDropout;
+      const bool may_be = input.role == Role::kState ? &output == &written[2]
+                                                     : input.role == Role::kData && &output == &written[0];
       if (!input.memory.Overlaps(output.memory) || (is_in_place && may_be)) continue;
       return Refusal(op_.name, output.name, "that of " + input.name, "in memory of its own on a card",
                      "Bind other memory.");

@@ -62,11 +62,12 @@ extern "C" void Note(const char* kernel, const void* launch, unsigned, unsigned,
   std::memcpy(&launched.back().launch, launch, sizeof(cuda::Launch));
 }
 
-/// RandomBernoulli of [4, 3] by rows of states, whose p, one for each element, and states are on the card.
+/// RandomBernoulli of [4, 6] by rows of states, whose p, one for each element, and states are on the card.
 struct Bernoulli {
-  OrtValue shape = Value<std::int64_t>(ORT_TYPE_INT64, {2}, {4, 3});
-  OrtValue p = OnCard(ORT_TYPE_FLOAT, {4, 3});
+  OrtValue shape = Value<std::int64_t>(ORT_TYPE_INT64, {2}, {4, 6});
+  OrtValue p = OnCard(ORT_TYPE_FLOAT, {4, 6});
   OrtValue states = OnCard(ORT_TYPE_UINT32, {4, 6});
+  bool is_over_p = false;  ///< whether the next states are to go where p is
 
   std::string Load(const OrtCustomOp* op, void** kernel) {
     OrtKernelInfo info;
@@ -88,6 +89,7 @@ struct Bernoulli {
     context.outputs[0].on_device = static_cast<char*>(context.outputs[0].on_device) + 4096;
     context.outputs[1].on_device = static_cast<char*>(context.outputs[1].on_device) + 8192;
     p.on_device = static_cast<char*>(states.on_device) + 12288;
+    if (is_over_p) context.outputs[1].on_device = p.on_device;
     return Take(op->KernelComputeV2(kernel, &context));
   }
 
@@ -132,9 +134,17 @@ void TestMemoryOfTheCardIsLeftAlone(const OrtCustomOp* op) {
   check::That(one.kernel == "onnx_philox_bernoulli_f32" && one.stream == &stream, "%s", one.kernel.c_str());
   check::That(one.launch.states == node.states.on_device, "the states");
   check::That(one.launch.number[0].data == node.p.on_device && one.launch.number[0].is_each == 1, "p");
-  check::That(one.launch.rows == 4 && one.launch.row_elements == 3 && one.launch.words == 1, "rows");
+  check::That(one.launch.rows == 4 && one.launch.row_elements == 6 && one.launch.words == 1, "rows");
   check::That(one.launch.seed_counter == 5 && one.launch.seed_key == 0, "the seeds");
   check::That(one.launch.next_states != nullptr && one.launch.out != nullptr && one.launch.error != nullptr, "outputs");
+}
+
+void TestNothingIsWrittenWhereThreadsRead(const OrtCustomOp* op) {
+  Bernoulli node;
+  node.is_over_p = true;
+  const std::string error = node.Run(op, nullptr);
+  check::That(error.find("output 'next_state' must be in memory of its own on a card: got that of input 'p'") !=
+                  std::string::npos, "%s", error.c_str());
 }
 
 void TestEveryCallMayFail(const OrtCustomOp* op, int (*live_in_driver)()) {
@@ -206,6 +216,7 @@ int main(int argc, char** argv) {
     if (!is_on_card || std::strcmp(op->GetName(op), "RandomBernoulli") != 0) continue;
     launched.clear();
     TestMemoryOfTheCardIsLeftAlone(op);
+    TestNothingIsWrittenWhereThreadsRead(op);
     TestEveryCallMayFail(op, live_in_driver);
     TestEightThreadsRunOneNode(op);
   }
