@@ -366,3 +366,20 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
     for said, forward in refused.items():
         with pytest.raises(ov.frontend.OpConversionFailure, match=said):
             converted(module({"": forward}), "traced")
+
+
+def test_dropout_between_layers_of_lstm_with_projections_is_drawn_in_openvino_alone() -> None:
+    import torch
+
+    class Program(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = torch.nn.LSTM(4, 6, 2, dropout=0.3, proj_size=3)
+
+        def forward(self, x: Any) -> Any:
+            return self.lstm(x)[0]
+
+    with pytest.raises(ValueError, match=r"aten::lstm: proj_size .*must be 0 .*convert_model"):
+        of_onnx(Program())
+    model = op.make_reproducible(converted(Program(), "exported"))
+    assert [n.get_type_name() for n in model.get_ops()].count("RandomDropout") == 1

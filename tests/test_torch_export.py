@@ -409,13 +409,20 @@ def test_an_operation_without_a_translation_is_named_with_its_line() -> None:
 
     class Program(torch.nn.Module):  # torch records no lines of a function alone
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.linalg.eig(x[:, :3])[0].real
+            y = x[:, :3] + torch.rand(3, 3)
+            return self.function(y)
 
-    with pytest.raises(
-        ValueError,
-        match=r"got aten::linalg_eig \(test_torch_export.py:\d+\), which has no translation",
-    ):
-        onnx_philox.torch.export(Program(), (torch.tensor(X),), verbose=False)
+    program = Program()
+    # The last two are parts of calls, which the exporter takes apart.
+    for name, function in {
+        "aten::linalg_eig": lambda x: torch.linalg.eig(x)[0].real,
+        "aten::linalg_cholesky_ex": torch.linalg.cholesky,
+        "prims::erf_inv": torch.erfinv,
+    }.items():
+        program.function = function
+        said = rf"got {name} \(test_torch_export.py:\d+\), which has no translation"
+        with pytest.raises(ValueError, match=said):
+            onnx_philox.torch.export(program, (torch.tensor(X),), verbose=False)
     with pytest.raises(
         ValueError, match=r"aten::randn: generator must be .*: got a torch.Generator"
     ):

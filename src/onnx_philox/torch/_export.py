@@ -239,12 +239,18 @@ def _name_operation(
     if missing is None:
         return
 
+    import torch
+
     place = ""
     with contextlib.suppress(Exception), warnings.catch_warnings():
         # For the line alone, which the exporter does not say. torch warns of its own deprecations.
         warnings.simplefilter("ignore")
         program = exported(model, args, options.get("kwargs"), options.get("dynamic_shapes"))
         place = place_of(functional(program), missing[1]) if missing[1] else ""
+        if missing[1] and not place:
+            # A part of what the module calls, into which the exporter has taken it apart.
+            parts = {**torch.export.default_decompositions(), **torch._decomp.decomposition_table}
+            place = place_of(program.run_decompositions(parts), missing[1])
     name = missing[1] or f"higher_order.{missing[2]}"
     given = f"{name.replace('.', '::', 1)}{f' ({place})' if place else ''}"
     refuse(

@@ -71,6 +71,9 @@ class PreparedProgram:
         self.kept = 0
         copied_from: set[Any] = set()
         self.unseen = state_strides(program) if self._as_torch and operations(program) else None
+        for module in program.graph_module.modules():
+            for node in calls(module.graph) if hasattr(module, "graph") else ():
+                _check_projection(node, arguments(node))
         prepare(program)
         if not self._as_torch:
             return program
@@ -87,6 +90,24 @@ class PreparedProgram:
             module.recompile()
         self.kept = _keep_unread(program, copied_from)
         return program
+
+
+def _check_projection(node: Any, given: dict[str, Any]) -> None:
+    """Refuses dropout between layers of LSTM whose states are projected: ONNX's LSTM does not."""
+    if name_of(node) != "lstm" or "num_layers" not in given or not given["train"]:
+        return
+    cells = given["num_layers"] * (2 if given["bidirectional"] else 1)
+    of_cell = 4 if given["has_biases"] else 2
+    if given["dropout"] and len(given["params"]) != cells * of_cell:
+        place = place_of_node(node)
+        refuse(
+            "aten::lstm",
+            f"proj_size{f' ({place})' if place else ''}",
+            "another number",
+            "0 where there is dropout, in a file of ONNX, whose LSTM has no projection",
+            "Convert torch.export.export(module, ...) by openvino.convert_model with "
+            "onnx_philox.openvino.pytorch_extensions().",
+        )
 
 
 def _reorder(node: Any) -> None:
