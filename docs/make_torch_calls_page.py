@@ -28,19 +28,31 @@ for what the next list says. This page is made from the table that both front en
 Known faults, each of them walked by `tests/walk_torch_calls.py` and listed in
 `tests/torch_walk/known.txt`:
 
-- With weights of f16 or bf16, single classes of `torch.multinomial` may differ in OpenVINO.
+- OpenVINO's front end converts no trace of what torch.distributions make of gammas (`Gamma`,
+  `Chi2`, `StudentT` and others bound them by `clamp_` of a detached tensor), nor
+  `ContinuousBernoulli`, nor an exported program that returns a tensor twice.
+- ONNX Runtime has no kernels for what torch decomposes `alpha_dropout` of bf16 into.
 
 Otherwise:
 
 - *In place* is the form with an underscore. Forms with `out=` and `generator=None` draw as the
   plain call does. A `torch.Generator`, also one made in `forward`, is refused, and so are complex
   types in a trace. `torch.normal` of two types gives the mean's, as torch itself does.
-- Probabilities, weights, alphas and rates of f16 and bf16 are cast to f32. Those of f64 draw as f64
-  in ONNX Runtime; OpenVINO takes them as constants only, and refuses others.
-- What surrounds a draw of bf16 is computed in f32, so that ONNX Runtime loads it. What torch itself
-  decomposes in bf16 beside our draws (`x * 2`, say) needs kernels that ONNX Runtime lacks.
-- A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so it
-  is refused. An exported program may, but by `as_strided` and `diagonal`, which no exporter writes.
+- Probabilities, weights, alphas and rates of f16 and bf16 are cast to f32. Those of f64 draw as
+  f64 in ONNX Runtime; OpenVINO takes them as constants only, and refuses others.
+- What surrounds a draw of bf16 is computed in f32, so that ONNX Runtime loads it. What torch
+  itself decomposes in bf16 beside our draws (`x * 2`, say, or a Gemm of `torch.autocast`) needs
+  kernels that ONNX Runtime lacks: export the module in f32, or run the file in OpenVINO.
+- An LSTM with `proj_size` makes a file by torch's exporter that no runtime loads, since ONNX's
+  LSTM has no projection. With dropout between its layers `export` refuses it; an exported program
+  is converted by OpenVINO.
+- Torch's numbers of f16 by numbers that f16 does not hold (`uniform_(0.1, 0.7)`) are drawn in f32
+  and cast. Where a CPU has no f16, OpenVINO computes what follows in f32 and removes that Cast: a
+  model that goes on with them sees them unrounded, up to half a unit in the last place of f16
+  away. An output of f16 is rounded.
+- A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so
+  it is refused. An exported program may, but by `as_strided` and `diagonal`, which no exporter
+  writes.
 - *Torch's numbers* says whether `alignment="pytorch"` draws the call; see
   [`torchs-numbers.md`](torchs-numbers.md).
 - `torch.distributions` draw by other calls under a tracer than outside it. `export` switches their
