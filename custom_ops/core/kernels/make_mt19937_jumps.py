@@ -1,4 +1,4 @@
-"""Writes mt19937_jumps.h: polynomials that carry MT19937 over many words at once.
+"""Writes mt19937_jumps.h: the polynomial by which MT19937 goes over many words at once.
 
 python custom_ops/core/kernels/make_mt19937_jumps.py          writes them
 python custom_ops/core/kernels/make_mt19937_jumps.py --check  exits with 1 if they are stale
@@ -6,7 +6,7 @@ python custom_ops/core/kernels/make_mt19937_jumps.py --check  exits with 1 if th
 MT19937 is linear over the field of two elements. Its words obey a recurrence whose characteristic
 polynomial P has degree 19937: found here by Berlekamp and Massey's method from the generator's own
 bits. Where x^n modulo P is the sum of x^j over some j, the state after n words is the sum of the
-states after j words. The header has x^n modulo P for n = 624 * 2^k.
+states after j words; torch_jump.cpp computes that.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from pathlib import Path
 DEGREE = 19937
 WORDS = 624
 AHEAD = 397
-FIRST, LAST = 8, 22
-"""The powers of two, in blocks of 624 words."""
 
 
 def bits_of_words(count: int) -> list[int]:
@@ -50,48 +48,28 @@ def characteristic_polynomial() -> int:
     return int(f"{connection:0{DEGREE + 1}b}"[::-1], 2)
 
 
-def squared(polynomial: int, modulus: int) -> int:
-    """Its square, modulo another one: a square has the same coefficients at twice the powers."""
-    square = int("0".join(f"{polynomial:b}"), 2)
-    while (excess := square.bit_length() - 1 - DEGREE) >= 0:
-        square ^= modulus << excess
-    return square
-
-
-def polynomials() -> list[int]:
-    """x^n modulo P, for each n."""
-    modulus = characteristic_polynomial()
-    polynomial = 1 << WORDS
-    found = []
-    for power in range(1, LAST + 1):
-        polynomial = squared(polynomial, modulus)
-        if power >= FIRST:
-            found.append(polynomial)
-    return found
-
-
 def header() -> str:
     """The header's text."""
+    polynomial = characteristic_polynomial()
+    powers = [str(i) for i in range(DEGREE) if polynomial >> i & 1]
+    rows = [", ".join(powers[i : i + 18]) for i in range(0, len(powers), 18)]
     lines = [
-        "// Polynomials by which MT19937 jumps: see torch_jump.h. Made by make_mt19937_jumps.py.",
+        "// The polynomial of MT19937's jumps: see torch_jump.h. Made by make_mt19937_jumps.py.",
         "#pragma once",
         "",
         "#include <cstdint>",
         "",
         "namespace onnx_philox {",
         "",
-        "/// The first jump is over 2^kFirstMtJump blocks of 624 words, the next twice as many.",
-        f"constexpr unsigned kFirstMtJump = {FIRST}, kMtJumps = {LAST - FIRST + 1};",
-        f"/// Coefficients of degree 0 to {DEGREE - 1}, the lowest first.",
-        f"constexpr unsigned kMtJumpWords = {-(-DEGREE // 64)};",
-        "constexpr std::uint64_t kMtJump[kMtJumps][kMtJumpWords] = {",
+        "/// The degree of MT19937's characteristic polynomial, and its other powers of x.",
+        f"constexpr unsigned kMtDegree = {DEGREE};",
+        "constexpr std::uint16_t kMtPowers[] = {",
+        *(f"    {row}," for row in rows),
+        "};",
+        "",
+        "}  // namespace onnx_philox",
+        "",
     ]
-    for polynomial in polynomials():
-        words = [polynomial >> 64 * i & (1 << 64) - 1 for i in range(-(-DEGREE // 64))]
-        shown = [f"0x{word:016x}" for word in words]
-        rows = [", ".join(shown[i : i + 5]) for i in range(0, len(shown), 5)]
-        lines.append("    {" + ",\n     ".join(rows) + "},")
-    lines += ["};", "", "}  // namespace onnx_philox", ""]
     return "\n".join(lines)
 
 
