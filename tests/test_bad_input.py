@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from bad_calls import BAD, CASES, F32, P_RULE, PARTS, call_of, cases_of, model_of
+from bad_calls import BAD, CASES, F32, NAN, P_RULE, PARTS, call_of, cases_of, model_of
 from operators import OPERATORS, every_operator
 
 from onnx_philox import graphs, onnx_reference, openvino, reference, register_schemas
@@ -104,6 +104,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: uniform(0, 1, "f32", op_seed=2**63), ValueError, "op_seed"),
     (lambda: uniform(0, 1, "f32", op_seed=1.0), TypeError, "op_seed"),
     (lambda: bernoulli([0.5]), TypeError, "a number, or an"),
+    (lambda: bernoulli(1.5), ValueError, "'p' must be from 0 to 1, or at most 4 ulp above 1: got"),
+    (lambda: uniform(0, NAN, "f64"), ValueError, "'maxval' must be a finite number: got nan"),
     (lambda: bernoulli(None, p_type="f16"), ValueError, "p_type must be one of 'f32', 'f64': got"),
     (
         lambda: graphs.random_bernoulli(None, np.full(3, 0.5), op_seed=1, rank=2),

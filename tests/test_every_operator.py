@@ -384,13 +384,12 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
 
 
 @every_operator
-@pytest.mark.parametrize("target", LOAD)
-def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str, target: str) -> None:
+def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str) -> None:
     fed_to = (
         *((None, "all"), (None, "nothing"), (None, "no state")),
         *((3, "nothing"), (3, "large"), (0, "large")),
     )
-    for case, (rows, fed) in itertools.product(cases(operator), fed_to):
+    for target, case, (rows, fed) in itertools.product(LOAD, cases(operator), fed_to):
         if rows is not None and (case.edge > 1 or (case.edge and case.has_plain_form)):
             continue
         is_stateful = fed != "no state"
