@@ -217,6 +217,9 @@ def _by_tensor(node: Any, given: dict[str, Any]) -> None:
     import torch
 
     aten, x = torch.ops.aten, given["self"]
+    if torch._C._functorch.is_functorch_wrapped_tensor(node.meta["val"]):
+        # Inside of vmap, which has ended: nothing can be computed of its values.
+        return
     if node.target is aten.bernoulli.default and given["generator"] is None:
         replace(node, call(node, aten.bernoulli.Tensor, x, x))
 
