@@ -98,6 +98,12 @@ def refusal_in_openvino(error: RuntimeError) -> str:
     return str(error).partition("\n")[2].strip()
 
 
+def without_operator(error: RefusedInputError) -> str:
+    """What one of our operators refused, for users who know no operator of ours."""
+    text = str(error)
+    return text.partition(": ")[2] if text.startswith(_OPERATORS) else text
+
+
 def first_line(error: Exception) -> str:
     """The first line of another library's error, or the name of an empty one; no full stop."""
     first, *_ = str(error).splitlines() or [type(error).__name__]

@@ -9,6 +9,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset8, opset13
 
+from onnx_philox import _runtime_errors
 from onnx_philox._contract.operators import STATE_WORDS, Operator
 from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.streams import AWAITS_STATE
@@ -132,9 +133,9 @@ class TorchWriter:
         try:
             node = getattr(factories, operator.function)(*inputs, **attributes, **options)
         except RefusedInputError as error:
-            # Torch's users know no operator of ours.
-            sentence = str(error).removeprefix(f"{operator.name}: ")
-            raise RefusedInputError(f"aten::{self._call.name}: {sentence}") from error
+            # Torch's users know its calls, and no operator of ours.
+            said = _runtime_errors.without_operator(error)
+            raise RefusedInputError(f"aten::{self._call.name}: {said}") from error
         values = [node.output(i) for i in range(node.get_output_size() - 1)]
         return values[0] if len(values) == 1 else tuple(values)
 
