@@ -41,7 +41,7 @@ def walked(job: Job) -> list[Any]:
 def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
     """The whole in parts of a minute or less: those that end at known faults come last."""
     from torch_walk.cases import ALL
-    from torch_walk.known import EXPECTED
+    from torch_walk.known import ENDS_THE_PROCESS, EXPECTED
     from torch_walk.roads import SHARED
 
     found = [name for name in ALL if re.search(arguments.case, name)]
@@ -58,10 +58,11 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
             names = found[(2 * i + is_dynamic) % arguments.every :: arguments.every]
             # What fails or is refused would end the module that others share with it.
             bad = {name for name, road, its in EXPECTED if its == batch and road in roads}
+            ends = {name for name, road, its in ENDS_THE_PROCESS if its == batch and road in roads}
             good = [name for name in names if name not in bad]
             for first in range(0, len(good), arguments.size):
                 yield is_dynamic, roads, tuple(good[first : first + arguments.size])
-            alone += [(is_dynamic, roads, (name,)) for name in names if name in bad]
+            alone += [(is_dynamic, roads, (name,)) for name in names if name in bad - ends]
     yield from alone
 
 
