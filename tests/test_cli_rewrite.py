@@ -168,6 +168,8 @@ def test_the_input_is_never_overwritten(plain):
     ("source", "target", "said"),
     [
         ("nowhere.onnx", "out.onnx", "rewrite: no such file: nowhere.onnx. Check the path"),
+        ("", "out.onnx", "MODEL must be the path of a file: got ''"),
+        ("model.onnx", "", "--output must be the path of a file: got ''"),
         (".", "out.onnx", "the model must be a file: got ., a folder. Name the model's file."),
         (
             "plain.onnx",

@@ -18,6 +18,7 @@ import openvino as ov
 import pytest
 from cli import refusal
 from onnx.parser import parse_model
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from openvino import opset8
 
 import onnx_philox
@@ -117,13 +118,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("folder").mkdir()
 
 
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("door", DOORS)
-def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
-    door: str, kind: str
-) -> None:
-    call, taken = DOORS[door]
+def check(door: str, call: Callable[[Any], Any], taken: set[str], kind: str) -> None:
+    """That a function takes a thing of this kind, or refuses it as this page says."""
     given = KINDS[kind]()
     if kind in taken:
         call(given)
@@ -142,6 +138,71 @@ def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
 
 
 @pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("door", DOORS)
+def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
+    door: str, kind: str
+) -> None:
+    check(door, *DOORS[door], kind)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in MISSING])
+def test_a_session_says_in_our_words_what_it_takes(kind: str, backend: str) -> None:
+    door = "onnx_philox.onnxruntime.InferenceSession"
+    session = functools.partial(onnx_philox.onnxruntime.InferenceSession, backend=backend)
+    check(door, session, ONNX - {"an onnx-ir model"}, kind)
+
+
+@pytest.mark.usefixtures("files")
+def test_what_a_session_does_not_load_is_refused_by_an_exception_of_onnx_runtime_s() -> None:
+    for given in ("bad.onnx", "bad.xml", b"hello"):
+        with pytest.raises(RefusedInputError) as raised:
+            onnx_philox.onnxruntime.InferenceSession(given)
+        assert isinstance(raised.value, ort_state.InvalidProtobuf)
+
+
+@pytest.mark.parametrize("device", ["CPU", "GPU"])
+@pytest.mark.parametrize("kind", ["nothing", "a number", "bytes", "a proto", "an onnx-ir model"])
+def test_what_openvino_cannot_compile_is_refused_by_its_type(kind: str, device: str) -> None:
+    given = KINDS[kind]()
+    core = onnx_philox.openvino.register(ov.Core())
+    with pytest.raises(TypeError) as raised:
+        onnx_philox.openvino.compile_model(core, given, device)
+    assert str(raised.value) == (
+        "openvino.compile_model: the model must be an openvino.Model or a path: got "
+        f"{type(given).__name__}. Pass what core.read_model returns; it takes bytes, too."
+    )
+
+
+@pytest.mark.usefixtures("files")
+def test_a_refusal_of_the_source_of_a_session_says_that_it_is_the_source() -> None:
+    session = KINDS["a session"]()
+    for loaded, original in [
+        (session, "model.onnx"),
+        (session, MODEL),
+        (_compiled(), "model.xml"),
+        (_compiled(), _openvino_model()),
+    ]:
+        with pytest.raises(RefusedInputError) as raised:
+            Pipeline(loaded, source=original)
+        assert str(raised.value) == (
+            "Pipeline: source must be one with random nodes, rewritten without a seed: got one "
+            "without a state as an input and the next as an output. Pass the rewritten model, "
+            "which the runtime was given, and not the original."
+        )
+    with pytest.raises(RefusedInputError, match=r"^Pipeline: source must be the bytes of"):
+        Pipeline(session, source=b"hello")
+
+
+XML = (
+    "a name that does not end in .xml, since the model is written as ONNX: got 'new.xml'. "
+    "Choose such a name; OpenVINO reads ONNX files, too."
+)
+
+
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("door", ["rewrite_file", "to_standard_file"])
 @pytest.mark.parametrize(
     ("target", "words"),
@@ -150,18 +211,21 @@ def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
         (b"new.onnx", "a path: got bytes. Pass a path."),
         (MODEL, "a path: got ModelProto. Pass a path."),
         ("folder", "a file: got 'folder', a folder. Name a file in it."),
-        ("", "a file: got '', a folder. Name a file in it."),
+        ("", "the path of a file: got ''. Choose such a name."),
         ("a\0b.onnx", r"the path of a file: got 'a\x00b.onnx'. Choose such a name."),
         (
-            "new.xml",
-            "a name that does not end in .xml, since the model is written as ONNX: got 'new.xml'. "
-            "Choose such a name; OpenVINO reads ONNX files, too.",
+            "new\udcff.onnx",
+            r"UTF-8, since the runtimes open no other paths: got 'new\udcff.onnx'. Choose another "
+            "name.",
         ),
+        ("new.xml", XML),
     ],
 )
 def test_a_target_that_is_no_such_file_is_refused(door: str, target: Any, words: str) -> None:
     with pytest.raises(RefusedInputError) as raised:
         getattr(rewriting, door)("model.onnx", target)
+    if words == XML and door == "rewrite_file":
+        words += " The command 'onnx-philox rewrite model.onnx -o model.xml' writes an IR."
     assert str(raised.value) == f"{_REWRITING}.{door}: the output must be {words}"
     assert sorted(os.listdir()) == sorted(
         ["model.onnx", "model.xml", "model.bin", "bad.onnx", "bad.xml", "folder"]

@@ -137,14 +137,14 @@ def test_both_runtimes_read_the_file(tmp_path: Path, openvino: OpenVino) -> None
 
 
 def test_large_tensors_are_never_read(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with model_file.opened(source, "test") as file:
+    with model_file.ModelFile(source, "test") as file:
         stretches = [t for t in tensors(file.proto) if without_weights.stretch_of(t) is not None]
         assert len(stretches) == 6
         assert file.proto.ByteSize() < without_weights.LARGE
         for tensor in stretches:
             assert not tensor.raw_data
     monkeypatch.setattr(without_weights, "LARGE", 2**40)
-    with model_file.opened(source, "test") as file:
+    with model_file.ModelFile(source, "test") as file:
         assert file.proto == onnx.load(source)
 
 

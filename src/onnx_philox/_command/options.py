@@ -22,6 +22,9 @@ class _File(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The text as a path."""
+        if not os.fspath(value):
+            # As a Path it would be the working directory.
+            self.fail(f"must be the path of a file: got {value!r}", param, ctx)
         path = cast("Path", super().convert(value, param, ctx))
         if os.access(path, os.F_OK) and not os.access(path, os.R_OK):
             text = f"must be a file that you may read: got {path}"

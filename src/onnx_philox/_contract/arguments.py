@@ -1,4 +1,4 @@
-"""Turns what Python callers pass, lists of dimensions and numbers, into the operators' tensors."""
+"""What Python callers pass: flags, and lists of numbers, which become the operators' tensors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ from onnx_philox._contract.operators import Input, Operator, Role, type_names
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.state import index_of
 from onnx_philox._contract.types import ElementType
+
+
+def check_bool(owner: str, what: str, given: Any) -> None:
+    """Refuses what is neither True nor False.
+
+    Raises:
+        TypeError: It is such a thing.
+    """
+    if not isinstance(given, bool | np.bool_):
+        checks.refuse(owner, what, shown(given), "True or False", "Pass a bool.", TypeError)
 
 
 def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import refuse, shown
-from onnx_philox._files import openvino_ir, ort_format
+from onnx_philox._files import openvino_ir, ort_format, target
 from onnx_philox._files.text import check_path
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Given:
         owner: The function that the messages name.
         model: What it is given as.
         form: What that is.
+        what: What a message calls the argument.
 
     Raises:
         ValueError: (from all that reads it) It is no such model, or not whole.
@@ -84,6 +85,7 @@ class Given:
     owner: str
     model: Any
     form: Form
+    what: str = "the model"
 
     @classmethod
     def of(
@@ -111,7 +113,7 @@ class Given:
         if form in PATHS and ("\0" in (path := os.fspath(model)) or not path):
             refuse(owner, what, repr(path), "the path of a file", "Pass such a path.")
         if form is not None and form in takes:
-            return cls(owner, model, form)
+            return cls(owner, model, form, what)
         words = [each.value for each in Form if each in takes] + [also] * bool(also)
         if takes >= PATHS:
             words = ["a path", *words[2:]]
@@ -121,7 +123,7 @@ class Given:
 
     def by(self, owner: str) -> Given:
         """The same, of another function."""
-        return Given(owner, self.model, self.form)
+        return Given(owner, self.model, self.form, self.what)
 
     @property
     def is_file(self) -> bool:
@@ -166,7 +168,7 @@ class Given:
             model: onnx.ModelProto = self.model
             return model
         if self.form is Form.BYTES:
-            return _parsed(self.owner, self.model)
+            return _parsed(self.owner, self.what, self.model)
         if self.form is Form.ONNX_IR:
             import onnx_ir as ir
 
@@ -185,41 +187,21 @@ class Given:
 
         return ModelFile(self.model, self.owner)
 
-    def target(self, given: Any, *, converts: bool = False) -> Path:
-        """Where a user wants the model that is made of this one, by the rules of the file's name.
+    def target(self, given: Any, *, converts: bool = False, for_ir: str = "") -> Path:
+        """Where a user wants the model that is made of this one: what `target.check` allows.
 
         Args:
             given: What a function or command is given.
             converts: Whether that name may ask for an IR of a model of ONNX.
+            for_ir: What does so where this does not, for the message.
 
         Raises:
             TypeError: It is no path.
             ValueError: It is no name for such a file.
         """
-
-        def refuse_for(
-            allowed: str, remedy: str = "Choose such a name.", also: str = ""
-        ) -> NoReturn:
-            refuse(self.owner, "the output", f"{str(given)!r}{also}", allowed, remedy)
-
-        if not isinstance(given, str | os.PathLike):
-            name = type(given).__name__
-            refuse(self.owner, "the output", name, "a path", "Pass a path.", TypeError)
-        path, is_ir = Path(given), openvino_ir.is_ir(given)
-        if "\0" in str(path):
-            refuse_for("the path of a file")
-        if path.is_dir():
-            refuse_for("a file", "Name a file in it.", ", a folder")
-        if self.of_openvino and not is_ir:
-            refuse_for("a name that ends in .xml, since the model is an OpenVINO IR")
-        if converts and not is_ir and path.suffix != ".onnx":
-            refuse_for("a name that ends in .onnx, or in .xml for an OpenVINO IR")
-        if is_ir and not (self.of_openvino or converts):
-            remedy = "Choose such a name; OpenVINO reads ONNX files, too."
-            refuse_for(
-                "a name that does not end in .xml, since the model is written as ONNX", remedy
-            )
-        return path
+        return target.check(
+            self.owner, given, of_openvino=self.of_openvino, converts=converts, for_ir=for_ir
+        )
 
     def check(self) -> None:
         """Refuses what is no whole model, or whose other files are not beside it."""
@@ -270,7 +252,7 @@ def _remedy(form: Form | None, takes: Set[Form]) -> str:
     return "Pass one of these." if len(takes) > 1 else "Pass such a path."
 
 
-def _parsed(owner: str, given: bytes) -> onnx.ModelProto:
+def _parsed(owner: str, argument: str, given: bytes) -> onnx.ModelProto:
     """The model in these bytes."""
     try:
         if given:
@@ -281,4 +263,4 @@ def _parsed(owner: str, given: bytes) -> onnx.ModelProto:
     remedy = "Pass these, or the path of a file as a str."
     if ort_format.is_ort(given):
         what, remedy = ort_format.GIVEN, ort_format.REMEDY
-    return refuse(owner, "the model", what, allowed, remedy)
+    return refuse(owner, argument, what, allowed, remedy)

@@ -31,14 +31,26 @@ def undecodable(message: Any) -> bytes | str | None:
     return None
 
 
-def check_path(owner: str, path: str | os.PathLike[str]) -> None:
+def check_path(
+    owner: str,
+    path: str | os.PathLike[str],
+    what: str = "the path",
+    remedy: str = "Rename the file or folder.",
+) -> None:
     """Refuses a path that the runtimes cannot open.
+
+    Args:
+        owner: The function that the message names.
+        path: The path.
+        what: What the message calls it.
+        remedy: What to do.
 
     Raises:
         ValueError: It is not UTF-8.
     """
     try:
         os.fsencode(path).decode()
-    except UnicodeDecodeError:
+    except UnicodeError:
+        # Encoding fails where no file can have the name.
         allowed = "UTF-8, since the runtimes open no other paths"
-        refuse(owner, "the path", ascii(os.fspath(path)), allowed, "Rename the file or folder.")
+        refuse(owner, what, ascii(os.fspath(path)), allowed, remedy)

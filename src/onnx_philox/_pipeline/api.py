@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.arguments import check_bool
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.refusal import door, refuse, refusing_as, shown
+from onnx_philox._contract.refusal import door, refuse, refusing_as
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import PATHS, Form
@@ -319,8 +320,7 @@ class Pipeline:
         seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")
-        if not isinstance(progress, bool):
-            refuse(_MAP, "progress", shown(progress), "True or False", "Pass a bool.", TypeError)
+        check_bool(_MAP, "progress", progress)
         if not isinstance(batches, Iterable) or isinstance(batches, Mapping | str | bytes):
             given, allowed = type(batches).__name__, "an iterable of feeds"
             refuse(_MAP, "batches", given, allowed, "Pass a list of feeds, or [feed].", TypeError)

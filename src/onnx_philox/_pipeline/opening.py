@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
+_SOURCE = "source"
 _WHAT = {Form.SESSION: "session", Form.COMPILED: "compiled model", Form.OPENVINO: "openvino.Model"}
 
 
@@ -84,7 +85,7 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
             allowed = (
                 "left out for a model that is not in a runtime yet, which says itself what it draws"
             )
-            refuse(_NAME, "source", type(source).__name__, allowed, "Leave it out.", TypeError)
+            refuse(_NAME, _SOURCE, type(source).__name__, allowed, "Leave it out.", TypeError)
         if given.of_openvino and not runtime.takes_ir:
             what = given.name if given.is_file else f"an {_WHAT[given.form]}"
             remedy = f"Pass runtime={reader_of_ir().name!r}."
@@ -125,11 +126,12 @@ def served_by(wanted: Wanted) -> Served:
     with given.opened() as file:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
         if not _wants_rewrite(graph):
-            return _said_by(graph, file.proto, None if given.is_file else file.proto)
+            model = None if given.is_file else file.proto
+            return _said_by(given.what, graph, file.proto, model)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
     import onnx_ir as ir
 
-    return _said_by(ir.from_proto(new), new, new)
+    return _said_by(given.what, ir.from_proto(new), new, new)
 
 
 def _wants_rewrite(graph: ir.Model) -> bool:
@@ -141,7 +143,7 @@ def _wants_rewrite(graph: ir.Model) -> bool:
 
 
 def _said_by(
-    graph: ir.Model, proto: onnx.ModelProto, model: onnx.ModelProto | None = None
+    what: str, graph: ir.Model, proto: onnx.ModelProto, model: onnx.ModelProto | None = None
 ) -> Served:
     from onnx_philox._models.graphs import label
     from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
@@ -154,12 +156,12 @@ def _said_by(
             drawn_by = generator_of(node)
             refuse(
                 _NAME,
-                "the model",
+                what,
                 f"one whose {label(node)} draws {drawn_by.whose} of its global_seed in every run",
                 "one whose draws wait for a state",
                 f"Remove global_seed from that node, and pass alignment={drawn_by.alignment!r}.",
             )
-        _refuse_stateless("the model")
+        _refuse_stateless(what)
     return Served(streams, proto.graph, graph.metadata_props.get(STANDARD), model)
 
 
@@ -174,11 +176,11 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
         model = api.rewrite(model, asked)[0]
-    return _said_by_openvino(model, "file" if given.is_file else _WHAT[given.form])
+    return _said_by_openvino(model, f"the {'file' if given.is_file else _WHAT[given.form]}")
 
 
 def _said_by_openvino(model: Any, what: str) -> Served:
-    """What a model of OpenVINO says, before it is compiled."""
+    """What a model of OpenVINO says, before it is compiled; a refusal calls it so."""
     from onnx_philox._rewriting.in_openvino.model import streams_of
     from onnx_philox._runtimes.in_openvino import OpenvinoModel
     from onnx_philox._runtimes.openvino_variables import check_state
@@ -187,7 +189,7 @@ def _said_by_openvino(model: Any, what: str) -> Served:
     streams = _recorded(metadata(model, METADATA_KEY)) or streams_of(model)
     check_state(model, what, streams)
     if streams is None:
-        _refuse_stateless(f"the {what}")
+        _refuse_stateless(what)
     _check_record(streams, metadata(model, STANDARD_STATE))
     return Served(streams, standard=metadata(model, STANDARD), model=model)
 
@@ -198,7 +200,7 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
     own = _recorded(models.metadata(given.model, METADATA_KEY))
     standard_state = models.metadata(given.model, STANDARD_STATE)
     if source is not None:
-        served = _said_by_source(Given.of(_NAME, source, TO_REWRITE, "source"))
+        served = _said_by_source(Given.of(_NAME, source, TO_REWRITE, _SOURCE))
     elif own is not None:
         _check_record(own, standard_state)
         served = Served(own)
@@ -210,7 +212,7 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
     is_another = own not in (None, streams) and _is_right(own, standard_state)
     if is_another or streams.state not in models.names_of_inputs(given.model):
         allowed = f"the model that the {what} was made from"
-        refuse(_NAME, "source", "another model", allowed, "Pass that one.")
+        refuse(_NAME, _SOURCE, "another model", allowed, "Pass that one.")
     return models.adopt(given, served), streams
 
 
@@ -218,10 +220,10 @@ def _said_by_source(source: Given) -> Served:
     if source.of_openvino:
         from onnx_philox._runtimes.in_openvino import read_openvino_s
 
-        return _said_by_openvino(read_openvino_s(source), _WHAT[Form.OPENVINO])
+        return _said_by_openvino(read_openvino_s(source), source.what)
     from onnx_philox._models.untouched import graph_of
 
-    return _said_by(graph_of(source), source.proto)
+    return _said_by(source.what, graph_of(source), source.proto)
 
 
 def _recorded(text: str | None) -> Streams | None:
@@ -253,4 +255,6 @@ def _refuse_stateless(what: str) -> NoReturn:
         "Rewrite it with make_reproducible(model). If that finds no random nodes, an export or a "
         "conversion may have lost them: onnx-philox inspect says how."
     )
+    if what == _SOURCE:
+        remedy = "Pass the rewritten model, which the runtime was given, and not the original."
     refuse(_NAME, what, given, "one with random nodes, rewritten without a seed", remedy)

@@ -27,6 +27,9 @@ _FIND, _REWRITE, _REWRITE_FILE = (
     f"onnx_philox.rewriting.{name}" for name in ("find_random_nodes", "rewrite", "rewrite_file")
 )
 
+TO_IR = "The command 'onnx-philox rewrite model.onnx -o model.xml' writes an IR."
+"""For a message of what writes ONNX alone."""
+
 AnyPath = str | os.PathLike[str]
 Model = onnx.ModelProto | ir.Model | AnyPath | bytes
 
@@ -247,7 +250,7 @@ def rewrite_file(
             keep_unknown=keep_unknown,
         )
         given = Given.of(_REWRITE_FILE, source, PATHS)
-        return write_rewritten(given, given.target(target), asked, progress)
+        return write_rewritten(given, given.target(target, for_ir=TO_IR), asked, progress)
 
 
 def write_rewritten(

@@ -6,9 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-import numpy as np
-
 from onnx_philox._contract import alignment, checks, generators
+from onnx_philox._contract.arguments import check_bool
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import INT64_MAX
@@ -52,9 +51,7 @@ class Asked:
         if self.seed is not None:
             object.__setattr__(self, "seed", _seed(self.seed))
         for name in ("keep_seeds", "keep_unknown"):
-            given = getattr(self, name)
-            if not isinstance(given, bool | np.bool_):
-                checks.refuse(OWNER, name, repr(given), "True or False", "Pass a bool.", TypeError)
+            check_bool(OWNER, name, getattr(self, name))
         if not isinstance(self.per_row, bool):
             object.__setattr__(self, "per_row", _names(self.per_row))
         alignment.check_word(OWNER, self.alignment)

@@ -138,7 +138,7 @@ def check_state(model: ov.Model, what: str, streams: Streams | None) -> None:
         given = f"one whose state is the variable {name!r}, as openvino.make_stateful makes it"
         allowed = "one whose state is an input, since the pipeline carries it"
         remedy = "Pass the model that make_stateful was given."
-        refuse(_OWNER, f"the {what}", given, allowed, remedy)
+        refuse(_OWNER, what, given, allowed, remedy)
 
 
 def types_of(request: ov.InferRequest) -> dict[str, np.dtype[Any]]:

@@ -12,7 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.feeds import takes_one_number, title
-from onnx_philox._contract.refusal import RefusedInputError, refuse
+from onnx_philox._contract.refusal import RefusalError, RefusedInputError, refuse
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
 from onnx_philox.onnxruntime._values import BFLOAT16, from_ort_value, to_ort_value
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
 
+_OWNER = "onnx_philox.onnxruntime.InferenceSession"
 _CUDA_PROVIDERS = ("CUDAExecutionProvider", "CudaPluginExecutionProvider")
 
 
@@ -127,10 +128,14 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         chosen = _backends.choose("onnxruntime", BACKENDS, backend)
         _check_cuda(cuda, providers)
         self._plan = chosen.plan(given, sess_options, cuda=cuda)
-        with self._plan.loading():
-            super().__init__(
-                self._plan.model, self._plan.options, providers, provider_options, **kwargs
-            )
+        try:
+            with self._plan.loading():
+                super().__init__(
+                    self._plan.model, self._plan.options, providers, provider_options, **kwargs
+                )
+        except Exception as error:
+            _refuse_model(given, error)
+            raise
         self._model_path = _path_of(given)
         self._of_one = [i.name for i in self.get_inputs() if takes_one_number(i.shape)]
 
@@ -326,16 +331,34 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         ) or any(getattr(value, "dtype", None) == BFLOAT16 for value in feed.values())
 
 
+def _refuse_model(model: Any, error: Exception) -> None:
+    """Refuses in our words what ONNX Runtime did not load since it is no model.
+
+    Only now: it loads what nobody else reads, such as files in its own format.
+    """
+    # Imported here, because it needs onnx, and few models are refused.
+    from onnx_philox._files import ort_format
+    from onnx_philox._files.given import ONNX, Form, Given
+
+    try:
+        given = Given.of(_OWNER, model, ONNX - {Form.ONNX_IR})
+        _ = given.proto
+    except OSError:
+        return
+    except RefusalError as refusal:
+        if refusal.given != ort_format.GIVEN:
+            raise _runtime_errors.refused(str(refusal), type(error)) from error
+
+
 def _check_cuda(cuda: bool, providers: Sequence[Any] | None) -> None:
-    owner = "onnx_philox.onnxruntime.InferenceSession"
-    _native_backend.check_cuda(owner, cuda)
+    _native_backend.check_cuda(_OWNER, cuda)
     if not cuda or providers is None:  # which options may have, too
         return
     names = [p[0] if isinstance(p, tuple) else p for p in providers]
     if not set(names).intersection(_CUDA_PROVIDERS):
         allowed = f"with {' or '.join(_CUDA_PROVIDERS)} where cuda is True"
         remedy = "Name one of these before CPUExecutionProvider, or leave cuda out."
-        refuse(owner, "providers", names, allowed, remedy)
+        refuse(_OWNER, "providers", names, allowed, remedy)
 
 
 def _path_of(model: Any) -> str | None:

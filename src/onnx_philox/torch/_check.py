@@ -28,6 +28,7 @@ from onnx_philox._torch_calls.table import call_of
 from onnx_philox.torch._program import (
     Dimension,
     Operation,
+    check_program,
     exported,
     functional,
     normalised,
@@ -99,14 +100,17 @@ def check_export(
         The random operations of the program, in order, each with the node that draws it.
 
     Raises:
+        TypeError: `model`, `args` or `f` is of a wrong type.
         ValueError: The model lacks draws of the program, or draws less than it does. The message
             names each operation, with its line where torch knows it.
         ImportError: PyTorch is not installed.
         OSError: The file cannot be read.
     """
     require_torch()
+    check_program(OWNER, model, args)
+    made = read_exported(OWNER, f)
     program = functional(exported(model, args, kwargs, dynamic_shapes))
-    found = compare(operations(program), read_exported(f))
+    found = compare(operations(program), made)
     problems = describe(found)
     if problems:
         refuse(
@@ -119,9 +123,9 @@ def check_export(
     return found
 
 
-def read_exported(f: Any) -> ir.Model:
-    """A model of a file, or a copy of one in memory."""
-    given = Given.of(OWNER, getattr(f, "model_proto", f), ONNX, also="a torch.onnx.ONNXProgram")
+def read_exported(owner: str, f: Any) -> ir.Model:
+    """A model of a file, or a copy of one in memory; a refusal names the owner."""
+    given = Given.of(owner, getattr(f, "model_proto", f), ONNX, "f", "a torch.onnx.ONNXProgram")
     if given.form is Form.ONNX_IR:
         copy: ir.Model = given.model.clone()
         return copy

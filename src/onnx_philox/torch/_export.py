@@ -11,18 +11,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from onnx_philox._contract.arguments import check_bool
 from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, refuse, refusing_as
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
+from onnx_philox._files import target
 from onnx_philox._models.ours import awaits_state
+from onnx_philox._rewriting.api import TO_IR
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch_calls.programs import copied
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._prepared import PreparedProgram
 from onnx_philox.torch._program import (
+    check_program,
     exported,
     functional,
     operations,
@@ -101,9 +105,10 @@ def export(
 
     Raises:
         ImportError: PyTorch or onnxscript is not installed.
-        TypeError: As in `make_reproducible`.
+        TypeError: As in `make_reproducible`; or `model`, `args`, `f` or a word is of a wrong type.
         ValueError: As in `make_reproducible`; or the program has an operation that cannot be
-            exported, which the message names, with its line where torch knows it.
+            exported, which the message names, with its line where torch knows it; or `f` cannot be
+            written, which is said before the export.
         torch.onnx.OnnxExporterError: torch cannot export the module for another reason.
 
     Warns:
@@ -112,9 +117,20 @@ def export(
     """
     if options.pop("dynamo", None) not in (None, True):
         refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
+    require_torch()
+    check_program(_EXPORT, model, args)
     with refusing_as(_EXPORT):
         asked = Asked(seed=seed, per_row=per_row, alignment=alignment)
-    table = {**translations(), **(custom_translation_table or {})}
+    for name, word in (("verify", verify), ("external_data", external_data)):
+        check_bool(_EXPORT, name, word)
+    own = {} if custom_translation_table is None else custom_translation_table
+    if not isinstance(own, Mapping):
+        given, allowed = type(own).__name__, "a mapping of torch's operators to functions"
+        remedy = "Pass a dict, as torch.onnx.export takes it."
+        refuse(_EXPORT, "custom_translation_table", given, allowed, remedy, TypeError)
+    if f is not None:
+        _check_place(f)
+    table = {**translations(), **own}
     import torch
 
     prepared = PreparedProgram(as_torch=asked.generator is TORCH)
@@ -172,6 +188,15 @@ def export(
         if not program.verdict.is_ok:
             warnings.warn(f"{_EXPORT}: {program.verdict}", stacklevel=2)
     return program
+
+
+def _check_place(f: Any) -> None:
+    """Refuses before the export what the model could not be written to."""
+    folder = target.check(_EXPORT, f, "f", for_ir=TO_IR).parent
+    if not folder.is_dir():
+        is_what = "which is none" if folder.exists() else "which does not exist"
+        remedy = "Make it, or choose another."
+        refuse(_EXPORT, "f", f"{str(folder)!r}, {is_what}", "a file in a folder", remedy)
 
 
 @contextlib.contextmanager

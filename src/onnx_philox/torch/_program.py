@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from onnx_philox import _backends
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._torch_calls.programs import arguments
 
 Dimension = int | str
@@ -65,6 +66,25 @@ def require_torch() -> None:
             __import__(package)
         except ImportError as error:
             raise _backends.NotInstalledError("onnx_philox.torch", package, "torch") from error
+
+
+def check_program(owner: str, model: Any, args: Any) -> None:
+    """Refuses what is no module or program, and what are no example inputs.
+
+    Raises:
+        TypeError: It is one of these.
+    """
+    import torch
+
+    is_scripted = isinstance(model, torch.jit.ScriptModule)
+    if is_scripted or not isinstance(model, torch.nn.Module | torch.export.ExportedProgram):
+        allowed = "a torch.nn.Module or a torch.export.ExportedProgram"
+        remedy = "Pass the module that it was made from." if is_scripted else "Pass one of these."
+        refuse(owner, "the model", type(model).__name__, allowed, remedy, TypeError)
+    if not isinstance(args, Sequence) or isinstance(args, str | bytes):
+        remedy = "Pass (x,) for one input x, and inputs by name as kwargs."
+        allowed = "a tuple of the example inputs"
+        refuse(owner, "args", type(args).__name__, allowed, remedy, TypeError)
 
 
 def exported(model: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None) -> Any:

@@ -27,7 +27,7 @@ from onnx_philox.torch import _against, _seen
 from onnx_philox.torch._against import TorchTolerances
 from onnx_philox.torch._check import read_exported
 from onnx_philox.torch._pair import Pair
-from onnx_philox.torch._program import require_torch
+from onnx_philox.torch._program import check_program, require_torch
 from onnx_philox.torch._verdict import Ran, Verdict
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def verify_export(
         # A NaN is not either: every output would be within it, or none.
         if not (isinstance(number, int | float) and number >= 0):
             refuse(OWNER, name, repr(number), "a number, 0 or more", "Pass such a number.")
-    made = read_exported(f)
+    check_program(OWNER, model, args)
+    made = read_exported(OWNER, f)
     generator = _generator(made)
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed

@@ -42,7 +42,7 @@ def compile_model(
         The compiled model.
 
     Raises:
-        TypeError: `core` is no core.
+        TypeError: `core` is no core, or `model` neither of the two.
         ValueError: The GPU would not draw exactly what the model asks for, or `config` has a
             CONFIG_FILE for it.
 
@@ -56,6 +56,10 @@ def compile_model(
     """
     if not hasattr(core, "compile_model"):
         refuse(NAME, "core", shown(core), "an openvino.Core", "Pass openvino.Core().", TypeError)
+    if not isinstance(model, ov.Model | str | os.PathLike):
+        remedy = "Pass what core.read_model returns; it takes bytes, too."
+        what, allowed = type(model).__name__, "an openvino.Model or a path"
+        refuse(NAME, "the model", what, allowed, remedy, TypeError)
     given = dict(config or {})
     if not (isinstance(device, str) and device.partition(".")[0] == "GPU"):
         return core.compile_model(model, device, given)
