@@ -383,3 +383,29 @@ def test_dropout_between_layers_of_lstm_with_projections_is_drawn_in_openvino_al
         of_onnx(Program())
     model = op.make_reproducible(converted(Program(), "exported"))
     assert [n.get_type_name() for n in model.get_ops()].count("RandomDropout") == 1
+
+
+def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_drawn() -> None:
+    import torch
+
+    class Recurrent(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = torch.nn.LSTM(4, 5, 2, dropout=0.4)
+
+        def forward(self, x: Any) -> Any:
+            return self.lstm(x)[0]
+
+    def warned_of(program: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ov.convert_model(program, extension=op.openvino.pytorch_extensions())
+        return [str(each.message) for each in caught if "onnx_philox" in str(each.message)]
+
+    x = (torch.tensor(X),)
+    for module in (Recurrent(), torch.nn.Dropout(0.5)):
+        program = torch.export.export(module.train(), x)
+        assert warned_of(program) == []
+        (said,) = warned_of(program.run_decompositions())
+        assert "pytorch_extensions: The program is decomposed already: torch may have" in said
+    assert warned_of(torch.export.export(torch.nn.Linear(4, 2), x).run_decompositions()) == []

@@ -359,6 +359,76 @@ def test_what_a_runtime_has_no_kernel_for_is_named_and_the_others_are_compared()
     assert "nothing was compared there" in program.verdict.notes[0]
 
 
+def test_what_openvino_does_not_load_is_named_and_onnx_runtime_is_compared() -> None:
+    module = of_a_function(lambda x: torch.bernoulli(torch.sigmoid(x).double()))
+    for alignment in ("pytorch", "tensorflow"):
+        program = onnx_philox.torch.export(
+            module, (X,), verbose=False, alignment=alignment, verify=True
+        )
+        assert program.verdict.is_ok, program.verdict
+        assert [ran.runtime.split()[0] for ran in program.verdict.runtimes] == ["onnxruntime"]
+        (note,) = (note for note in program.verdict.notes if "openvino" in note)
+        assert "does not load the model: " in note
+        assert "Cast p to f32. So nothing was compared there" in note
+
+
+def test_a_model_that_no_runtime_loads_is_not_compared() -> None:
+    module = of_a_function(lambda x: torch.rand_like(x))
+    file = exported(module, verify=False).model_proto
+    (rand,) = (node for node in file.graph.node if node.domain == "onnx_philox")
+    node = file.graph.node.add(op_type="NoSuchOperator", input=[rand.output[0]], output=["none"])
+    file.graph.output.add().CopyFrom(file.graph.output[0])
+    file.graph.output[-1].name = node.output[0]
+    verdict = onnx_philox.torch.verify_export(module, (X,), file)
+    assert not verdict.is_ok
+    assert verdict.runtimes == ()
+    assert str(verdict).startswith("Not compared, seed 42.")
+    assert sum("NoSuchOperator" in note for note in verdict.notes) == 2
+
+
+def test_a_verdict_without_a_draw_says_that_nothing_was_drawn() -> None:
+    module = of_a_function(lambda x: x + 1)
+    with pytest.warns(UserWarning, match="draws nothing"):
+        program = onnx_philox.torch.export(
+            module, (X,), verbose=False, alignment="pytorch", verify=True
+        )
+    assert str(program.verdict).startswith("Nothing was drawn, seed 42.")
+    assert "its outputs equal torch's" in str(program.verdict)
+    assert "draws equal" not in str(program.verdict)
+
+
+class _Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(6, 5, 2, dropout=0.4)
+
+    def forward(self, x: Any) -> Any:
+        return self.lstm(x)[0]
+
+
+@pytest.mark.parametrize("table", [None, {}])
+@pytest.mark.filterwarnings("ignore:The tensor attribute")
+def test_a_program_that_is_decomposed_already_is_named_by_export_and_by_the_verdict(
+    table: Any,
+) -> None:
+    unread = of_a_function(lambda x: (torch.rand(3), torch.rand_like(x))[1])
+    for module, draws in ((_Recurrent().train(), 0), (unread, 1)):
+        program = torch.export.export(module, (X,)).run_decompositions(table)
+        for alignment in ("pytorch", "tensorflow"):
+            with pytest.warns(UserWarning, match="torch may have taken draws away") as warned:
+                made = onnx_philox.torch.export(
+                    program, (X,), verbose=False, alignment=alignment, verify=True
+                )
+            said = [str(w.message) for w in warned if "onnx_philox" in str(w.message)]
+            assert len(said) == 1, said
+            assert "torch.export: The program is decomposed already: " in said[0]
+            assert "decomposed already" in made.verdict.notes[0]
+            if table is None:
+                assert made.verdict.draws == draws
+            direct = onnx_philox.torch.verify_export(program, (X,), made)
+            assert "decomposed already" in direct.notes[0]
+
+
 @pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
 def test_rows_are_verified_row_by_row(alignment: str) -> None:
     def forward(x: Any) -> Any:

@@ -13,6 +13,14 @@ from typing import Any
 
 from onnx_philox._contract.refusal import refuse
 
+DECOMPOSED = (
+    "The program is decomposed already: torch may have taken draws away (dropout between an LSTM's "
+    "layers, draws that nothing reads). Pass the module, or the program before "
+    "run_decompositions()."
+)
+_CAPTURED = "TRAINING"
+"""The dialect of what `torch.export.export` returns; `run_decompositions` writes others."""
+
 
 def prepare(program: Any) -> None:
     """Makes a program ready, in place.
@@ -32,6 +40,27 @@ def prepare(program: Any) -> None:
         _read_no_shapes_of_draws(graph)
         graph.lint()
         module.recompile()
+
+
+def is_decomposed(program: Any) -> bool:
+    """Whether somebody has decomposed a program: what torch lost then, it no longer shows."""
+    return bool(program.dialect != _CAPTURED)
+
+
+def may_have_drawn(program: Any) -> bool:
+    """Whether a program draws, or has a recurrent layer, whose dropout is lost without a trace."""
+    import torch
+
+    for module in program.graph_module.modules():
+        graph = getattr(module, "graph", None)
+        for node in () if graph is None else calls(graph):
+            layers = node.meta.get("nn_module_stack") or {}
+            if torch.Tag.nondeterministic_seeded in node.target.tags or any(
+                str(kind).rpartition(".")[2].rstrip("'>") in ("LSTM", "GRU", "RNN")
+                for _, kind in layers.values()
+            ):
+                return True
+    return False
 
 
 def copied(program: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,13 @@ from openvino import opset8, opset16
 from onnx_philox import _backends
 from onnx_philox._openvino_models import arrays
 from onnx_philox._torch_calls import meaning
-from onnx_philox._torch_calls.programs import copied, prepare
+from onnx_philox._torch_calls.programs import (
+    DECOMPOSED,
+    copied,
+    is_decomposed,
+    may_have_drawn,
+    prepare,
+)
 from onnx_philox._torch_calls.table import CALLS, OPENVINO, TorchCall
 from onnx_philox._torch_calls.writer import written
 from onnx_philox.openvino import _torch_recurrent
@@ -24,6 +31,7 @@ from onnx_philox.openvino._torch_writer import TorchWriter
 
 __all__ = ["pytorch_extensions"]
 
+_EXTENSIONS = "onnx_philox.openvino.pytorch_extensions"
 _Converter = Callable[[Any], list[ov.Output]]
 
 
@@ -46,6 +54,10 @@ def pytorch_extensions() -> list[Any]:
     Raises:
         ImportError: PyTorch is not installed.
 
+    Warns:
+        UserWarning: `openvino.convert_model` got a program that `run_decompositions` has
+            decomposed, where torch loses dropout between the layers of an LSTM.
+
     Examples:
         >>> import numpy as np, openvino as ov, torch, onnx_philox  # doctest: +SKIP
         >>> module = torch.nn.Dropout(0.5).train()  # doctest: +SKIP
@@ -57,8 +69,7 @@ def pytorch_extensions() -> list[Any]:
     try:
         from openvino.frontend.pytorch import ConversionExtension
     except ImportError as error:
-        who = "onnx_philox.openvino.pytorch_extensions"
-        raise _backends.NotInstalledError(who, "torch", "torch") from error
+        raise _backends.NotInstalledError(_EXTENSIONS, "torch", "torch") from error
     _prepare_programs()
     streams = itertools.count()
     return [ConversionExtension(name, convert) for name, convert in _converters(streams)]
@@ -78,6 +89,8 @@ def _prepare_programs() -> None:
 
     @functools.wraps(decode.__func__)
     def prepared(cls: type, exported_program: Any, *args: Any, **options: Any) -> Any:
+        if is_decomposed(exported_program) and may_have_drawn(exported_program):
+            warnings.warn(f"{_EXTENSIONS}: {DECOMPOSED}", stacklevel=2)
         ready = copied(exported_program)
         prepare(ready)
         return decode.__func__(cls, ready, *args, **options)

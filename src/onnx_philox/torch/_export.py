@@ -22,7 +22,7 @@ from onnx_philox._models.ours import awaits_state
 from onnx_philox._rewriting.api import TO_IR
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
-from onnx_philox._torch_calls.programs import copied
+from onnx_philox._torch_calls.programs import DECOMPOSED, copied, is_decomposed
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._prepared import PreparedProgram
 from onnx_philox.torch._program import (
@@ -113,7 +113,8 @@ def export(
 
     Warns:
         UserWarning: The exported model draws nothing, or not all that the program draws; or the
-            module sets torch's generator; or the verdict is that it draws otherwise than torch.
+            module sets torch's generator; or `run_decompositions` has decomposed the program, where
+            torch loses draws; or the verdict is that it draws otherwise than torch.
     """
     if options.pop("dynamo", None) not in (None, True):
         refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
@@ -161,6 +162,9 @@ def export(
             "forward.",
             stacklevel=2,
         )
+    was_decomposed = is_program and is_decomposed(model)
+    if was_decomposed:
+        warnings.warn(f"{_EXPORT}: {DECOMPOSED}", stacklevel=2)
     if prepared.unseen:
         warnings.warn(
             f"{_EXPORT}: the module was not run once, to see how its tensors lie in memory, since "
@@ -178,7 +182,7 @@ def export(
         if awaits_state(node):
             node.metadata_props[AWAITS_STATE] = KNOWS_STRIDES
     report = rewrite(program.model, asked)
-    if not report.replaced:
+    if not report.replaced and not was_decomposed:
         warnings.warn(f"{_EXPORT}: {_silence(model)}", stacklevel=2)
     if f is not None:
         program.save(f, external_data=external_data)

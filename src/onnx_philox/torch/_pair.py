@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.streams import streams_of
+from onnx_philox._torch_calls.programs import is_decomposed
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._program import exported, functional, operations
 
@@ -86,6 +87,14 @@ class Pair:
         except Exception:
             return None
         return Pair(self._owner, self.model, program, args, kwargs)
+
+    @property
+    def is_decomposed(self) -> bool:
+        """Whether the module is a program from which torch may have taken draws away."""
+        import torch
+
+        is_program = isinstance(self._module, torch.export.ExportedProgram)
+        return is_program and is_decomposed(self._module)
 
     def lost(self) -> str:
         """What a program draws and the model does not, in words."""

@@ -19,10 +19,14 @@ from onnx_philox._numbers import fill_numpy
 from onnx_philox._numbers.call import Called
 from onnx_philox._rewriting.recorded import NEXT_STATE
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
 _PYTHON = "python"
+
+
+class NotLoadedError(RunError):
+    """A runtime does not load a model."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ def run(
     main graph read and draw are then outputs, and the reference draws anew from what they read.
 
     Raises:
-        ArgumentError: The runtime does not take the model.
+        ArgumentError: The settings or the file do not suit the runtime.
+        NotLoadedError: It does not load the model.
         RunError: It does not run it.
     """
     drawn: list[Called] = []
@@ -94,9 +99,14 @@ def _outcome(
     backend: str,
 ) -> SeenRun:
     precision = "f32" if RUNTIMES[runtime.runtime].precisions else None
-    loaded = runtime.load(
-        Given.of("onnx_philox.torch", proto), Settings(backend=backend, precision=precision)
-    )
+    given = Given.of("onnx_philox.torch", proto)
+    try:
+        loaded = runtime.load(given, Settings(backend=backend, precision=precision))
+    except (ArgumentError, runtime.not_carried_error):
+        raise
+    except Exception as error:
+        title = f"{runtime.runtime} {runtime.version}"
+        raise NotLoadedError.of(title, "load the model", error) from error
     names = {port.name for port in loaded.inputs}
     outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
     return SeenRun(loaded.backend, outputs.pop(NEXT_STATE, None), outputs)

@@ -51,7 +51,8 @@ class Verdict:
     def is_ok(self) -> bool:
         """Whether all draws are right in every runtime, and the outputs within the tolerances.
 
-        A runtime that has no kernel for what the module computes is not counted; a note names it.
+        A runtime that does not load the model, or has no kernel for what the module computes, is
+        not counted; a note names it.
         """
         return bool(self.runtimes) and all(ran.problem is None for ran in self.runtimes)
 
@@ -61,11 +62,17 @@ class Verdict:
         lines = []
         for ran in self.runtimes:
             close = f" ({ran.close} in f64 within {ULPS} ulp)" if ran.close else ""
-            what = f"{ran.runtime}: {_equal(ran.equal, self.draws)} {whose}{close}"
-            lines.append(
-                f"{what}, outputs too" if ran.problem is None else f"{what}. {ran.problem}"
-            )
-        word = "Equal" if self.is_ok else "Different"
+            what = f"{_equal(ran.equal, self.draws)} {whose}{close}"
+            if self.draws == 0:
+                same = "its outputs equal torch's" if ran.problem is None else ran.problem
+            elif ran.problem is None:
+                same = f"{what}, outputs too"
+            else:
+                same = f"{what}. {ran.problem}"
+            lines.append(f"{ran.runtime}: {same}")
+        word = "Equal" if self.is_ok else "Different" if self.runtimes else "Not compared"
+        if self.is_ok and self.draws == 0:
+            word = "Nothing was drawn"
         return "\n".join((f"{word}, seed {self.seed}.", *lines, *self.notes))
 
 

@@ -23,6 +23,7 @@ from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
+from onnx_philox._torch_calls.programs import DECOMPOSED
 from onnx_philox.torch import _against, _seen
 from onnx_philox.torch._against import TorchTolerances
 from onnx_philox.torch._check import read_exported
@@ -74,7 +75,8 @@ def verify_export(
 
     Returns:
         The verdict: `is_ok`, and as a text the sentence that says what differs first, and the
-        causes that are known: `torch.manual_seed` in the module, a BatchNorm in training, strides.
+        causes that are known: `torch.manual_seed` in the module, a BatchNorm in training, strides,
+        a program that is decomposed already, a runtime that does not load the model.
 
     Raises:
         ImportError: PyTorch is not installed, or no runtime.
@@ -138,8 +140,9 @@ def _tried(
     title = f"{runtime.runtime} {runtime.version}"
     try:
         return title, _seen.run(runtime, pair.proto, feeds)
-    except runtime.not_carried_error as error:
-        said = RunError.of(title, "run the model", error)
+    except (runtime.not_carried_error, _seen.NotLoadedError) as error:
+        is_loaded = not isinstance(error, _seen.NotLoadedError)
+        said = str(RunError.of(title, "run the model", error) if is_loaded else error).rstrip(".")
         return f"{said}. So nothing was compared there; this says nothing of the draws."
     except (ArgumentError, RunError) as error:
         return Ran(title, 0, 0, f"It was not run: {error}")
@@ -251,7 +254,8 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
     """What this module does, or this torch draws, that a model does not repeat."""
     import torch
 
-    notes = [
+    notes = [DECOMPOSED] if pair.is_decomposed else []
+    notes += [
         f"The module sets torch's generator itself (before {place}), as torch.manual_seed does: a "
         "model cannot, and draws on from where it is. Take the call out of forward."
         for place in sorted({place for each in eager for place in each.reseeds})
