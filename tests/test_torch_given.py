@@ -82,3 +82,26 @@ def test_what_is_no_exported_model_is_refused_in_the_name_of_the_function(
     with pytest.raises(RefusedInputError) as raised:
         getattr(onnx_philox.torch, name)(torch.nn.Dropout(), (torch.tensor(X),), f)
     assert str(raised.value).startswith(f"onnx_philox.torch.{name}: f must be the path of an ONNX")
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_a_draw_that_is_no_row_of_the_batch_is_named_by_its_module() -> None:
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = torch.nn.LSTM(3, 5, num_layers=2, dropout=0.5, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.encoder(x[:, None])[0]
+
+    shapes = ({0: torch.export.Dim("batch")},)
+    with pytest.raises(RefusedInputError) as raised:
+        onnx_philox.torch.export(
+            Model(), (torch.tensor(X),), per_row=True, dynamic_shapes=shapes, verbose=False
+        )
+    place, _, said = str(raised.value).partition(": ")
+    assert place.endswith("(opset 1, main graph) in the module 'encoder'")
+    assert said.startswith("the shape of what it draws must be one whose first dimension is ")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.found import Site
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -106,11 +105,11 @@ def of_shape(title: str, shape: Sequence[object] | None, batch: str) -> ValueRef
     return ValueRefusalError(title, "the shape of what it draws", written(shape), allowed, remedy)
 
 
-def unproved(site: Site[Any, Any], shape: Sequence[object] | None, batch: str) -> NotRowsError:
+def unproved(title: str, name: str, shape: Sequence[object] | None, batch: str) -> NotRowsError:
     """A draw of which it is not known whether it has a row for each of the batch."""
     what = "the shape of what it draws"
     allowed = f"one whose first dimension is proved to be {batch}, for a state for each row"
-    return NotRowsError(site.title, what, written(shape), allowed, (site.called,))
+    return NotRowsError(title, what, written(shape), allowed, (name,))
 
 
 def of_operator(

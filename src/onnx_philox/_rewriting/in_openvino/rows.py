@@ -84,7 +84,7 @@ class Rows:
         if (error := of_operator(site.title, draw.operator, known)) is not None:
             return error
         if known is None or not _has(shape[0], self.batch.symbol):
-            return unproved(site, known, batch)
+            return unproved(site.title, site.called, known, batch)
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import onnx_ir as ir
@@ -26,6 +27,9 @@ from onnx_philox._rewriting.not_rows import (
     written,
 )
 from onnx_philox._rewriting.recorded import Recorded
+
+# Where torch's exporter notes the modules around a node, each with its path, and the node itself.
+_SCOPES = "pkg.torch.onnx.name_scopes"
 
 
 class BatchRows:
@@ -80,6 +84,7 @@ class BatchRows:
     def obstacle(self, random: Replaceable) -> RefusalError | None:
         """What stands in the way of a node's drawing rows of the batch; None where nothing does."""
         site, node = random.site, random.site.node
+        title = f"{site.title}{_in_module(node)}"
         shape = self._shapes.of(node.outputs[0])
         batch = f"{self.batch.name!r}, the first of the input {self.batch.input.name!r}"
         if isinstance(random.replacement, MultinomialReplacement) and random.replacement.is_one_row:
@@ -87,16 +92,16 @@ class BatchRows:
             given = "one dimension, whose draws are one row"
             allowed = f"[rows, classes] with rows that are {batch}, for a state for each row"
             remedy = f"Give it a row for each of the batch, or {ONE_STATE}."
-            return ValueRefusalError(site.title, what, given, allowed, remedy)
+            return ValueRefusalError(title, what, given, allowed, remedy)
         if shape == () or (shape and self._is_never_batch(shape[0])):
-            return of_shape(site.title, shape, batch)
-        if (error := of_operator(site.title, random.replacement.operator, shape)) is not None:
+            return of_shape(title, shape, batch)
+        if (error := of_operator(title, random.replacement.operator, shape)) is not None:
             return error
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
             if loop is not None and self._dependence.of_how_often(owner):
                 return ValueRefusalError(
-                    site.title,
+                    title,
                     "how often it draws",
                     f"what {owner.label} inside {loop.label} says, which may depend on the batch",
                     "the same for every batch, for a state for each row",
@@ -104,7 +109,7 @@ class BatchRows:
                     f"batch only; or {ONE_STATE}.",
                 )
         if shape is None or shape[0] != self.batch.name:
-            return unproved(site, shape, batch)
+            return unproved(title, site.called, shape, batch)
         return None
 
     def _is_never_batch(self, dimension: Dimension) -> bool:
@@ -114,6 +119,15 @@ class BatchRows:
         return isinstance(dimension, int) or isinstance(
             self._shapes.quotient(dimension, self.batch.name), int
         )
+
+
+def _in_module(node: ir.Node) -> str:
+    """The module of torch's that a node is from, where its exporter has noted it.
+
+    The name of the node says nothing of it where torch draws inside a module, as in an LSTM.
+    """
+    *_, module, _ = ["", "", *re.findall("'([^']*)'", node.metadata_props.get(_SCOPES, ""))]
+    return f" in the module {module!r}" if module else ""
 
 
 def _first(value: ir.Value | None) -> object:
