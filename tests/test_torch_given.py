@@ -85,7 +85,9 @@ def test_what_is_no_exported_model_is_refused_in_the_name_of_the_function(
 
 
 @pytest.mark.engines
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+@pytest.mark.filterwarnings(
+    "ignore:The .grad attribute", "ignore::FutureWarning", "ignore::DeprecationWarning"
+)
 def test_a_draw_that_is_no_row_of_the_batch_is_named_by_its_module() -> None:
     import torch
 
