@@ -253,6 +253,18 @@ BAD_MEMORY: dict[str, tuple[Callable[[Call], None], str]] = {
         lambda c: setattr(c.outputs[1], "data", WORDS.ctypes.data + 4),
         "output 'next_state' must be in memory of its own: got memory of input 'state'",
     ),
+    "a next state over the values": (
+        lambda c: setattr(c.outputs[1], "data", OUT.ctypes.data + 56),
+        "output 'next_state' must be in memory of its own: got memory of output 'values'",
+    ),
+    "two of an attribute": (
+        lambda c: setattr(c.attributes[1], "name", c.attributes[0].name),
+        "attribute 'output_type' must be given once: got two of them",
+    ),
+    "an output that it does not have": (
+        lambda c: setattr(c, "output_count", 3),
+        "the outputs must be at most 2: got 3.",
+    ),
 }
 
 
@@ -263,7 +275,11 @@ def test_what_would_harm_memory_is_refused(what: str) -> None:
     for flags in (0, CHECKED):
         outputs = outputs_of([OUT, after])
         call = call_of(
-            "RandomUniform", uniform_inputs(WORDS), {"output_type": "f32"}, outputs, flags
+            "RandomUniform",
+            uniform_inputs(WORDS),
+            {"output_type": "f32", "op_seed": 0},
+            outputs,
+            flags,
         )
         change(call)
         status, told = run(call)
@@ -276,6 +292,11 @@ def test_what_would_harm_memory_is_refused(what: str) -> None:
 def test_a_call_of_nothing_is_refused() -> None:
     assert status_of(LIBRARY.onnx_philox_run, None)[0] == INVALID
     assert status_of(LIBRARY.onnx_philox_prepare, None, None)[0] == INVALID
+    good = call_of("RandomGenerator", [], {})
+    status, text = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(good), None)
+    assert (status, "prepared must be a place for the draw: got NULL" in text) == (INVALID, True)
+    status, text = status_of(LIBRARY.onnx_philox_memory, b"", None)
+    assert (status, "numbers must be a place for three numbers" in text) == (INVALID, True)
 
 
 def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
@@ -293,6 +314,17 @@ def test_data_are_not_overwritten_while_they_are_read() -> None:
     status, text = run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[14:29]])))
     assert (status, "output 'output' must be in memory of its own" in text) == (INVALID, True)
     assert run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[15:]]))) == (0, "")
+
+
+def test_a_mask_lies_in_memory_of_its_own() -> None:
+    data, out = np.ones(15, np.float32), np.zeros(15, np.float32)
+    inputs = [input_of("data", data), input_of("ratio", np.full((), 0.5, np.float32))]
+    for at in (0, 45, 59):
+        outputs = [*outputs_of([out]), Output(out.ctypes.data + at, 15), Output(None, 0)]
+        status, text = run(call_of("RandomDropout", inputs, {"op_seed": 1}, outputs))
+        told = "output 'mask' must be in memory of its own: got memory of output 'output'"
+        assert (status, told in text) == (INVALID, True)
+        assert not out.any()
 
 
 @pytest.mark.parametrize("state", [WORDS, ROWS, TorchState.from_seed(3).to_array()])

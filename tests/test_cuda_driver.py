@@ -121,6 +121,16 @@ def test_a_thread_without_a_context_takes_the_first_card_s_and_gives_it_back(
     assert calls.index("cuModuleUnload") < calls.index("cuDevicePrimaryCtxRelease_v2")
 
 
+def test_a_session_that_a_thread_without_a_context_ends_gives_its_memory_back(
+    driver: StandIn,
+) -> None:
+    ended = [session(by_p()), session(NORMAL)]
+    driver.set("has_context", 0)
+    ended.clear()
+    assert driver.calls.count("cuMemFreeHost") == driver.calls.count("cuModuleUnload") == 1
+    assert driver.live == 0
+
+
 def test_a_stream_of_another_card_has_the_kernels_loaded_there_once(driver: StandIn) -> None:
     running = session(NORMAL)
     driver.set("stream_context", 2)
@@ -165,8 +175,15 @@ for _ in range(2):
         )
         print(session.run(None, {})[0].tobytes().hex())
 """
+HIDDEN = """
+import onnxruntime
+options = onnxruntime.SessionOptions()
+options.log_severity_level = 3
+options = onnx_philox.onnxruntime.register(options, cuda=True)
+onnxruntime.InferenceSession(graphs.random_permutation([4], op_seed=3).SerializeToString(), options)
+"""
 NO_DRIVER: dict[str, tuple[list[str], str]] = {
-    "no driver": ([], r"NVIDIA's driver (libcuda.so.1) is not here"),
+    "no driver": ([], "NVIDIA's driver does not load (libcuda.so.1: cannot open"),
     "an older driver": (
         ["-DVERSION=11080"],
         "the driver of NVIDIA is for CUDA 11.8, and the kernels need one for CUDA 12.0 or newer",
@@ -178,7 +195,7 @@ NO_DRIVER: dict[str, tuple[list[str], str]] = {
     ),
     "a driver that lacks a function": (
         ["-DcuStreamGetCtx=cuMissing"],
-        "NVIDIA's driver (libcuda.so.1) is too old: it lacks cuStreamGetCtx",
+        "NVIDIA's driver is too old: it lacks cuStreamGetCtx",
     ),
     **{
         f"{function} fails": (
@@ -212,7 +229,22 @@ def test_without_a_usable_card_the_cpu_draws_and_the_log_says_so_once(
     wanted += [reference.random_permutation((4,), op_seed=3)[0].tobytes().hex()]
     assert done.stdout.split() == wanted * 2
     assert done.stderr.count("onnx_philox: the operators draw on the CPU, since") == 1
-    assert f"onnx_philox: the operators draw on the CPU, since {said}." in done.stderr
+    assert f"onnx_philox: the operators draw on the CPU, since {said}" in done.stderr
+
+
+def test_a_driver_that_is_there_and_does_not_load_is_named_in_the_loader_s_words(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "libcuda.so.1").write_bytes(b"no library")
+    environment = {k: v for k, v in os.environ.items() if k != REPLACED}
+    environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    # A session that hides its warnings does not use up the line.
+    quiet = CHILD.replace("for _ in", HIDDEN + "for _ in", 1)
+    done = subprocess.run(
+        [sys.executable, "-c", quiet], env=environment, capture_output=True, text=True, check=True
+    )
+    line = f"since NVIDIA's driver does not load ({tmp_path}/libcuda.so.1: "
+    assert done.stderr.count(line) == 1
 
 
 def test_a_build_of_onnxruntime_for_the_cpu_draws_there_beside_a_driver(tmp_path: Path) -> None:

@@ -250,9 +250,10 @@ def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
 
 # Says when it is in the middle, and goes on slowly.
 SLOW = """
-import sys, time
+import signal, sys, time
 from onnx_philox._command import app, rewrite
 name = sys.argv.pop(1)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, and pytest hands that on
 
 def wait(*_, **__):
     print("here", flush=True)

@@ -115,6 +115,10 @@ Attributes AttributesOf(const Operator& op, const onnx_philox_call& call) {
     const onnx_philox_attribute& one = call.attributes[a];
     int i = 0;
     while (i < op.attributes && std::strcmp(Text(one.name), op.attribute[i].name) != 0) ++i;
+    for (std::size_t b = 0; b < a; ++b) {
+      if (std::strcmp(Text(one.name), Text(call.attributes[b].name)) != 0) continue;
+      Refuse(op.name, AttributeText(Text(one.name)), "two of them", "given once", "Leave one out, or name the other.");
+    }
     if (i == op.attributes) {
       given.unknown = Text(one.name);
     } else {
@@ -210,7 +214,7 @@ std::uint64_t BytesOf(const Known& known) {
   return bytes;
 }
 
-/// The memory of an output, of so many bytes; null: nobody wants it.
+/// The memory of an output, of so many bytes; null: nobody wants it. The outputs before it are checked.
 void* MemoryOf(const Node& node, const onnx_philox_call& call, int index, std::uint64_t bytes) {
   const Operator& op = node.op;
   if (static_cast<std::size_t>(index) >= call.output_count) return nullptr;
@@ -223,6 +227,10 @@ void* MemoryOf(const Node& node, const onnx_philox_call& call, int index, std::u
   }
   if (is_state && !IsAligned(output.data)) {
     Refuse(op.name, what, "memory that is not", "at a multiple of 4 bytes", "Move it there.");
+  }
+  for (int i = 0; i < index; ++i) {
+    if (!Written{call.outputs[i].data, call.outputs[i].bytes}.Overlaps({output.data, bytes})) continue;
+    Refuse(op.name, what, std::string("memory of ") + OutputText(op.output[i].name), "in memory of its own", "Draw elsewhere.");
   }
   for (int i = 0; i < op.inputs; ++i) {
     const Known& known = node.known[i];
@@ -237,6 +245,10 @@ void Run(const onnx_philox_call* call) {
   const Node node = NodeOf(call, false);
   const Operator& op = node.op;
   const Arguments& arguments = node.arguments;
+  if (call->output_count > static_cast<std::size_t>(op.outputs)) {
+    Refuse(op.name, "the outputs", std::to_string(call->output_count), "at most " + std::to_string(op.outputs),
+           "Leave out those that it does not have.");
+  }
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
   const std::uint64_t words = static_cast<std::uint64_t>(arguments.states * node.attributes.state_words());
   void* const values = MemoryOf(node, *call, 0, static_cast<std::uint64_t>(arguments.dimensions.bytes));
@@ -270,7 +282,12 @@ int onnx_philox_run(const onnx_philox_call* call, char* error, std::size_t error
 }
 
 int onnx_philox_prepare(const onnx_philox_call* call, onnx_philox_prepared** prepared, char* error, std::size_t error_size) {
-  return Answer(error, error_size, [=] { *prepared = Prepare(call); });
+  return Answer(error, error_size, [=] {
+    if (prepared == nullptr) {
+      Refuse("onnx_philox_prepare", "prepared", "NULL", "a place for the draw", "Point to an onnx_philox_prepared*.");
+    }
+    *prepared = Prepare(call);
+  });
 }
 
 int onnx_philox_fill(const onnx_philox_prepared* prepared, const onnx_philox_part* part, void* out, std::uint32_t* next_state) {
@@ -322,6 +339,9 @@ int onnx_philox_cuda(char* error, std::size_t error_size) {
 
 int onnx_philox_memory(const char* root, std::uint64_t* numbers, char* error, std::size_t error_size) {
   return Answer(error, error_size, [=] {
+    if (numbers == nullptr) {
+      Refuse("onnx_philox_memory", "numbers", "NULL", "a place for three numbers", "Point to an array of three uint64_t.");
+    }
     const Memory memory = FindMemory(Text(root));
     const std::uint64_t found[] = {memory.free, memory.address, memory.held};
     std::memcpy(numbers, found, sizeof(found));

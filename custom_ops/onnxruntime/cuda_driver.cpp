@@ -20,14 +20,25 @@ namespace cuda {
 namespace {
 
 #if defined(_WIN32)
-constexpr char kFile[] = "nvcuda.dll";
-void* Open() { return reinterpret_cast<void*>(LoadLibraryA(kFile)); }
+/// From Windows' own folder, never from that of the program or the current one. Null, and why.
+void* Open(std::string* why) {
+  constexpr char kFile[] = "nvcuda.dll";
+  void* const library = reinterpret_cast<void*>(LoadLibraryExA(kFile, nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32));
+  if (library == nullptr) *why = std::string(kFile) + ": error " + std::to_string(GetLastError()) + " of Windows";
+  return library;
+}
 void* Symbol(void* library, const char* name) {
   return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
 }
 #else
-constexpr char kFile[] = "libcuda.so.1";
-void* Open() { return dlopen(kFile, RTLD_NOW | RTLD_LOCAL); }
+/// Null, and why.
+void* Open(std::string* why) {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) return library;
+  const char* const words = dlerror();
+  *why = words == nullptr ? "libcuda.so.1" : words;
+  return nullptr;
+}
 void* Symbol(void* library, const char* name) { return dlsym(library, name); }
 #endif
 
@@ -108,10 +119,11 @@ std::string WhyNot(const Driver& driver) {
 
 Found Find() {
   static Driver driver;
-  void* const library = Open();
-  if (library == nullptr) return Found{nullptr, std::string("NVIDIA's driver (") + kFile + ") is not here"};
+  std::string why;
+  void* const library = Open(&why);
+  if (library == nullptr) return Found{nullptr, "NVIDIA's driver does not load (" + why + ")"};
   if (const char* missing = Fill(library, &driver)) {
-    return Found{nullptr, std::string("NVIDIA's driver (") + kFile + ") is too old: it lacks " + missing};
+    return Found{nullptr, std::string("NVIDIA's driver is too old: it lacks ") + missing};
   }
   const std::string reason = WhyNot(driver);
   return reason.empty() ? Found{&driver, std::string()} : Found{nullptr, reason};
@@ -141,15 +153,19 @@ std::shared_ptr<const LoadedKernels> LoadedKernels::For(const Driver& driver, Co
   const std::lock_guard<std::mutex> lock(mutex);
   std::weak_ptr<const LoadedKernels>& known = (*all)[Key(context, image)];
   if (std::shared_ptr<const LoadedKernels> loaded = known.lock()) return loaded;
-  Module module = nullptr;
-  *error = ErrorOf(driver, "cuModuleLoadDataEx", driver.ModuleLoadDataEx(&module, image, 0, nullptr, nullptr));
-  if (!error->empty()) return nullptr;
-  std::shared_ptr<const LoadedKernels> loaded(new LoadedKernels(driver, context, module));
+  // What frees a module is there before the module: `new` may throw.
+  const std::shared_ptr<LoadedKernels> loaded(new LoadedKernels(driver, context));
+  *error = ErrorOf(driver, "cuModuleLoadDataEx", driver.ModuleLoadDataEx(&loaded->module_, image, 0, nullptr, nullptr));
+  if (!error->empty()) {
+    loaded->module_ = nullptr;
+    return nullptr;
+  }
   known = loaded;
   return loaded;
 }
 
 LoadedKernels::~LoadedKernels() {
+  if (module_ == nullptr) return;
   // Fails where the context has ended before, and its modules with it.
   const InContext in_context(driver_, context_);
   if (in_context.error().empty()) driver_.ModuleUnload(module_);
@@ -162,17 +178,25 @@ Function LoadedKernels::Find(const char* name, std::string* error) const {
   return error->empty() ? function : nullptr;
 }
 
-std::unique_ptr<SharedWord> SharedWord::Make(const Driver& driver, std::string* error) {
+std::unique_ptr<SharedWord> SharedWord::Make(const Driver& driver, Context context, std::string* error) {
   constexpr unsigned kPortable = 1, kDeviceMap = 2;  // for every context, and into the device's addresses
+  std::unique_ptr<SharedWord> made(new SharedWord(driver, context));
   void* word = nullptr;
   *error = ErrorOf(driver, "cuMemHostAlloc", driver.MemHostAlloc(&word, sizeof(std::uint32_t), kPortable | kDeviceMap));
   if (!error->empty()) return nullptr;
-  std::unique_ptr<SharedWord> made(new SharedWord(driver, word));
+  made->word_ = new (word) Word(0);
   std::uint64_t pointer = 0;
   *error = ErrorOf(driver, "cuMemHostGetDevicePointer", driver.MemHostGetDevicePointer(&pointer, word, 0));
   if (!error->empty()) return nullptr;
   made->on_device_ = reinterpret_cast<std::uint32_t*>(static_cast<std::uintptr_t>(pointer));
   return made;
+}
+
+SharedWord::~SharedWord() {
+  if (word_ == nullptr) return;
+  // The thread that ends a session may have no context. A context that has ended took the word with it.
+  const InContext in_context(driver_, context_);
+  if (in_context.error().empty()) driver_.MemFreeHost(word_);
 }
 
 std::uint32_t SharedWord::Take() const {

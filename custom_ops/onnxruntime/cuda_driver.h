@@ -100,20 +100,19 @@ class LoadedKernels {
   Function Find(const char* name, std::string* error) const;
 
  private:
-  LoadedKernels(const Driver& driver, Context context, Module module)
-      : driver_(driver), context_(context), module_(module) {}
+  LoadedKernels(const Driver& driver, Context context) : driver_(driver), context_(context) {}
 
   const Driver& driver_;
   Context context_;
-  Module module_;
+  Module module_ = nullptr;
 };
 
 /// A word of the host's memory that kernels can write to.
 class SharedWord {
  public:
-  /// Null, with `*error`, if the driver fails. A context is current.
-  static std::unique_ptr<SharedWord> Make(const Driver& driver, std::string* error);
-  ~SharedWord() { driver_.MemFreeHost(word_); }
+  /// A word of `context`, which is current. Null, with `*error`, if the driver fails.
+  static std::unique_ptr<SharedWord> Make(const Driver& driver, Context context, std::string* error);
+  ~SharedWord();
   SharedWord(const SharedWord&) = delete;
   SharedWord& operator=(const SharedWord&) = delete;
 
@@ -126,10 +125,11 @@ class SharedWord {
   using Word = std::atomic<std::uint32_t>;  // any thread of the host may take it
   static_assert(sizeof(Word) == sizeof(std::uint32_t) && Word::is_always_lock_free, "kernels write a plain word");
 
-  SharedWord(const Driver& driver, void* memory) : driver_(driver), word_(new (memory) Word(0)) {}
+  SharedWord(const Driver& driver, Context context) : driver_(driver), context_(context) {}
 
   const Driver& driver_;
-  Word* word_;
+  Context context_;
+  Word* word_ = nullptr;
   std::uint32_t* on_device_ = nullptr;
 };
 

@@ -100,7 +100,7 @@ OrtStatus* CudaKernel::Load(const OrtKernelInfo* info) {
   if (kernel_name_ == nullptr) return Failed("there is no kernel for its type on a card");
   cards_.emplace_back();
   error = LoadInto(context, &cards_.back());
-  if (error.empty() && is_checked_on_card) refused_ = cuda::SharedWord::Make(driver_, &error);
+  if (error.empty() && is_checked_on_card) refused_ = cuda::SharedWord::Make(driver_, context, &error);
   return Failed(error);
 }
 

@@ -141,12 +141,14 @@ int ORT_CALL NoVariadic(const OrtCustomOp*) { return 0; }
 int ORT_CALL GetStartVersion(const OrtCustomOp*) { return 1; }
 int ORT_CALL GetEndVersion(const OrtCustomOp*) { return INT_MAX; }
 
-/// Writes to a session's log, the first time in the process.
+/// Writes to a session's log, the first time in the process that a session shows its warnings.
 void SayOnce(const OrtApi* api, const OrtKernelInfo* info, const std::string& text) {
   static std::atomic<bool> is_said{false};
-  if (is_said.exchange(true)) return;
   const OrtLogger* logger = nullptr;
+  int least = ORT_LOG_WARNING;
   OrtStatus* status = api->KernelInfo_GetLogger(info, &logger);
+  if (status == nullptr) status = api->Logger_GetLoggingSeverityLevel(logger, &least);
+  if (status == nullptr && (least > ORT_LOG_WARNING || is_said.exchange(true))) return;
 #if defined(_WIN32)
   const OrtPathChar* const file = L"onnx_philox";
 #else

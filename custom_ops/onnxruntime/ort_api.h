@@ -171,7 +171,7 @@ struct OrtApi {
   void (*unused_246[1])(void);
   OrtStatus*(ORT_CALL *Logger_LogMessage)(const OrtLogger* logger, int level, const char* text, const OrtPathChar* file,
                                           int line, const char* function);
-  void (*unused_248[1])(void);
+  OrtStatus*(ORT_CALL *Logger_GetLoggingSeverityLevel)(const OrtLogger* logger, int* least);
   OrtStatus*(ORT_CALL *KernelInfoGetConstantInput_tensor)(const OrtKernelInfo* info, size_t index, int* is_constant,
                                                           const OrtValue** value);
   void (*unused_250[18])(void);
@@ -241,6 +241,7 @@ ORT_POSITION(HasSessionConfigEntry, 237);
 ORT_POSITION(GetSessionConfigEntry, 238);
 ORT_POSITION(KernelInfo_GetLogger, 245);
 ORT_POSITION(Logger_LogMessage, 247);
+ORT_POSITION(Logger_GetLoggingSeverityLevel, 248);
 ORT_POSITION(KernelInfoGetConstantInput_tensor, 249);
 ORT_POSITION(ShapeInferContext_GetInputTypeShape, 268);
 ORT_POSITION(ShapeInferContext_GetAttribute, 269);

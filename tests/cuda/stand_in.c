@@ -74,6 +74,10 @@ static void count(int by) { __atomic_add_fetch(&live, by, __ATOMIC_SEQ_CST); }
   snprintf(more, sizeof(more), " " __VA_ARGS__);  \
   const int failed = note(__func__, more);        \
   if (failed) return failed
+/* Refuses what needs a context where the thread has none. */
+#define NEEDS_CONTEXT if (!current()) return 201
+
+static void* current(void) { return depth > 0 ? pushed[depth - 1] : has_context ? &contexts[1] : NULL; }
 
 int cuGetErrorName(int error, const char** name) {
   *name = error == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : NULL;
@@ -101,7 +105,7 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
 int cuDevicePrimaryCtxRelease_v2(int device) { NOTED("%d", device); count(-1); return 0; }
 int cuCtxGetCurrent(void** context) {
   NOTED("");
-  *context = depth > 0 ? pushed[depth - 1] : has_context ? &contexts[1] : NULL;
+  *context = current();
   return 0;
 }
 int cuCtxPushCurrent_v2(void* context) { NOTED("%d", (int)((int*)context - contexts)); pushed[depth++] = context; count(1); return 0; }
@@ -110,16 +114,18 @@ int cuStreamGetCtx(void* stream, void** context) { NOTED("%p", stream); *context
 int cuStreamIsCapturing(void* stream, int* status) { NOTED("%p", stream); *status = capturing; return 0; }
 int cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* option, void** values) {
   NOTED("%u", options);
+  NEEDS_CONTEXT;
   (void)option, (void)values;
   if (!strstr(image, ".version 8.0\n.target sm_75\n")) return 218; /* no PTX for the oldest card and driver */
   *module = malloc(1);
   count(1);
   return 0;
 }
-int cuModuleUnload(void* module) { NOTED(""); free(module); count(-1); return 0; }
+int cuModuleUnload(void* module) { NOTED(""); NEEDS_CONTEXT; free(module); count(-1); return 0; }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   static char names[64][64]; /* a function is its name */
   NOTED("%s", name);
+  NEEDS_CONTEXT;
   if (!module) return 400;
   pthread_mutex_lock(&lock);
   int i = 0;
@@ -131,18 +137,21 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
 }
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
   NOTED("%zu %u", bytes, flags);
+  NEEDS_CONTEXT;
   *memory = malloc(bytes);
   count(1);
   return 0;
 }
 int cuMemHostGetDevicePointer_v2(uint64_t* pointer, void* memory, unsigned flags) {
   NOTED("%u", flags);
+  NEEDS_CONTEXT;
   *pointer = (uint64_t)(uintptr_t)memory;
   return 0;
 }
-int cuMemFreeHost(void* memory) { NOTED(""); free(memory); count(-1); return 0; }
+int cuMemFreeHost(void* memory) { NOTED(""); NEEDS_CONTEXT; free(memory); count(-1); return 0; }
 int cuMemcpy(uint64_t to, uint64_t from, size_t bytes) {
   NOTED("%zu", bytes);
+  NEEDS_CONTEXT;
   memcpy((void*)(uintptr_t)to, (void*)(uintptr_t)from, bytes);
   return 0;
 }
@@ -150,6 +159,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
                    unsigned shared, void* stream, void** parameters, void** extra) {
   NOTED("%s grid %u,%u,%u block %u,%u,%u shared %u extra %d", (const char*)function, gx, gy, gz, bx, by, bz, shared,
         extra != NULL);
+  NEEDS_CONTEXT;
   if (draw) draw((const char*)function, parameters[0], gx, bx, stream);
   return 0;
 }

@@ -48,8 +48,8 @@ def register(sess_options: ort.SessionOptions, *, cuda: bool = False) -> ort.Ses
         sess_options: The options. You may register them twice.
         cuda: Whether the operators also draw on NVIDIA's cards, for the providers
             `CUDAExecutionProvider` and `CudaPluginExecutionProvider`: the same bits. Without a
-            driver or a card they draw on the CPU, and the session's log says so once. Experimental:
-            it was never run on a card (docs/cuda.md).
+            driver or a card they draw on the CPU, and the log of the first session that shows
+            warnings says why. Experimental (docs/cuda.md).
 
     Returns:
         The options.
