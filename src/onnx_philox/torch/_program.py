@@ -101,20 +101,22 @@ def exported(model: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None) -> 
 @contextlib.contextmanager
 def unchecked() -> Iterator[None]:
     """A block in which torch.distributions check no arguments: that depends on values."""
-    from torch.distributions import Distribution
+    from torch import distributions
 
-    checks, begin = Distribution._validate_args, Distribution.__init__
+    # mypy sees torch's types only where torch is.
+    base: Any = distributions.Distribution
+    checks, begin = base._validate_args, base.__init__
 
     def begin_unchecked(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args[:2], **{**kwargs, "validate_args": False})
 
-    Distribution.set_default_validate_args(False)
-    Distribution.__init__ = begin_unchecked  # type: ignore[method-assign]
+    base.set_default_validate_args(False)
+    base.__init__ = begin_unchecked
     try:
         yield
     finally:
-        Distribution.__init__ = begin  # type: ignore[method-assign]
-        Distribution.set_default_validate_args(checks)
+        base.__init__ = begin
+        base.set_default_validate_args(checks)
 
 
 def functional(program: Any) -> Any:

@@ -59,8 +59,10 @@ def _interpreter(module: Any, seen: dict[Any, set[Strides]]) -> Any:
     import torch
 
     higher = torch.ops.higher_order
+    # mypy sees torch's types only where torch is.
+    base: Any = torch.fx.Interpreter
 
-    class Interpreter(torch.fx.Interpreter):
+    class Interpreter(base):  # type: ignore[misc]
         def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
             found = super().get_attr(target, args, kwargs)
             return (
