@@ -20,6 +20,7 @@ import pytest
 from cases import assert_same_bits
 from cuda_sessions import (
     NORMAL,
+    PROVIDERS,
     REPLACED,
     STATE,
     by_p,
@@ -267,8 +268,13 @@ def test_options_hold_the_operators_with_cards_or_without() -> None:
         "onnx_philox.onnxruntime.register: cuda must be False, as when these options were "
         "registered: got True. Make new SessionOptions: a registration cannot be changed."
     )
+    late = register(ort.SessionOptions())
+    for entry in ("0", "1"):
+        with said(text, kind=ValueError):
+            register(late, cuda=True)
+        late.add_session_config_entry("onnx_philox.cuda", entry)
     with said(text, kind=ValueError):
-        register(register(ort.SessionOptions()), cuda=True)
+        register(late, cuda=True)
 
 
 def test_the_benchmark_says_that_there_is_no_card() -> None:
@@ -292,19 +298,29 @@ def test_an_entry_of_the_options_asks_for_cards_in_any_language() -> None:
 
 
 def test_a_wrong_use_is_a_sentence() -> None:
-    text = (
-        "onnx_philox.onnxruntime.InferenceSession: providers must be with CUDAExecutionProvider or "
-        "CudaPluginExecutionProvider where cuda is True: got ['CPUExecutionProvider']. Name one of "
-        "these before CPUExecutionProvider, or leave cuda out."
-    )
-    with said(text, kind=ValueError):
-        InferenceSession(NORMAL, providers=["CPUExecutionProvider"], cuda=True)
+    cuda = "CUDAExecutionProvider"
+    for providers, got in (
+        (["CPUExecutionProvider"], "['CPUExecutionProvider']"),
+        (None, "[]"),
+        ([], "[]"),
+        ([()], "[()]"),
+        ([[cuda, {}]], f"[['{cuda}', {{}}]]"),
+        (cuda, f"'{cuda}'"),
+        (5, "5"),
+    ):
+        text = (
+            f"onnx_philox.onnxruntime.InferenceSession: providers must be a list with {cuda} or "
+            f"CudaPluginExecutionProvider where cuda is True: got {got}. Name one of these before "
+            "CPUExecutionProvider, or leave cuda out."
+        )
+        with said(text, kind=ValueError):
+            InferenceSession(NORMAL, providers=providers, cuda=True)
     text = (
         "onnx_philox.onnxruntime.InferenceSession: cuda must be False with backend 'python': got "
         "True. Python draws on the CPU: use backend 'native'."
     )
     with said(text, kind=ValueError):
-        InferenceSession(NORMAL, backend="python", cuda=True)
+        InferenceSession(NORMAL, None, PROVIDERS, backend="python", cuda=True)
     for ask in (
         lambda: InferenceSession(NORMAL, cuda="0"),
         lambda: register(ort.SessionOptions(), cuda=1),

@@ -3,7 +3,7 @@
 // What the host must know for a launch, and checks there, lies in its memory: `shape` and single numbers (Role::kNumber). All
 // else stays on the card: the states, the data of a dropout, and the inputs that may have a number for each element. Of
 // these inputs constants are checked at load. Others the kernel checks as it draws: where it refuses one, it writes no number,
-// and the node's next run reports that. Nothing is ever copied back in a run.
+// and a later run of the node reports that. Nothing is ever copied back in a run.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ _RUNTIME = "onnxruntime"
 _CUDA = "onnx_philox.cuda"
 """The entry of SessionOptions by which the library knows that a card is to draw."""
 
-_holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
+_holders: weakref.WeakKeyDictionary[ort.SessionOptions, bool] = weakref.WeakKeyDictionary()
+"""Options that hold the library, and whether they asked for cards when it was registered."""
 
 
 def unavailable() -> ImportError | None:
@@ -74,16 +75,18 @@ def register(sess_options: ort.SessionOptions, *, cuda: bool = False) -> ort.Ses
     check_cuda("onnx_philox.onnxruntime.register", cuda)
     path = library_path()
     with _trial.LOCK:
-        # ONNX Runtime refuses a domain that is registered twice, whoever did it.
-        if sess_options not in _holders and _try_native_op(sess_options) is None:
-            if cuda:
+        if sess_options not in _holders:
+            # ONNX Runtime refuses a domain that is registered twice, whoever did it.
+            is_new = _try_native_op(sess_options) is None
+            if is_new and cuda:
                 sess_options.add_session_config_entry(_CUDA, "1")
-            sess_options.register_custom_ops_library(path)
-        elif cuda and _trial.entry(sess_options, _CUDA) != "1":
+            if is_new:
+                sess_options.register_custom_ops_library(path)
+            _holders[sess_options] = _trial.entry(sess_options, _CUDA) == "1"
+        if cuda and not _holders[sess_options]:
             remedy = "Make new SessionOptions: a registration cannot be changed."
             allowed = "False, as when these options were registered"
             refuse("onnx_philox.onnxruntime.register", "cuda", cuda, allowed, remedy)
-        _holders.add(sess_options)
     return sess_options
 
 

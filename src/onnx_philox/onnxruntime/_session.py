@@ -108,7 +108,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         InvalidArgument: (ONNX Runtime's own exception) the model breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
         ValueError: `backend` is none of the above, or `cuda` is True with the backend "python" or
-            with providers that have no cards of NVIDIA.
+            with providers, or none, that have no cards of NVIDIA.
         ImportError: The backend lacks something that you must install.
     """
 
@@ -126,7 +126,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
     ) -> None:
         given = path_or_bytes if model is None else model
         chosen = _backends.choose("onnxruntime", BACKENDS, backend)
-        _check_cuda(cuda, providers)
+        _check_cuda(cuda, providers, sess_options)
         self._plan = chosen.plan(given, sess_options, cuda=cuda)
         try:
             with self._plan.loading():
@@ -350,15 +350,23 @@ def _refuse_model(model: Any, error: Exception) -> None:
             raise _runtime_errors.refused(str(refusal), type(error)) from error
 
 
-def _check_cuda(cuda: bool, providers: Sequence[Any] | None) -> None:
-    _native_backend.check_cuda(_OWNER, cuda)
-    if not cuda or providers is None:  # which options may have, too
+def _check_cuda(
+    cuda: bool, providers: Sequence[Any] | None, options: ort.SessionOptions | None
+) -> None:
+    owner = "onnx_philox.onnxruntime.InferenceSession"
+    _native_backend.check_cuda(owner, cuda)
+    # Before 1.22, ONNX Runtime's options have no providers.
+    is_by_options = not providers and getattr(options, "has_providers", bool)()
+    if not cuda or is_by_options:
         return
-    names = [p[0] if isinstance(p, tuple) else p for p in providers]
-    if not set(names).intersection(_CUDA_PROVIDERS):
-        allowed = f"with {' or '.join(_CUDA_PROVIDERS)} where cuda is True"
-        remedy = "Name one of these before CPUExecutionProvider, or leave cuda out."
-        refuse(_OWNER, "providers", names, allowed, remedy)
+    names: Any = providers
+    if providers is None or isinstance(providers, (list, tuple)):
+        names = [p[0] if isinstance(p, tuple) and p else p for p in providers or ()]
+        if any(name in names for name in _CUDA_PROVIDERS):
+            return
+    allowed = f"a list with {' or '.join(_CUDA_PROVIDERS)} where cuda is True"
+    remedy = "Name one of these before CPUExecutionProvider, or leave cuda out."
+    refuse(owner, "providers", repr(names), allowed, remedy)
 
 
 def _path_of(model: Any) -> str | None:
