@@ -306,7 +306,14 @@ def _run(set_: str, slice_: int) -> tuple[str, int, dict[str, str], float]:
 
 def _slices(text: str) -> list[int]:
     first, _, last = text.partition("-")
-    return [i % SLICES for i in range(int(first), int(last or first) + 1)]
+    try:
+        slices = list(range(int(first), int(last or first) + 1))
+    except ValueError:
+        slices = []
+    if not slices or slices[-1] >= SLICES:
+        allowed = f"one of 0 to {SLICES - 1}, or two of them in order as in 3-7"
+        raise argparse.ArgumentTypeError(f"must be {allowed}: got {text!r}")
+    return slices
 
 
 def main() -> None:
@@ -315,7 +322,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--slices", type=_slices, default=[today], help="default: today's")
     here = [NUMPY, *_native.instruction_sets(), *(form for form in FORMS if form != "gpu")]
-    parser.add_argument("--sets", nargs="+", default=here)
+    parser.add_argument("--sets", nargs="+", default=here, choices=[*here, "gpu"])
     parser.add_argument("--write", action="store_true", help="write NumPy's hashes")
     parser.add_argument("--of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

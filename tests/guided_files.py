@@ -165,7 +165,10 @@ def main() -> int:
     given = sys.argv[1:]
     if given and given[0] in READERS:
         fuzz(given[0], given[1:])
-    seconds = float(given[0]) if given else SECONDS
+    try:
+        (seconds,) = map(float, given or [SECONDS])
+    except ValueError:
+        sys.exit(f"{__doc__}\nREADERS: {', '.join(READERS)}")
     found = Path(tempfile.mkdtemp(prefix="onnx-philox-found-"))
     is_wrong = False
     with tempfile.TemporaryDirectory() as name:

@@ -216,13 +216,15 @@ def _again_with(preloaded: Path) -> int:
 
 def main() -> int:
     """Tries all; 1 if something is wrong."""
+    chosen = [case for case in CASES if all(word in case.name for word in sys.argv[1:])]
+    if not chosen:
+        sys.exit(f"{__doc__}\nThe cases: {'; '.join(case.name for case in CASES)}")
     if _at is None:
         with tempfile.TemporaryDirectory() as folder:
             return _again_with(Path(folder) / "libinterrupted.so")
     fuzz_files.load_commands()
     np.zeros(1)
-    chosen = [case for case in CASES if all(word in case.name for word in sys.argv[1:])]
-    is_wrong = not chosen
+    is_wrong = False
     for case in chosen:
         changes, found = _wrong(case)
         print(f"{case.name}: {changes} changes", *found, sep="\n  FOUND ", flush=True)

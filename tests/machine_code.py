@@ -17,10 +17,13 @@ from ptx_to_c import kernels
 
 
 def main() -> None:
+    if len(sys.argv) > 1 or sys.stdin.isatty():
+        sys.exit(__doc__)
     sections = re.split(r"\.section\s+\.text\.", sys.stdin.read())[1:]
     codes = {section.split(",")[0].split()[0]: section for section in sections}
     bodies = kernels(PTX.read_text())
-    assert codes.keys() == bodies.keys(), "not these kernels"
+    if codes.keys() != bodies.keys():
+        sys.exit(f"The kernels must be {', '.join(bodies)}: got {', '.join(codes) or 'none'}.")
     wrong = []
     for name, body in bodies.items():
         for kind, letter in (("f32", "F"), ("f64", "D")):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 import every_word
 import numpy as np
 import pytest
@@ -25,6 +27,13 @@ def test_a_day_of_every_sixty_four_covers_all_words() -> None:
     starts = [next(every_word.every_word(i))[0] for i in range(every_word.SLICES)]
     assert starts == [i * 2**26 for i in range(64)]
     assert sum(part.size for part in every_word.every_word(0)) == 2**26
+
+
+@pytest.mark.parametrize("given", ["3-1", "64", "3-70", "-1", "x", ""])
+def test_slices_that_are_none_are_refused(given: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="must be one of 0 to 63"):
+        every_word._slices(given)
+    assert every_word._slices("62-63") == [62, 63]
 
 
 def test_every_type_of_a_rule_of_a_word_or_two_is_there() -> None:
