@@ -294,6 +294,12 @@ def test_a_call_of_nothing_is_refused() -> None:
     assert status_of(LIBRARY.onnx_philox_prepare, None, None)[0] == INVALID
     good = call_of("RandomGenerator", [], {})
     status, text = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(good), None)
+    outputs = outputs_of([OUT])
+    drawing = call_of("RandomGenerator", [], {"op_seed": 1}, outputs)
+    handle = c_void_p()
+    told = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(drawing), ctypes.byref(handle))
+    assert told[0] == INVALID
+    assert "the outputs must be none: got 1." in told[1]
     assert (status, "prepared must be a place for the draw: got NULL" in text) == (INVALID, True)
     status, text = status_of(LIBRARY.onnx_philox_memory, b"", None)
     assert (status, "numbers must be a place for three numbers" in text) == (INVALID, True)
@@ -376,6 +382,9 @@ def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     assert LIBRARY.onnx_philox_fill(None, ctypes.byref(part), memory, None) == INVALID
     assert LIBRARY.onnx_philox_fill(handle, None, memory, None) == INVALID
     assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), None, None) == INVALID
+    for at in (0, 24):
+        among = c_void_p(out.ctypes.data + at)
+        assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, among) == INVALID
     assert not out.any()
     part.bytes = 0
     assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), None, None) == 0

@@ -263,6 +263,10 @@ void Run(const onnx_philox_call* call) {
 
 onnx_philox_prepared* Prepare(const onnx_philox_call* call) {
   const Node node = NodeOf(call, true);
+  if (call->output_count > 0) {
+    Refuse("onnx_philox_prepare", "the outputs", std::to_string(call->output_count), "none",
+           "A prepared draw gets its memory by onnx_philox_fill.");
+  }
   const Draw draw = DrawOf(node.op, node.attributes, node.arguments, nullptr);
   bool is_plain = IndexOf(node.op, Role::kShape) >= 0 && !node.op.draws_rows && !node.attributes.is_pytorch;
   for (const Argument& argument : draw.given) is_plain = is_plain && !argument.each();
@@ -296,6 +300,7 @@ int onnx_philox_fill(const onnx_philox_prepared* prepared, const onnx_philox_par
   std::memcpy(&copy, part, sizeof(copy));
   Draw draw = prepared->draw;
   if (copy.bytes % ElementSize(draw.type) != 0 || (copy.bytes > 0 && out == nullptr)) return ONNX_PHILOX_INVALID;
+  if (Written{out, copy.bytes}.Overlaps({next_state, sizeof(copy.state)})) return ONNX_PHILOX_INVALID;
   const State before = StateFromWords(copy.state);
   draw.state = Derive(before, static_cast<std::int64_t>(draw.state.key), static_cast<std::int64_t>(draw.state.counter.high));
   draw.out = out;

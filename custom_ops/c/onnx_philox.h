@@ -102,7 +102,7 @@ typedef struct onnx_philox_part {
 } onnx_philox_part;
 
 /* Fills the bytes at `out`, and writes the six words of the next state unless `next_state` is NULL; it may be that of the
- * part. Returns ONNX_PHILOX_INVALID, without a text, where these are no whole elements. */
+ * part. Returns ONNX_PHILOX_INVALID, without a text, where these are no whole elements or the words lie among them. */
 ONNX_PHILOX_API int onnx_philox_fill(const onnx_philox_prepared* prepared, const onnx_philox_part* part, void* out,
                                      uint32_t* next_state);
 
