@@ -56,11 +56,21 @@ Otherwise:
 - *Torch's numbers* says whether `alignment="pytorch"` draws the call; see
   [`torchs-numbers.md`](torchs-numbers.md).
 - `torch.distributions` draw by other calls under a tracer than outside it. `export` switches their
-  checks of arguments off, which depend on values; pass `validate_args=False` where you call
-  `torch.export.export` or `torch.jit.trace` yourself.
+  checks of arguments off, which depend on values. Where you call `torch.export.export` or
+  `torch.jit.trace` yourself, call before
+  `torch.distributions.Distribution.set_default_validate_args(False)`: a `validate_args=False` does
+  not reach the distributions that others, as `StudentT`, make inside.
 
 | call | overloads | in place | drawn by | file of ONNX | converted by OpenVINO | torch's numbers |
 |---|---|---|---|---|---|---|
+"""
+
+NO_RULE = """\
+## Refused with torch's numbers
+
+With `alignment="pytorch"`: no operator draws them by torch's rule. Of `multinomial` that is so for
+weights of f16 and bf16 alone.
+
 """
 
 
@@ -68,7 +78,9 @@ def page() -> str:
     """The whole page."""
     calls = [call for call in CALLS.values() if call.namespace == "aten"]
     refused = [line for call in calls for line in refusals(call)]
-    return HEAD + "\n".join(map(row, calls)) + "\n\n## Refused\n\n" + "\n".join(refused) + "\n"
+    instead = [f"- `{call.name}`: {call.instead}" for call in calls if call.instead]
+    rows, lines, remedies = ("\n".join(each) for each in (map(row, calls), refused, instead))
+    return f"{HEAD}{rows}\n\n## Refused\n\n{lines}\n\n{NO_RULE}{remedies}\n"
 
 
 def row(call: TorchCall) -> str:

@@ -53,7 +53,7 @@ ROOMS: dict[str, set[str]] = {
     "diffusers": {"_numbers"},
     "torch": {
         *("_backends", "_contract", "_files", "_models", "_numbers", "_rewriting", "_runtimes"),
-        "_torch_calls",
+        *("_runtime_errors", "_torch_calls"),
     },
     "_builders": {"_contract"},
     "graphs": {"_builders", "_contract"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -213,7 +214,7 @@ def awaiting(call: str, arguments: str = "%x", type_: str = "f32") -> onnx.Model
 def test_a_draw_that_waits_for_a_state_is_judged_by_its_call() -> None:
     with pytest.raises(ValueError, match="got torch's log_normal, as RandomNormal") as refused:
         make_reproducible(awaiting("aten.log_normal.default"), alignment="pytorch")
-    assert "Write it with torch.rand, torch.randn" in str(refused.value)
+    assert "Write it as torch.randn_like(x).mul(std).add(mean).exp()" in str(refused.value)
     by_number = awaiting("aten.bernoulli.p", "%x, 0.3333333333333333")
     expected = torch_cpu.bernoulli(stream(), 6, np.array(1 / 3))
     assert_same_bits(drawn(by_number), expected)
@@ -428,3 +429,77 @@ def test_a_file_of_torch_draws_torch_s_numbers_or_is_refused(is_ours: bool) -> N
     for forward in refused:
         with pytest.raises(ValueError, match="what it stands for must be a call that torch draws"):
             make_reproducible(exported(forward), alignment="pytorch")
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() -> None:
+    import torch
+    from torch.nn import functional
+
+    def verified(x: torch.Tensor, forward: Callable[..., Any]) -> onnx_philox.torch.Verdict:
+        module = torch.nn.Module()
+        module.forward = forward  # type: ignore[method-assign]
+        program = onnx_philox.torch.export(
+            module, (x,), alignment="pytorch", verify=True, verbose=False
+        )
+        return program.verdict
+
+    x = torch.tensor(X).reshape(2, 3) - 0.5
+    weights = x.abs()
+    cases: list[tuple[Any, str, Callable[..., Any], str, Callable[..., Any] | None]] = [
+        (
+            x,
+            "torch's log_normal",
+            lambda x: torch.empty_like(x).log_normal_(0.2, 0.5),
+            "torch.randn_like(x).mul(std).add(mean).exp()",
+            lambda x: torch.randn_like(x).mul(0.5).add(0.2).exp(),
+        ),
+        (
+            x,
+            "torch's cauchy",
+            lambda x: torch.empty_like(x).cauchy_(0.3, 2),
+            "torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(sigma).add(median)",
+            lambda x: torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(2).add(0.3),
+        ),
+        (
+            x,
+            "torch's rrelu",
+            lambda x: functional.rrelu(x, training=True),
+            "torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)",
+            lambda x: torch.where(x < 0, x * torch.empty_like(x).uniform_(1 / 8, 1 / 3), x),
+        ),
+        (
+            x,
+            "torch's _standard_gamma",
+            lambda x: torch._standard_gamma(x.abs()),
+            "the sum of n draws of exponential_()",
+            lambda x: torch.empty(3, *x.shape).exponential_().sum(0),
+        ),
+        (x, "torch's poisson", lambda x: torch.poisson(x.abs()), "Leave alignment out", None),
+    ]
+    for dtype in (torch.float16, torch.bfloat16):
+        draw = "torch.multinomial(weights.float(), n)"
+        cases += [
+            (
+                weights.to(dtype),
+                "weights of 16 bits",
+                lambda w: torch.multinomial(w, 2),
+                draw,
+                lambda w: torch.multinomial(w.float(), 2),
+            ),
+            (
+                weights,
+                "weights of 16 bits",
+                lambda w, dtype=dtype: torch.multinomial(w.to(dtype), 2),
+                draw,
+                None,
+            ),
+        ]
+    for given, name, refused, said, instead in cases:
+        with pytest.raises(ValueError, match=f"got {name}.*{re.escape(said)}"):
+            verified(given, refused)
+        if instead is not None:
+            verdict = verified(given, instead)
+            assert verdict.is_ok, (name, verdict)
+            assert len(verdict.runtimes) == 2, (name, verdict)

@@ -391,8 +391,19 @@ def test_a_program_that_cannot_be_run_is_warned_of() -> None:
     module = of_a_function(lambda x: torch.rand_like(x.t()))
     program = torch.export.export(module, (X,), strict=False)
     program.example_inputs = None
-    with pytest.warns(UserWarning, match="was not run once, .* since it has no example inputs"):
+    with pytest.warns(UserWarning, match="could not be run, .* since it has no example inputs"):
         exported(program, verify=False)
+
+
+def test_a_program_that_torch_does_not_run_is_warned_of_without_torch_s_advice() -> None:
+    def of_column(column: Any) -> Any:
+        return torch.rand(2) + column.sum()
+
+    module = of_a_function(lambda x: torch.vmap(of_column, 1, 1, randomness="different")(x))
+    with pytest.warns(UserWarning, match="program could not be run, .* torch says") as warned:
+        exported(module, verify=False)
+    (said,) = (str(each.message) for each in warned if "could not be run" in str(each.message))
+    assert "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). Where" in said
 
 
 @pytest.mark.parametrize("strides", [(2, 1), (1, 1), (0, 1)])

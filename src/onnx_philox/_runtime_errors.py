@@ -108,3 +108,8 @@ def first_line(error: Exception) -> str:
     """The first line of another library's error, or the name of an empty one; no full stop."""
     first, *_ = str(error).splitlines() or [type(error).__name__]
     return first.rstrip(".")
+
+
+def first_sentence(error: Exception) -> str:
+    """The first sentence of another library's error, without its advice; no full stop."""
+    return re.split(r"(?<!\be\.g)\. ", first_line(error))[0]

@@ -59,6 +59,7 @@ class TorchCall:
         decomposed: Whether torch's exporter writes it by other calls of this table.
         namespace: Of the operator in torch.
         refused: The writers that do not write it.
+        instead: What to do where torch's numbers are asked for, and no rule draws them.
     """
 
     name: str
@@ -72,12 +73,13 @@ class TorchCall:
     decomposed: bool = False
     namespace: str = "aten"
     refused: Mapping[str, Refusal] = field(default_factory=dict)
+    instead: str = ""
 
     def check(self, writer: str) -> None:
         """Refuses the call where a writer does not write it."""
         if writer in self.refused:
             why = self.refused[writer]
-            self.refuse(self.name, "a call", f"none, since {why.reason}", why.remedy)
+            self.refuse("the call", self.name, f"another one, since {why.reason}", why.remedy)
 
     def refuse(
         self,
@@ -107,6 +109,14 @@ _NOISE: dict[str, Any] = {
 _GEOMETRIC = (
     "Draw torch.poisson(torch.empty_like(x).exponential_(p / (1 - p))) + 1 for an x of floats: the "
     "same distribution, and the same integers everywhere."
+)
+
+_WITH_REJECTIONS = (
+    "Leave alignment out: the file then draws the same distribution of Philox numbers."
+)
+_RRELU = (
+    "Write it as torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x): the same "
+    "distribution."
 )
 
 _ENTRIES = (
@@ -157,13 +167,31 @@ _ENTRIES = (
         is_its_rule=True,
         shows_draw=True,
     ),
-    TorchCall("log_normal", in_place=("default",), **_NORMAL),
-    TorchCall("cauchy", RANDOM_UNIFORM, in_place=("default",), exported=_UNIFORMS),
-    TorchCall("poisson", RANDOM_POISSON),
-    TorchCall("_standard_gamma", RANDOM_GAMMA),
+    TorchCall(
+        "log_normal",
+        in_place=("default",),
+        instead="Write it as torch.randn_like(x).mul(std).add(mean).exp(): the same distribution.",
+        **_NORMAL,
+    ),
+    TorchCall(
+        "cauchy",
+        RANDOM_UNIFORM,
+        in_place=("default",),
+        exported=_UNIFORMS,
+        instead="Write it as torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(sigma).add(median)"
+        ": the same distribution.",
+    ),
+    TorchCall("poisson", RANDOM_POISSON, instead=_WITH_REJECTIONS),
+    TorchCall(
+        "_standard_gamma",
+        RANDOM_GAMMA,
+        instead=f"{_WITH_REJECTIONS} Where alpha is a whole number n, the sum of n draws of "
+        "exponential_() has it too, by torch's numbers.",
+    ),
     TorchCall(
         "_sample_dirichlet",
         RANDOM_GAMMA,
+        instead=_WITH_REJECTIONS,
         refused={
             OPENVINO: Refusal(
                 "it divides numbers of f64, which OpenVINO's CPU plugin does not compute",
@@ -182,7 +210,12 @@ _ENTRIES = (
         shows_draw=True,
     ),
     TorchCall(
-        "multinomial", RANDOM_CATEGORICAL, exported=_CLASSES, is_its_rule=True, shows_draw=True
+        "multinomial",
+        RANDOM_CATEGORICAL,
+        exported=_CLASSES,
+        is_its_rule=True,
+        shows_draw=True,
+        instead="Pass weights of f32: torch.multinomial(weights.float(), n).",
     ),
     TorchCall("dropout", in_place=("default",), **_MASK),
     TorchCall("native_dropout", shows_draw=True, **_MASK),
@@ -211,8 +244,8 @@ _ENTRIES = (
         exported=_UNIFORMS,
         refused=_everywhere("its range is that of the tensor's type", "Draw with torch.randint."),
     ),
-    TorchCall("rrelu", RANDOM_UNIFORM, in_place=("default",), exported=_UNIFORMS),
-    TorchCall("rrelu_with_noise_functional", RANDOM_UNIFORM, exported=_UNIFORMS),
+    TorchCall("rrelu", RANDOM_UNIFORM, in_place=("default",), exported=_UNIFORMS, instead=_RRELU),
+    TorchCall("rrelu_with_noise_functional", RANDOM_UNIFORM, exported=_UNIFORMS, instead=_RRELU),
     TorchCall(
         "rrelu_with_noise",
         in_place=("default",),

@@ -167,9 +167,9 @@ def export(
         warnings.warn(f"{_EXPORT}: {DECOMPOSED}", stacklevel=2)
     if prepared.unseen:
         warnings.warn(
-            f"{_EXPORT}: the module was not run once, to see how its tensors lie in memory, since "
-            f"{prepared.unseen}. Where torch states that otherwise, draws into them differ: see "
-            "verify=True.",
+            f"{_EXPORT}: the exported program could not be run, to see how its tensors lie in "
+            f"memory, since {prepared.unseen}. Where torch states that otherwise, draws into them "
+            "differ: see verify=True.",
             stacklevel=2,
         )
     if program.exported_program is not None:

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from onnx_philox._runtime_errors import first_sentence
 from onnx_philox.torch._memory import lie_of, lies_in_order, order_of
 
 UNKNOWN = "onnx_philox.unknown"
@@ -40,7 +41,7 @@ def state_strides(program: Any) -> str | None:
             ]
             _interpreter(program.graph_module, seen).run(*inputs)
     except Exception as error:
-        return f"it does not run here: {error}"
+        return f"torch says: {first_sentence(error)}"
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", ()):
             if node in seen:

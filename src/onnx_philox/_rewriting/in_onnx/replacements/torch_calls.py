@@ -32,6 +32,7 @@ from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplace
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._torch_calls.table import call_of as entry_of
 from onnx_philox._torch_calls.table import drawn_by
 
 NOTE = "pkg.torch.onnx.fx_node"
@@ -63,9 +64,10 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
         _refuse(random, f"torch's {name}, as a float")
     operator = replacement.operator
     if name and operator is not RANDOM_DROPOUT and drawn_by(name) is not operator:
-        _refuse(random, f"torch's {name}, as {operator.name}")
+        _refuse(random, f"torch's {name}, as {operator.name}", name)
     if operator is RANDOM_CATEGORICAL and _is_half(input_of(node, 0), types):
-        _refuse(random, "weights of 16 bits, whose race torch runs in 16 bits")
+        given = "weights of 16 bits, whose race torch runs in 16 bits"
+        _refuse(random, given, "multinomial")
     if is_float and (pattern := _pattern(random, types)):
         _refuse(random, pattern)
     return random
@@ -144,11 +146,14 @@ def _is_whole(random: Replaceable, name: str) -> bool:
 
 
 def _is_half(value: ir.Value, types: Types) -> bool:
-    """Whether logits have 16 bits, or the weights that they are made of."""
+    """Whether logits have 16 bits, or the weights that they are made of by no call of its own."""
     half = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
     while types(value) not in half:
         producer = value.producer()
         if producer is None or producer.op_type not in ("Cast", "Log", "Unsqueeze"):
+            return False
+        if call_of(producer) and not call_of(producer).startswith("multinomial."):
+            # The module itself casts them.
             return False
         value = input_of(producer, 0)
     return True
@@ -218,9 +223,12 @@ def _following(node: ir.Node) -> Iterator[ir.Node]:
         yield node
 
 
-def _refuse(random: Replaceable, given: str) -> NoReturn:
+def _refuse(random: Replaceable, given: str, name: str = "") -> NoReturn:
+    entry = entry_of(name)
     remedy = "Export the module with onnx_philox.torch.export, which keeps torch's calls."
     if isinstance(random.replacement, AwaitingReplacement):
         remedy = "Write it with torch.rand, torch.randn or another call that torch draws itself."
+        if entry is not None and entry.instead:
+            remedy = entry.instead
     allowed = "a call that torch draws by the same rule, with alignment 'pytorch'"
     random.site.refuse("what it stands for", given, allowed, remedy)
