@@ -6,6 +6,7 @@ uint64_t misaligned;
 static inline float to_f32(uint32_t x) { float y; memcpy(&y, &x, 4); return y; }
 static inline double to_f64(uint64_t x) { double y; memcpy(&y, &x, 8); return y; }
 static inline uint32_t of_f32(float x) { uint32_t y; memcpy(&y, &x, 4); return y; }
+static inline uint16_t of_f16(_Float16 x) { uint16_t y; memcpy(&y, &x, 2); return y; }
 static inline uint64_t of_f64(double x) { uint64_t y; memcpy(&y, &x, 8); return y; }
 static inline uint64_t at(uint64_t address, unsigned alignment) {
   if (address % alignment != 0) ++misaligned;

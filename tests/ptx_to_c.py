@@ -33,8 +33,8 @@ class UnknownInstructionError(ValueError):
 
 def c_type(kind: str) -> str:
     """The type of a PTX type; bits are unsigned."""
-    if kind in ("f32", "f64"):
-        return {"f32": "float", "f64": "double"}[kind]
+    if kind[0] == "f":
+        return {"f16": "_Float16", "f32": "float", "f64": "double"}[kind]
     return f"{'int' if kind[0] == 's' else 'uint'}{kind[1:]}_t"
 
 
@@ -126,7 +126,11 @@ def converted(parts: list[str], value: str) -> str:
     rounding, read_value = parts[1:-2], read(value, of)
     if to[0] != "f" and of[0] != "f" and not rounding:
         return read_value
-    if to[0] == "f" and (rounding == ["rn"] or (not rounding and of == "f32" and to == "f64")):
+    if (
+        to[0] == "f"
+        and of != "f16"
+        and (rounding == ["rn"] or (not rounding and of == "f32" and to == "f64"))
+    ):
         return f"({c_type(to)}){read_value}"
     if to == of and rounding == ["rmi"]:
         return f"{'floor' if to == 'f64' else 'floorf'}({read_value})"

@@ -31,6 +31,19 @@ struct Cuda : Scalar {
     words[1] = kSwapped ? Words{second.second, second.first} : second;
   }
 
+  // One instruction of the card, but for NaN, of which it makes other bits.
+  static Lane F16(Lane word) {
+    const float x = F32FromBits(word);
+    std::uint16_t half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
+    return x != x ? 0x7E00u : half;
+  }
+  static Lane RoundedToF16(Lane word) { return BitCast<Lane>(F32FromF16(F16(word))); }
+  static Words RoundToF16(Words x) { return Words{RoundedToF16(x.first), RoundedToF16(x.second)}; }
+  static Words NarrowToF16(Words a, Words b) {
+    return Words{F16(a.first) | F16(a.second) << 16, F16(b.first) | F16(b.second) << 16};
+  }
+
   using BF16 = BF16Rule<Cuda>;
 };
 
