@@ -1,4 +1,4 @@
-"""Draws on an NVIDIA card, beside ONNX Runtime's own and torch's there. Never run on a card yet.
+"""Draws on an NVIDIA card, beside ONNX Runtime's own and torch's there.
 
     pip install onnxruntime-gpu
     python benchmarks/cuda.py
