@@ -12,6 +12,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from card import Card
 from numpy.typing import ArrayLike, NDArray
 from ptx_to_c import kernels as kernels_of
 from ptx_to_c import translated
@@ -92,10 +93,6 @@ def bits_of(value: ArrayLike, kind: str) -> int:
     return int(number.view(f"u{number.itemsize}"))
 
 
-def address(array: NDArray[Any] | None) -> int | None:
-    return None if array is None else array.ctypes.data
-
-
 @dataclass(frozen=True)
 class Draw:
     """What to draw: one row for each state, or one from a single state or from none."""
@@ -139,7 +136,7 @@ class Drawn:
 
 
 def launched(
-    kernels: ctypes.CDLL,
+    kernels: ctypes.CDLL | Card,
     draw: Draw,
     *,
     blocks: int | None = None,
@@ -151,29 +148,34 @@ def launched(
     """Runs a kernel. It may write the output, `shift` elements past an aligned address, and nothing
     around it."""
     size = draw.dtype.itemsize
+    kept = []  # what the launch points to
+
+    def place(array: NDArray[Any]) -> int:
+        kept.append(np.ascontiguousarray(array))
+        return kept[-1].ctypes.data if isinstance(kernels, ctypes.CDLL) else kernels.place(kept[-1])
+
     memory = np.full(draw.count * size + 512, 0xA5, np.uint8)
-    begin = -memory.ctypes.data % 64 + 64 + shift * size
+    out = place(memory)
+    begin = -out % 64 + 64 + shift * size
     masks = np.full(draw.count + 512, 0xA5, np.uint8)
-    mask_begin = -masks.ctypes.data % 64 + 64 + shift
-    states = None if draw.states is None else np.ascontiguousarray(draw.states)
+    mask = place(masks)
+    mask_begin = -mask % 64 + 64 + shift
     following = np.full((draw.rows + 2, 6), 0xA5A5A5A5, np.uint32)
     error = np.zeros(1, np.uint32)
     launch = Launch(
-        states=address(states),
-        next_states=following[1:].ctypes.data,
+        states=None if draw.states is None else place(draw.states),
+        next_states=place(following) + following[0].nbytes,
         seed_key=draw.global_seed,
         seed_counter=draw.op_seed,
         rows=draw.rows,
         row_elements=draw.elements,
         words=draw.words,
-        out=memory.ctypes.data + begin,
-        error=error.ctypes.data,
+        out=out + begin,
+        error=place(error),
     )
-    kept = []  # what the launch points to
     if draw.data is not None:
-        launch.mask = masks.ctypes.data + mask_begin
-        kept.append(np.ascontiguousarray(draw.data))
-        launch.data = kept[-1].ctypes.data
+        launch.mask = mask + mask_begin
+        launch.data = place(draw.data)
     for name, value in draw.numbers.items():
         kind = draw.number_kind or draw.kind
         number = launch.number[NUMBERS[name]]
@@ -181,15 +183,18 @@ def launched(
         if name not in on_device and np.ndim(value) == 0:
             number.bits = bits_of(value, kind)
             continue
-        kept.append(np.ascontiguousarray(value, DTYPES[kind]))
-        number.data, number.is_each = kept[-1].ctypes.data, int(np.ndim(value) > 0)
+        number.data, number.is_each = place(np.asarray(value, DTYPES[kind])), np.ndim(value) > 0
         number.least, number.greatest = limits
-    kernel = getattr(kernels, f"onnx_philox_{draw.distribution}_{draw.kind}")
+    name = f"onnx_philox_{draw.distribution}_{draw.kind}"
     tasks = draw.rows * -(-draw.elements // max(1, 4 // draw.words))
-    misaligned = ctypes.c_uint64.in_dll(kernels, "misaligned")
-    misaligned.value = 0
-    kernel(ctypes.byref(launch), blocks or -(-tasks // threads), threads)
-    assert misaligned.value == 0, "an access that is not aligned is a fault on a card"
+    blocks = blocks or -(-tasks // threads)
+    if isinstance(kernels, ctypes.CDLL):
+        misaligned = ctypes.c_uint64.in_dll(kernels, "misaligned")
+        misaligned.value = 0
+        getattr(kernels, name)(ctypes.byref(launch), blocks, threads)
+        assert misaligned.value == 0, "an access that is not aligned is a fault on a card"
+    else:
+        kernels.run(name, launch, blocks, threads)
     end = begin + draw.count * size
     mask_end = mask_begin + (draw.count if draw.data is not None else 0)
     for around in (memory[:begin], memory[end:], masks[:mask_begin], masks[mask_end:]):
@@ -235,7 +240,7 @@ def different(a: NDArray[Any], b: NDArray[Any]) -> int:
     return int(np.count_nonzero(a.view(bits) != np.ascontiguousarray(b).view(bits)))
 
 
-def wrong(kernels: ctypes.CDLL, draw: Draw, **options: Any) -> int:
+def wrong(kernels: ctypes.CDLL | Card, draw: Draw, **options: Any) -> int:
     """How many elements and next states of a draw differ from the reference."""
     drawn = launched(kernels, draw, **options)
     values, mask, following = expected(draw)

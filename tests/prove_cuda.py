@@ -1,12 +1,13 @@
-"""Draws 10^7 values with the CUDA kernels, without a card, and compares them with the reference.
+"""Draws 10^7 values with the CUDA kernels, and compares them with the reference.
 
     python tests/prove_cuda.py            kernels.ptx
     python tests/prove_cuda.py --fused    the kernels with products and sums contracted: must differ
+    python tests/prove_cuda.py --card     on an NVIDIA card, by its driver; needs no ONNX Runtime
 
-The kernels run on this processor (ptx_to_c.py). Each begins at states whose counters carry through
-32, 64 and 128 bits, and at random ones, and draws rows of odd lengths, into memory that is not
-aligned, too. It prints a line for each kernel, and exits with 1 if a bit differs. `--fused` needs
-NVRTC.
+Without a card the kernels run on this processor (ptx_to_c.py). Each begins at states whose counters
+carry through 32, 64 and 128 bits, and at random ones, and draws rows of odd lengths, into memory
+that is not aligned, too. It prints a line for each kernel, and exits with 1 if a bit differs.
+`--fused` needs NVRTC.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from card import Card
 from cuda_kernels import CORE, DTYPES, PTX, Draw, library, names, numbers_of, wrong
 
 FULL = 2**32 - 1
@@ -61,16 +63,21 @@ def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Prove the CUDA kernels without a card")
-    parser.add_argument("--fused", action="store_true", help="must differ")
-    is_fused = parser.parse_args().fused
+    parser = argparse.ArgumentParser(description="Prove the CUDA kernels, with or without a card")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--fused", action="store_true", help="must differ")
+    how.add_argument("--card", action="store_true", help="on an NVIDIA card")
+    options = parser.parse_args()
+    is_fused = options.fused
     ptx = PTX.read_text()
     if is_fused:
         make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
         ptx = make["compiled"](tuple(o for o in make["OPTIONS"] if o != "--fmad=false"))
         ptx = "\n".join(make["lines_of"](ptx)) + "\n"
     with tempfile.TemporaryDirectory() as folder:
-        kernels = library(ptx, Path(folder), may_fuse=is_fused)
+        kernels = Card(ptx) if options.card else library(ptx, Path(folder), may_fuse=is_fused)
+        if isinstance(kernels, Card):
+            print(kernels.name)
         different = drawn = 0
         for distribution, kind in names():
             of_kernel = count = 0
