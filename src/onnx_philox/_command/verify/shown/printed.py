@@ -239,9 +239,11 @@ def _notes_on_others(results: list[CaseResult]) -> list[str]:
         carried = set(map(_draws_of, same))
         is_part = any(_draws_of(r) in carried for r in group)
         words = (Standing.PART, Standing.NOT_CARRIED) if is_part else (Standing.NOT_CARRIED,)
+        place = f" on {group[0].how}" if group[0].how else ""
         notes.append(
             f"{', '.join(word.value for word in words)}: not carried. {group[0].runtime}'s backend "
-            f"{group[0].backend} refuses {'draws of ' * is_part}{all_types} when it loads a model."
+            f"{group[0].backend}{place} refuses {'draws of ' * is_part}{all_types} when it loads a "
+            "model."
         )
     peers = [group for group in groups(results) if group[0].is_peer]
     if peers:
