@@ -12,12 +12,15 @@ namespace onnx_philox {
 
 namespace {
 
-/// A part of a tensor's memory, and what an error calls it.
+/// A tensor's memory, and whose it is. An error alone makes a text of that: each launch looks at the places.
 struct Place {
-  std::string name;
+  std::string (*text)(const char* name);
+  const char* name;
   Written memory;
   std::uint64_t alignment;
   Role role = Role::kShape;  ///< of an input
+
+  std::string Text() const { return text(name); }
 };
 
 std::uint64_t AddressOf(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
@@ -156,20 +159,21 @@ std::string CudaKernel::CheckPlaces(const Call& call, const Outputs& outputs) co
   const std::uint64_t elements = static_cast<std::uint64_t>(call.arguments.dimensions.elements);
   const std::uint64_t size = ElementSize(attributes_.output);
   const Written values{outputs.values, elements * size};
-  const Place written[] = {{OutputText(op_.output[0].name), values, size},
-                           {OutputText(op_.output[1].name), Written{outputs.mask, elements}, 1},
-                           {OutputText(op_.output[op_.state_output()].name),
+  const Place written[] = {{OutputText, op_.output[0].name, values, size},
+                           {OutputText, op_.output[1].name, Written{outputs.mask, elements}, 1},
+                           {OutputText, op_.output[op_.state_output()].name,
                             Written{outputs.next_state, StateBytes(call.arguments)}, sizeof(std::uint32_t)}};
   std::vector<Place> read;
   for (int i = 0; i < op_.inputs; ++i) {
     const OnDevice& input = call.on_device[i];
     if (!is_on_device_[i] || input.data == nullptr) continue;
     const std::uint64_t bytes = BytesOf(input.type, input.elements);
-    read.push_back({InputText(op_.input[i].name), Written{input.data, bytes}, BytesOf(input.type, 1), op_.input[i].role});
+    const InputDeclaration& declared = op_.input[i];
+    read.push_back({InputText, declared.name, Written{input.data, bytes}, BytesOf(input.type, 1), declared.role});
   }
   const auto aligned = [this](const Place& place) {
     if (AddressOf(place.memory.data) % place.alignment == 0) return std::string();
-    return Refusal(op_.name, place.name, "another address",
+    return Refusal(op_.name, place.Text(), "another address",
                    "at a multiple of " + std::to_string(place.alignment) + " bytes on a card", "Bind other memory.");
   };
   for (const Place& place : read) {
@@ -181,7 +185,7 @@ std::string CudaKernel::CheckPlaces(const Call& call, const Outputs& outputs) co
     if (!error.empty()) return error;
     for (const Place& other : written) {
       if (&other == &output || !other.memory.Overlaps(output.memory)) continue;
-      return Refusal(op_.name, output.name, "that of " + other.name, "in memory of its own", "Bind other memory.");
+      return Refusal(op_.name, output.Text(), "that of " + other.Text(), "in memory of its own", "Bind other memory.");
     }
     for (const Place& input : read) {
       // The next states in place of the states, and the values in that of the data: kernels allow for both.
@@ -189,7 +193,7 @@ std::string CudaKernel::CheckPlaces(const Call& call, const Outputs& outputs) co
       const bool may_be = input.role == Role::kState ? &output == &written[2]
                                                      : input.role == Role::kData && &output == &written[0];
       if (!input.memory.Overlaps(output.memory) || (is_in_place && may_be)) continue;
-      return Refusal(op_.name, output.name, "that of " + input.name, "in memory of its own on a card",
+      return Refusal(op_.name, output.Text(), "that of " + input.Text(), "in memory of its own on a card",
                      "Bind other memory.");
     }
   }

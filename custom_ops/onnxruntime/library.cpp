@@ -309,8 +309,8 @@ OrtStatus* Make(Domain* domain) {
   return nullptr;
 }
 
-/// The domain, made once for each ONNX Runtime in the process (there can be several), with and without CUDA, and never released: session
-/// options and sessions point to it, and nothing signals the end of the last one.
+/// The domain, made once for each ONNX Runtime in the process (there can be several), with and without CUDA, and never
+/// released: session options and sessions point to it, and nothing signals the end of the last one.
 OrtStatus* DomainFor(const Host& host, bool is_cuda, OrtCustomOpDomain** domain) {
   static std::mutex mutex;
   static auto* const all = new std::vector<std::unique_ptr<Domain>>();
