@@ -16,6 +16,9 @@ AUTO = "auto"
 
 _log = logging.getLogger("onnx_philox")
 
+CUDA_PROVIDERS = ("CUDAExecutionProvider", "CudaPluginExecutionProvider")
+"""ONNX Runtime's providers for which the native library has kernels on cards."""
+
 
 class NotInstalledError(ImportError):
     """A package that one of our extras brings is not installed.

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import onnxruntime as ort
 
+from onnx_philox import _backends
 from onnx_philox.onnxruntime import InferenceSession, register
 
 if TYPE_CHECKING:
     import onnx
 
-PROVIDERS = ("CUDAExecutionProvider", "CudaPluginExecutionProvider")
+PROVIDERS = _backends.CUDA_PROVIDERS
 VERSION: str = ort.__version__
 
 _LEFT_TO_THE_CPU = ("on a card: got", "fallback to CPU EP has been explicitly disabled")

@@ -23,7 +23,6 @@ Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
-_CUDA_PROVIDERS = ("CUDAExecutionProvider", "CudaPluginExecutionProvider")
 
 
 class SessionRun(Protocol):
@@ -362,9 +361,9 @@ def _check_cuda(
     names: Any = providers
     if providers is None or isinstance(providers, (list, tuple)):
         names = [p[0] if isinstance(p, tuple) and p else p for p in providers or ()]
-        if any(name in names for name in _CUDA_PROVIDERS):
+        if any(name in names for name in _backends.CUDA_PROVIDERS):
             return
-    allowed = f"a list with {' or '.join(_CUDA_PROVIDERS)} where cuda is True"
+    allowed = f"a list with {' or '.join(_backends.CUDA_PROVIDERS)} where cuda is True"
     remedy = "Name one of these before CPUExecutionProvider, or leave cuda out."
     refuse(owner, "providers", repr(names), allowed, remedy)
 
