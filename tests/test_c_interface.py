@@ -333,6 +333,15 @@ def test_a_mask_lies_in_memory_of_its_own() -> None:
         assert not out.any()
 
 
+@pytest.mark.parametrize("state", [WORDS, TorchState.from_seed(3).to_array()])
+def test_what_nobody_wants_is_checked_and_not_drawn(state: np.ndarray) -> None:
+    """Of more values than any memory holds, which would take days, too."""
+    alignment = "pytorch" if state.shape == (632,) else "tensorflow"
+    attributes: dict[str, int | str] = {"output_type": "f32", "alignment": alignment}
+    inputs = uniform_inputs(state, np.array([2**40]))
+    assert run(call_of("RandomUniform", inputs, attributes)) == (0, "")
+
+
 @pytest.mark.parametrize("state", [WORDS, ROWS, TorchState.from_seed(3).to_array()])
 def test_the_next_state_may_lie_where_the_state_does(state: np.ndarray) -> None:
     place, values = state.copy(), np.empty((3, 5), np.float32)

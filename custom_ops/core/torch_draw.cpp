@@ -265,6 +265,7 @@ constexpr std::uint64_t kValuesForAThread = std::uint64_t{1} << 13, kMostPieces 
 
 void DrawTorch(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, const Draw& draw,
                std::uint32_t* next_states, const ForEach& for_each) {
+  if (draw.out == nullptr && draw.mask == nullptr && next_states == nullptr) return;  // nobody wants anything
   const std::uint64_t states = static_cast<std::uint64_t>(arguments.states);
   const std::uint64_t all = static_cast<std::uint64_t>(arguments.dimensions.elements);
   DrawOfRows rows{kernels, attributes, arguments, draw, next_states, states > 1 ? all / states : all, nullptr};
