@@ -218,6 +218,42 @@ def test_it_draws_on_in_a_loop(openvino: OpenVino) -> None:
     assert_all_same(openvino(rewritten, feeds), expected)
 
 
+@pytest.mark.parametrize("around", ["Identity (x)", "Neg (x)"])
+def test_masks_that_nothing_reads_have_names_of_their_own(
+    around: str, ort_backend: str, openvino: OpenVino
+) -> None:
+    """In a body, in a branch in it, and beside names of the graph around, as torch gives them."""
+    model = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[4, 8] x, int64 trips) => (float[4, 8] y) <float half = {{0.5}}, bool on = {{1}}> {{
+          val_0 = {around}
+          y = Loop (trips, on, x) <body = b (int64 i, bool c, float[4, 8] h)
+              => (bool d, float[4, 8] next) {{
+            d = Identity (c)
+            one = Dropout (h, half, on)
+            small = Less (i, trips)
+            other = If (small) <
+                then_branch = t () => (float[4, 8] e) {{ e = Dropout (val_0, half, on) }},
+                else_branch = f () => (float[4, 8] n) {{ n = Neg (one) }}>
+            next = Add (one, other)
+          }}>
+        }}""")
+    rewritten = make_reproducible(model)
+    onnx.checker.check_model(rewritten, full_check=True)
+    x, state = data_of("f32", (4, 8)).clip(-9, 9), PhiloxState.for_run(7).to_array()
+    states, expected, val_0 = [state, state], x, x if "Identity" in around else -x
+    for _ in range(2):
+        one, _, states[0] = reference.random_dropout(expected, np.float32(0.5), state=states[0])
+        other, _, states[1] = reference.random_dropout(
+            val_0, np.float32(0.5), op_seed=1, state=states[1]
+        )
+        expected = one + other
+    feeds = {"x": x, "trips": np.array(2), "random_state": state}
+    got = InferenceSession(rewritten, backend=ort_backend).run(["y"], feeds)
+    assert_all_same(got, [expected])
+    assert_all_same(openvino(rewritten, feeds)[:1], [expected])
+
+
 @pytest.mark.parametrize("type_", TYPES)
 def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str) -> None:
     """NaN with any payload, infinities and subnormals too: all patterns of 16 bits."""

@@ -450,6 +450,15 @@ def test_functions_with_random_nodes_are_inlined_and_each_call_draws_its_own() -
         np.testing.assert_allclose(values, normal, atol=1e-6)
 
 
+def test_functions_that_nobody_calls_go_with_those_that_they_call() -> None:
+    uncalled = """<domain: "local", opset_import: ["" : 17, "local" : 1]>
+        uncalled (a) => (b) { n = local.outer (a) b = Neg (n) }
+        """
+    head, first, rest = FUNCTIONS.partition("<domain")
+    model = parse(head + uncalled + first + rest, '"" : 17, "local" : 1')
+    assert [f.name for f in make_reproducible(model).functions] == ["quiet"]
+
+
 def test_names_of_inlined_values_meet_no_others() -> None:
     model = parse(
         """g (float[2] x, bool c) => (float[2] y, float[2] z) {

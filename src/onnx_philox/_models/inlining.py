@@ -71,6 +71,9 @@ def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, w
             "multiply without end"
         )
         checks.refuse(owner, "the model", given, allowed, "Export the model without functions.")
+    for uncalled in holding & model.functions.keys():
+        # It may call one that is gone.
+        del model.functions[uncalled]
     return result.modified
 
 

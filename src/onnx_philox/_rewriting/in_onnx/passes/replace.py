@@ -165,6 +165,10 @@ class Replace:
         new = random.replacement.emit(old, emitter, draw)
         if self._generator is TORCH:
             new = composed(random, emitter, new)
+        for node in emitter.nodes:
+            if not all(value.name for value in node.outputs):
+                # A mask that nothing reads: onnx-ir would give it a name of a graph around.
+                emitter.mask_of(node.outputs[0], node.outputs[0].shape)
         assert last.graph is not None
         last.prepend([node for node in emitter.nodes if not self._is_shared(node, last.graph)])
         for ours, theirs in zip(new, last.outputs, strict=False):
