@@ -197,7 +197,8 @@ def test_a_bad_call_is_refused_in_python_s_words(operator: str, what: str) -> No
 
 
 OUT = np.zeros(15, np.float32)
-WORDS = STATE.to_array()
+WORDS = np.zeros(48, np.uint32)[16:22]  # apart from what else lies in the process's memory
+WORDS[:] = STATE.to_array()
 ROWS = np.stack([WORDS] * 3)
 UNALIGNED = np.zeros(25, np.uint8)[1:]
 IN_DATA = np.zeros(30, np.float32)

@@ -205,14 +205,7 @@ Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
 }
 
 /// How many bytes an input has, of a type that it may have.
-std::uint64_t BytesOf(const Known& known) {
-  std::uint64_t bytes = 1;
-  for (int i = 0; i < kOutputTypes; ++i) {
-    if (ElementTypeOf(static_cast<OutputType>(i)) == known.type) bytes = ElementSize(static_cast<OutputType>(i));
-  }
-  for (int i = 0; i < known.rank; ++i) bytes *= static_cast<std::uint64_t>(known.dimensions[i]);
-  return bytes;
-}
+std::uint64_t BytesOf(const Known& known) { return ElementSize(NumberType(known.type)) * CountOf(known); }
 
 /// The memory of an output, of so many bytes; null: nobody wants it. The outputs before it are checked.
 void* MemoryOf(const Node& node, const onnx_philox_call& call, int index, std::uint64_t bytes) {

@@ -2,7 +2,6 @@
 #include "attributes.h"
 
 #include <cstring>
-#include <utility>
 
 #include "text.h"
 
@@ -44,57 +43,39 @@ std::string CheckText(const Operator& op, const AttributeDeclaration& declared, 
 
 std::string CheckInteger(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
                          std::int64_t* value) {
-  switch (given.kind) {
-    case GivenAttribute::Kind::kMissing:
-      *value = declared.integer_default;
-      return std::string();
-    case GivenAttribute::Kind::kInteger:
-      *value = given.integer;
-      if (given.integer >= declared.minimum && given.integer <= declared.maximum) return std::string();
-      return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule,
-                     Worded(say::kChooseAnother, {declared.is_seed ? "seed" : "number"}));
+  const bool is_integer = given.kind == GivenAttribute::Kind::kInteger;
+  *value = is_integer ? given.integer : declared.integer_default;
+  if (given.kind == GivenAttribute::Kind::kMissing) return std::string();
+  if (is_integer && *value >= declared.minimum && *value <= declared.maximum) return std::string();
+  return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule,
+                 is_integer ? Worded(say::kChooseAnother, {declared.is_seed ? "seed" : "number"}) : say::kPassAnInt);
+}
+
+/// Where the value of an attribute that is an integer goes.
+std::int64_t* IntegerOf(AttributeRole role, Attributes* attributes) {
+  switch (role) {
+    case AttributeRole::kSampleSize:
+      return &attributes->sample_size;
+    case AttributeRole::kReplacement:
+      return &attributes->replacement;
+    case AttributeRole::kGlobalSeed:
+      return &attributes->global_seed;
     default:
-      return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, say::kPassAnInt);
+      return &attributes->op_seed;
   }
 }
 
 std::string UnknownAttribute(const Operator& op, const std::string& name) {
-  const char* remedy = say::kRename;
-  for (int i = 0; i < op.others; ++i) {
-    if (name == op.other[i].name) remedy = op.other[i].remedy;
+  std::string remedy = say::kRename;
+  for (const AttributeName& other : kAttributeNames) {
+    if (name != other.name) continue;
+    const bool is_alike = other.like != nullptr && HasAttribute(op, other.like);
+    remedy = is_alike ? Worded(say::kDidYouMean, {other.like}) : say::kRemove;
   }
   return Refusal(op.name, say::kAttributes, ShowText(name), Worded(say::kOneOf, {op.attribute_names}), remedy);
 }
 
 }  // namespace
-
-GivenAttribute GivenAttribute::Text(std::string value) {
-  GivenAttribute given;
-  given.kind = Kind::kText;
-  given.text = std::move(value);
-  return given;
-}
-
-GivenAttribute GivenAttribute::Integer(std::int64_t value) {
-  GivenAttribute given;
-  given.kind = Kind::kInteger;
-  given.integer = value;
-  return given;
-}
-
-GivenAttribute GivenAttribute::Float(double value) {
-  GivenAttribute given;
-  given.kind = Kind::kFloat;
-  given.number = value;
-  return given;
-}
-
-GivenAttribute GivenAttribute::Other(std::string shown) {
-  GivenAttribute given;
-  given.kind = Kind::kOther;
-  given.text = std::move(shown);
-  return given;
-}
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes) {
   if (op.output[0].has_type) attributes->output = op.output[0].type;
@@ -103,41 +84,23 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
   for (int i = 0; i < op.attributes && error.empty(); ++i) {
     const AttributeDeclaration& declared = op.attribute[i];
     const GivenAttribute& value = given[declared.role];
+    if (!declared.is_text()) {
+      error = CheckInteger(op, declared, value, IntegerOf(declared.role, attributes));
+      continue;
+    }
     int chosen = 0;
-    switch (declared.role) {
-      case AttributeRole::kType:  // there is one generator
-        error = CheckText(op, declared, value, &chosen);
-        break;
-      case AttributeRole::kOutputType:
-        error = CheckText(op, declared, value, &chosen);
-        if (error.empty()) attributes->output = declared.type[chosen];
-        break;
-      case AttributeRole::kSampleSize:
-        error = CheckInteger(op, declared, value, &attributes->sample_size);
-        break;
-      case AttributeRole::kReplacement:
-        error = CheckInteger(op, declared, value, &attributes->replacement);
-        break;
-      case AttributeRole::kAlignment:
-        error = CheckText(op, declared, value, &chosen);
-        attributes->is_pytorch = error.empty() && std::strcmp(declared.text[chosen], declared.text_default) != 0;
-        break;
-      case AttributeRole::kGlobalSeed:
-        error = CheckInteger(op, declared, value, &attributes->global_seed);
-        break;
-      case AttributeRole::kOpSeed:
-        error = CheckInteger(op, declared, value, &attributes->op_seed);
-        break;
+    error = CheckText(op, declared, value, &chosen);
+    if (!error.empty()) continue;
+    if (declared.type != nullptr) attributes->output = declared.type[chosen];
+    if (declared.role == AttributeRole::kAlignment) {
+      attributes->is_pytorch = std::strcmp(declared.text[chosen], declared.text_default) != 0;
     }
   }
   return error;
 }
 
 void TakeOutputType(const Operator& op, ElementType given, Attributes* attributes) {
-  if (op.type_input() < 0 || !op.input[op.type_input()].types.Has(given)) return;
-  for (int i = 0; i < kOutputTypes; ++i) {
-    if (ElementTypeOf(static_cast<OutputType>(i)) == given) attributes->output = static_cast<OutputType>(i);
-  }
+  if (op.type_input() >= 0 && op.input[op.type_input()].types.Has(given)) attributes->output = NumberType(given);
 }
 
 }  // namespace onnx_philox

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "operators.h"
 #include "philox.h"
@@ -18,10 +18,10 @@ struct GivenAttribute {
   std::int64_t integer = 0;
   double number = 0;
 
-  static GivenAttribute Text(std::string value);
-  static GivenAttribute Integer(std::int64_t value);
-  static GivenAttribute Float(double value);
-  static GivenAttribute Other(std::string shown);
+  static GivenAttribute Text(std::string value) { return {Kind::kText, std::move(value)}; }
+  static GivenAttribute Integer(std::int64_t value) { return {Kind::kInteger, {}, value}; }
+  static GivenAttribute Float(double value) { return {Kind::kFloat, {}, 0, value}; }
+  static GivenAttribute Other(std::string shown) { return {Kind::kOther, std::move(shown)}; }
 };
 
 /// The attributes that a model gives a node.

@@ -2,7 +2,7 @@
 #include "checks.h"
 
 #include <algorithm>
-#include <cstring>
+#include <atomic>
 #include <iterator>
 #include <limits>
 
@@ -123,15 +123,7 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   if (length == Known::kUnknownDimension || (length > 0 && known.data == nullptr)) return std::string();
   std::int64_t values[kMaxRank];
   for (std::int64_t i = 0; i < length; ++i) {
-    if (known.type == ElementType::kI32) {
-      std::int32_t value;
-      std::memcpy(&value, static_cast<const char*>(known.data) + i * 4, sizeof(value));
-      values[i] = value;
-    } else {
-      std::int64_t value;
-      std::memcpy(&value, static_cast<const char*>(known.data) + i * 8, sizeof(value));
-      values[i] = value;
-    }
+    values[i] = IntegerAt(known.type, known.data, static_cast<std::uint64_t>(i));
   }
   error = CheckDimensions(op, values, static_cast<int>(length), output, dimensions);
   constexpr std::int64_t kMostI32 = std::int64_t{1} << 31;
@@ -178,6 +170,13 @@ std::string CheckOneOrRows(const Operator& op, const InputDeclaration& input, co
   return Refusal(op.name, InputText(input.name), ShapeOf(known),
                  Worded(say::kOneNumberOrRows, {is_any ? std::string() : " (" + std::to_string(rows) + ")"}),
                  say::kPassOneOrRows);
+}
+
+/// Refuses an array that is neither one number nor as many as its role says.
+std::string CheckMany(const Operator& op, const InputDeclaration& input, const Known& known, const ShapeSoFar& output,
+                      ShapeSoFar* shape) {
+  const auto check = input.role == Role::kNumbers ? CheckOneOrEach : CheckOneOrRows;
+  return check(op, input, known, output, shape);
 }
 
 /// Writes the shape of the output, and the logits if their values are known.
@@ -291,23 +290,17 @@ std::string CheckThisInput(const Operator& op, int index, const Known& known, co
       break;
     }
     case Role::kNumber:
-      error = CheckOne(op, input, known);
-      if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
-      break;
     case Role::kNumbers:
-      error = CheckOneOrEach(op, input, known, arguments->output, &arguments->numbers[static_cast<int>(input.parameter)]);
-      if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
-      break;
     case Role::kRowNumbers:
-      error = CheckOneOrRows(op, input, known, arguments->output, &arguments->numbers[static_cast<int>(input.parameter)]);
+      error = input.role == Role::kNumber
+                  ? CheckOne(op, input, known)
+                  : CheckMany(op, input, known, arguments->output, &arguments->numbers[static_cast<int>(input.parameter)]);
       if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
       break;
     case Role::kLogits:
-      error = CheckLogits(op, input, known, attributes, for_each, many, arguments);
-      if (error.empty()) error = Complete(op, attributes, arguments);
-      break;
     case Role::kData:
-      error = CheckData(op, input, known, arguments);
+      error = input.role == Role::kLogits ? CheckLogits(op, input, known, attributes, for_each, many, arguments)
+                                          : CheckData(op, input, known, arguments);
       if (error.empty()) error = Complete(op, attributes, arguments);
       break;
   }
@@ -319,10 +312,9 @@ std::string CheckTogetherAlone(const Operator& op, const Attributes& attributes,
   for (int i = 0; i < op.inputs; ++i) {
     const InputDeclaration& input = op.input[i];
     if (input.role != Role::kNumbers && input.role != Role::kRowNumbers) continue;
-    const auto check = input.role == Role::kNumbers ? CheckOneOrEach : CheckOneOrRows;
     ShapeSoFar shape = arguments.numbers[static_cast<int>(input.parameter)], same;
     const Known numbers{ElementType::kUnknown, shape.rank, shape.dimension, nullptr};
-    const std::string error = check(op, input, numbers, arguments.output, &same);
+    const std::string error = CheckMany(op, input, numbers, arguments.output, &same);
     if (!error.empty()) return error;
   }
   const std::string wrong = CheckAlignment(op, attributes, arguments.has_state);
@@ -377,6 +369,19 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   draw.out = out;
   draw.mask = static_cast<unsigned char*>(mask);
   return draw;
+}
+
+bool FillShared(const Kernels& kernels, const Draw& draw, std::uint64_t elements, std::uint64_t (*most_pieces)(),
+                const ForEach& for_each, FillDraw fill) {
+  Split split = SplitDraw(draw, elements, 2);
+  if (split.pieces > 1) split = SplitDraw(draw, elements, most_pieces());
+  if (split.pieces <= 1) return fill(kernels, draw, 0, elements);
+  std::atomic<bool> is_outside{false};
+  for_each(split.pieces, [&](std::uint64_t piece) {
+    const std::uint64_t begin = piece * split.step;
+    if (!fill(kernels, draw, begin, std::min(begin + split.step, elements))) is_outside = true;
+  });
+  return !is_outside;
 }
 
 std::uint64_t StateBytes(const Arguments& arguments) {

@@ -79,6 +79,13 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out,
             void* mask = nullptr);
 
+/// Fill, or another of its form.
+using FillDraw = bool (*)(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+
+/// Fills the whole of a draw in at most most_pieces() pieces. It asks for that only if more than one may help.
+bool FillShared(const Kernels& kernels, const Draw& draw, std::uint64_t elements, std::uint64_t (*most_pieces)(),
+                const ForEach& for_each, FillDraw fill = Fill);
+
 /// Memory that a call writes, or reads; null if there is none.
 struct Written {
   const void* data;

@@ -52,10 +52,10 @@ struct AttributeDeclaration {
   bool is_text() const { return texts > 0; }
 };
 
-/// An attribute that an operator lacks, though another one has it.
-struct OtherAttribute {
+/// The name of an attribute that some operator has.
+struct AttributeName {
   const char* name;
-  const char* remedy;
+  const char* like;  ///< what it is mistaken for where an operator has that; null: nothing
 };
 
 /// How many words of the generator an element takes.
@@ -73,11 +73,9 @@ struct Operator {
   int inputs;
   const InputDeclaration* input;
   int outputs;
-  const OutputDeclaration* output;
+  OutputDeclaration output[3];
   int attributes;
   const AttributeDeclaration* attribute;
-  int others;
-  const OtherAttribute* other;  ///< by name
   bool draws_rows;  ///< whether what it draws is a whole row, along the last of one or two dimensions
   // As errors say it:
   const char* size_source;  ///< what is to blame for an output that is too large

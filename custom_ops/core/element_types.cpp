@@ -8,41 +8,11 @@
 namespace onnx_philox {
 
 const char* ElementTypeName(ElementType type) {
-  switch (type) {
-    case ElementType::kUnknown:
-      return say::kNoKnownType;
-    case ElementType::kU32:
-      return "u32";
-    case ElementType::kI32:
-      return "i32";
-    case ElementType::kI64:
-      return "i64";
-    case ElementType::kF16:
-      return "f16";
-    case ElementType::kBF16:
-      return "bf16";
-    case ElementType::kF32:
-      return "f32";
-    case ElementType::kF64:
-      return "f64";
-    case ElementType::kBool:
-      return "bool";
-    case ElementType::kI8:
-      return "int8";
-    case ElementType::kU8:
-      return "uint8";
-    case ElementType::kI16:
-      return "int16";
-    case ElementType::kU16:
-      return "uint16";
-    case ElementType::kU64:
-      return "uint64";
-    case ElementType::kString:
-      return "string";
-    case ElementType::kOther:
-      break;
-  }
-  return say::kAnotherType;
+  // By ElementType.
+  static constexpr const char* kNames[] = {
+      say::kNoKnownType, "u32",   "i32",   "i64",    "f16",    "bf16",   "f32",  "f64", "bool",
+      "int8",            "uint8", "int16", "uint16", "uint64", "string", say::kAnotherType};
+  return kNames[static_cast<int>(type)];
 }
 
 ElementType ElementTypeOf(OutputType type) { return OneType(type).type[0]; }

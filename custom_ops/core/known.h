@@ -20,6 +20,13 @@ struct Known {
   const void* data = nullptr;                ///< null: the value is not known (or there are no elements)
 };
 
+/// How many elements it has, where its shape is known.
+inline std::uint64_t CountOf(const Known& known) {
+  std::uint64_t count = 1;
+  for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
+  return count;
+}
+
 /// Its shape, as errors show it.
 inline std::string ShapeOf(const Known& known) {
   return Worded(say::kShape, {ShowDimensions(known.dimensions, known.rank, true)});

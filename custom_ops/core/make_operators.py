@@ -225,11 +225,23 @@ def table() -> str:
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         "",
+        "/// Those of all operators, and of ONNX's random ones.",
+        "inline constexpr AttributeName kAttributeNames[] = {",
+        *_attribute_names(declared),
+        "};",
         "",
         "namespace table {",
         "",
         *_type_lists(declared),
         *_limit_lists(declared),
+        *_text_lists(declared),
+        *(
+            f"inline constexpr AttributeDeclaration {name} = {row};"
+            for row, name in _attribute_rows(declared).items()
+        ),
+        "",
+        *(line for op in declared for line in _arrays(op)),
+        "",
         "}  // namespace table",
         "",
         *(_operator(op) for op in declared),
@@ -301,88 +313,71 @@ def _in_order(number: np.generic, type_: ElementType) -> int:
     return 2 * sign - 1 - bits if bits & sign else bits | sign
 
 
-def _operator(op: Operator) -> str:
-    """The structure of an operator, what it points to, and its documentation."""
+def _attribute_names(declared: Iterable[Operator]) -> list[str]:
+    """Every name, and the attribute that it is mistaken for: the same one in each operator."""
+    lines = []
+    for name in attribute_names.KNOWN:
+        likes = {attribute_names.nearest(op, name) for op in declared} - {name, None}
+        assert len(likes) <= 1, "the table has room for one"
+        lines.append(f'    {{"{name}", {_quoted(next(iter(likes), None))}}},')
+    return lines
+
+
+def _text_lists(declared: Iterable[Operator]) -> list[str]:
+    """The values of attributes that are texts, and the types that they name, each once."""
+    lines = {}
+    for op in declared:
+        for a in op.attributes:
+            name = _texts_name(a)
+            if a.allowed:
+                texts = _braces(map(_quoted, a.allowed))
+                lines[name] = f"inline constexpr const char* {name}[] = {texts};"
+            if a.name == operators.OUTPUT_TYPE:
+                types = _braces(_output_type(t) for t in op.output_types)
+                lines[f"{name}s"] = f"inline constexpr OutputType {name}s[] = {types};"
+    return [*lines.values(), ""]
+
+
+def _texts_name(a: Attribute) -> str:
+    return "".join((f"k{_camel(a.name)}", *map(_camel, a.allowed)))
+
+
+def _attribute_rows(declared: Iterable[Operator]) -> dict[str, str]:
+    """The attributes, each once, and their names."""
+    rows = dict.fromkeys(_attribute(a) for op in declared for a in op.attributes)
+    return {row: f"kAttribute{i}" for i, row in enumerate(rows)}
+
+
+def _arrays(op: Operator) -> list[str]:
+    """What the structure of an operator points to."""
     name = f"k{op.name}"
-    others = attribute_names.of_others(op)
-    arrays = [
-        *_texts(op),
+    rows = _attribute_rows(operators.OPERATORS.values())
+    attributes = _braces(rows[_attribute(a)] for a in op.attributes)
+    return [
         f"inline constexpr InputDeclaration {name}Inputs[] = {{",
         *(f"    {_input(op, i)}," for i in op.inputs),
         "};",
-        f"inline constexpr OutputDeclaration {name}Outputs[] = {{",
-        *(f"    {_output(op, o)}," for o in op.outputs),
-        "};",
-        f"inline constexpr AttributeDeclaration {name}Attributes[] = {{",
-        *(f"    {_attribute(op, a)}," for a in op.attributes),
-        "};",
-        f"inline constexpr OtherAttribute {name}Others[] = {{",
-        *(f'    {{"{a}", "{attribute_names.remedy(op, a)}"}},' for a in others),
-        "};",
+        f"inline constexpr AttributeDeclaration {name}Attributes[] = {attributes};",
     ]
-    structure = [
+
+
+def _operator(op: Operator) -> str:
+    """The structure of an operator, and its documentation."""
+    name = f"k{op.name}"
+    lines = [
+        *(f"/// {line}" for line in textwrap.wrap(op.doc, 116, break_on_hyphens=False)),
         f"inline constexpr Operator {name} = {{",
-        f'    "{op.name}",',
-        f"    Distribution::k{_camel(op.distribution)},",
-        f"    {_words(op)},",
-        f"    {len(op.inputs)},",
-        f"    table::{name}Inputs,",
-        f"    {len(op.outputs)},",
-        f"    table::{name}Outputs,",
-        f"    {len(op.attributes)},",
-        f"    table::{name}Attributes,",
-        f"    {len(others)},",
-        f"    table::{name}Others,",
-        f"    {_bool(op.draws_rows)},",
-        f'    "{op.size_source}",',
+        f'    "{op.name}", Distribution::k{_camel(op.distribution)}, {_words(op)},',
+        f"    {len(op.inputs)}, table::{name}Inputs,",
+        f"    {len(op.outputs)}, {{{', '.join(_output(op, o) for o in op.outputs)}}},",
+        f"    {len(op.attributes)}, table::{name}Attributes,",
+        f'    {_bool(op.draws_rows)}, "{op.size_source}",',
         f'    "{op.input_names}",',
         f'    "{op.attribute_names}",',
         "};",
+        "",
     ]
-    lines = ["namespace table {", *arrays, "}  // namespace table", "", *_doc(op), *structure, ""]
     return "\n".join(lines)
-
-
-def _doc(op: Operator) -> list[str]:
-    def described(names: list[str]) -> str:
-        return ", ".join(f"{i} {name}" for i, name in enumerate(names)) + "."
-
-    by_attribute = f"as {operators.OUTPUT_TYPE} says"
-    inputs = [
-        f"`{i.name}`{' (optional)' * i.optional} {operators.type_names(i.types) or by_attribute}"
-        for i in op.inputs
-    ]
-    outputs = [
-        f"`{o.name}`{' (optional)' * o.optional} "
-        f"{o.type.name if o.type else f'of the type of {o.type_of}' if o.type_of else by_attribute}"
-        for o in op.outputs
-    ]
-    paragraphs = [
-        f"{op.name}: {op.doc}",
-        f"Inputs: {described(inputs)}",
-        f"Outputs: {described(outputs)}",
-        f"Attributes: {op.attribute_names}.",
-    ]
-    return [
-        f"/// {line}"
-        for text in paragraphs
-        for line in textwrap.wrap(text, 116, break_on_hyphens=False)
-    ]
-
-
-def _texts(op: Operator) -> list[str]:
-    """The values of attributes that are texts, and the types that they name."""
-    lines = []
-    for a in op.attributes:
-        if not a.allowed:
-            continue
-        name = f"k{op.name}{_camel(a.name)}"
-        texts = _braces(f'"{text}"' for text in a.allowed)
-        lines.append(f"inline constexpr const char* {name}[] = {texts};")
-        if a.name == operators.OUTPUT_TYPE:
-            types = _braces(_output_type(t) for t in op.output_types)
-            lines.append(f"inline constexpr OutputType {name}s[] = {types};")
-    return lines
 
 
 def _words(op: Operator) -> str:
@@ -413,13 +408,13 @@ def _output(op: Operator, o: Output) -> str:
     return f'{{"{o.name}", {optional}, {is_state}, {has_type}, {type_}, {type_of}}}'
 
 
-def _attribute(op: Operator, a: Attribute) -> str:
+def _attribute(a: Attribute) -> str:
     texts = types = text_default = "nullptr"
     default = 0
     if a.allowed:
-        texts = f"k{op.name}{_camel(a.name)}"
+        texts = _texts_name(a)
         types = f"{texts}s" if a.name == operators.OUTPUT_TYPE else "nullptr"
-        text_default = f'"{a.default}"' if a.default is not None else "nullptr"
+        text_default = _quoted(a.default)
     else:
         assert isinstance(a.default, int), "the C++ checks know no required integer"
         default = a.default
@@ -429,6 +424,10 @@ def _attribute(op: Operator, a: Attribute) -> str:
         f'{{"{a.name}", {role}, {is_seed}, {is_written}, {text_default}, {len(a.allowed)}, '
         f'{texts}, {types}, {default}, {a.minimum}, {_integer(a.maximum)}, "{a.rule}"}}'
     )
+
+
+def _quoted(text: object) -> str:
+    return "nullptr" if text is None else f'"{text}"'
 
 
 def _integer(number: int) -> str:

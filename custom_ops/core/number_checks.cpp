@@ -23,13 +23,6 @@ std::string ShowNumberAt(const Numbers& numbers, const Known& known, std::uint64
   return shown + "]";
 }
 
-/// The numbers of a known input.
-std::uint64_t CountOf(const Known& known) {
-  std::uint64_t count = 1;
-  for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
-  return count;
-}
-
 /// Looks at all of these numbers.
 std::string CheckAll(const Operator& op, const InputDeclaration& input, const Known& known, const Numbers& numbers,
                      const ForEach& for_each) {

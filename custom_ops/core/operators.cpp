@@ -1,6 +1,8 @@
 // What declarations imply: see operators.h.
 #include "operators.h"
 
+#include <algorithm>
+
 namespace onnx_philox {
 
 ElementTypes TypesOf(const InputDeclaration& input, OutputType output) {
@@ -23,6 +25,11 @@ int IndexOf(const Operator& op, Parameter parameter) {
     if (op.input[i].is_parameter() && op.input[i].parameter == parameter) return i;
   }
   return -1;
+}
+
+bool HasAttribute(const Operator& op, const std::string& name) {
+  return std::any_of(op.attribute, op.attribute + op.attributes,
+                     [&](const AttributeDeclaration& declared) { return name == declared.name; });
 }
 
 }  // namespace onnx_philox

@@ -16,14 +16,16 @@ std::string TypeNames(const InputDeclaration& input, OutputType output);
 int IndexOf(const Operator& op, Role role);
 /// The input of a parameter; -1 if there is none.
 int IndexOf(const Operator& op, Parameter parameter);
+/// Whether it has an attribute of this name.
+bool HasAttribute(const Operator& op, const std::string& name);
 
 /// The first attribute of another operator that has(name) finds; empty if it finds none.
 ///
 /// A runtime may show an operator only the attributes that it asks for by name, and ignore the others.
 template <class Has>
 std::string FindOther(const Operator& op, const Has& has) {
-  for (int i = 0; i < op.others; ++i) {
-    if (has(op.other[i].name)) return op.other[i].name;
+  for (const AttributeName& other : kAttributeNames) {
+    if (!HasAttribute(op, other.name) && has(other.name)) return other.name;
   }
   return std::string();
 }

@@ -121,6 +121,11 @@ std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i) {
   }
 }
 
+std::int64_t IntegerAt(ElementType type, const void* data, std::uint64_t i) {
+  if (type == ElementType::kI32) return BitsAt<std::int32_t>(data, i);
+  return type == ElementType::kU32 ? BitsAt<std::uint32_t>(data, i) : BitsAt<std::int64_t>(data, i);
+}
+
 std::uint64_t FirstOutside(const Numbers& numbers, std::uint64_t count, const Limits* limits) {
   const Limits& own = limits[static_cast<int>(numbers.type)];
   const bool is_float = IsFloat(numbers.type);

@@ -18,6 +18,8 @@ double FloatValue(OutputType type, std::uint64_t bits);
 
 /// The bits of number `i`.
 std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i);
+/// Element `i` of i32, i64 or u32.
+std::int64_t IntegerAt(ElementType type, const void* data, std::uint64_t i);
 
 /// The first of `count` numbers that is not within the limits of their type (number_limits.h); `count` if all are.
 /// `limits` are by OutputType.

@@ -31,6 +31,7 @@ std::uint64_t BytesOf(ElementType type, std::uint64_t elements) { return Element
 
 CudaKernel::CudaKernel(const Operator& op, const OrtApi* api, const Kernels& kernels, const cuda::Driver& driver)
     : Kernel(op, api, kernels), driver_(driver) {
+  loaded_.on_device = loaded_on_device_;
   for (int i = 0; i < op.inputs; ++i) is_on_device_[i] = !IsReadOnHost(op.input[i]);
 }
 
@@ -260,6 +261,9 @@ OrtStatus* CudaKernel::Compute(OrtKernelContext* context) const {
   if (!error.empty()) return Refuse(error);
 
   Call call = loaded_;
+  OnDevice on_device[kMaxInputs];
+  std::copy(std::begin(loaded_on_device_), std::end(loaded_on_device_), on_device);
+  call.on_device = on_device;
   if (OrtStatus* status = ReadInputs(context, &call)) return status;
   Outputs outputs;
   const Dimensions& dimensions = call.arguments.dimensions;

@@ -58,6 +58,7 @@ class CudaKernel final : public Kernel {
 
   const cuda::Driver& driver_;
   const char* kernel_name_ = nullptr;
+  OnDevice loaded_on_device_[kMaxInputs];  ///< as loaded_ has it
   int retained_device_ = -1;  ///< whose primary context this node holds
   mutable std::vector<unsigned char> constants_[kMaxInputs];
   std::unique_ptr<cuda::SharedWord> refused_;  ///< where a kernel says that it has refused a number; null: it never does

@@ -2,7 +2,6 @@
 #include "kernel.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -56,14 +55,9 @@ bool HasAttribute(const OrtApi& api, const OrtKernelInfo* info, const char* name
 GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
   std::int64_t integer = 0;
   if (Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return GivenAttribute::Integer(integer);
-  std::size_t bytes = 0;
-  if (Succeeded(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &bytes))) {
-    std::string text(bytes, '\0');  // ends with a NUL
-    if (Succeeded(api, api.KernelInfoGetAttribute_string(info, name, &text[0], &bytes))) {
-      text.resize(bytes > 0 ? bytes - 1 : 0);
-      return GivenAttribute::Text(text);
-    }
-  }
+  std::string text;
+  const auto read = [&](char* to, std::size_t* bytes) { return api.KernelInfoGetAttribute_string(info, name, to, bytes); };
+  if (Succeeded(api, ReadText(read, &text))) return GivenAttribute::Text(text);
   float number = 0;
   if (Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) {
     return GivenAttribute::Float(static_cast<double>(number));
@@ -84,13 +78,11 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
 /// The name of input or output `index`; empty if it is left out.
 template <class Count, class Name>
 std::string NameOf(const OrtApi& api, const OrtKernelInfo* info, std::size_t index, Count count_of, Name name_of) {
-  std::size_t count = 0, bytes = 0;
+  std::size_t count = 0;
   if (!Succeeded(api, count_of(info, &count)) || index >= count) return std::string();
-  if (!Succeeded(api, name_of(info, index, nullptr, &bytes))) return std::string();
-  std::string name(bytes, '\0');  // ends with a NUL
-  if (bytes == 0 || !Succeeded(api, name_of(info, index, &name[0], &bytes))) return std::string();
-  name.resize(bytes - 1);
-  return name;
+  std::string name;
+  const auto read = [&](char* to, std::size_t* bytes) { return name_of(info, index, to, bytes); };
+  return Succeeded(api, ReadText(read, &name)) ? name : std::string();
 }
 
 std::string InputName(const OrtApi& api, const OrtKernelInfo* info, std::size_t index) {
@@ -118,15 +110,25 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-/// What is known of a value before a run. Releases `type`.
-OrtStatus* ReadTypeInfo(const OrtApi& api, OrtTypeInfo* type, OrtElementType* element, Shape* shape) {
-  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // belongs to `type`
-  OrtStatus* status = api.CastTypeInfoToTensorInfo(type, &tensor);
-  if (status == nullptr && tensor != nullptr) status = api.GetTensorElementType(tensor, element);
-  if (status == nullptr && tensor != nullptr) status = shape->Read(api, tensor);
-  api.ReleaseTypeInfo(type);
-  return status;
-}
+/// What is known of an input or output before a run.
+struct TypeInfo {
+  ElementType type = ElementType::kUnknown;
+  Shape shape;
+
+  template <class Query>
+  OrtStatus* Read(const OrtApi& api, const OrtKernelInfo* info, std::size_t index, Query query) {
+    OrtTypeInfo* all = nullptr;
+    if (OrtStatus* status = query(info, index, &all)) return status;
+    const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // belongs to `all`
+    OrtElementType element = ORT_TYPE_UNDEFINED;
+    OrtStatus* status = api.CastTypeInfoToTensorInfo(all, &tensor);
+    if (status == nullptr && tensor != nullptr) status = api.GetTensorElementType(tensor, &element);
+    if (status == nullptr && tensor != nullptr) status = shape.Read(api, tensor);
+    api.ReleaseTypeInfo(all);
+    type = ElementTypeFromOrt(element);
+    return status;
+  }
+};
 
 /// The most pieces to cut a draw into. ONNX Runtime does not tell how many threads its pool has. It gives out pieces
 /// one by one, so a few more pieces than processors even out their speeds.
@@ -140,17 +142,6 @@ Dimensions OfMask(Dimensions dimensions) {
   dimensions.bytes = dimensions.elements;
   return dimensions;
 }
-
-/// Fill, or FillWidened.
-using FillDraw = bool (*)(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
-
-struct Task {
-  FillDraw fill;
-  const Kernels* kernels;
-  const Draw* draw;
-  std::uint64_t step, elements;
-  std::atomic<bool> is_outside{false};
-};
 
 void RunTask(void* data, std::size_t index) {
   (*static_cast<const std::function<void(std::uint64_t)>*>(data))(index);
@@ -170,12 +161,6 @@ struct ThreadsOfRun {
     };
   }
 };
-
-void FillPiece(void* data, std::size_t index) {
-  Task& task = *static_cast<Task*>(data);
-  const std::uint64_t begin = index * task.step;
-  if (!task.fill(*task.kernels, *task.draw, begin, std::min(begin + task.step, task.elements))) task.is_outside = true;
-}
 
 }  // namespace
 
@@ -214,26 +199,20 @@ OrtStatus* Kernel::FindOutputType(const OrtKernelInfo* info) {
   if (op_.type_input() < 0) return nullptr;
   const std::size_t index = static_cast<std::size_t>(op_.type_input());
   if (InputName(api_, info, index).empty()) return nullptr;
-  OrtTypeInfo* type = nullptr;
-  OrtElementType element = ORT_TYPE_UNDEFINED;
-  Shape shape;
-  if (OrtStatus* status = api_.KernelInfo_GetInputTypeInfo(info, index, &type)) return status;
-  if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
+  TypeInfo data;
+  if (OrtStatus* status = data.Read(api_, info, index, api_.KernelInfo_GetInputTypeInfo)) return status;
   // The data of a node of float32 may have such a name, too; its output may not.
-  is_widened_ = ElementTypeFromOrt(element) == ElementType::kF32 && IsNameOfInsertedCast(OutputName(api_, info, 0));
-  TakeOutputType(op_, is_widened_ ? ElementType::kF16 : ElementTypeFromOrt(element), &attributes_);
+  is_widened_ = data.type == ElementType::kF32 && IsNameOfInsertedCast(OutputName(api_, info, 0));
+  TakeOutputType(op_, is_widened_ ? ElementType::kF16 : data.type, &attributes_);
   return nullptr;
 }
 
 OrtStatus* Kernel::FindWidening(const OrtKernelInfo* info) {
   if (op_.type_input() >= 0) return nullptr;
   if (attributes_.output != OutputType::kF16 || !has_values_) return nullptr;
-  OrtTypeInfo* type = nullptr;
-  OrtElementType element = ORT_TYPE_UNDEFINED;
-  Shape shape;
-  if (OrtStatus* status = api_.KernelInfo_GetOutputTypeInfo(info, 0, &type)) return status;
-  if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
-  if (element != ORT_TYPE_FLOAT) return nullptr;
+  TypeInfo values;
+  if (OrtStatus* status = values.Read(api_, info, 0, api_.KernelInfo_GetOutputTypeInfo)) return status;
+  if (values.type != ElementType::kF32) return nullptr;
   // If the model itself gives float32 to a float16 node, that is a mistake, which the checks of the inputs refuse.
   is_widened_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
   for (int i = 0; i < op_.inputs && !is_widened_; ++i) {
@@ -258,23 +237,19 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   }
 
   source_[i] = Source::kRun;
-  OrtTypeInfo* type = nullptr;
-  if (OrtStatus* status = api_.KernelInfo_GetInputTypeInfo(info, i, &type)) return status;
-  OrtElementType element = ORT_TYPE_UNDEFINED;
-  Shape shape;
-  if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
+  TypeInfo given;
+  if (OrtStatus* status = given.Read(api_, info, i, api_.KernelInfo_GetInputTypeInfo)) return status;
 
   Known known;
-  known.type = ElementTypeFromOrt(element);
-  loaded_.on_device[index].type = known.type;
+  known.type = given.type;
+  if (loaded_.on_device != nullptr) loaded_.on_device[index].type = given.type;
   if (IsWidenedNumber(index, known.type)) known.type = ElementType::kF16;
   // An unknown rank reads as 0 here, so a rank of 0 says nothing.
-  if (shape.rank() > 0) {
-    known.rank = static_cast<int>(shape.rank());
-    known.dimensions = shape.dimensions();
-    for (std::size_t d = 0; d < shape.rank(); ++d) {
-      if (shape.dimensions()[d] < 0) shape.dimensions()[d] = Known::kUnknownDimension;
-    }
+  if (given.shape.rank() > 0) {
+    known.rank = static_cast<int>(given.shape.rank());
+    known.dimensions = given.shape.dimensions();
+    std::replace_if(given.shape.dimensions(), given.shape.dimensions() + known.rank,
+                    [](std::int64_t d) { return d < 0; }, Known::kUnknownDimension);
   }
   *error = Check(index, known, &loaded_);
   return nullptr;
@@ -325,9 +300,7 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
   }
   known.data = data;
   if (is_on_device_[index]) {
-    std::uint64_t elements = 1;
-    for (int i = 0; i < known.rank; ++i) elements *= static_cast<std::uint64_t>(known.dimensions[i]);
-    call->on_device[index] = OnDevice{data, known.type, elements};
+    call->on_device[index] = OnDevice{data, known.type, CountOf(known)};
     known.data = context == nullptr ? CopyConstant(index, call->on_device[index], error) : nullptr;
     if (error->empty()) *error = Check(index, known, call, context);
     return nullptr;
@@ -337,10 +310,9 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
     known.type = ElementType::kF16;
     const bool is_one = known.rank == 0 || (known.rank == 1 && known.dimensions[0] == 1);  // others are refused
     if (op_.input[index].is_array()) {
-      std::size_t count = 1;
-      for (int i = 0; i < known.rank; ++i) count *= static_cast<std::size_t>(known.dimensions[i]);
-      call->halves.resize(count);
-      for (std::size_t i = 0; i < count; ++i) call->halves[i] = RoundToF16(static_cast<const float*>(data)[i]);
+      const float* const numbers = static_cast<const float*>(data);
+      call->halves.resize(static_cast<std::size_t>(CountOf(known)));
+      std::transform(numbers, numbers + call->halves.size(), call->halves.begin(), RoundToF16);
       known.data = call->halves.data();
     } else if (is_one) {
       float number = 0;
@@ -373,37 +345,26 @@ OrtStatus* Kernel::ReadInputs(OrtKernelContext* context, Call* call) const {
 OrtStatus* Kernel::AskForOutputs(OrtKernelContext* context, const Call& call, const Dimensions& written,
                                  OutputType type, Outputs* outputs) const {
   const Dimensions& dimensions = call.arguments.dimensions;
-  OrtValue *values = nullptr, *mask = nullptr, *next_state = nullptr;
-  if (has_values_) {
-    if (OrtStatus* status = api_.KernelContext_GetOutput(context, 0, dimensions.dimension,
-                                                         static_cast<std::size_t>(dimensions.rank), &values)) {
-      if (!IsOutOfMemory(api_, status)) return status;
+  // `memory`: what an output that is drawn takes; null of the next state.
+  const auto ask = [&](int index, const std::int64_t* shape, std::size_t rank, const Dimensions* memory, OutputType of,
+                       void** data) -> OrtStatus* {
+    OrtValue* value = nullptr;
+    OrtStatus* const status = api_.KernelContext_GetOutput(context, static_cast<std::size_t>(index), shape, rank, &value);
+    if (status != nullptr && memory != nullptr && IsOutOfMemory(api_, status)) {
       api_.ReleaseStatus(status);
-      return Refuse(OutOfMemory(op_, written, type));
+      return Refuse(OutOfMemory(op_, *memory, of));
     }
+    const bool is_empty = memory != nullptr && memory->elements == 0;
+    return status != nullptr || value == nullptr || is_empty ? status : api_.GetTensorMutableData(value, data);
+  };
+  const std::size_t rank = static_cast<std::size_t>(dimensions.rank);
+  OrtStatus* status = has_values_ ? ask(0, dimensions.dimension, rank, &written, type, &outputs->values) : nullptr;
+  if (status == nullptr && has_mask_) {
+    const Dimensions of_mask = OfMask(dimensions);
+    status = ask(1, dimensions.dimension, rank, &of_mask, OutputType::kBool, &outputs->mask);
   }
-  if (has_mask_) {
-    if (OrtStatus* status = api_.KernelContext_GetOutput(context, 1, dimensions.dimension,
-                                                         static_cast<std::size_t>(dimensions.rank), &mask)) {
-      if (!IsOutOfMemory(api_, status)) return status;
-      api_.ReleaseStatus(status);
-      return Refuse(OutOfMemory(op_, OfMask(dimensions), OutputType::kBool));
-    }
-  }
-  if (has_next_state_) {
-    const std::size_t index = static_cast<std::size_t>(op_.state_output());
-    if (OrtStatus* status =
-            api_.KernelContext_GetOutput(context, index, call.state_dimension, call.state_rank, &next_state)) {
-      return status;
-    }
-  }
-  if (values != nullptr && dimensions.elements > 0) {
-    if (OrtStatus* status = api_.GetTensorMutableData(values, &outputs->values)) return status;
-  }
-  if (mask != nullptr && dimensions.elements > 0) {
-    if (OrtStatus* status = api_.GetTensorMutableData(mask, &outputs->mask)) return status;
-  }
-  return next_state == nullptr ? nullptr : api_.GetTensorMutableData(next_state, &outputs->next_state);
+  if (status != nullptr || !has_next_state_) return status;
+  return ask(op_.state_output(), call.state_dimension, call.state_rank, nullptr, type, &outputs->next_state);
 }
 
 OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
@@ -420,42 +381,33 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   // Asks for all outputs before it writes any, so that a refusal by ONNX Runtime leaves them unchanged.
   Outputs outputs;
   if (OrtStatus* status = AskForOutputs(context, call, written, written_type, &outputs)) return status;
-  void* const values_data = outputs.values;
-  void* const mask_data = outputs.mask;
-  void* const next_state_data = outputs.next_state;
-  if (values_data != nullptr) error = CheckAllocated(op_, written, written_type, memory, values_data);
-  if (error.empty() && mask_data != nullptr) {
-    error = CheckAllocated(op_, OfMask(dimensions), OutputType::kBool, memory, mask_data);
+  if (outputs.values != nullptr) error = CheckAllocated(op_, written, written_type, memory, outputs.values);
+  if (error.empty() && outputs.mask != nullptr) {
+    error = CheckAllocated(op_, OfMask(dimensions), OutputType::kBool, memory, outputs.mask);
   }
   if (!error.empty()) return Refuse(error);
 
-  const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
+  const Written values{outputs.values, static_cast<std::uint64_t>(written.bytes)};
+  auto* const next_states = static_cast<std::uint32_t*>(outputs.next_state);
   std::vector<std::uint32_t> states;
-  KeepStates({values_data, static_cast<std::uint64_t>(written.bytes)},
-             {next_state_data, StateBytes(call.arguments)}, &call.arguments, &states);
-  error = CheckOverwritten(op_, {values_data, static_cast<std::uint64_t>(written.bytes)}, &call.arguments);
+  KeepStates(values, {next_states, StateBytes(call.arguments)}, &call.arguments, &states);
+  error = CheckOverwritten(op_, values, &call.arguments);
   if (!error.empty()) return Refuse(error);
-  const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data, mask_data);
+  const Draw draw = DrawOf(op_, attributes_, call.arguments, outputs.values, outputs.mask);
+  const bool is_widened = is_widened_ && outputs.values != nullptr;
+  ThreadsOfRun run{api_, context};
   if (attributes_.is_pytorch) {
-    const auto draw_torch = is_widened_ && values_data != nullptr ? DrawTorchWidened : DrawTorch;
-    ThreadsOfRun run{api_, context};
-    draw_torch(kernels_, attributes_, call.arguments, draw, static_cast<std::uint32_t*>(next_state_data), run.Each());
+    const auto draw_torch = is_widened ? DrawTorchWidened : DrawTorch;
+    draw_torch(kernels_, attributes_, call.arguments, draw, next_states, run.Each());
     return run.status;
   }
-  const FillDraw fill = is_widened_ && values_data != nullptr ? FillWidened : Fill;
-  if (values_data != nullptr || mask_data != nullptr) {
-    const Split split = SplitDraw(draw, elements, MaxPieces());
-    Task task{fill, &kernels_, &draw, split.step, elements};
-    if (split.pieces <= 1) {
-      FillPiece(&task, 0);
-    } else {
-      if (OrtStatus* status = api_.KernelContext_ParallelFor(context, FillPiece, split.pieces, 0, &task)) return status;
-    }
-    if (task.is_outside) return Refuse(CheckUnchecked(op_, call.arguments));
+  if (outputs.values != nullptr || outputs.mask != nullptr) {
+    const bool is_within = FillShared(kernels_, draw, static_cast<std::uint64_t>(dimensions.elements), MaxPieces,
+                                      run.Each(), is_widened ? FillWidened : Fill);
+    if (run.status != nullptr) return run.status;
+    if (!is_within) return Refuse(CheckUnchecked(op_, call.arguments));
   }
-  if (next_state_data != nullptr) {
-    WriteNextState(draw, call.arguments, static_cast<std::uint32_t*>(next_state_data));
-  }
+  if (next_states != nullptr) WriteNextState(draw, call.arguments, next_states);
   return nullptr;
 }
 

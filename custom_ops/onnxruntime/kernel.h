@@ -46,7 +46,7 @@ class Kernel {
     std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
     std::size_t state_rank = 1;
     std::vector<std::uint16_t> halves;  ///< data of float16 that came as float32
-    OnDevice on_device[kMaxInputs];     ///< where `is_on_device_`
+    OnDevice* on_device = nullptr;      ///< of each input, where `is_on_device_`; null: all are read on the host
   };
 
   /// The outputs of a call; null where nobody wants them, or nothing is drawn.

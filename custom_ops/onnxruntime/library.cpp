@@ -56,6 +56,19 @@ OrtStatus* WithoutExceptions(const OrtApi* api, Function function, const Operato
   }
 }
 
+/// What an ONNX Runtime is, for what is registered in it.
+struct Host {
+  const OrtApi* api;
+  bool has_gaps;  ///< whether it takes nodes that leave out an input before another one
+};
+
+/// For whom an operator is registered, and who draws there.
+struct Target {
+  const char* provider = nullptr;         ///< whose kernel it is; null: the CPU's
+  const cuda::Driver* driver = nullptr;   ///< with which it draws; null: on the CPU
+  const std::string* fallback = nullptr;  ///< why it draws on the CPU though a card was asked for; null: it was not
+};
+
 /// An operator's structure, followed by its declaration.
 ///
 /// ONNX Runtime takes the type of an output of any type from the last input of any type, where InferValues cannot say it
@@ -64,14 +77,13 @@ OrtStatus* WithoutExceptions(const OrtApi* api, Function function, const Operato
 struct CustomOp : OrtCustomOp {
   const Operator* declaration;
   int overload;  ///< which of their types the parameters have, in such an operator
-  const OrtApi* api;  ///< of the ONNX Runtime that it is registered with
-  bool has_gaps;      ///< see Host
-  const char* provider;  ///< whose kernel it is; null: the CPU's
-  const cuda::Driver* driver;  ///< with which it draws; null: on the CPU
-  const std::string* fallback;  ///< why it draws on the CPU though a card was asked for; null: it was not
+  Host host;     ///< that it is registered with
+  Target target;
 };
 
-const Operator& DeclarationOf(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op)->declaration; }
+const CustomOp& Of(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op); }
+
+const Operator& DeclarationOf(const OrtCustomOp* op) { return *Of(op).declaration; }
 
 /// Where the type of an operator's first output comes from. InferValues says the last two.
 enum class ValuesType { kFixed, kOfInputs, kOfOneInput, kOfAttribute };
@@ -86,9 +98,7 @@ ValuesType ValuesTypeOf(const Operator& op) {
 
 const char* ORT_CALL GetName(const OrtCustomOp* op) { return DeclarationOf(op).name; }
 
-const CustomOp& Of(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op); }
-
-const char* ORT_CALL GetExecutionProviderType(const OrtCustomOp* op) { return Of(op).provider; }
+const char* ORT_CALL GetExecutionProviderType(const OrtCustomOp* op) { return Of(op).target.provider; }
 
 size_t ORT_CALL GetInputTypeCount(const OrtCustomOp* op) { return static_cast<size_t>(DeclarationOf(op).inputs); }
 
@@ -103,7 +113,7 @@ OrtElementType ORT_CALL GetInputType(const OrtCustomOp* op, size_t index) {
   if (declaration.type_input() >= 0) {
     const ElementTypes types = declaration.input[index].types;
     if (static_cast<int>(index) == declaration.type_input()) return ORT_TYPE_UNDEFINED;
-    return OrtTypeOf(types.type[types.count > 1 ? static_cast<const CustomOp*>(op)->overload : 0]);
+    return OrtTypeOf(types.type[types.count > 1 ? Of(op).overload : 0]);
   }
   if (ValuesTypeOf(declaration) != ValuesType::kOfInputs) return ORT_TYPE_UNDEFINED;
   for (int i = static_cast<int>(index); i < declaration.inputs; ++i) {
@@ -122,7 +132,7 @@ OrtElementType ORT_CALL GetOutputType(const OrtCustomOp* op, size_t index) {
 OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t index) {
   const Operator& declaration = DeclarationOf(op);
   const bool is_last = static_cast<int>(index) + 1 == declaration.inputs;
-  const bool may_be_left_out = is_last || static_cast<const CustomOp*>(op)->has_gaps;
+  const bool may_be_left_out = is_last || Of(op).host.has_gaps;
   return declaration.input[index].optional && may_be_left_out ? ORT_OPTIONAL : ORT_REQUIRED;
 }
 
@@ -131,7 +141,7 @@ OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t 
 OrtCharacteristic ORT_CALL GetOutputCharacteristic(const OrtCustomOp*, size_t) { return ORT_OPTIONAL; }
 
 OrtMemType ORT_CALL GetInputMemoryType(const OrtCustomOp* op, size_t index) {
-  if (Of(op).driver == nullptr) return ORT_MEM_DEFAULT;
+  if (Of(op).target.driver == nullptr) return ORT_MEM_DEFAULT;
   return CudaKernel::IsReadOnHost(DeclarationOf(op).input[index]) ? ORT_MEM_CPU_INPUT : ORT_MEM_DEFAULT;
 }
 
@@ -164,12 +174,13 @@ OrtStatus* ORT_CALL CreateKernelV2(const OrtCustomOp* op, const OrtApi* api, con
   return WithoutExceptions(api, [&]() -> OrtStatus* {
     const CustomOp& self = Of(op);
     const Kernels& kernels = *ActiveKernels().kernels;
-    if (self.fallback != nullptr) SayOnce(api, info, *self.fallback);
+    const Target& target = self.target;
+    if (target.fallback != nullptr) SayOnce(api, info, *target.fallback);
     std::unique_ptr<Kernel> made;
-    if (self.driver == nullptr) {
+    if (target.driver == nullptr) {
       made = std::make_unique<Kernel>(*self.declaration, api, kernels);
     } else {
-      made = std::make_unique<CudaKernel>(*self.declaration, api, kernels, *self.driver);
+      made = std::make_unique<CudaKernel>(*self.declaration, api, kernels, *target.driver);
     }
     OrtStatus* const status = made->Load(info);
     if (status == nullptr) *kernel = made.release();
@@ -185,9 +196,9 @@ OrtStatus* ORT_CALL KernelComputeV2(void* kernel, OrtKernelContext* context) {
 void ORT_CALL KernelDestroy(void* kernel) { delete static_cast<Kernel*>(kernel); }
 
 OrtStatus* ORT_CALL InferOutputShape(const OrtCustomOp* op, OrtShapeInferContext* context) {
-  const CustomOp& self = *static_cast<const CustomOp*>(op);
-  return WithoutExceptions(self.api, [&] { return InferValues(*self.declaration, *self.api, context); },
-                           self.declaration);
+  const CustomOp& self = Of(op);
+  const OrtApi* const api = self.host.api;
+  return WithoutExceptions(api, [&] { return InferValues(*self.declaration, *api, context); }, self.declaration);
 }
 
 /// How often an operator is registered.
@@ -198,19 +209,6 @@ int OverloadsOf(const Operator& declaration) {
   }
   return most;
 }
-
-/// What an ONNX Runtime is, for what is registered in it.
-struct Host {
-  const OrtApi* api;
-  bool has_gaps;  ///< whether it takes nodes that leave out an input before another one
-};
-
-/// For whom operators are registered, and who draws there.
-struct Target {
-  const char* provider = nullptr;
-  const cuda::Driver* driver = nullptr;
-  const std::string* fallback = nullptr;
-};
 
 CustomOp MakeCustomOp(const Operator& declaration, int overload, const Host& host, const Target& target) {
   CustomOp op = {};
@@ -238,11 +236,8 @@ CustomOp MakeCustomOp(const Operator& declaration, int overload, const Host& hos
   if (by == ValuesType::kOfOneInput || by == ValuesType::kOfAttribute) op.InferOutputShapeFn = InferOutputShape;
   op.declaration = &declaration;
   op.overload = overload;
-  op.api = host.api;
-  op.has_gaps = host.has_gaps;
-  op.provider = target.provider;
-  op.driver = target.driver;
-  op.fallback = target.fallback;
+  op.host = host;
+  op.target = target;
   return op;
 }
 
@@ -336,11 +331,9 @@ OrtStatus* AskForCuda(const OrtApi* api, const OrtSessionOptions* options, bool*
   *is_asked = false;
   if (OrtStatus* status = api->HasSessionConfigEntry(options, kEntry, &has)) return status;
   if (has == 0) return nullptr;
-  std::size_t bytes = 0;
-  if (OrtStatus* status = api->GetSessionConfigEntry(options, kEntry, nullptr, &bytes)) return status;
-  std::string value(bytes, '\0');
-  if (OrtStatus* status = api->GetSessionConfigEntry(options, kEntry, &value[0], &bytes)) return status;
-  value.resize(bytes > 0 ? bytes - 1 : 0);  // it ends with a NUL
+  std::string value;
+  const auto read = [&](char* to, std::size_t* bytes) { return api->GetSessionConfigEntry(options, kEntry, to, bytes); };
+  if (OrtStatus* status = ReadText(read, &value)) return status;
   *is_asked = value == "1";
   if (*is_asked || value == "0") return nullptr;
   const std::string text = Refusal("onnx_philox", "the session's entry 'onnx_philox.cuda'", ShowText(value), "'0' or '1'",

@@ -69,14 +69,22 @@ std::string FreshSymbol() {
   return "onnx_philox_" + std::to_string(++count);
 }
 
-/// Says the type and the shape of the first output.
+/// Says the type and the shape of the first output. `symbols` are names of unknown dimensions, as far as they have one.
+/// Handed on without a name, such a dimension would be the number -1 to other nodes.
 OrtStatus* SetValues(const OrtApi& api, OrtShapeInferContext* context, OrtElementType type,
-                     const std::int64_t* dimension, const char** symbols, std::size_t rank) {
+                     const std::vector<std::int64_t>& dimension, std::vector<const char*> symbols) {
+  const std::size_t rank = dimension.size();
+  std::vector<std::string> names(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool has_name = symbols[i] != nullptr && *symbols[i] != '\0';
+    if (dimension[i] < 0) names[i] = has_name ? std::string(symbols[i]) : FreshSymbol();
+    symbols[i] = names[i].c_str();
+  }
   OrtTensorTypeAndShapeInfo* values = nullptr;
   if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&values)) return status;
   OrtStatus* status = api.SetTensorElementType(values, type);
-  if (status == nullptr) status = api.SetDimensions(values, dimension, rank);
-  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, rank);
+  if (status == nullptr) status = api.SetDimensions(values, dimension.data(), rank);
+  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols.data(), rank);
   if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, values);
   api.ReleaseTensorTypeAndShapeInfo(values);
   return status;
@@ -98,15 +106,7 @@ OrtStatus* InferLikeInput(const Operator& op, const OrtApi& api, OrtShapeInferCo
   status = api.GetTensorElementType(data, &type);
   if (status == nullptr) status = api.GetDimensions(data, dimension.data(), rank);
   if (status == nullptr) status = api.GetSymbolicDimensions(data, symbols.data(), rank);
-  if (status != nullptr) return status;
-  std::vector<std::string> names(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    // Handed on without a name, an unknown dimension would be the number -1 to other nodes.
-    const bool has_name = symbols[i] != nullptr && *symbols[i] != '\0';
-    if (dimension[i] < 0) names[i] = has_name ? std::string(symbols[i]) : FreshSymbol();
-    symbols[i] = names[i].c_str();
-  }
-  return SetValues(api, context, type, dimension.data(), symbols.data(), rank);
+  return status != nullptr ? status : SetValues(api, context, type, dimension, symbols);
 }
 
 }  // namespace
@@ -129,28 +129,19 @@ OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferConte
     }
   }
 
-  std::int64_t dimension[kMaxRank];
-  std::size_t rank = 2;
+  std::vector<std::int64_t> dimension;
   const int shape = IndexOf(op, Role::kShape), logits = IndexOf(op, Role::kLogits);
   if (shape >= 0) {
     const std::int64_t entries = FirstDimension(api, context, shape, 1);
     // Where nothing says how many dimensions, it is one: a type cannot be given without any.
-    rank = entries < 0 || entries > kMaxRank ? 1 : static_cast<std::size_t>(entries);
-    for (std::size_t i = 0; i < rank; ++i) dimension[i] = kUnknownDimension;
+    dimension.assign(entries < 0 || entries > kMaxRank ? 1 : static_cast<std::size_t>(entries), kUnknownDimension);
   } else if (logits >= 0) {
-    dimension[0] = FirstDimension(api, context, logits, 2);
-    dimension[1] = attributes.sample_size;
+    dimension = {FirstDimension(api, context, logits, 2), attributes.sample_size};
   } else {
     return nullptr;
   }
-  std::string names[kMaxRank];
-  const char* symbols[kMaxRank];
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (dimension[i] < 0) names[i] = FreshSymbol();
-    symbols[i] = names[i].c_str();
-  }
-
-  return SetValues(api, context, OrtTypeOf(ElementTypeOf(attributes.output)), dimension, symbols, rank);
+  return SetValues(api, context, OrtTypeOf(ElementTypeOf(attributes.output)), dimension,
+                   std::vector<const char*>(dimension.size()));
 }
 
 }  // namespace onnx_philox

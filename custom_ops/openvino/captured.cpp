@@ -7,40 +7,16 @@
 
 #include "fill_tensor.h"
 #include "number_formats.h"
+#include "values.h"
 
 namespace onnx_philox {
 
 namespace {
 
-std::size_t SizeOf(ElementType type) {
-  switch (type) {
-    case ElementType::kF16:
-    case ElementType::kBF16:
-      return 2;
-    case ElementType::kI64:
-    case ElementType::kF64:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
-template <class T>
-T ValueAt(const void* data, std::uint64_t i) {
-  T value;
-  std::memcpy(&value, static_cast<const unsigned char*>(data) + i * sizeof value, sizeof value);
-  return value;
-}
+std::size_t SizeOf(ElementType type) { return ElementSize(NumberType(type)); }
 
 std::uint64_t BitsAt(ElementType type, const void* data, std::uint64_t i) {
-  switch (SizeOf(type)) {
-    case 2:
-      return ValueAt<std::uint16_t>(data, i);
-    case 8:
-      return ValueAt<std::uint64_t>(data, i);
-    default:
-      return ValueAt<std::uint32_t>(data, i);
-  }
+  return BitsAt(Numbers{NumberType(type), data}, i);
 }
 
 double AsDouble(std::uint64_t bits, FloatFormat format) {
@@ -169,12 +145,6 @@ bool MayHaveBecome(const Captured& captured, ElementType arrived, const void* da
     if (!may) return false;
   }
   return true;
-}
-
-std::int64_t IntegerAt(ElementType type, const void* data, std::uint64_t i) {
-  if (type == ElementType::kI32) return ValueAt<std::int32_t>(data, i);
-  if (type == ElementType::kU32) return ValueAt<std::uint32_t>(data, i);
-  return ValueAt<std::int64_t>(data, i);
 }
 
 }  // namespace onnx_philox

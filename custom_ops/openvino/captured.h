@@ -39,7 +39,4 @@ bool IsNarrowing(ElementType declared, ElementType arrived);
 /// as many.
 bool MayHaveBecome(const Captured& captured, ElementType arrived, const void* data);
 
-/// An element of i32, i64 or u32. A constant that lies in a file need not be aligned.
-std::int64_t IntegerAt(ElementType type, const void* data, std::uint64_t i);
-
 }  // namespace onnx_philox

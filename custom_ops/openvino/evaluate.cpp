@@ -39,11 +39,6 @@ class Elements {
 
 namespace {
 
-[[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, const std::string& declared) {
-  Refuse(op, InputText(name), Worded(say::kHandedOver, {ElementTypeName(arrived)}), Worded(say::kUnchanged, {declared}),
-         say::kCompileInF32);
-}
-
 const ForEach kForEachThread = [](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
   ov::parallel_for(count, [&](std::uint64_t i) { task(i); });
 };
@@ -143,7 +138,8 @@ Known RandomOp::Read(int input, Reading* reading) const {
   const bool is_rounded = IsData(input) && type == ElementType::kF32 && declared == ElementType::kF64;
   const bool is_taken = type == declared || is_wider || is_half || is_rounded || is_narrower || is_signed;
   if (!is_taken && data != nullptr) {
-    RefuseArrival(op_, op_.input[input].name, type, TypeNames(op_.input[input], attributes_.output));
+    Refuse(op_, InputText(op_.input[input].name), Worded(say::kHandedOver, {ElementTypeName(type)}),
+           Worded(say::kUnchanged, {TypeNames(op_.input[input], attributes_.output)}), say::kCompileInF32);
   }
   if (data != nullptr && (is_wider || is_half || is_rounded)) {
     data = reading->Converted(declared);
@@ -209,10 +205,8 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   ov::Tensor whole_next;
   if (next != nullptr) whole_next = IsContiguous(*next) ? *next : ov::Tensor(next->get_element_type(), next->get_shape());
   std::uint32_t* const words = next == nullptr || next->get_size() == 0 ? nullptr : static_cast<std::uint32_t*>(whole_next.data());
-  const Filled filled = attributes_.is_pytorch
-                            ? FillTorchTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0],
-                                              kForEachThread)
-                            : FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0]);
+  const Filled filled =
+      FillTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0], kForEachThread);
   if (filled == Filled::kOutside) ThrowIf(CheckUnchecked(op_, arguments, kForEachThread));
   if (filled == Filled::kOfAnotherType) {
     Refuse(op_, OutputText(op_.output[0].name),

@@ -15,20 +15,7 @@ namespace onnx_philox {
 
 namespace {
 
-bool FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elements, ov::Tensor&) {
-  // Asks for the number of threads only if more than one may help.
-  Split split = SplitDraw(draw, elements, 2);
-  if (split.pieces > 1) {
-    split = SplitDraw(draw, elements, static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())));
-  }
-  if (split.pieces <= 1) return Fill(kernels, draw, 0, elements);
-  std::atomic<bool> is_outside{false};
-  ov::parallel_for(split.pieces, [&](std::uint64_t piece) {
-    const std::uint64_t begin = piece * split.step;
-    if (!Fill(kernels, draw, begin, std::min(begin + split.step, elements))) is_outside = true;
-  });
-  return !is_outside;
-}
+std::uint64_t MostPieces() { return static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())); }
 
 /// At any alignment: an IR's constants lie where its file has them.
 template <class To, class From>
@@ -111,41 +98,26 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
 
 bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }
 
-namespace {
-
-/// Whether the bits of a type are those of a tensor's.
-bool IsSame(ElementType wanted, ElementType given) {
-  return given == wanted || (wanted == ElementType::kU32 && given == ElementType::kI32) ||
-         (wanted == ElementType::kBool && given == ElementType::kU8);
-}
-
-}  // namespace
-
-Filled FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
+Filled FillTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
+                  std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
-  const bool same = IsSame(wanted, given);
-  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return Filled::kOfAnotherType;
-  if (elements == 0) return Filled::kDrawn;
-  ov::Tensor whole = IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
-  draw.out = whole.data();
-  const auto fill = same ? FillContiguous : FillConverted;
-  if (!fill(kernels, draw, elements, whole)) return Filled::kOutside;
-  if (!IsContiguous(tensor)) whole.copy_to(tensor);
-  return Filled::kDrawn;
-}
-
-Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
-                       std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each) {
-  const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
-  const bool same = IsSame(wanted, given);
+  const bool same = given == wanted || (wanted == ElementType::kU32 && given == ElementType::kI32) ||
+                    (wanted == ElementType::kBool && given == ElementType::kU8);
   if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return Filled::kOfAnotherType;
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
+  if (elements == 0 && !attributes.is_pytorch) return Filled::kDrawn;
   ov::Tensor whole = IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
-  std::vector<unsigned char> drawn;
-  if (!same) drawn.resize(static_cast<std::size_t>(elements * ElementSize(draw.type)));
-  if (elements > 0) draw.out = same ? whole.data() : drawn.data();
-  DrawTorch(kernels, attributes, arguments, draw, next_states, for_each);
-  if (!same && elements > 0) ConvertFloats(drawn.data(), wanted, whole.data(), given, elements);
+  if (elements > 0) draw.out = whole.data();
+  if (attributes.is_pytorch) {
+    std::vector<unsigned char> drawn;
+    if (!same) drawn.resize(static_cast<std::size_t>(elements * ElementSize(draw.type)));
+    if (!drawn.empty()) draw.out = drawn.data();
+    DrawTorch(kernels, attributes, arguments, draw, next_states, for_each);
+    if (!drawn.empty()) ConvertFloats(drawn.data(), wanted, whole.data(), given, elements);
+  } else if (!(same ? FillShared(kernels, draw, elements, MostPieces, for_each)
+                    : FillConverted(kernels, draw, elements, whole))) {
+    return Filled::kOutside;
+  }
   if (!IsContiguous(tensor)) whole.copy_to(tensor);
   return Filled::kDrawn;
 }

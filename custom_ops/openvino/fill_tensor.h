@@ -25,12 +25,9 @@ enum class Filled {
   kOutside,        ///< a number that was unchecked is not within its limits: see Fill
 };
 
-/// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). A device may choose another float
-/// type than the operator declares, int32 for uint32, and uint8 for bool.
-Filled FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
-
-/// The same of torch's numbers, with the next states: see DrawTorch.
-Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
-                       std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each);
+/// Fills `tensor` with `draw` (whose `out` is not used). A device may choose another float type than the operator declares,
+/// int32 for uint32, and uint8 for bool. Of torch's numbers also writes the next states: see DrawTorch.
+Filled FillTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
+                  std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each);
 
 }  // namespace onnx_philox

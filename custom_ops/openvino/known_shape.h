@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "captured.h"
 #include "known.h"
 #include "openvino/core/partial_shape.hpp"
+#include "values.h"
 
 namespace onnx_philox {
 

@@ -8,9 +8,8 @@ namespace onnx_philox {
 
 ElementType ElementTypeOf(const ov::element::Type& type);
 
-ov::element::Type OpenVinoType(OutputType type);
-
 /// Of a type that numbers have.
 ov::element::Type OpenVinoType(ElementType type);
+inline ov::element::Type OpenVinoType(OutputType type) { return OpenVinoType(ElementTypeOf(type)); }
 
 }  // namespace onnx_philox

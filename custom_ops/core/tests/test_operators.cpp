@@ -243,7 +243,7 @@ void TestParametersGoByTheirNames() {
       {"scale", Role::kNumber, Parameter::kScale, false, {1, f32}, "f32", limits, "above 0", "Raise it."},
       {"p", Role::kNumber, Parameter::kP, true, {1, f32}, "f32", limits, "above 0", "Raise it."},
   };
-  const Operator op = {"Made", Distribution::kNormal, {128, -1}, 2, inputs, 0, nullptr, 0, nullptr, 0, nullptr, false, "", "", ""};
+  const Operator op = {"Made", Distribution::kNormal, {128, -1}, 2, inputs, 0, {}, 0, nullptr, false, "", "", ""};
   const float values[] = {2, 0, -0x1p-149f, 0x1p-149f};
   const auto check = [&](const float* value, Arguments* arguments) {
     return CheckInput(op, 0, Known{ElementType::kF32, 0, nullptr, value}, Attributes(), arguments);

@@ -14,19 +14,27 @@ from onnx_philox._contract import sentences
 from onnx_philox._contract.operators import FOREIGN_ATTRIBUTES, OPERATORS, Operator
 
 _VOWELS = "aeiou"
+KNOWN = sorted(
+    {a.name for op in OPERATORS.values() for a in op.attributes}.union(FOREIGN_ATTRIBUTES)
+)
+"""The attributes of all operators and of ONNX's random operators."""
 
 
 def remedy(op: Operator, name: str) -> str:
     """What to do about an attribute of this name: it names the one of `op` that is most like it."""
-    names = [a.name for a in op.attributes]
-    nearest = difflib.get_close_matches(name, names, n=1)
-    return f"Did you mean {nearest[0]}? {sentences.RENAME}" if nearest else "Remove it."
+    like = nearest(op, name)
+    return sentences.REMOVE if like is None else sentences.DID_YOU_MEAN.format(like)
+
+
+def nearest(op: Operator, name: str) -> str | None:
+    """The attribute of `op` that is most like a name, if one is."""
+    return next(iter(difflib.get_close_matches(name, [a.name for a in op.attributes], n=1)), None)
 
 
 def of_others(op: Operator) -> list[str]:
     """The attributes of the other operators and of ONNX's random operators, sorted."""
-    names = {a.name for other in OPERATORS.values() for a in other.attributes}
-    return sorted(names.union(FOREIGN_ATTRIBUTES).difference(a.name for a in op.attributes))
+    own = [a.name for a in op.attributes]
+    return [name for name in KNOWN if name not in own]
 
 
 @cache
