@@ -22,7 +22,7 @@ from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox import PhiloxState, TorchState, make_reproducible, reference
 from onnx_philox.onnxruntime import InferenceSession
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -370,6 +370,46 @@ def test_loops_may_carry_nothing_of_their_own(
     session = InferenceSession(model, backend=ort_backend)
     np.testing.assert_array_equal(session.run(None, given)[0], rows)
     np.testing.assert_array_equal(openvino(model, given)[0], rows)
+
+
+SCANS = {
+    "like what is scanned": "n = RandomNormalLike (x)",
+    "like what goes round": "n = RandomNormalLike (h)",
+    "of a constant shape": "n = RandomUniform <shape = [2, 3]> ()",
+    "booleans": "n = Bernoulli (half)",
+    "compared": "u = RandomUniformLike (x) l = Less (u, half) n = Cast <to = 1> (l)",
+    "classes": "c = Multinomial <sample_size = 1> (x) n = Cast <to = 1> (c)",
+    "dropout": "n = Dropout (half, , yes)",
+    "in a branch": """n = If (yes) <then_branch = t () => (float[] a) { a = RandomNormalLike (x) },
+        else_branch = e () => (float[] b) { b = Identity (x) }>""",
+    "before it": "n = Identity (before)",
+    "an output itself": "next = RandomNormalLike (x) n = Identity (next)",
+}
+
+
+@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+@pytest.mark.parametrize("name", SCANS)
+def test_a_scan_whose_outputs_have_no_shapes_loads(
+    name: str, alignment: str, ort_backend: str
+) -> None:
+    """ONNX Runtime runs none whose body's outputs have no rank, and infers those of its own."""
+    original = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 2, 3] xs) => (float[a, b] y, float[c, d, e] rows)
+            <float[2, 3] half = {{0.5, 0.5, 0.5, 0.5, 0.5, 0.5}}, bool yes = {{1}}> {{
+          before = RandomNormalLike (half)
+          y, rows = Scan (half, xs) <num_scan_inputs = 1,
+              body = b (float[] h, float[] x) => (float[] next, float[] row) {{
+            {SCANS[name]}
+            {"" if "next =" in SCANS[name] else "next = Add (h, n)"}
+            row = Identity (n)
+          }}>
+        }}""")
+    model = make_reproducible(original, alignment=alignment)
+    state = STATE if alignment == "tensorflow" else TorchState.from_seed(3).to_array()
+    given = {"xs": np.zeros((4, 2, 3), np.float32), "random_state": state}
+    got = InferenceSession(model, backend=ort_backend).run(None, given)
+    np.testing.assert_array_equal(got[1], evaluate(model, given)[1])
 
 
 # ------------------------------------------------------------------ any program

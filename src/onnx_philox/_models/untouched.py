@@ -125,21 +125,21 @@ class Originals:
             (proto.output, graph.outputs, result.output),
         ):
             infos = {info.name: info for info in original}
-            written.extend(
-                infos.get(value.name or "") or ir.serde.serialize_value(value) for value in values
-            )
+            written.extend(_declared(infos.get(value.name or ""), value) for value in values)
         initializers = {tensor.name for tensor in proto.initializer}
         kept = graph.initializers.keys()
         result.initializer.extend(tensor for tensor in proto.initializer if tensor.name in kept)
         for name, value in graph.initializers.items():
             if name not in initializers and value.const_value is not None:
                 result.initializer.append(ir.serde.serialize_tensor(value.const_value))
-        removed = (
-            (initializers | {name for node in proto.node for name in node.output})
-            - kept
-            - {value.name for node in graph for value in node.outputs}
+        outputs = {value.name: value for node in graph for value in node.outputs}
+        removed = initializers | {name for node in proto.node for name in node.output}
+        removed -= kept | outputs.keys()
+        result.value_info.extend(
+            _declared(info, outputs.get(info.name))
+            for info in proto.value_info
+            if info.name not in removed
         )
-        result.value_info.extend(info for info in proto.value_info if info.name not in removed)
         declared = {info.name for info in (*result.value_info, *result.output)}
         for node in graph:
             if self._is_untouched(node):
@@ -169,6 +169,22 @@ class Originals:
             for graph in held:
                 inner = written.g if attribute.HasField("g") else written.graphs.add()
                 self._write_graph(graph, inner)
+
+
+def _declared(original: onnx.ValueInfoProto | None, value: ir.Value | None) -> onnx.ValueInfoProto:
+    """What the model says of a value, with its shape where only a pass says it."""
+    if original is None:
+        assert value is not None
+        return ir.serde.serialize_value(value)
+    if value is None or value.shape is None or not original.type.HasField("tensor_type"):
+        return original
+    if original.type.tensor_type.HasField("shape"):
+        return original
+    result = onnx.ValueInfoProto()
+    result.CopyFrom(original)
+    shape = ir.serde.serialize_value(value).type.tensor_type.shape
+    result.type.tensor_type.shape.CopyFrom(shape)
+    return result
 
 
 def _write_integers(attribute: ir.Attr | None, result: onnx.AttributeProto) -> None:

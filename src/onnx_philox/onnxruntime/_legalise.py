@@ -160,8 +160,8 @@ class _Rewriter:
 
         The op would then end the process. ONNX Runtime assigns memory in advance if it is bound to
         a graph's output, or if a shape is declared. So no output of the op is an output of the
-        graph, and none has a declared shape. A Reshape to the same shape is a copy that no
-        optimiser removes.
+        graph, and none has a declared shape, but a rank, which a Scan needs. A Reshape to the same
+        shape is a copy that no optimiser removes.
         """
         graph = node.graph
         assert graph is not None
@@ -177,7 +177,8 @@ class _Rewriter:
             for i in indices:
                 graph.outputs[i] = copied
         output.name = output.name or self._new_name("output")
-        output.shape = None
+        if output.shape is not None:
+            output.shape = ir.Shape([None] * len(output.shape))
 
     def _check_type(self, op: Operator, values: ElementType) -> None:
         if not _python_ops.can_carry(_python_ops.carried(op, values)):

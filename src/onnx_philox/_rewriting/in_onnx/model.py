@@ -23,6 +23,7 @@ from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
+from onnx_philox._rewriting.in_onnx.passes.scanned import declare_ranks
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
@@ -108,6 +109,7 @@ def _replace(
 ) -> None:
     import_onnx(model)
     kept = [stream_of(n.random.site.node, TENSORFLOW) for n in plan.nodes if n.random.seeds]
+    declare_ranks(model, (v for numbered in plan.nodes for v in numbered.random.last.outputs))
     names = Names(model)
     shadowed = shadowed_names(model.graph)
     inputs = list(model.graph.inputs)

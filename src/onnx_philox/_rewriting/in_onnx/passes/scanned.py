@@ -1,16 +1,22 @@
-"""Keeps a Scan that draws at its iterations.
+"""Keeps a Scan that draws at its iterations, and its outputs' ranks known.
 
 OpenVINO removes from a Scan what it scans where no value of that is read, and then runs the body
 once. A draw needs no value: so such a Scan gets zeros to scan, which are added to the state.
+
+ONNX Runtime runs no Scan whose body gives what has no rank when it is loaded. It infers none of
+most nodes of ours, so that it plans no memory by them: where a model has a Scan, draws declare it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import Owner, subgraphs
+from onnx_philox._models.graphs import Owner, subgraphs, walk
+from onnx_philox._rewriting.in_onnx.types import Types
 
 _ZERO = "onnx_philox.zero"
 _INT64 = ir.DataType.INT64
@@ -20,6 +26,17 @@ _SCANS_ROWS = 9
 
 # What reads no more of its input than the shape.
 _SHAPE_ONLY = ("Shape", "Size", "RandomUniformLike", "RandomNormalLike", "EyeLike")
+
+
+def declare_ranks(model: ir.Model, drawn: Iterable[ir.Value]) -> None:
+    """Declares how many dimensions draws have, if there is a Scan, and the model shows it."""
+    if not any(node.op_type == "Scan" for node, _ in walk(model.graph)):
+        return
+    types = Types(model)
+    for value in drawn:
+        shape = types.shape(value)
+        if value.shape is None and shape is not None:
+            value.shape = ir.Shape([None] * len(shape))
 
 
 def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) -> ir.Value:
