@@ -46,6 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # The workers share the processors already: threads of each one's BLAS only wait for another.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # As on a CI server, OpenVINO's telemetry sends nothing: at each import of OpenVINO, and at each
+    # conversion, it would fork this process. No other program here reads this name.
+    os.environ.setdefault("JENKINS_URL", "none")
     config.pluginmanager.register(missing_backend, "missing_backend")
     config.pluginmanager.register(exhaustive, "exhaustive")
 

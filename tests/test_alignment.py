@@ -15,7 +15,7 @@ import pytest
 from cases import assert_all_same, assert_same_bits
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
-from runtimes import OpenVino
+from runtimes import OpenVino, joined, parted
 from test_torch_numbers import CPU, assert_as_torch, is_by_libm, probability_of_each
 
 import onnx_philox
@@ -199,24 +199,27 @@ def runs_in(runtime: str, name: str) -> bool:
     return runtime != "onnxruntime, python" or kind not in ("f16", "bf16")
 
 
-@pytest.mark.parametrize(
-    ("runtime", "name"), [(r, n) for r in RUNTIMES for n in DRAWS if runs_in(r, n)]
-)
-def test_backends_draw_the_reference(runtime: str, name: str) -> None:
-    load = RUNTIMES[runtime]
-    run = load(model_of(name, stateful=True))
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_backends_draw_the_reference(runtime: str) -> None:
+    names = [name for name in DRAWS if runs_in(runtime, name)]
     states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
-    state = SEED_42
-    for _ in range(2):
-        expected = drawn(name, state=state)
-        assert_all_same(run({"state": state}), expected)
-        state = expected[-1]
-    (given, *_) = zip(
-        load(model_of(name, global_seed=42))({}), drawn(name, state=SEED_42), strict=False
+    streams: tuple[dict[str, Any], ...] = (
+        {"stateful": True},
+        {"global_seed": 42},
+        {"per_row": True},
     )
-    assert_same_bits(*given)
-    by_rows = load(model_of(name, per_row=True))({"state": states})
-    assert_all_same(by_rows, drawn(name, state=states))
+    fed = ({"state": SEED_42}, {}, {"state": states})
+    draws = [(model_of(n, **s), f) for n in names for s, f in zip(streams, fed, strict=True)]
+    whole, feeds = joined(draws)
+    run = RUNTIMES[runtime](whole)
+    for _ in range(2):
+        outputs = iter(parted(run(feeds), draws))
+        for i, name in enumerate(names):
+            expected = drawn(name, state=feeds[f"{3 * i}/state"])
+            assert_all_same(next(outputs), expected)
+            feeds[f"{3 * i}/state"] = expected[-1]
+            assert_same_bits(next(outputs)[0], drawn(name, state=SEED_42)[0])
+            assert_all_same(next(outputs), drawn(name, state=states))
 
 
 def test_shapes_are_inferred() -> None:

@@ -116,25 +116,28 @@ PEERS = """
 import sys
 from onnx_philox import _native
 print(_native.isa())  # before the runtimes are loaded
-import numpy as np, openvino as ov, onnx_philox
+import numpy as np, onnx_philox
 sys.path.insert(0, sys.argv[1])
 from cases import EDGE_COUNTERS, TYPE_BOUNDS
 from onnx_philox import PhiloxState, generate, graphs, reference
-core = onnx_philox.openvino.register(ov.Core(), backend="native")
+from runtimes import OpenVino, joined
+draws, wanted = [], []
 for output_type, low, high in TYPE_BOUNDS:
     state = PhiloxState(EDGE_COUNTERS[len(output_type)], 2**64 - 3).to_array()
     for shape in ([1], [3, 7], [1037]):
-        expected, _ = reference.random_uniform(shape, low, high, output_type, state=state)
-        drawn = [np.empty(shape, expected.dtype)]
-        generate(state, out=drawn[0], minval=low, maxval=high)
-        # The runtimes call the same core.
-        if shape == [1037]:
-            model = graphs.random_uniform(shape, low, high, output_type, stateful=True)
-            session = onnx_philox.onnxruntime.InferenceSession(model, backend="native")
-            compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
-            drawn += [session.run(None, {"state": state})[0], compiled({"state": state})[0]]
-        for values in drawn:
-            assert values.tobytes() == expected.tobytes(), (output_type, low, high, shape)
+        expected, after = reference.random_uniform(shape, low, high, output_type, state=state)
+        drawn = np.empty(shape, expected.dtype)
+        generate(state, out=drawn, minval=low, maxval=high)
+        assert drawn.tobytes() == expected.tobytes(), (output_type, low, high, shape)
+    model = graphs.random_uniform(shape, low, high, output_type, stateful=True)
+    draws.append((model, {"state": state}))
+    wanted += [expected, after]
+# The runtimes call the same core.
+whole, feeds = joined(draws)
+session = onnx_philox.onnxruntime.InferenceSession(whole, backend="native")
+for drawn in (session.run(None, feeds), OpenVino("native")(whole, feeds)):
+    for values, expected, of in zip(drawn, wanted, np.repeat(range(len(draws)), 2), strict=True):
+        assert values.tobytes() == expected.tobytes(), TYPE_BOUNDS[of]
 """
 
 
