@@ -83,11 +83,11 @@ struct RandomOp::Reading {
   const ElementType type;
   const KnownShape shape;
   const Elements elements;
+  const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
   std::uint64_t converted = 0;
 
   /// The floats in another type.
   const void* Converted(ElementType to) {
-    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
     void* const target = Own(to == ElementType::kF64 ? 2 * count : count);
     ConvertFloats(elements.data(), type, target, to, count);
     return target;
@@ -95,7 +95,6 @@ struct RandomOp::Reading {
 
   /// The i32 integers as i64.
   const void* Widened() {
-    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
     unsigned char* const target = static_cast<unsigned char*>(Own(2 * count));
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::int64_t integer = IntegerAt(ElementType::kI32, elements.data(), i);
@@ -106,7 +105,6 @@ struct RandomOp::Reading {
 
   /// These f32 numbers, from 0 to 1.
   const void* Clamped(Clamp clamp, const void* numbers) {
-    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
     void* const target = Own(count);
     ClampNumbers(clamp, numbers, count, target);
     return target;

@@ -79,6 +79,14 @@ std::optional<Integers> ConstantIntegers(const ov::Node& node, Upstream& upstrea
   return Integers{};
 }
 
+/// What a node that scatters also computes.
+template <class Scatter>
+std::optional<Alteration> Reduced(const ov::Node& node) {
+  const auto* const scatter = ov::as_type<const Scatter>(&node);
+  if (scatter == nullptr || scatter->get_reduction() == Scatter::Reduction::NONE) return {};
+  return Otherwise(Worded(say::kComputedByWith, {node.get_type_name(), ov::as_string(scatter->get_reduction())}));
+}
+
 /// What is inexact in a node itself, whatever its inputs.
 std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
   const std::string name = node.get_type_name();
@@ -93,18 +101,8 @@ std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
   } else if (!exact->types.Has(type)) {
     return Otherwise(Worded(say::kComputedByOf, {name, type.get_type_name()}));
   }
-  if (const auto* const scatter = ov::as_type<const ov::op::v12::ScatterElementsUpdate>(&node)) {
-    const auto reduction = scatter->get_reduction();
-    if (reduction != ov::op::v12::ScatterElementsUpdate::Reduction::NONE) {
-      return Otherwise(Worded(say::kComputedByWith, {name, ov::as_string(reduction)}));
-    }
-  }
-  if (const auto* const scatter = ov::as_type<const ov::op::v15::ScatterNDUpdate>(&node)) {
-    const auto reduction = scatter->get_reduction();
-    if (reduction != ov::op::v15::ScatterNDUpdate::Reduction::NONE) {
-      return Otherwise(Worded(say::kComputedByWith, {name, ov::as_string(reduction)}));
-    }
-  }
+  if (auto reduced = Reduced<ov::op::v12::ScatterElementsUpdate>(node)) return reduced;
+  if (auto reduced = Reduced<ov::op::v15::ScatterNDUpdate>(node)) return reduced;
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
     if (exact->Role(i) != 'v') continue;
     const auto padding = ConstantIntegers(*node.get_input_node_ptr(i), upstream);

@@ -28,16 +28,12 @@ void ConvertEach(const void* from, FloatFormat from_format, void* to, FloatForma
   }
 }
 
-template <class To>
-void ConvertTo(const void* from, ElementType type, FloatFormat from_format, void* to, FloatFormat to_format,
-               std::uint64_t count) {
-  if (type == ElementType::kF64) {
-    ConvertEach<To, std::uint64_t>(from, from_format, to, to_format, count);
-  } else if (type == ElementType::kF32) {
-    ConvertEach<To, std::uint32_t>(from, from_format, to, to_format, count);
-  } else {
-    ConvertEach<To, std::uint16_t>(from, from_format, to, to_format, count);
-  }
+/// Calls a function with an integer of as many bits as a float type has.
+template <class Function>
+void WithBits(ElementType type, const Function& function) {
+  if (type == ElementType::kF64) return function(std::uint64_t{});
+  if (type == ElementType::kF32) return function(std::uint32_t{});
+  function(std::uint16_t{});
 }
 
 /// Draws in the draw's own type, a chunk at a time, and converts.
@@ -87,13 +83,13 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
       const std::uint32_t whole = static_cast<std::uint32_t>(half) << 16;
       std::memcpy(static_cast<unsigned char*>(to) + i * sizeof(whole), &whole, sizeof(whole));
     }
-  } else if (to_type == ElementType::kF64) {
-    ConvertTo<std::uint64_t>(from, from_type, a, to, b, count);
-  } else if (to_type == ElementType::kF32) {
-    ConvertTo<std::uint32_t>(from, from_type, a, to, b, count);
-  } else {
-    ConvertTo<std::uint16_t>(from, from_type, a, to, b, count);
+    return;
   }
+  WithBits(to_type, [&](auto to_bits) {
+    WithBits(from_type, [&](auto from_bits) {
+      ConvertEach<decltype(to_bits), decltype(from_bits)>(from, a, to, b, count);
+    });
+  });
 }
 
 bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }

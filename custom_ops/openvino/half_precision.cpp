@@ -5,7 +5,6 @@
 
 #include "constants.h"
 #include "openvino/op/convert.hpp"
-#include "openvino/op/parameter.hpp"
 
 namespace onnx_philox {
 
@@ -31,10 +30,6 @@ bool TakeBeforeRounding(ov::Input<ov::Node> input) {
   if (exact.get_element_type() != ov::element::f32) exact = std::make_shared<Convert>(exact, ov::element::f32);
   input.replace_source_output(exact);
   return true;
-}
-
-bool IsParameter(const ov::Input<ov::Node>& input) {
-  return ov::is_type<ov::op::v0::Parameter>(input.get_source_output().get_node());
 }
 
 void AddWitness(ov::Input<ov::Node> input, Upstream& upstream) {

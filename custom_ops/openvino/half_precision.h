@@ -14,9 +14,6 @@ namespace onnx_philox {
 /// input in f16.
 bool TakeBeforeRounding(ov::Input<ov::Node> input);
 
-/// Whether a parameter of a body, or of the model, feeds the input: then its earlier value is lost.
-bool IsParameter(const ov::Input<ov::Node>& input);
-
 /// Puts a Convert from f32 to f32 after an input that depends on constants only. The mark that protects the constants
 /// from f16 would also hide that the precision is f16. The Convert has no mark, so it becomes one to f16 and shows it.
 void AddWitness(ov::Input<ov::Node> input, Upstream& upstream);

@@ -55,18 +55,13 @@ class KnownShape {
   std::vector<std::int64_t> more_;
 };
 
-/// The value of an empty `shape` initializer, which the ONNX front end turns into a rank-0 constant 0: a scalar's shape.
-inline Known EmptyShape(ElementType type) {
-  static constexpr std::int64_t kLength = 0;
-  return Known{type, 1, &kLength, nullptr};
-}
-
-inline bool IsInteger(ElementType type) { return type == ElementType::kI32 || type == ElementType::kI64; }
-
-/// What an input `shape` says; `data` is null where its value is not known.
+/// What an input `shape` says; `data` is null where its value is not known. The ONNX front end turns an empty initializer, a
+/// scalar's shape, into a rank-0 constant 0.
 inline Known KnownSizes(const KnownShape& shape, ElementType type, const void* data) {
-  const bool is_empty = data != nullptr && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0;
-  return is_empty ? EmptyShape(type) : shape.WithType(type, data);
+  static constexpr std::int64_t kNoSizes = 0;
+  const bool is_integer = type == ElementType::kI32 || type == ElementType::kI64;
+  const bool is_empty = data != nullptr && shape.rank() == 0 && is_integer && IntegerAt(type, data, 0) == 0;
+  return is_empty ? Known{type, 1, &kNoSizes, nullptr} : shape.WithType(type, data);
 }
 
 }  // namespace onnx_philox

@@ -6,6 +6,7 @@
 #include "folded.h"
 #include "half_precision.h"
 #include "node.h"
+#include "openvino/op/parameter.hpp"
 #include "openvino_types.h"
 #include "plugin_names.h"
 #include "refuse.h"
@@ -120,10 +121,10 @@ bool RandomOp::MeetHalf() {
     Set(Past::kRounded);
     if (captured_[i].known()) continue;
     const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
-    if (IsData(i) && IsParameter(in)) continue;
-    if (IsParameter(in)) {
-      Refuse(op_, InputText(op_.input[i].name), say::kHalfAtBorder, say::kHalfInBody, say::kCastOutside);
-    }
+    // A parameter of a body, or of the model: its earlier value is lost.
+    const bool is_parameter = ov::is_type<ov::op::v0::Parameter>(in.get_source_output().get_node());
+    if (is_parameter && IsData(i)) continue;
+    if (is_parameter) Refuse(op_, InputText(op_.input[i].name), say::kHalfAtBorder, say::kHalfInBody, say::kCastOutside);
     TakeBeforeRounding(in);
   }
   return Has(Past::kRounded);

@@ -33,43 +33,6 @@ struct Case {
   Draw draw;
 };
 
-struct UniformCase {
-  const char* name;
-  OutputType type;
-  Bounds bounds;
-};
-
-// "unit" is [0, 1), "full" the whole range of the integer type, the others a general range.
-const UniformCase kUniformCases[] = {
-    {"bits", OutputType::kBits, {0, 0}},
-    {"f32-unit", OutputType::kF32, {0, 0x3F800000}},
-    {"f32", OutputType::kF32, {0xC0400000, 0x40E00000}},
-    {"f16-unit", OutputType::kF16, {0, 0x3C00}},
-    {"f16", OutputType::kF16, {0xC200, 0x4700}},
-    {"bf16-unit", OutputType::kBF16, {0, 0x3F80}},
-    {"bf16", OutputType::kBF16, {0xC040, 0x40E0}},
-    {"f64-unit", OutputType::kF64, {0, 0x3FF0000000000000}},
-    {"f64", OutputType::kF64, {0xC008000000000000, 0x401C000000000000}},
-    {"i32-full", OutputType::kI32, {0x80000000, 0x7FFFFFFF}},
-    {"i32", OutputType::kI32, {0xFFFFFFF0, 1000}},
-    {"i64-full", OutputType::kI64, {0x8000000000000000, 0x7FFFFFFFFFFFFFFF}},
-    {"i64-small", OutputType::kI64, {0xFFFFFFFFFFFFFFF0, 1000}},
-    {"i64", OutputType::kI64, {0xFFFFFFFFFFFFFFF0, 1000000007}},
-};
-
-struct NormalCase {
-  const char* name;
-  OutputType type;
-  Affine affine;
-};
-
-const NormalCase kNormalCases[] = {
-    {"normal-f32", OutputType::kF32, {0, 0x3F800000}},
-    {"normal-f16", OutputType::kF16, {0, 0x3C00}},
-    {"normal-bf16", OutputType::kBF16, {0, 0x3F80}},
-    {"normal-f64", OutputType::kF64, {0, 0x3FF0000000000000}},
-};
-
 /// Every case, for `elements` of a byte at most.
 std::vector<Case> MakeCases(std::size_t elements) {
   static const float kP32 = 0.3f;
@@ -87,12 +50,26 @@ std::vector<Case> MakeCases(std::size_t elements) {
     draw.state = Derive({}, 42, 0);
     cases.push_back({name, draw});
   };
-  for (const UniformCase& c : kUniformCases) add(c.name, UniformDraw({}, c.type, c.bounds, nullptr));
-  for (const NormalCase& c : kNormalCases) add(c.name, NormalDraw({}, c.type, c.affine, nullptr));
-  add("exponential-f32", ExponentialDraw({}, OutputType::kF32, 0x3F800000, nullptr));
-  add("exponential-f16", ExponentialDraw({}, OutputType::kF16, 0x3C00, nullptr));
-  add("exponential-bf16", ExponentialDraw({}, OutputType::kBF16, 0x3F80, nullptr));
-  add("exponential-f64", ExponentialDraw({}, OutputType::kF64, 0x3FF0000000000000, nullptr));
+  // "unit" is [0, 1), "full" the whole range of the integer type, the others a general range.
+  const auto uniform = [&](const std::string& name, OutputType type, std::uint64_t minval, std::uint64_t maxval) {
+    add(name, UniformDraw({}, type, {minval, maxval}, nullptr));
+  };
+  uniform("bits", OutputType::kBits, 0, 0);
+  uniform("i32-full", OutputType::kI32, 0x80000000, 0x7FFFFFFF);
+  uniform("i32", OutputType::kI32, 0xFFFFFFF0, 1000);
+  uniform("i64-full", OutputType::kI64, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF);
+  uniform("i64-small", OutputType::kI64, 0xFFFFFFFFFFFFFFF0, 1000);
+  uniform("i64", OutputType::kI64, 0xFFFFFFFFFFFFFFF0, 1000000007);
+  const auto floats = [&](const std::string& name, OutputType type, std::uint64_t one, Bounds bounds) {
+    uniform(name + "-unit", type, 0, one);
+    uniform(name, type, bounds.minval, bounds.maxval);
+    add("normal-" + name, NormalDraw({}, type, {0, one}, nullptr));
+    add("exponential-" + name, ExponentialDraw({}, type, one, nullptr));
+  };
+  floats("f32", OutputType::kF32, 0x3F800000, {0xC0400000, 0x40E00000});
+  floats("f16", OutputType::kF16, 0x3C00, {0xC200, 0x4700});
+  floats("bf16", OutputType::kBF16, 0x3F80, {0xC040, 0x40E0});
+  floats("f64", OutputType::kF64, 0x3FF0000000000000, {0xC008000000000000, 0x401C000000000000});
   static const double kAlpha = 2.5, kSmallRate = 3, kRate = 100;
   const auto rejecting = [&](const char* name, Distribution distribution, OutputType type, const double& number) {
     add(name, RejectingDraw({}, distribution, type, {OutputType::kF64, &number}, false, nullptr));
