@@ -17,8 +17,8 @@ from onnx_philox._command.options import (
     NOTES,
     PATH,
     PRECISIONS,
-    at_least,
     flag,
+    number,
     runtime_option,
     wanted_runs,
 )
@@ -256,22 +256,8 @@ def run(
     "to compare the two. [default: CPU]",
 )
 @wanted_runs
-@option(
-    "--rtol",
-    type=frame.NUMBER,
-    callback=at_least(0),
-    default=1e-3,
-    metavar="X",
-    help="How far outputs may differ, relative to their values. [default: 0.001]",
-)
-@option(
-    "--atol",
-    type=frame.NUMBER,
-    callback=at_least(0),
-    default=1e-4,
-    metavar="X",
-    help="How far they may differ beside that. [default: 0.0001]",
-)
+@number("--rtol", frame.NUMBER, 1e-3, "How far outputs may differ, relative to their values.")
+@number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
 @JSON
 def compare(
     model: Path,

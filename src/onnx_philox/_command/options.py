@@ -76,6 +76,20 @@ def seed_of(bits: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
     return check
 
 
+def number(
+    name: str, type: click.ParamType[Any], default: float, help: str, *, least: int = 0
+) -> Callable[[Any], Any]:
+    """An option that is a number, and its default."""
+    return option(
+        name,
+        type=type,
+        callback=at_least(least),
+        default=default,
+        metavar="N" if type is frame.INTEGER else "X",
+        help=f"{help} [default: {default}]",
+    )
+
+
 JSON = flag("--json", "as_json", help="Print one JSON document instead of the text.")
 HTML = option(
     "--html",
@@ -90,21 +104,9 @@ _SEED = option(
     metavar="N",
     help="Which stream of numbers: 0 to 2^64-1. [default: 0]",
 )
-_RUNS = option(
-    "--runs",
-    type=frame.INTEGER,
-    callback=at_least(1),
-    default=1,
-    metavar="N",
-    help="How many. [default: 1]",
-)
-_FIRST_RUN = option(
-    "--first-run",
-    type=frame.INTEGER,
-    callback=at_least(0),
-    default=0,
-    metavar="N",
-    help="The number of the first run, to repeat any of them. [default: 0]",
+_RUNS = number("--runs", frame.INTEGER, 1, "How many.", least=1)
+_FIRST_RUN = number(
+    "--first-run", frame.INTEGER, 0, "The number of the first run, to repeat any of them."
 )
 _INPUT = option(
     "--input",

@@ -155,10 +155,6 @@ def _as_torch_cannot(op: Operator, attributes: Mapping[str, Any], has_state: boo
         refusal.refuse(op.name, what, say.NOTHING, allowed, say.NAME_A_SEED)
 
 
-def _torch_words(owner: str, seed: Any, run: int = 0) -> NDArray[np.uint32]:  # noqa: ARG001
-    return TorchState.from_seed(torch_seed(owner, "seed", seed)).to_array()
-
-
 def _torch_left_out(attributes: Mapping[str, Any]) -> tuple[NDArray[np.uint32], dict[str, Any]]:
     state = TorchState.from_seed(int(attributes["global_seed"]))
     return state.to_array(), {**attributes, "global_seed": 0}
@@ -202,7 +198,9 @@ TORCH = Generator(
     seed_bits=32,  # torch draws by these of a seed
     seed_at=slice(0, 2),
     check_seed=torch_seed,
-    of_seed=_torch_words,
+    of_seed=lambda owner, seed, _run=0: torch_state.words_of_seeds(
+        np.array([torch_seed(owner, "seed", seed)], np.uint64)
+    )[0],
     of_seeds=torch_state.words_of_seeds,
     left_out=_torch_left_out,
     check_node=_as_torch_cannot,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnx_philox._contract.declaration import Attribute, Input, Numbers, Output, Role
+from onnx_philox._contract.declaration import OUTPUT_TYPE, Attribute, Input, Numbers, Output, Role
 from onnx_philox._contract.types import I32, I64, U32, ElementType
 
 INT64_MAX = 2**63 - 1
@@ -52,6 +52,11 @@ def moment_input(name: str, doc: str) -> Input:
     numbers = Numbers("a finite number", f"Pass a finite {name}.")
     form = "Finite; a scalar or one element, of the output's type."
     return Input(name, Role.NUMBER, f"{doc} {form}", numbers=numbers, brief=doc)
+
+
+def type_attribute(doc: str, *types: ElementType, default: str | None = None) -> Attribute:
+    """The attribute that names the type of the first output."""
+    return Attribute(OUTPUT_TYPE, doc, default, allowed=tuple(t.name for t in types))
 
 
 def row_numbers_input(

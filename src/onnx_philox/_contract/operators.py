@@ -27,6 +27,7 @@ from onnx_philox._contract.inputs import (
     bound_input,
     moment_input,
     state_input,
+    type_attribute,
 )
 from onnx_philox._contract.inputs import ONE_STATE_RULE as ONE_STATE_RULE
 from onnx_philox._contract.inputs import PROBABILITY_RULE as PROBABILITY_RULE
@@ -78,11 +79,8 @@ RANDOM_UNIFORM = Operator(
     ),
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the values and of both bounds.",
-            None,
-            allowed=tuple(t.name for t in (I32, I64, F16, BF16, F32, F64)),
+        type_attribute(
+            "The element type of the values and of both bounds.", I32, I64, F16, BF16, F32, F64
         ),
         *SEEDS,
         ALIGNMENT,
@@ -113,11 +111,8 @@ RANDOM_NORMAL = Operator(
     ),
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the values, and of mean and scale.",
-            None,
-            allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
+        type_attribute(
+            "The element type of the values, and of mean and scale.", F16, BF16, F32, F64
         ),
         *SEEDS,
         ALIGNMENT,
@@ -191,12 +186,7 @@ RANDOM_CATEGORICAL = Operator(
     outputs=(Output("values", "Indices [batch, sample_size], from 0 on."), NEXT_STATE),
     attributes=(
         Attribute("sample_size", "How many samples of each row.", 1, minimum=1),
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the indices.",
-            "i32",
-            allowed=tuple(t.name for t in (I32, I64)),
-        ),
+        type_attribute("The element type of the indices.", I32, I64, default="i32"),
         Attribute(
             "replacement",
             "Whether a class may be drawn more than once from a row.",
@@ -246,12 +236,7 @@ RANDOM_EXPONENTIAL = Operator(
     ),
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the values, and of scale.",
-            None,
-            allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
-        ),
+        type_attribute("The element type of the values, and of scale.", F16, BF16, F32, F64),
         *SEEDS,
         ALIGNMENT,
     ),
@@ -303,12 +288,7 @@ RANDOM_GAMMA = Operator(
     ),
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the values.",
-            None,
-            allowed=tuple(t.name for t in (F32, F64)),
-        ),
+        type_attribute("The element type of the values.", F32, F64),
         *SEEDS,
     ),
     distribution="gamma",
@@ -345,12 +325,7 @@ RANDOM_POISSON = Operator(
     ),
     outputs=(Output("values", "Random counts of the given shape."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the counts.",
-            None,
-            allowed=tuple(t.name for t in (I32, I64)),
-        ),
+        type_attribute("The element type of the counts.", I32, I64),
         *SEEDS,
     ),
     distribution="poisson",
@@ -379,12 +354,7 @@ RANDOM_PERMUTATION = Operator(
     ),
     outputs=(Output("values", "Random permutations, of the given shape."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the integers.",
-            "i64",
-            allowed=tuple(t.name for t in (I64, I32)),
-        ),
+        type_attribute("The element type of the integers.", I64, I32, default="i64"),
         *SEEDS,
         ALIGNMENT,
     ),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from onnx_philox._contract.declaration import (
-    OUTPUT_TYPE,
-    Attribute,
-    Input,
-    Numbers,
-    Operator,
-    Output,
-    Role,
-    Words,
+from onnx_philox._contract.declaration import Input, Numbers, Operator, Output, Role, Words
+from onnx_philox._contract.inputs import (
+    NEXT_STATE,
+    SEEDS,
+    row_numbers_input,
+    state_input,
+    type_attribute,
 )
-from onnx_philox._contract.inputs import NEXT_STATE, SEEDS, row_numbers_input, state_input
 from onnx_philox._contract.types import BF16, F16, F32, I32, I64
 
 RANDOM_TOKEN = Operator(
@@ -72,12 +69,7 @@ RANDOM_TOKEN = Operator(
     ),
     outputs=(Output("token", "The index of each row's token, [batch, 1]."), NEXT_STATE),
     attributes=(
-        Attribute(
-            OUTPUT_TYPE,
-            "The element type of the tokens.",
-            "i64",
-            allowed=tuple(t.name for t in (I32, I64)),
-        ),
+        type_attribute("The element type of the tokens.", I32, I64, default="i64"),
         *SEEDS,
     ),
     distribution="token",

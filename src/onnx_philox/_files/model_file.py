@@ -78,7 +78,8 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         for tensor in tensors(model):
             stretch = without_weights.stretch_of(tensor)
             if stretch is not None:
-                tensor.ParseFromString(self._stretch(stretch.start, stretch.end))
+                self._file.seek(stretch.start)
+                tensor.ParseFromString(self._file.read(stretch.end - stretch.start))
             if tensor.data_location != onnx.TensorProto.EXTERNAL:
                 continue
             if not keeps_external or external_data.size_of(tensor) <= without_weights.LARGE:
@@ -159,10 +160,6 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
             )
             checks.refuse(self._owner, "the rewritten model", f"{size:,} bytes", allowed, remedy)
         return pieces
-
-    def _stretch(self, start: int, end: int) -> bytes:
-        self._file.seek(start)
-        return self._file.read(end - start)
 
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
         """The files of external data to copy, and their targets, without those already in place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,45 +35,26 @@ _WORD = np.dtype(np.uint32)
 _STATE = (STATE_WORDS,)
 
 
-@overload
-def generate(
-    state: PhiloxState,
-    *,
-    out: NDArray[Any],
-    minval: ArrayLike | None = ...,
-    maxval: ArrayLike | None = ...,
-    mean: ArrayLike | None = ...,
-    scale: ArrayLike | None = ...,
-    p: ArrayLike | None = ...,
-    alignment: str = ...,
-) -> PhiloxState: ...
+class _Parameters(TypedDict, total=False):
+    minval: ArrayLike | None
+    maxval: ArrayLike | None
+    mean: ArrayLike | None
+    scale: ArrayLike | None
+    p: ArrayLike | None
+    alignment: str
 
 
 @overload
-def generate(
-    state: TorchState,
-    *,
-    out: NDArray[Any],
-    minval: ArrayLike | None = ...,
-    maxval: ArrayLike | None = ...,
-    mean: ArrayLike | None = ...,
-    scale: ArrayLike | None = ...,
-    p: ArrayLike | None = ...,
-    alignment: str = ...,
-) -> TorchState: ...
+def generate(state: PhiloxState, *, out: NDArray[Any], **given: Unpack[_Parameters]) -> PhiloxState: ...
+
+
+@overload
+def generate(state: TorchState, *, out: NDArray[Any], **given: Unpack[_Parameters]) -> TorchState: ...
 
 
 @overload
 def generate(
-    state: NDArray[np.uint32],
-    *,
-    out: NDArray[Any],
-    minval: ArrayLike | None = ...,
-    maxval: ArrayLike | None = ...,
-    mean: ArrayLike | None = ...,
-    scale: ArrayLike | None = ...,
-    p: ArrayLike | None = ...,
-    alignment: str = ...,
+    state: NDArray[np.uint32], *, out: NDArray[Any], **given: Unpack[_Parameters]
 ) -> PhiloxState | TorchState | NDArray[np.uint32]: ...
 
 

@@ -180,7 +180,8 @@ class _Scope:
         for node in self._with(_IS_CONSTANT):
             if node.text(_OP_TYPE) == b"Constant" and not node.text(_NODE_DOMAIN):
                 found[node.text(_NODE_OUTPUTS)] = partial(_constant, node)
-        for tensor in self._messages(_INITIALIZERS):
+        for field in self._found[_INITIALIZERS]:
+            tensor = Message.within(self._model, field)
             found[tensor.text(_TENSOR_NAME)] = partial(_array, tensor)
         return found
 
@@ -202,9 +203,6 @@ class _Scope:
             else:
                 found[Message.within(model, info).text(_INFO_NAME)] = info
         return found
-
-    def _messages(self, kind: int) -> list[Message]:
-        return [Message.within(self._model, field) for field in self._found[kind]]
 
     def _with(self, part: bytes) -> list[Message]:
         """The nodes that may have a field in them; the search passes by large ones' weights."""

@@ -244,7 +244,8 @@ class Inspection:
             name = Text(name_of(node))
             if self._has_places:
                 name.append(f"\n{place_of(node)}", "dim")
-            today = [_label(self.trial(runtime, found)) for runtime in self.runtimes]
+            seen = [self.trial(runtime, found).behaviour for runtime in self.runtimes]
+            today = [Text(b.value, "red" if b in FAILURES else "") for b in seen]
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
@@ -450,10 +451,6 @@ def stream_of(node: RandomNode) -> str:
 def _print_command(console: Console, command: str) -> None:
     """Prints a command line unwrapped, so that it can be copied."""
     console.print(Text(f"  {command}", "bold"), soft_wrap=True)
-
-
-def _label(trial: Trial) -> Text:
-    return Text(trial.behaviour.value, "red" if trial.behaviour in FAILURES else "")
 
 
 def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:

@@ -131,13 +131,10 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     if given.of_openvino or not wants_rewrite(api.found_in(given), models.streams(given)):
         return given
     per_row = written["model"].get("per_row", False)
-    asked = Asked(per_row=per_row, alignment=_alignment_of(written))
+    # Records from before had one answer.
+    alignment = str((written["streams"] or {}).get("alignment", TENSORFLOW))
+    asked = Asked(per_row=per_row, alignment=alignment)
     return Given.of(given.owner, api.rewritten(given, asked))
-
-
-def _alignment_of(written: document.Record) -> str:
-    """Whose numbers are drawn; records from before had one answer."""
-    return str((written["streams"] or {}).get("alignment", TENSORFLOW))
 
 
 def _load(given: Given, runtime: str, written: document.Record) -> LoadedModel:

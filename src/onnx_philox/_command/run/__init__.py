@@ -13,11 +13,9 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import NDArray
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, loading, ports
@@ -180,14 +178,11 @@ def _save(prefix: str, run: int, outputs: Arrays) -> Path:
     ):
         for name, array in outputs.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, _storable(array), allow_pickle=False)
+                # NumPy has no bfloat16 of its own; float32 holds all its values.
+                stored = array.astype(np.float32) if array.dtype == _BFLOAT16 else array
+                np.lib.format.write_array(member, stored, allow_pickle=False)
     return path
 
 
 def _path(prefix: str, run: int) -> Path:
     return Path(f"{prefix}.run{run}.npz")
-
-
-def _storable(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in one of NumPy's own types: bfloat16 as float32, which can hold all its values."""
-    return array.astype(np.float32) if array.dtype == _BFLOAT16 else array

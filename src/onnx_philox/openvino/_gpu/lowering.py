@@ -71,10 +71,6 @@ def _integers(given: Parameters) -> Pair:
     return int(given["minval"]), int(width.view(np.int32))
 
 
-def _moments(given: Parameters) -> Pair:
-    return _bits_of(given["mean"]), _bits_of(given["scale"])
-
-
 def _threshold(p: Number) -> Pair:
     """How many of the uniforms are below p: in f64, which holds the product."""
     return min(math.ceil(float(p) * _UNIFORMS_F32), _UNIFORMS_F32), 0
@@ -87,7 +83,10 @@ _RULES = {
     ("RandomUniform", I32.name): _Rule(draw("PhiloxUniformI32", ov.Type.i32), _integers),
     ("RandomUniform", F16.name): _Rule(draw("PhiloxUniformF16", ov.Type.f16), _bounds),
     ("RandomUniform", F32.name): _Rule(draw("PhiloxUniformF32", ov.Type.f32), _bounds),
-    ("RandomNormal", F32.name): _Rule(draw("PhiloxNormalF32", ov.Type.f32), _moments),
+    ("RandomNormal", F32.name): _Rule(
+        draw("PhiloxNormalF32", ov.Type.f32),
+        lambda given: (_bits_of(given["mean"]), _bits_of(given["scale"])),
+    ),
     ("RandomBernoulli", F32.name): _Rule(_BERNOULLI, lambda given: _threshold(given["p"])),
     ("RandomDropout", F32.name): _Rule(_BERNOULLI, lambda given: _threshold(given["ratio"])),
 }

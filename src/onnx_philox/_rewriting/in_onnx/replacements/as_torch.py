@@ -255,7 +255,7 @@ def warn(random: Replaceable, types: Types) -> None:
     if node.metadata_props.get(AWAITS_STATE) == KNOWS_STRIDES:
         return
     filled = _filled(node)
-    if filled is not None and any(_is_permuted(order) for order in _orders(filled, types)):
+    if filled is not None and any(list(o) != sorted(o) for o in _orders(filled, types)):
         warnings.warn(
             f"{random.site.title}: the numbers may not be torch's. It draws like a transposed "
             "tensor, and torch fills memory, whose order a file does not show. Export the module "
@@ -316,7 +316,3 @@ def _orders(value: ir.Value, types: Types) -> Iterator[Sequence[int]]:
 def _rank(value: ir.Value, types: Types) -> int | None:
     shape = types.shape(value)
     return None if shape is None else len(shape)
-
-
-def _is_permuted(order: Sequence[int]) -> bool:
-    return list(order) != sorted(order)
