@@ -172,7 +172,6 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
                        ManyNumbers::kAsDrawn));
   }
   if (!is_together_checked || arguments.states != 1) ThrowIf(CheckTogether(op_, attributes_, arguments));
-  const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
 
   SetShape(op_, arguments.dimensions, type, outputs[0]);
   ov::Tensor* const mask = op_.has_mask() && outputs.size() > 1 ? &outputs[1] : nullptr;
@@ -195,13 +194,11 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   ThrowIf(CheckOverwritten(op_, MemoryOf(&outputs[0]), &arguments, kForEachThread));
   // A mask whose rows do not lie next to each other is drawn elsewhere first.
   ov::Tensor whole_mask;
-  if (mask != nullptr && elements > 0) {
-    whole_mask = IsContiguous(*mask) ? *mask : ov::Tensor(mask->get_element_type(), mask->get_shape());
-  }
+  if (mask != nullptr && arguments.dimensions.elements > 0) whole_mask = Whole(*mask);
   const Draw draw = DrawOf(op_, attributes_, arguments, nullptr, whole_mask ? whole_mask.data() : nullptr);
   // States whose words do not lie next to each other are written elsewhere first.
   ov::Tensor whole_next;
-  if (next != nullptr) whole_next = IsContiguous(*next) ? *next : ov::Tensor(next->get_element_type(), next->get_shape());
+  if (next != nullptr) whole_next = Whole(*next);
   std::uint32_t* const words = next == nullptr || next->get_size() == 0 ? nullptr : static_cast<std::uint32_t*>(whole_next.data());
   const Filled filled =
       FillTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0], kForEachThread);

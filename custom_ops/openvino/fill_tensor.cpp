@@ -94,6 +94,10 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
 
 bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }
 
+ov::Tensor Whole(const ov::Tensor& tensor) {
+  return IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+}
+
 Filled FillTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
                   std::uint32_t* next_states, ov::Tensor& tensor, const ForEach& for_each) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
@@ -102,7 +106,7 @@ Filled FillTensor(const Kernels& kernels, const Attributes& attributes, const Ar
   if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return Filled::kOfAnotherType;
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
   if (elements == 0 && !attributes.is_pytorch) return Filled::kDrawn;
-  ov::Tensor whole = IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+  ov::Tensor whole = Whole(tensor);
   if (elements > 0) draw.out = whole.data();
   if (attributes.is_pytorch) {
     std::vector<unsigned char> drawn;

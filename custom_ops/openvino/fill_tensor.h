@@ -18,6 +18,9 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
 /// they always do, and this does not ask, since asking costs more than it saves.
 bool IsContiguous(const ov::Tensor& tensor);
 
+/// The tensor itself, or if its elements do not lie next to each other a new one like it.
+ov::Tensor Whole(const ov::Tensor& tensor);
+
 /// What became of a draw.
 enum class Filled {
   kDrawn,

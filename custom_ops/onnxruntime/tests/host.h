@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ort_api.h"
@@ -440,6 +441,25 @@ inline const OrtApiBase* OldBase() {
   static const OrtApiBase base = {[](std::uint32_t version) { return version <= 18 ? Api() : nullptr; },
                                   [] { return "1.18.1"; }};
   return &base;
+}
+
+using RegisterFunction = OrtStatus*(OrtSessionOptions*, const OrtApiBase*);
+
+/// The text of a status, which it releases; empty if there is no status.
+inline std::string Take(OrtStatus* status) {
+  if (status == nullptr) return std::string();
+  const std::string text = Api()->GetErrorMessage(status);
+  Api()->ReleaseStatus(status);
+  return text.empty() ? "an error without text" : text;
+}
+
+/// A value of so many bytes, or of as many as it has room for.
+inline OrtValue Value(OrtElementType type, std::vector<std::int64_t> dimensions, const void* data, std::size_t bytes) {
+  OrtValue value;
+  Shape(&value, type, std::move(dimensions));
+  const std::size_t room = value.memory.size() - 2 * OrtValue::kGuard;
+  if (bytes > 0) std::memcpy(value.data(), data, std::min(bytes, room));
+  return value;
 }
 
 }  // namespace host

@@ -21,22 +21,7 @@
 namespace {
 
 using namespace onnx_philox;
-using RegisterFunction = OrtStatus*(OrtSessionOptions*, const OrtApiBase*);
-
-std::string Take(OrtStatus* status) {
-  if (status == nullptr) return std::string();
-  const std::string text = host::Api()->GetErrorMessage(status);
-  host::Api()->ReleaseStatus(status);
-  return text;
-}
-
-template <class T>
-OrtValue Value(OrtElementType type, std::vector<std::int64_t> dimensions, const std::vector<T>& numbers) {
-  OrtValue value;
-  host::Shape(&value, type, std::move(dimensions));
-  std::memcpy(value.data(), numbers.data(), numbers.size() * sizeof(T));
-  return value;
-}
+using host::RegisterFunction, host::Take, host::Value;
 
 /// Memory of a card: whoever reads or writes it here ends the process.
 OrtValue OnCard(OrtElementType type, std::vector<std::int64_t> dimensions) {
@@ -64,7 +49,8 @@ extern "C" void Note(const char* kernel, const void* launch, unsigned, unsigned,
 
 /// RandomBernoulli of [4, 6] by rows of states, whose p, one for each element, and states are on the card.
 struct Bernoulli {
-  OrtValue shape = Value<std::int64_t>(ORT_TYPE_INT64, {2}, {4, 6});
+  const std::int64_t dimensions[2] = {4, 6};
+  OrtValue shape = Value(ORT_TYPE_INT64, {2}, dimensions, sizeof(dimensions));
   OrtValue p = OnCard(ORT_TYPE_FLOAT, {4, 6});
   OrtValue states = OnCard(ORT_TYPE_UINT32, {4, 6});
   bool is_over_p = false;  ///< whether the next states are to go where p is

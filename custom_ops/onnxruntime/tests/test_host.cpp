@@ -24,23 +24,7 @@
 namespace {
 
 using namespace onnx_philox;
-using RegisterFunction = OrtStatus*(OrtSessionOptions*, const OrtApiBase*);
-
-/// The text of a status, which it releases; empty if there is no status.
-std::string Take(OrtStatus* status) {
-  if (status == nullptr) return std::string();
-  const std::string text = host::Api()->GetErrorMessage(status);
-  host::Api()->ReleaseStatus(status);
-  return text.empty() ? "an error without text" : text;
-}
-
-OrtValue Value(OrtElementType type, std::vector<std::int64_t> dimensions, const void* data, std::size_t bytes) {
-  OrtValue value;
-  host::Shape(&value, type, std::move(dimensions));
-  const std::size_t room = value.memory.size() - 2 * OrtValue::kGuard;
-  if (bytes > 0) std::memcpy(value.data(), data, std::min(bytes, room));
-  return value;
-}
+using host::RegisterFunction, host::Take, host::Value;
 
 template <class T>
 OrtValue Vector(OrtElementType type, const std::vector<T>& values) {
