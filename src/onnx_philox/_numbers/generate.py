@@ -35,7 +35,7 @@ _WORD = np.dtype(np.uint32)
 _STATE = (STATE_WORDS,)
 
 
-class _Parameters(TypedDict, total=False):
+class _Chosen(TypedDict, total=False):
     minval: ArrayLike | None
     maxval: ArrayLike | None
     mean: ArrayLike | None
@@ -45,16 +45,16 @@ class _Parameters(TypedDict, total=False):
 
 
 @overload
-def generate(state: PhiloxState, *, out: NDArray[Any], **given: Unpack[_Parameters]) -> PhiloxState: ...
+def generate(state: PhiloxState, *, out: NDArray[Any], **given: Unpack[_Chosen]) -> PhiloxState: ...
 
 
 @overload
-def generate(state: TorchState, *, out: NDArray[Any], **given: Unpack[_Parameters]) -> TorchState: ...
+def generate(state: TorchState, *, out: NDArray[Any], **given: Unpack[_Chosen]) -> TorchState: ...
 
 
 @overload
 def generate(
-    state: NDArray[np.uint32], *, out: NDArray[Any], **given: Unpack[_Parameters]
+    state: NDArray[np.uint32], *, out: NDArray[Any], **given: Unpack[_Chosen]
 ) -> PhiloxState | TorchState | NDArray[np.uint32]: ...
 
 
