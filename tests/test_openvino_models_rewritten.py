@@ -556,6 +556,43 @@ def test_a_tensor_that_only_has_the_name_of_the_state_is_refused() -> None:
         op.make_reproducible(given)
 
 
+@pytest.mark.parametrize("name", ["state", "random_state"])
+def test_no_other_node_draws_from_a_state_that_goes_on_by_a_draw(name: str) -> None:
+    """The next run would begin after that draw, and so repeat most of a larger one."""
+
+    def given(named: str, after: str, size: int = 1000) -> ov.Model:
+        state = parameter(named, [6], ov.Type.u32)
+        number = [constant(np.float32(n)) for n in (0, 1)]
+        u = op.openvino.random_uniform(constant(np.int64([4])), *number, "f32", state=state)
+        draws = {"y": uniform([size])} if size else {}
+        return model({"u": u.output(0), after: u.output(1), **draws}, [state])
+
+    with pytest.raises(ValueError, match=r"would repeat their numbers\. Rename the state and the"):
+        op.make_reproducible(given(name, f"next_{name}"))
+    alone = given(name, f"next_{name}", 0)
+    assert op.make_reproducible(alone) is alone
+    renamed = op.make_reproducible(given("words", "after"))
+    after = drawn(renamed, {"words": STATE})["next_random_state"]
+    assert (after - STATE).tolist() == [0, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_a_constant_generator_of_torch_s_is_read_and_shared_by_no_other_node(
+    seed: int, tmp_path
+) -> None:
+    original = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[2, 3] x) => (float[2, 3] y) { y = RandomNormalLike (x) }""")
+    made = op.make_reproducible(original, alignment="pytorch", seed=seed)
+    read = CORE.read_model(made.SerializeToString())
+    assert op.make_reproducible(read) is read
+    ov.save_model(read, tmp_path / "m.xml")
+    shown = json.loads(command("inspect", str(tmp_path / "m.xml"), "--json"))
+    assert shown["state"].startswith(f"a constant inside, of seed {seed}:")
+    read.add_results([opset8.result(uniform([5]))])
+    with pytest.raises(ValueError, match="random nodes are replaced at once"):
+        op.make_reproducible(read)
+
+
 def two_draws() -> ov.Model:
     x = parameter("x", [-1, 4])
     of_x = opset8.shape_of(x)

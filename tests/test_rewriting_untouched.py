@@ -638,6 +638,23 @@ def test_a_tensor_of_the_state_s_name_that_is_none_is_refused(body: str) -> None
         make_reproducible(parse(body))
 
 
+def test_no_other_node_draws_from_a_state_that_goes_on_by_a_draw() -> None:
+    """The next run would begin after that draw, and so repeat most of a larger one."""
+    text = """g (float[1000] x, uint32[6] {0}) => (float[1000] y, float[4] u, uint32[6] next_{0})
+        <int64[1] four = {{4}}, float low = {{0}}, float high = {{1}}> {{
+        y = RandomUniformLike (x)
+        u, next_{0} = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0}) }}"""
+    opsets = '"" : 17, "onnx_philox" : 1'
+    with pytest.raises(ValueError, match=r"would repeat their numbers\. Rename the state and the"):
+        make_reproducible(parse(text.format("random_state"), opsets))
+    alone = parse(text.format("random_state").replace("RandomUniformLike (x)", "Neg (x)"), opsets)
+    assert make_reproducible(alone) is alone
+    model = make_reproducible(parse(text.format("words"), opsets))
+    x = np.zeros(1000, np.float32)
+    *_, after = run(model, x=x, words=STATE)
+    assert (after - STATE).tolist() == [0, 0, 0, 1, 0, 0]
+
+
 def test_a_seed_that_contradicts_the_model_is_refused() -> None:
     with pytest.raises(
         ValueError,

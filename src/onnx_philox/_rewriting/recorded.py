@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -80,6 +80,28 @@ class Recorded(Generic[Value]):
             allowed = "one without a state yet, for a state for each row"
             remedy = "Rewrite the model that this one was made from."
             checks.refuse(OWNER, "the model", given, allowed, remedy)
+
+
+def check_draws_beside(recorded: Recorded[Any], *, is_drawn: bool) -> None:
+    """Refuses to let other nodes draw from the state that a model has.
+
+    Args:
+        recorded: What the model has.
+        is_drawn: Whether its next state is what a node of this package leaves: such a state moves
+            on by that node's draws, and so others would draw the same numbers again.
+    """
+    if recorded.state is None:
+        return
+    if not recorded.generator.is_counter_based:
+        given = "one with others beside those that an earlier rewrite replaced"
+        allowed = "one whose random nodes are replaced at once, since one generator goes through"
+        remedy = "Rewrite the model that this one was made from."
+        checks.refuse(OWNER, "the model", given, allowed, remedy)
+    if is_drawn:
+        given = "the state that a node leaves, after which other nodes would repeat their numbers"
+        allowed = "that of the next run, as an earlier rewrite makes it"
+        remedy = "Rename the state and the output: a rewrite adds a state of its own."
+        checks.refuse(OWNER, "the next state of the model", given, allowed, remedy)
 
 
 def refuse_name(name: str) -> NoReturn:

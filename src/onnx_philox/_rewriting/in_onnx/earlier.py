@@ -68,6 +68,13 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
     return replace(found, seed=seeds[0] if seeds else 0)
 
 
+def is_next_drawn(model: ir.Model) -> bool:
+    """Whether a node of this package leaves the state that the model gives as the next one."""
+    following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
+    producers = (value.producer() for value in sources_of(model, following))
+    return any(node is not None and node.domain == DOMAIN for node in producers)
+
+
 def _state(model: ir.Model) -> ir.Value | None:
     """The value that has the name of the state, if it is one; None if there is none."""
     found = [

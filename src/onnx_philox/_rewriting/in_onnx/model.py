@@ -27,7 +27,7 @@ from onnx_philox._rewriting.in_onnx.passes.scanned import declare_ranks
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
-from onnx_philox._rewriting.recorded import Recorded
+from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
 from onnx_philox._rewriting.report import RandomNode, Report
 
 
@@ -88,20 +88,16 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
 
 def _check(
-    _: ir.Model, asked: Asked, recorded: Recorded[ir.Value], found: Sequence[Outcome]
+    model: ir.Model, asked: Asked, recorded: Recorded[ir.Value], found: Sequence[Outcome]
 ) -> None:
-    """Refuses another generator than before, and draws beside the one generator of before."""
+    """Refuses another generator than before, and draws beside a state that goes on by draws."""
     generator = asked.generator
-    if recorded.state is None:
-        return
-    remedy = "Rewrite the model that this one was made from."
-    if recorded.generator is not generator:
+    if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
+        remedy = "Rewrite the model that this one was made from."
         checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, remedy)
-    if found and not generator.is_counter_based:
-        given = "one with others beside those that an earlier rewrite replaced"
-        allowed = "one whose random nodes are replaced at once, since one generator goes through"
-        checks.refuse(OWNER, "the model", given, allowed, remedy)
+    if found:
+        check_draws_beside(recorded, is_drawn=recorded.is_input and earlier.is_next_drawn(model))
 
 
 def _replace(

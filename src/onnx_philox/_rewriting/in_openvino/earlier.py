@@ -9,7 +9,6 @@ import openvino as ov
 
 from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
 from onnx_philox._contract.operators import OUTPUT_TYPE
-from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
@@ -97,7 +96,8 @@ def read(model: ov.Model) -> Recorded:
         if node.get_type_name() == "ReadValue":
             return _recorded(ours, variable=str(node.get_attributes()["variable_id"]))
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
-            key = PhiloxState.from_array(arrays.memory(node)).key
+            words = arrays.memory(node)
+            key = (of_words(words.size) or PHILOX).seed_in(words)
             # All other nodes of a rewrite have one seed.
             seeds = (o.stream.global_seed for o in ours if not (o.is_kept or lacks_state(o.node)))
             return _recorded(ours, node, seed=key or next(seeds, 0), has_key=key != 0)
@@ -109,6 +109,21 @@ def read(model: ov.Model) -> Recorded:
         if after is not None and _name(node) == STATE:
             return _recorded(ours, node, next_state=after)
     return _recorded(ours)
+
+
+def is_next_drawn(model: ov.Model, recorded: Recorded) -> bool:
+    """Whether a node of this package leaves the state that the model gives as the next one."""
+    if recorded.next_state is None:
+        return False
+    waiting, seen = [model.output(recorded.next_state).get_node()], set[str]()
+    while waiting:
+        node = waiting.pop()
+        if is_ours(node):
+            return True
+        if node.get_name() not in seen:
+            seen.add(node.get_name())
+            waiting += [value.get_node() for value in node.input_values()]
+    return False
 
 
 def _recorded(

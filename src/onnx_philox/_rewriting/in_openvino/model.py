@@ -20,7 +20,7 @@ from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
 from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
-from onnx_philox._rewriting.recorded import NEXT_STATE, refuse_name
+from onnx_philox._rewriting.recorded import NEXT_STATE, check_draws_beside, refuse_name
 from onnx_philox._rewriting.report import RandomNode, Report
 
 
@@ -62,6 +62,8 @@ def _check(
         checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
     if has_new and recorded.state is None:
         _check_names(model)
+    if has_new:
+        check_draws_beside(recorded, is_drawn=earlier.is_next_drawn(model, recorded))
     if has_new and recorded.has_rows:
         allowed = "one with a single state, or none yet, to be rewritten again"
         remedy = "Add the draws before the first rewrite, in the model that it was made from."
