@@ -47,7 +47,7 @@ NUMBERS = {
     "rate": 0,
 }
 THREADS = 256
-OUTSIDE, NOT_A_RANGE = 2, 1
+OUTSIDE = 1
 
 
 class Number(ctypes.Structure):
@@ -69,7 +69,7 @@ class Launch(ctypes.Structure):
         ("seed_counter", ctypes.c_uint64),
         ("rows", ctypes.c_uint64),
         ("row_elements", ctypes.c_uint64),
-        ("words", ctypes.c_uint64),
+        ("row_blocks", ctypes.c_uint64),
         ("data", ctypes.c_void_p),
         ("out", ctypes.c_void_p),
         ("mask", ctypes.c_void_p),
@@ -120,11 +120,11 @@ class Draw:
         return np.dtype(DTYPES["bool" if self.distribution == "bernoulli" else self.kind])
 
     @property
-    def words(self) -> int:
+    def row_blocks(self) -> int:
         if self.distribution in ("gamma", "poisson"):
-            return 128
+            return 32 * self.elements
         by = self.number_kind if self.distribution == "dropout" else self.kind
-        return 2 if by in ("f64", "i64") else 1
+        return -(-self.elements // (2 if by in ("f64", "i64") else 4))
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def launched(
         seed_counter=draw.op_seed,
         rows=draw.rows,
         row_elements=draw.elements,
-        words=draw.words,
+        row_blocks=draw.row_blocks,
         out=out + begin,
         error=place(error),
     )
@@ -186,8 +186,7 @@ def launched(
         number.data, number.is_each = place(np.asarray(value, DTYPES[kind])), np.ndim(value) > 0
         number.least, number.greatest = limits
     name = f"onnx_philox_{draw.distribution}_{draw.kind}"
-    tasks = draw.rows * -(-draw.elements // max(1, 4 // draw.words))
-    blocks = blocks or -(-tasks // threads)
+    blocks = blocks or -(-draw.rows * min(draw.elements, draw.row_blocks) // threads)
     if isinstance(kernels, ctypes.CDLL):
         misaligned = ctypes.c_uint64.in_dll(kernels, "misaligned")
         misaligned.value = 0

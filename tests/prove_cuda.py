@@ -18,10 +18,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from card import Card
 from cuda_kernels import CORE, DTYPES, PTX, Draw, library, names, numbers_of, wrong
+from numpy.typing import NDArray
 
 FULL = 2**32 - 1
 EACH_KERNEL = 400_000  # of 25 kernels
@@ -34,6 +36,14 @@ STATES = [
         [FULL - 5000, FULL, FULL, FULL, FULL, FULL],
     )
 ]
+
+
+def data_of(kind: str, count: int) -> NDArray[Any]:
+    """Data for a dropout, some of it not finite."""
+    data = RNG.normal(size=count)
+    for i, value in enumerate((np.nan, -np.nan, np.inf, -np.inf, -0.0)):
+        data[i::50] = value
+    return data.astype(DTYPES[kind])
 
 
 def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
@@ -49,9 +59,7 @@ def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
                 elements = 1001
                 state = RNG.integers(0, 2**32, (int(share * part) // 1001 + 1, 6), dtype=np.uint32)
             count = elements * (len(state) if state.ndim == 2 else 1)
-            data = (
-                RNG.normal(size=count).astype(DTYPES[kind]) if distribution == "dropout" else None
-            )
+            data = data_of(kind, count) if distribution == "dropout" else None
             yield (
                 Draw(
                     *(distribution, kind, elements, state, numbers, number_kind, data),

@@ -5,9 +5,22 @@
 uint64_t misaligned;
 static inline float to_f32(uint32_t x) { float y; memcpy(&y, &x, 4); return y; }
 static inline double to_f64(uint64_t x) { double y; memcpy(&y, &x, 8); return y; }
-static inline uint32_t of_f32(float x) { uint32_t y; memcpy(&y, &x, 4); return y; }
-static inline uint16_t of_f16(_Float16 x) { uint16_t y; memcpy(&y, &x, 2); return y; }
+/* A NaN that a card computes in f16 or f32 keeps no payload. */
+static inline uint32_t of_f32(float x) { uint32_t y; memcpy(&y, &x, 4); return x != x ? 0x7FFFFFFF : y; }
+static inline _Float16 to_f16(uint16_t x) { _Float16 y; memcpy(&y, &x, 2); return y; }
+static inline uint16_t of_f16(_Float16 x) { uint16_t y; memcpy(&y, &x, 2); return x != x ? 0x7FFF : y; }
 static inline uint64_t of_f64(double x) { uint64_t y; memcpy(&y, &x, 8); return y; }
+/* Pairs of float16. A sum or product in float is rounded once more to what is the rounded one. */
+#define PAIRS(name, result)                                                                        \
+  static inline uint32_t name##_f16x2(uint32_t a, uint32_t b) {                                    \
+    uint32_t pair = 0;                                                                             \
+    for (int i = 0; i < 32; i += 16) {                                                             \
+      const float x = to_f16(a >> i), y = to_f16(b >> i);                                          \
+      pair |= (uint32_t)of_f16((_Float16)(result)) << i;                                           \
+    }                                                                                              \
+    return pair;                                                                                   \
+  }
+PAIRS(add, x + y) PAIRS(mul, x * y)
 static inline uint64_t at(uint64_t address, unsigned alignment) {
   if (address % alignment != 0) ++misaligned;
   return address;

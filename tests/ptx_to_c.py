@@ -126,10 +126,9 @@ def converted(parts: list[str], value: str) -> str:
     rounding, read_value = parts[1:-2], read(value, of)
     if to[0] != "f" and of[0] != "f" and not rounding:
         return read_value
-    if (
-        to[0] == "f"
-        and of != "f16"
-        and (rounding == ["rn"] or (not rounding and of == "f32" and to == "f64"))
+    if to[0] == "f" and (
+        (rounding == ["rn"] and of != "f16")
+        or (not rounding and (of, to) in (("f16", "f32"), ("f32", "f64")))
     ):
         return f"({c_type(to)}){read_value}"
     if to == of and rounding == ["rmi"]:
@@ -232,6 +231,11 @@ def statement(instruction: str, operands: list[str], may_fuse: bool) -> str:
     if base == "selp":
         values = [read(operand, kind) for operand in operands[1:3]]
         return write(operands[0], kind, f"{read(operands[3], 'pred')} ? {values[0]} : {values[1]}")
+    if kind == "f16x2":
+        if base not in ("add", "mul") or parts[1:-1] != ["rn"]:
+            raise UnknownInstructionError(instruction)
+        a, b = (read(operand, "u32") for operand in operands[1:])
+        return write(operands[0], "u32", f"{base}_f16x2({a}, {b})")
     if kind in ("f32", "f64"):
         values = [read(operand, kind) for operand in operands[1:]]
         return write(operands[0], kind, on_floats(parts, values, may_fuse))
@@ -314,9 +318,9 @@ def unwanted(ptx: str) -> list[str]:
         is_wrong = {"ftz", "sat", "approx", "full"} & {*how} or re.search(
             r"\.extern|\.func|^call", instruction
         )
-        if kind in ("f16", "f32", "f64") and base not in MOVES:
+        if kind in ("f16", "f16x2", "f32", "f64") and base not in MOVES:
             is_wrong = is_wrong or base not in ROUNDED or how != ["rn"]
-        if base == "cvt" and how[-1] in ("f16", "f32"):
+        if base == "cvt" and how[-1] in ("f16", "f32") and kind != "f16":
             is_wrong = is_wrong or how[:-1] != ["rn"]
         if is_wrong:
             found.append(line)

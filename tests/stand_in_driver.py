@@ -21,7 +21,7 @@ from onnx_philox import reference
 from onnx_philox._contract.types import BY_NAME
 
 SOURCE = Path(__file__).parent / "cuda" / "stand_in.c"
-MOST_BLOCKS = 8192
+MOST_BLOCKS = 4096
 P_IS_OUTSIDE = OUTSIDE + PARAMETERS.index("P")
 """What a kernel writes where it refuses a number of `p`."""
 
@@ -51,11 +51,7 @@ def draw(kernel: str, launch: Launch) -> None:
 
 
 def _advanced(state: np.ndarray, launch: Launch) -> np.ndarray:
-    words = launch.words
-    blocks = (
-        -(-launch.row_elements // (4 // words)) if words < 4 else launch.row_elements * (words // 4)
-    )
-    counter = sum(int(word) << 32 * i for i, word in enumerate(state[:4])) + blocks
+    counter = sum(int(word) << 32 * i for i, word in enumerate(state[:4])) + launch.row_blocks
     words_after = [counter >> 32 * i & 0xFFFFFFFF for i in range(4)]
     return np.array([*words_after, *state[4:]], np.uint32)
 

@@ -93,6 +93,25 @@ def test_a_grid_has_a_thread_for_each_block_of_four_words_up_to_a_most(
     assert (blocks, threads) == (min(-(-elements // (4 * THREADS)), MOST_BLOCKS), THREADS)
 
 
+@pytest.mark.parametrize(
+    ("build", "kind", "at_once"),
+    [
+        (graphs.random_normal, "f64", 4),
+        (graphs.random_normal, "f32", 8),
+        (graphs.random_normal, "bf16", 16),
+        (graphs.random_uniform, "f64", 2),
+        (graphs.random_uniform, "f32", 4),
+        (graphs.random_uniform, "f16", 16),
+    ],
+)
+def test_a_thread_draws_32_bytes_at_once_or_16_of_wide_uniforms(
+    driver: StandIn, build: Any, kind: str, at_once: int
+) -> None:
+    for elements in (at_once * THREADS + 1, at_once * THREADS):
+        session(build([elements], 0, 1, kind, op_seed=1)).run(None, {})
+    assert [blocks for (_, _, blocks, _, _) in driver.launches] == [2, 1]
+
+
 @pytest.mark.parametrize("wanted", ["output", "mask", "next_state"])
 def test_what_nobody_wants_is_not_written(driver: StandIn, wanted: str) -> None:
     data = np.arange(7, dtype=np.float32)

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cuda/ptx.h"
+#include "state.h"
 #include "text.h"
 
 namespace onnx_philox {
@@ -201,7 +202,7 @@ std::string CudaKernel::CheckPlaces(const Call& call, const Outputs& outputs) co
   return std::string();
 }
 
-cuda::Launch CudaKernel::LaunchOf(const Call& call, const Outputs& outputs) const {
+cuda::Launch CudaKernel::LaunchOf(const Call& call, const Outputs& outputs, std::uint64_t* tasks) const {
   Arguments arguments = call.arguments;
   cuda::Launch launch{};
   for (int i = 0; i < op_.inputs; ++i) {
@@ -229,10 +230,14 @@ cuda::Launch CudaKernel::LaunchOf(const Call& call, const Outputs& outputs) cons
   launch.seed_counter = static_cast<std::uint64_t>(attributes_.op_seed);
   launch.rows = static_cast<std::uint64_t>(arguments.states);
   launch.row_elements = launch.rows == 0 ? 0 : elements / launch.rows;
-  launch.words = DrawOf(op_, attributes_, arguments, nullptr).words;
+  const unsigned words = DrawOf(op_, attributes_, arguments, nullptr).words;
+  launch.row_blocks = BlocksUsed(words, launch.row_elements);
   launch.out = outputs.values;
   launch.mask = static_cast<unsigned char*>(outputs.mask);
   launch.error = refused_ == nullptr ? nullptr : refused_->on_device();
+  const unsigned at_once = cuda::ElementsAtOnce(op_.distribution, words, ElementSize(attributes_.output));
+  const bool is_drawn = outputs.values != nullptr || outputs.mask != nullptr;
+  *tasks = is_drawn ? launch.rows * cuda::TasksOf(launch.row_elements, at_once) : 0;
   return launch;
 }
 
@@ -271,9 +276,8 @@ OrtStatus* CudaKernel::Compute(OrtKernelContext* context) const {
   error = CheckPlaces(call, outputs);
   if (!error.empty()) return Refuse(error);
 
-  cuda::Launch launch = LaunchOf(call, outputs);
-  const bool is_drawn = outputs.values != nullptr || outputs.mask != nullptr;
-  const std::uint64_t tasks = is_drawn ? launch.rows * cuda::TasksOfRow(launch) : 0;
+  std::uint64_t tasks = 0;
+  cuda::Launch launch = LaunchOf(call, outputs, &tasks);
   // The threads of a draw read the states while others would write the next ones.
   const bool is_in_place = launch.states != nullptr && launch.next_states == launch.states;
   const bool is_written_after = launch.next_states != nullptr && (tasks == 0 || is_in_place);

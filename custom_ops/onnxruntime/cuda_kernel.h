@@ -52,7 +52,8 @@ class CudaKernel final : public Kernel {
   std::string CheckEarlierRuns() const;
   /// The error about memory that a launch must not write to, or that lies where a kernel cannot read it.
   std::string CheckPlaces(const Call& call, const Outputs& outputs) const;
-  cuda::Launch LaunchOf(const Call& call, const Outputs& outputs) const;
+  /// A launch, and how many tasks its draw has; 0 where there is nothing to draw.
+  cuda::Launch LaunchOf(const Call& call, const Outputs& outputs, std::uint64_t* tasks) const;
   std::string Launch(const InACard& card, cuda::Function function, std::uint64_t tasks, cuda::Launch launch,
                      cuda::Stream stream) const;
 

@@ -56,7 +56,7 @@ static inline Bounds BoundsOf(const Argument (&given)[kParameters]) {
 }
 
 /// Bytes of one element.
-static inline unsigned ElementSize(OutputType type) {
+static constexpr unsigned ElementSize(OutputType type) {
   switch (type) {
     case OutputType::kBool:
       return 1;

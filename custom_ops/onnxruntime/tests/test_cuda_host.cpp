@@ -120,7 +120,7 @@ void TestMemoryOfTheCardIsLeftAlone(const OrtCustomOp* op) {
   check::That(one.kernel == "onnx_philox_bernoulli_f32" && one.stream == &stream, "%s", one.kernel.c_str());
   check::That(one.launch.states == node.states.on_device, "the states");
   check::That(one.launch.number[0].data == node.p.on_device && one.launch.number[0].is_each == 1, "p");
-  check::That(one.launch.rows == 4 && one.launch.row_elements == 6 && one.launch.words == 1, "rows");
+  check::That(one.launch.rows == 4 && one.launch.row_elements == 6 && one.launch.row_blocks == 2, "rows");
   check::That(one.launch.seed_counter == 5 && one.launch.seed_key == 0, "the seeds");
   check::That(one.launch.next_states != nullptr && one.launch.out != nullptr && one.launch.error != nullptr, "outputs");
 }

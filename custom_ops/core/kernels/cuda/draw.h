@@ -50,7 +50,7 @@ constexpr DeviceKernel kKernels[] = {
 };
 #endif
 
-/// A parameter that is a number: one that the host knows, one on the device, or one for each element.
+/// A parameter that is a number: one that the host knows; or p, alpha or rate on the device, one or one for each element.
 struct Number {
   OutputType type;         ///< kBits: the draw has no such parameter
   std::uint32_t is_each;   ///< 1: element i has number i of `data`; 0: there is one
@@ -73,7 +73,7 @@ struct Launch {
   std::uint64_t seed_counter;   ///< times 2^64, added to each state's counter modulo 2^128: op_seed
   std::uint64_t rows;           ///< 1 of a draw from one state
   std::uint64_t row_elements;   ///< all elements of a draw from one state
-  std::uint64_t words;          ///< of the generator that one element takes: Draw::words
+  std::uint64_t row_blocks;     ///< of the generator that a row takes
   const void* data;             ///< of a dropout; may be `out`
   void* out;                    ///< null of a dropout: nobody wants more than the mask
   unsigned char* mask;          ///< of a dropout: 1 for an element that is kept, else 0; or null
@@ -83,26 +83,29 @@ struct Launch {
 static_assert(sizeof(void*) != 8 || (sizeof(Number) == 40 && sizeof(Launch) == 168),
               "one layout for the host and the device");
 
-/// What `Launch::error` gets: kOutside + Parameter, or kNotARange. The elements concerned are then NaN, -1 or false. No
-/// kernel ever sets it to kNoError.
-enum Error : std::uint32_t { kNoError = 0, kNotARange = 1, kOutside = 2 };
+/// What `Launch::error` gets: kOutside + Parameter. The elements concerned are then NaN, -1 or false. No kernel ever sets it
+/// to kNoError.
+enum Error : std::uint32_t { kNoError = 0, kOutside = 1 };
 
 /// Threads of a block of a grid, and blocks of a grid at most: each thread draws until nothing is left.
-constexpr unsigned kThreads = 256, kMostBlocks = 8192;
+constexpr unsigned kThreads = 256, kMostBlocks = 4096;
 
-/// Elements that a thread draws at once: those of one block of the generator, or one that takes several.
-static inline unsigned ElementsAtOnce(std::uint64_t words) {
-  return words < kWordsPerBlock ? static_cast<unsigned>(kWordsPerBlock / words) : 1;
+/// Elements that a thread draws at once: 32 bytes of them, but at least those of one block of the generator, or one that
+/// takes several, and at most those of four. The memory bounds uniforms of 32 and 64 bits: what neighbouring threads store of
+/// these in one instruction has no gaps.
+constexpr unsigned ElementsAtOnce(Distribution distribution, std::uint64_t words, unsigned element_bytes) {
+  if (words > kWordsPerBlock) return 1;
+  const bool has_gaps = distribution != Distribution::kUniform || element_bytes < 4;
+  const unsigned of_block = static_cast<unsigned>(kWordsPerBlock / words), stored = (has_gaps ? 32 : 16) / element_bytes;
+  return stored < of_block ? of_block : stored < 4 * of_block ? stored : 4 * of_block;
 }
 
 /// How often that is for the elements of a row.
-static inline std::uint64_t TasksOf(std::uint64_t words, std::uint64_t row_elements) {
-  const std::uint64_t at_once = ElementsAtOnce(words);
+static inline std::uint64_t TasksOf(std::uint64_t row_elements, unsigned at_once) {
   return row_elements / at_once + (row_elements % at_once != 0 ? 1 : 0);
 }
-static inline std::uint64_t TasksOfRow(const Launch& launch) { return TasksOf(launch.words, launch.row_elements); }
 
-/// Blocks of the grid of `count` tasks; 0 where there is nothing to launch. Of a draw: `rows` * TasksOfRow; of
+/// Blocks of the grid of `count` tasks; 0 where there is nothing to launch. Of a draw: `rows` * TasksOf; of
 /// onnx_philox_next_states: `rows`.
 static inline unsigned GridOf(std::uint64_t count) {
   const std::uint64_t blocks = count / kThreads + (count % kThreads != 0 ? 1 : 0);

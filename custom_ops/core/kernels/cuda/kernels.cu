@@ -34,58 +34,35 @@ struct FloatOf<OutputType::kF64> {
   using Type = F64<Cuda>;
 };
 
-/// Whether bounds are a range, as RangeProblemOf says; those that the host knows are.
-template <OutputType kType>
-ONNX_PHILOX_INLINE bool IsRange(std::uint64_t low, std::uint64_t high) {
-  if constexpr (kType == OutputType::kI32) {
-    return static_cast<std::int32_t>(low) < static_cast<std::int32_t>(high);
-  } else if constexpr (kType == OutputType::kI64) {
-    return static_cast<std::int64_t>(low) < static_cast<std::int64_t>(high);
-  } else {
-    using Type = typename FloatOf<kType>::Type;
-    const typename Type::Number width = Type::Width(low, high);
-    return !(Type::FromBits(low) > Type::FromBits(high)) && width - width == 0;
-  }
-}
+using Uniforms = FromGrid<Distribution::kUniform>;
 
 template <OutputType kType>
 void DrawUniform(const Launch& launch) {
   const Piece piece = PieceOf(launch);
-  std::uint64_t low, high;
-  bool is_valid = Take(launch, Parameter::kMinval, 0, &low);
-  is_valid = Take(launch, Parameter::kMaxval, 0, &high) && is_valid;
-  if (is_valid && !IsRange<kType>(low, high)) {
-    Report(launch, kNotARange);
-    is_valid = false;
-  }
-  if (!is_valid) return FillRefused(launch, ElementSize(kType));
+  const std::uint64_t low = Known(launch, Parameter::kMinval), high = Known(launch, Parameter::kMaxval);
   if constexpr (kType == OutputType::kI32) {
-    FillI32<Cuda, FromGrid>(piece, low, high);
+    FillI32<Cuda, Uniforms>(piece, low, high);
   } else if constexpr (kType == OutputType::kI64) {
-    FillI64<Cuda, FromGrid>(piece, low, high);
+    FillI64<Cuda, Uniforms>(piece, low, high);
   } else {
-    FillUniformFloats<Cuda, FromGrid, typename FloatOf<kType>::Type>(piece, low, high);
+    FillUniformFloats<Cuda, Uniforms, typename FloatOf<kType>::Type>(piece, low, high);
   }
 }
 
 template <>
 void DrawUniform<OutputType::kBits>(const Launch& launch) {
-  FromGrid::Fill(PieceOf(launch), BitsRule<Cuda>());
+  Uniforms::Fill(PieceOf(launch), BitsRule<Cuda>());
 }
 
 template <OutputType kType>
 void DrawNormal(const Launch& launch) {
-  std::uint64_t mean, scale;
-  const bool is_valid = Take(launch, Parameter::kMean, 0, &mean);
-  if (!Take(launch, Parameter::kScale, 0, &scale) || !is_valid) return FillRefused(launch, ElementSize(kType));
-  FillNormals<Cuda, FromGrid, typename FloatOf<kType>::Type>(PieceOf(launch), mean, scale);
+  FillNormals<Cuda, FromGrid<Distribution::kNormal>, typename FloatOf<kType>::Type>(PieceOf(launch), Known(launch, Parameter::kMean),
+                                                            Known(launch, Parameter::kScale));
 }
 
 template <OutputType kType>
 void DrawExponential(const Launch& launch) {
-  std::uint64_t scale;
-  if (!Take(launch, Parameter::kScale, 0, &scale)) return FillRefused(launch, ElementSize(kType));
-  FillExponentials<Cuda, FromGrid, typename FloatOf<kType>::Type>(PieceOf(launch), scale);
+  FillExponentials<Cuda, FromGrid<Distribution::kExponential>, typename FloatOf<kType>::Type>(PieceOf(launch), Known(launch, Parameter::kScale));
 }
 
 /// By a probability for each element: see numbers.cpp.
@@ -95,11 +72,9 @@ void DrawBernoulliEach(const Launch& launch) {
   const Rule rule{};
   ForEachTask<BlockElements<Rule>(), 1>(
       DrawOf(launch), launch.rows * launch.row_elements,
-      [&](const State& state, std::uint64_t first, unsigned count) {
-        Cuda::Words words[Cuda::kWords];
-        DrawBlock<Rule>(state, words);
+      [&](Counter counter, const Keys& keys, std::uint64_t first, unsigned count) {
         alignas(16) unsigned char uniforms[BlockBytes<Rule>()], drawn[BlockElements<Rule>()];
-        StoreGroup<Cuda>(words, rule, uniforms);
+        DrawBlocks<1>(counter, keys, rule, uniforms);
         ONNX_PHILOX_UNROLL
         for (unsigned i = 0; i < BlockElements<Rule>(); ++i) {
           Bits uniform;
@@ -108,7 +83,7 @@ void DrawBernoulliEach(const Launch& launch) {
           const bool is_valid = i < count && Take(launch, Parameter::kP, first + i, &p);
           drawn[i] = is_valid && uniform < static_cast<Bits>(p) ? 1 : 0;
         }
-        StoreBlock(drawn, count, out + first);
+        StoreElements(drawn, count, out + first);
       });
 }
 
@@ -119,8 +94,33 @@ void DrawBernoulli(const Launch& launch) {
     return DrawBernoulliEach<F64UnitRule<Cuda>, std::int64_t>(launch);
   }
   std::uint64_t p;
-  if (!Take(launch, Parameter::kP, 0, &p)) return FillRefused(launch, 1);
-  FillBelow<Cuda, FromGrid>(PieceOf(launch), Argument{kType, p, nullptr});
+  if (!Take(launch, Parameter::kP, 0, &p)) p = 0;  // draws false
+  FillBelow<Cuda, FromGrid<Distribution::kBernoulli>>(PieceOf(launch), Argument{kType, p, nullptr});
+}
+
+/// A float as bits of a type, rounded.
+template <OutputType kType, class Float>
+ONNX_PHILOX_INLINE Element<ElementSize(kType)> Rounded(Float x) {
+  if constexpr (kType == OutputType::kF16) {
+    return static_cast<std::uint16_t>(Cuda::F16(BitCast<std::uint32_t>(x)));
+  } else if constexpr (kType == OutputType::kBF16) {
+    return static_cast<std::uint16_t>(RoundToBF16(BitCast<std::uint32_t>(x)) >> 16);
+  } else {
+    return BitCast<Element<sizeof(Float)>>(x);
+  }
+}
+
+/// An element of the data times `scale`. A NaN keeps its payload: a card's product of it has all bits but the sign, which
+/// rounding to bf16 would make -0.
+template <OutputType kType, class Float>
+ONNX_PHILOX_INLINE Element<ElementSize(kType)> Scaled(Element<ElementSize(kType)> x, Float scale) {
+  constexpr auto kQuiet = static_cast<decltype(x)>(kType == OutputType::kF16    ? 0x7E00u
+                                                   : kType == OutputType::kBF16 ? 0x7FC0u
+                                                   : kType == OutputType::kF32  ? 0x7FC00000u
+                                                                                : 0x7FF8000000000000u);
+  const Float number = FloatOf<kType>::Type::FromBits(x), product = number * scale;
+  if (product != product) return static_cast<decltype(x)>(number != number ? x | kQuiet : kQuiet);
+  return Rounded<kType>(product);
 }
 
 /// How a rule that draws which elements to drop fills the output and the mask of a dropout.
@@ -128,37 +128,36 @@ template <OutputType kType>
 struct KeptFromGrid {
   template <class Rule>
   static ONNX_PHILOX_INLINE void Fill(const Piece& piece, const Rule& rule) {
-    constexpr unsigned kElements = BlockElements<Rule>();
     using Type = typename FloatOf<kType>::Type;
-    constexpr unsigned kSize = Type::kIsNarrow ? 2 : sizeof(typename Type::Number);
+    using Number = typename Type::Number;
+    constexpr unsigned kSize = ElementSize(kType);
+    constexpr unsigned kElements = RuleElements<Distribution::kDropout, Rule, kSize>(), kBlocks = kElements / BlockElements<Rule>();
     const Draw& draw = piece.draw;
     const Element<kSize>* const from = static_cast<const Element<kSize>*>(draw[Parameter::kData].data);
     Element<kSize>* const out = static_cast<Element<kSize>*>(draw.out);
-    ForEachTask<kElements, 1>(draw, piece.end, [&](const State& state, std::uint64_t first, unsigned count) {
-      Cuda::Words words[Cuda::kWords];
-      DrawBlock<Rule>(state, words);
-      alignas(16) unsigned char dropped[kElements], kept[kElements], data[kElements * kSize];
-      rule(words, dropped);
+    const Number scale = Type::FromBits(Rounded<kType>(ScaleOf<Cuda, Number>(draw[Parameter::kRatio])));
+    ForEachTask<kElements, kBlocks>(draw, piece.end, [&](Counter counter, const Keys& keys, std::uint64_t first, unsigned count) {
+      alignas(16) unsigned char dropped[kElements], kept[kElements];
+      alignas(16) Element<kSize> data[kElements];
+      DrawBlocks<kBlocks>(counter, keys, rule, dropped);
       if (draw.mask != nullptr) {
         ONNX_PHILOX_UNROLL
         for (unsigned i = 0; i < kElements; ++i) kept[i] = dropped[i] ^ 1u;
-        StoreBlock(kept, count, draw.mask + first);
+        StoreElements(kept, count, draw.mask + first);
       }
       if (out == nullptr) return;
-      LoadBlock(from + first, count, data);
-      Keep<Cuda>(draw, dropped, data, kElements, data);
-      StoreBlock(data, count, out + first);
+      LoadElements(from + first, count, data);
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < kElements; ++i) data[i] = dropped[i] != 0 ? 0 : Scaled<kType>(data[i], scale);
+      StoreElements(data, count, out + first);
     });
   }
 };
 
 template <OutputType kType>
 void DrawDropout(const Launch& launch) {
-  std::uint64_t bits;
-  if (!Take(launch, Parameter::kRatio, 0, &bits)) return FillRefused(launch, ElementSize(kType));
-  const Argument ratio{launch.number[NumberOf(Parameter::kRatio)].type, bits, nullptr};
+  const Argument ratio{launch.number[NumberOf(Parameter::kRatio)].type, Known(launch, Parameter::kRatio), nullptr};
   Piece piece = PieceOf(launch);
-  piece.draw.type = kType;
   piece.draw[Parameter::kData].data = launch.data;
   piece.draw[Parameter::kRatio] = ratio;
   FillBelow<Cuda, KeptFromGrid<kType>>(piece, ratio);
@@ -170,14 +169,14 @@ void DrawRejecting(const Launch& launch, Parameter parameter, Out refused) {
   Out* const out = static_cast<Out*>(launch.out);
   ForEachTask<1, kElementBlocks>(
       DrawOf(launch), launch.rows * launch.row_elements,
-      [&](const State& state, std::uint64_t element, unsigned) {
+      [&](Counter counter, const Keys& keys, std::uint64_t element, unsigned) {
         std::uint64_t bits;
         if (!Take(launch, parameter, element, &bits)) {
           out[element] = refused;
           return;
         }
         Draw draw{};
-        draw.state = state;
+        draw.state = State{counter, Join(keys.of0[0], keys.of1[0])};
         draw[parameter] = Argument{launch.number[NumberOf(parameter)].type, 0, &bits};
         typename Batch<Cuda>::Column value;
         Values values(draw);
@@ -203,8 +202,8 @@ void DrawPoisson(const Launch& launch) {
 
 #define ONNX_PHILOX_CUDA_KERNEL(Distribution, distribution, Type, type)                                              \
   extern "C" __global__ void __launch_bounds__(kThreads) onnx_philox_##distribution##_##type(const Launch launch) {  \
-    Draw##Distribution<OutputType::k##Type>(launch);                                                                 \
     WriteNextStates(launch);                                                                                         \
+    Draw##Distribution<OutputType::k##Type>(launch);                                                                 \
   }
 ONNX_PHILOX_CUDA_KERNELS(ONNX_PHILOX_CUDA_KERNEL)
 

@@ -104,7 +104,7 @@ def lines_of(ptx: str) -> Iterator[str]:
     """The lines that say something: no comments, and no variables that no kernel uses."""
     words = collections.Counter(re.findall(r"[\w$]+", ptx))
     for line in ptx.splitlines():
-        code = line.split("//")[0].rstrip()
+        code = line.split("//")[0].strip()
         variable = re.match(r"\.global (?:\.\w+ (?:\d+ )?)+([\w$]+)", code)
         if code and not (variable and words[variable[1]] == 1):
             yield code
