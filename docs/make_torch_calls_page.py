@@ -46,10 +46,8 @@ Otherwise:
 - An LSTM with `proj_size` makes a file by torch's exporter that no runtime loads, since ONNX's
   LSTM has no projection. With dropout between its layers `export` refuses it; an exported program
   is converted by OpenVINO.
-- Torch's numbers of f16 by numbers that f16 does not hold (`uniform_(0.1, 0.7)`) are drawn in f32
-  and cast. Where a CPU has no f16, OpenVINO computes what follows in f32 and removes that Cast: a
-  model that goes on with them sees them unrounded, up to half a unit in the last place of f16
-  away. An output of f16 is rounded.
+- Where a CPU has no f16, OpenVINO computes f16 in f32, and removes each Cast to it. A draw that
+  nothing but such a Cast reads is rounded all the same; what the module computes in f16 is not.
 - A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so
   it is refused. An exported program may, but by `as_strided` and `diagonal`, which no exporter
   writes.

@@ -21,10 +21,17 @@ from cases import assert_same_bits
 from half_precision import evaluate, in_half_precision, precision_of
 from onnx import parser
 from openvino import opset8
-from runtimes import OpenVino, infer
+from runtimes import OpenVino, infer, request_of
 
 from onnx_philox import reference
-from onnx_philox.openvino import random_bernoulli, random_categorical, random_normal, random_uniform
+from onnx_philox._contract.types import BY_NAME
+from onnx_philox.openvino import (
+    random_bernoulli,
+    random_categorical,
+    random_exponential,
+    random_normal,
+    random_uniform,
+)
 
 COUNT = 4001
 ONES = np.ones(COUNT, np.float32)
@@ -378,3 +385,35 @@ def test_a_draw_that_a_body_returns_meets_no_f16_in_silence(factories: str) -> N
         else:
             (y,) = openvino(model, {"x": ONES, "yes": np.array(True)}, hint)
             assert_are_the_draws(y, UNIFORMS)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_a_draw_that_the_model_rounds_right_behind_it_is_rounded_without_such_arithmetic(
+    factories: str, name: str
+) -> None:
+    core = OpenVino(factories).core
+    x, ones = parameter("x", [COUNT]), {"x": ONES}
+    zero, one = np.float32(0), np.float32(1)
+    uniforms = [random_uniform([COUNT], zero, one, "f32", op_seed=3).output(0) for _ in range(2)]
+    wide = random_exponential([COUNT], np.float64(0.7), "f64", op_seed=3).output(0)
+    moved = opset8.reshape(uniforms[0], np.array([1, -1]), False)
+    casts = [opset8.convert(each, name) for each in (moved, opset8.convert(wide, "f32"))]
+    # Read as f32, too: such a draw stays as it is.
+    both = [uniforms[1], opset8.convert(opset8.convert(uniforms[1], name), "f32")]
+    outputs = [*(opset8.multiply(opset8.convert(each, "f32"), x) for each in casts), *both]
+    compiled = core.compile_model(model_of(outputs, x), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    exponentials, _ = reference.random_exponential([COUNT], 0.7, "f64", op_seed=3)
+    of_uniforms, of_exponentials = (
+        reference_rounded(each.astype(np.float32), name) for each in (UNIFORMS, exponentials)
+    )
+    imported = core.import_model(compiled.export_model(), "CPU")
+    for each in (compiled, imported):
+        of_moved, of_wide, whole, _ = request_of(each)(ones)
+        assert_same_bits(of_moved, of_uniforms[None])
+        assert_same_bits(of_wide, of_exponentials)
+        assert_same_bits(whole, UNIFORMS)
+
+
+def reference_rounded(numbers: np.ndarray, name: str) -> np.ndarray:
+    """In 16 bits, and as f32 again."""
+    return numbers.astype(BY_NAME[name].dtype).astype(np.float32)

@@ -208,6 +208,7 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
            Worded(say::kAskedFor, {ElementTypeName(ElementTypeOf(outputs[0].get_element_type()))}),
            Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}), say::kDrawInF32);
   }
+  if (rounded_ != ElementType::kUnknown) RoundTensor(outputs[0], rounded_);
   if (whole_mask && !IsContiguous(*mask)) whole_mask.copy_to(*mask);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (next == nullptr) return true;

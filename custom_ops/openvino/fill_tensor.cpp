@@ -92,6 +92,29 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
   });
 }
 
+void RoundTensor(ov::Tensor& tensor, ElementType type) {
+  constexpr std::uint64_t kChunk = 1024;
+  const ElementType own = ElementTypeOf(tensor.get_element_type());
+  const std::uint64_t elements = tensor.get_size();
+  if (own == type || elements == 0) return;
+  ov::Tensor whole = tensor;
+  if (!IsContiguous(tensor)) {
+    whole = ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+    tensor.copy_to(whole);
+  }
+  unsigned char* const numbers = static_cast<unsigned char*>(whole.data());
+  const std::size_t size = tensor.get_element_type().size();
+  ov::parallel_for(elements / kChunk + (elements % kChunk != 0 ? 1 : 0), [&](std::uint64_t chunk) {
+    std::uint32_t single[kChunk];
+    std::uint16_t half[kChunk];
+    const std::uint64_t begin = chunk * kChunk, count = std::min(kChunk, elements - begin);
+    ConvertFloats(numbers + begin * size, own, single, ElementType::kF32, count);
+    ConvertFloats(single, ElementType::kF32, half, type, count);
+    ConvertFloats(half, type, numbers + begin * size, own, count);
+  });
+  if (!IsContiguous(tensor)) whole.copy_to(tensor);
+}
+
 bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }
 
 ov::Tensor Whole(const ov::Tensor& tensor) {

@@ -14,6 +14,9 @@ const struct FloatFormat* FormatOf(ElementType type);
 /// Converts `count` floats, rounded to nearest even.
 void ConvertFloats(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count);
 
+/// Rounds the floats of a tensor to f32, and then to a type of 16 bits.
+void RoundTensor(ov::Tensor& tensor, ElementType type);
+
 /// Whether the tensor's elements lie next to each other. They do not in a region of another tensor. With one dimension
 /// they always do, and this does not ask, since asking costs more than it saves.
 bool IsContiguous(const ov::Tensor& tensor);

@@ -53,7 +53,7 @@ std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
   visitor.on_attribute("framework_node_attrs", all);
   std::string first;
   for (const auto& [name, text] : all) {
-    bool is_known = name == kNarrowed || (name == kClamped && HasProbabilities(op));
+    bool is_known = name == kNarrowed || name == kRounded || (name == kClamped && HasProbabilities(op));
     for (int i = 0; i < op.attributes; ++i) is_known = is_known || name == op.attribute[i].name;
     for (int i = 0; i < op.inputs; ++i) is_known = is_known || name == std::string(kCaptured) + op.input[i].name;
     if (!is_known && (first.empty() || name < first)) first = name;
@@ -125,6 +125,13 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
       Refuse(op_, AttributeText(kClamped), ShowText(text), Worded(say::kNanTo, {kNanTo0, kNanTo1}), say::kSaveAgain);
     }
   }
+  const bool is_rounded = IsTransformed(*this) && rounded_ != ElementType::kUnknown;
+  if (!Has(Past::kValidated) || is_rounded) {
+    Visit(visitor, kRounded, is_rounded ? ElementTypeName(rounded_) : "", &text);
+    for (const ElementType type : {ElementType::kF16, ElementType::kBF16}) {
+      if (text == ElementTypeName(type)) rounded_ = type;
+    }
+  }
   const std::string narrowed = NarrowedText();
   if (!Has(Past::kValidated) || !narrowed.empty()) {
     if (Visit(visitor, kNarrowed, narrowed, &text)) ReadNarrowed(text);
@@ -143,9 +150,18 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   if (!IsTransformed(*this)) clone->Set(Past::kFromFile, false);
   std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
   clone->clamp_ = clamp_;
+  clone->rounded_ = RoundedBehind();
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
+}
+
+/// Before OpenVINO transforms a model, what its nodes say; then what they said.
+ElementType RandomOp::RoundedBehind() const {
+  if (Has(Past::kCloned) && IsTransformed(*this)) return rounded_;
+  const bool is_wide = attributes_.output == OutputType::kF32 || attributes_.output == OutputType::kF64;
+  const ov::element::Type type = is_wide ? RoundedTo(output(0)) : ov::element::Type(ov::element::dynamic);
+  return type.is_dynamic() ? ElementType::kUnknown : ElementTypeOf(type);
 }
 
 void RandomOp::CheckOwnAttributes() {

@@ -8,7 +8,8 @@
 // Only there, a node has one more attribute, narrowed="true", and does not ask for the declared types again;
 // narrowed="f16" says that the logits or data were declared f16. "true i32" and "f16 i32" say that the state was declared
 // i32.
-// A node that clamps its probabilities itself (see clamped.h) has clamped="nan to 0" or "nan to 1".
+// A node that clamps its probabilities itself (see clamped.h) has clamped="nan to 0" or "nan to 1", and one that rounds its
+// values for the plugin rounded="f16" or "bf16".
 #pragma once
 
 #include <cstdint>
@@ -82,6 +83,7 @@ class RandomOp : public ov::op::Op {
   void RefuseAltered(int input);
   void RefuseAlteredResult(int output, const ov::Tensor& drawn) const;
   void SetOutputs();
+  ElementType RoundedBehind() const;
   ov::PartialShape ValuesShape(const Arguments& arguments) const;
   bool MaySettle() const;
   ov::element::Type ComputedType() const;
@@ -103,6 +105,8 @@ class RandomOp : public ov::op::Op {
   ElementType declared_[kMaxInputs] = {};
   // How it clamps its probabilities, where it has taken the numbers before a clamp of the model.
   Clamp clamp_ = Clamp::kNone;
+  // The type of 16 bits to which the model rounds its floats right behind it (see consumers.h), as far as it is known.
+  ElementType rounded_ = ElementType::kUnknown;
   // Valid for one validation: a model may change between two.
   Upstream upstream_;
 };

@@ -48,6 +48,7 @@ inline constexpr char kNarrowedAll[] = "true";
 inline constexpr char kSignedStateMark[] = "i32";
 inline constexpr char kCaptured[] = "const_";
 inline constexpr char kClamped[] = "clamped";
+inline constexpr char kRounded[] = "rounded";
 inline constexpr char kNanTo0[] = "nan to 0";
 inline constexpr char kNanTo1[] = "nan to 1";
 inline constexpr char kTransformed[] = "fused_names_0";

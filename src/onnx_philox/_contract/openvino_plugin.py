@@ -18,6 +18,7 @@ NARROWED_ALL = "true"
 SIGNED_STATE_MARK = "i32"
 CAPTURED = "const_"
 CLAMPED = "clamped"
+ROUNDED = "rounded"
 NAN_TO_0 = "nan to 0"
 NAN_TO_1 = "nan to 1"
 

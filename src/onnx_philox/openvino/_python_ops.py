@@ -41,7 +41,7 @@ from onnx_philox._contract.types import (
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._openvino_models import arrays
-from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _narrowing
+from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _narrowing, _rounded
 from onnx_philox.openvino._constants import Upstream, captured, is_captured
 from onnx_philox.openvino._narrowing import (
     ARRIVES_AS,
@@ -56,7 +56,7 @@ from onnx_philox.openvino._narrowing import (
     read_wide,
     types_of,
 )
-from onnx_philox.openvino._shapes import values_shape
+from onnx_philox.openvino._shapes import as_dimensions, values_shape
 from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE, surroundings
 
 # The types that the plugin narrows: only captured constants arrive exactly.
@@ -94,6 +94,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self.wide: dict[str, bool] = {}
         # How it clamps its probabilities, if it reads what the model clamps. Never captured.
         self._clamp = ""
+        # The type of 16 bits to which it rounds its values, since the model does behind it.
+        self._rounded: ElementType | None = None
         # Valid for one validation: a model may change between two.
         self._upstream = Upstream()
         # What the last validation left behind: if all is still so, it is the next one's result.
@@ -110,6 +112,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             clone._past &= ~Past.FROM_FILE
         clone._declared, clone.wide = dict(self._declared), self.wide
         clone._clamp = self._clamp
+        clone._rounded = _rounded.rounded_behind(self, self._rounded, self._past)
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
         return clone
@@ -126,6 +129,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         visitor.on_attributes(own)
         if self._clamp or is_read:
             self._clamp = _clamped.visited(self.operator, visitor, self._clamp)
+        self._rounded = _rounded.visited(self, visitor, self._rounded, self._past)
         narrowed = "" if is_read else self._narrowed_text()
         if narrowed or is_read:
             shown = {NARROWED: narrowed}
@@ -191,6 +195,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         results = call.run(op, fastest_fill, named, attributes, copies=2)
         if _folded.is_folded(self, inputs, self._past):
             self._refuse_altered_results(results)
+        _rounded.round_values(results[0], self._rounded)
         for output, result in zip(outputs, results, strict=True):
             arrays.store(output, result)
         return True
@@ -261,7 +266,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
         value = self._upstream.value_of(source.get_node())
-        return None if value is None else _as_dimensions(value)
+        return None if value is None else as_dimensions(value)
 
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
         """Records the types of numbers as long as only the user can have chosen them."""
@@ -458,7 +463,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
         if declared.role is Role.SHAPE:
-            return _as_dimensions(arrays.memory(tensor))
+            return as_dimensions(arrays.memory(tensor))
         types = types_of(declared, values)
         if tensor.get_size() == 0:
             return np.empty(arrays.dimensions(tensor.get_shape()), types[0].dtype)
@@ -493,8 +498,3 @@ OPS: dict[str, type[RandomOp]] = {
     for op in OPERATORS.values()
 }
 """A class for each operator; RandomUniform lives beside OpenVINO's built-in one of that name."""
-
-
-def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:
-    """The front end turns an empty `shape` initializer into a rank-0 constant 0: a scalar's."""
-    return array.reshape(-1)[:0] if array.shape == () and array == 0 else array

@@ -79,3 +79,8 @@ def _with_rows(shape: ov.PartialShape, state: ov.PartialShape) -> ov.PartialShap
     is_rows = state[0].is_static and state[0].get_length() != 1
     beyond = (shape[i] for i in range(1, len(shape)))
     return ov.PartialShape([state[0], *beyond]) if is_rows else shape
+
+
+def as_dimensions(array: NDArray[Any]) -> NDArray[Any]:
+    """The front end turns an empty `shape` initializer into a rank-0 constant 0: a scalar's."""
+    return array.reshape(-1)[:0] if array.shape == () and array == 0 else array

@@ -141,31 +141,23 @@ def in_single(node: Any) -> set[Any]:
             # A cast of the tensor, since of that the writer reads the shape alone.
             like = call(node, aten.to.dtype, given["self"], torch.float32)
             drawn = [call(node, aten.uniform.default, like, *numbers)]
-            is_end = call(node, aten.ge.Scalar, *drawn, _first_rounded_to(high, dtype))
-            result = call(node, aten.masked_fill.Scalar, *drawn, is_end, low)
         else:
             drawn = _normals(node, value.numel(), numbers)
-            result = call(node, aten.reshape.default, _last_anew(node, drawn, value.numel()), sizes)
-        result = call(node, aten.to.dtype, result, dtype)
+        # Nothing but a cast reads a draw: so OpenVINO, whose CPU may have no such type, rounds it.
+        rounded = [call(node, aten.to.dtype, each, dtype) for each in drawn]
+        if is_uniform:
+            # ONNX Runtime compares no bf16.
+            wide = call(node, aten.to.dtype, *rounded, torch.float32)
+            is_end = call(node, aten.ge.Scalar, wide, high)
+            inside = call(node, aten.masked_fill.Scalar, wide, is_end, low)
+            result = call(node, aten.to.dtype, inside, dtype)
+        else:
+            whole = _last_anew(node, rounded, value.numel())
+            result = call(node, aten.reshape.default, whole, sizes)
         if filled is not None:
             result = call(node, aten.copy_.default, filled, result)
     replace(node, result)
     return set(drawn) if filled is not None else set()
-
-
-def _first_rounded_to(number: float, dtype: Any) -> float:
-    """The smallest number of f32 that a type of 16 bits rounds to this one of its own.
-
-    A comparison in the type itself would need a kernel of bf16, and OpenVINO has none of f16.
-    """
-    import torch
-
-    end = torch.tensor(number, dtype=dtype)
-    below = torch.nextafter(end, torch.tensor(-torch.inf, dtype=dtype))
-    middle = (end.float() + below.float()) / 2
-    if middle.to(dtype) != end:
-        middle = torch.nextafter(middle, torch.tensor(torch.inf))
-    return float(middle)
 
 
 def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
