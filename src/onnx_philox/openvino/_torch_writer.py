@@ -133,8 +133,9 @@ class TorchWriter:
         try:
             node = getattr(factories, operator.function)(*inputs, **attributes, **options)
         except RefusedInputError as error:
-            # Torch's users know its calls, and no operator of ours.
+            # Torch's users know its calls and its weights, and no operator of ours.
             said = _runtime_errors.without_operator(error)
+            said = said.replace("input 'logits'", "its weights").replace("logits", "them")
             raise RefusedInputError(f"aten::{self._call.name}: {said}") from error
         values = [node.output(i) for i in range(node.get_output_size() - 1)]
         return values[0] if len(values) == 1 else tuple(values)
