@@ -60,9 +60,14 @@ std::int64_t* IntegerOf(AttributeRole role, Attributes* attributes) {
       return &attributes->replacement;
     case AttributeRole::kGlobalSeed:
       return &attributes->global_seed;
-    default:
+    case AttributeRole::kOpSeed:
       return &attributes->op_seed;
+    case AttributeRole::kType:
+    case AttributeRole::kOutputType:
+    case AttributeRole::kAlignment:
+      break;  // texts
   }
+  return nullptr;
 }
 
 std::string UnknownAttribute(const Operator& op, const std::string& name) {

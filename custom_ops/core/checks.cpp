@@ -6,9 +6,8 @@
 #include <iterator>
 #include <limits>
 
+#include "check_parts.h"
 #include "first_wrong.h"
-#include "number_checks.h"
-#include "state_checks.h"
 #include "text.h"
 #include "values.h"
 

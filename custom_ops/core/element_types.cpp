@@ -2,6 +2,7 @@
 #include "element_types.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sentences.h"
 
@@ -12,6 +13,7 @@ const char* ElementTypeName(ElementType type) {
   static constexpr const char* kNames[] = {
       say::kNoKnownType, "u32",   "i32",   "i64",    "f16",    "bf16",   "f32",  "f64", "bool",
       "int8",            "uint8", "int16", "uint16", "uint64", "string", say::kAnotherType};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ElementType::kOther) + 1, "one for each");
   return kNames[static_cast<int>(type)];
 }
 

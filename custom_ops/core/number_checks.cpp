@@ -1,5 +1,5 @@
-// The checks of numbers: see number_checks.h.
-#include "number_checks.h"
+// The checks of numbers: see check_parts.h.
+#include "check_parts.h"
 
 #include "first_wrong.h"
 #include "text.h"

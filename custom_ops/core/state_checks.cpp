@@ -1,5 +1,5 @@
-// The checks of states: see state_checks.h.
-#include "state_checks.h"
+// The checks of states: see check_parts.h.
+#include "check_parts.h"
 
 #include <cstring>
 

@@ -36,7 +36,9 @@ template <std::size_t... index>
 std::vector<ov::Extension::Ptr> ExtensionsOf(std::index_sequence<index...>) {
   std::vector<ov::Extension::Ptr> extensions;
   (extensions.insert(extensions.end(), {std::make_shared<ov::OpExtension<NodeOf<*kAllOperators[index]>>>(),
-                                        MakeOnnxConversion<*kAllOperators[index]>()}),
+                                        OnnxConversion(*kAllOperators[index], [] {
+                                          return std::make_shared<NodeOf<*kAllOperators[index]>>();
+                                        })}),
    ...);
   return extensions;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "openvino/frontend/onnx/extension/conversion.hpp"
 #include "openvino/op/constant.hpp"
 #include "openvino/op/convert.hpp"
 #include "openvino_types.h"
@@ -26,9 +27,7 @@ bool IsLeftOut(const ov::Output<ov::Node>& input) {
   return std::strcmp(input.get_node()->get_type_name(), "NullNode") == 0;
 }
 
-}  // namespace
-
-ov::OutputVector OnnxInputs(const Operator& op, const ov::frontend::NodeContext& node) {
+ov::OutputVector Inputs(const Operator& op, const ov::frontend::NodeContext& node) {
   ov::OutputVector inputs;
   for (std::size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(node.get_input(static_cast<int>(i)));
   while (!inputs.empty() && IsLeftOut(inputs.back())) inputs.pop_back();
@@ -41,6 +40,11 @@ ov::OutputVector OnnxInputs(const Operator& op, const ov::frontend::NodeContext&
   return inputs;
 }
 
+/// The inputs of a new node, whose `shape` is i64 if its values are bool.
+///
+/// The plugin turns i64 into i32 everywhere, but boolean into u8 only in operators that it knows. After that,
+/// LogicalNot and Select would refuse our booleans. So our operator declares u8 as soon as it sees an i64 that became
+/// i32.
 ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs) {
   if (!op.output[0].has_type || op.output[0].type != OutputType::kBool) return inputs;
   for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.inputs); ++i) {
@@ -50,12 +54,25 @@ ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs) {
   return inputs;
 }
 
-GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node) {
+GivenAttributes AttributesOf(const Operator& op, const ov::frontend::NodeContext& node) {
   GivenAttributes given;
   for (int i = 0; i < op.attributes; ++i) given[op.attribute[i].role] = Given(node, op.attribute[i].name);
   // The front end does not list the others.
   given.unknown = FindOther(op, [&](const char* name) { return node.has_attribute(name); });
   return given;
+}
+
+}  // namespace
+
+ov::Extension::Ptr OnnxConversion(const Operator& op, const std::function<std::shared_ptr<RandomOp>()>& make) {
+  return std::make_shared<ov::frontend::onnx::ConversionExtension>(
+      op.name, kDomain, [&op, make](const ov::frontend::NodeContext& context) {
+        const std::shared_ptr<RandomOp> node = make();
+        node->SetAttributes(AttributesOf(op, context));
+        node->set_arguments(WithWideShape(op, Inputs(op, context)));
+        node->constructor_validate_and_infer_types();
+        return node->outputs();
+      });
 }
 
 }  // namespace onnx_philox

@@ -1,5 +1,5 @@
-// The checks of a node's state or states, and of what alignment "pytorch" says of them: parts of CheckInput and
-// CheckTogether (checks.h).
+// The parts of CheckInput and CheckTogether (checks.h) that have a file of their own: numbers, by the limits that are
+// declared, states, and what alignment "pytorch" says of them.
 #pragma once
 
 #include <string>
@@ -7,6 +7,10 @@
 #include "checks.h"
 
 namespace onnx_philox {
+
+/// Checks known numbers, and writes `*given`.
+std::string CheckNumbers(const Operator& op, const InputDeclaration& input, const Known& known, OutputType type,
+                         const ForEach& for_each, ManyNumbers many, Argument* given);
 
 /// Writes the state, or where those of the rows are, if the value is known and right.
 std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known,
