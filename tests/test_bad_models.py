@@ -135,6 +135,21 @@ def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriti
     assert "Give it that type, or remove it." in str(raised.value)
 
 
+@pytest.mark.parametrize("outputs", [[], ["v", "w", "x"]])
+@pytest.mark.parametrize("op", [*STANDARD, "Dropout"])
+def test_a_number_of_outputs_that_a_standard_node_cannot_have_is_refused(
+    op: str, outputs: list[str]
+):
+    if op == "Dropout":
+        node = helper.make_node(op, ["logits", "high", "on"], outputs)
+        on = helper.make_node("Constant", [], ["on"], value=onnx.numpy_helper.from_array(np.True_))
+        model = model_of([on, node], [])
+    else:
+        model = model_of([standard(op, outputs)], [])
+    with pytest.raises(ValueError, match=f"number of outputs must be .*: got {len(outputs)}"):
+        onnx_philox.make_reproducible(model)
+
+
 def run_cli(arguments: Iterable[str | Path]) -> Any:
     return cli.invoke(*arguments)
 

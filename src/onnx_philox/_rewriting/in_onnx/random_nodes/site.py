@@ -79,13 +79,18 @@ def allowed_type(
 
 
 def check_types(site: Site, version: Version) -> None:
-    """Refuses a node of ONNX with an attribute of another type than its operator declares.
+    """Refuses a node of ONNX with other attributes or outputs than its operator declares.
 
     Raises:
-        TypeError: There is one.
+        TypeError: An attribute has another type.
+        ValueError: There are too few or too many outputs.
     """
     node = site.node
-    declared = onnx.defs.get_schema(node.op_type, version.since, "").attributes
+    schema = onnx.defs.get_schema(node.op_type, version.since, "")
+    if not schema.min_output <= len(node.outputs) <= schema.max_output:
+        allowed = f"at least {schema.min_output} and at most {schema.max_output}"
+        site.refuse("the number of outputs", len(node.outputs), allowed, "Correct the node.")
+    declared = schema.attributes
     for name, attribute in node.attributes.items():
         if name not in declared or attribute.is_ref():
             continue
