@@ -14,6 +14,7 @@ from typing import Any
 import cli
 import numpy as np
 import onnx
+import openvino as ov
 import pytest
 from cli import keys_of, keys_said
 
@@ -301,6 +302,35 @@ def test_rows_are_recorded_with_their_seeds(tmp_path: Path) -> None:
     assert "Equal" in said("replay", tmp_path / "r.json", "--runtime", "openvino")
     (tmp_path / "r.json").write_text(json.dumps(result.record() | {"seed": [5, 1, 0]}))
     assert "the seed is not" in said("replay", tmp_path / "r.json", code=1)
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
+def test_a_file_that_was_replaced_since_is_not_recorded_as_the_model(
+    suffix: str, tmp_path: Path
+) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]>
+        g () => (float[2] y) {{ y = RandomNormal <shape = [2], mean = {}> () }}"""
+    made = [
+        onnx_philox.make_reproducible(onnx.parser.parse_model(text.format(mean)))
+        for mean in (0.0, 5.0)
+    ]
+    target = tmp_path / f"m{suffix}"
+
+    def save(model: onnx.ModelProto) -> None:
+        if suffix == ".onnx":
+            return onnx.save(model, target)
+        return ov.save_model(core.read_model(model.SerializeToString()), target)
+
+    core = onnx_philox.openvino.register(ov.Core())
+    save(made[0])
+    pipe = Pipeline(target, runtime="onnxruntime" if suffix == ".onnx" else "openvino")
+    result = pipe({}, seed=3)
+    assert result.record()["runs"]
+    save(made[1])
+    with pytest.raises(
+        ValueError, match=r"m\.\w+' must be the one that gave the result: got chang"
+    ):
+        result.record()
 
 
 def test_what_cannot_be_recorded_is_refused() -> None:

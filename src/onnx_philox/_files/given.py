@@ -153,6 +153,19 @@ class Given:
         return str(self.model) if self.is_file else type(self.model).__name__
 
     @property
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        """What tells whether its file, or those of an IR, are what they were; nothing of others.
+
+        Raises:
+            OSError: One is not there.
+        """
+        paths = [self.path] if self.is_file else []
+        if self.form is Form.IR:
+            paths.append(openvino_ir.weights_of(self.path))
+        stats = map(os.stat, paths)
+        return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
+
+    @property
     def reads(self) -> dict[Path, str]:
         """The files that hold it, and what each is."""
         if self.form is Form.FILE:

@@ -38,6 +38,8 @@ class Engine:
         self.model = model
         self.opened_from: Any = None
         """What a pipeline of a path or of bytes was asked for (`opening.Wanted`)."""
+        self.stamp: Any = ()
+        """What its files were before they were read (`Given.stamp`)."""
         self._next = model.outputs.index(streams.next_state)
         self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
         (state,) = (port for port in model.inputs if port.name == streams.state)

@@ -110,6 +110,10 @@ def _record(
         of_file = models.files(given)
     else:
         of_file = {"file": None, "sha256": of_bytes(given.model), "beside": {}}
+    if given.stamp != engine.stamp:
+        what, allowed = "changed since the pipeline was opened", "the one that gave the result"
+        remedy = "Open a pipeline of that one, and run it with the result's state."
+        refuse(_NAME, f"the file {given.name!r}", what, allowed, remedy)
     named = wanted.asked.named
     of_file["per_row"] = sorted(named) if named else named is not None
     entries = [document.input_of(key, array) for key, array in inputs.items()]
