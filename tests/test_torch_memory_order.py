@@ -5,6 +5,7 @@ torch itself is the oracle: `-m engines`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -457,3 +458,28 @@ def test_the_check_finds_the_race_of_transposed_weights() -> None:
     assert (found.operation, found.problem) == ("multinomial", None)
     assert found.node is not None
     assert found.node.startswith("RandomExponential")
+
+
+@pytest.mark.parametrize("size", [(5, 1, 4, 1), (1, 3, 1, 4)])
+@pytest.mark.parametrize("draw", ["uniform_", "normal_", "exponential_", "bernoulli_"])
+def test_the_stride_of_a_dimension_of_1_changes_no_draw_of_torch_s(
+    draw: str, size: tuple[int, ...]
+) -> None:
+    from onnx_philox.torch._memory import lie_of
+
+    wide = [i for i, n in enumerate(size) if n > 1]
+    for order in itertools.permutations(wide):
+        strides = dict.fromkeys(range(len(size)), 0)
+        reach = 1
+        for i in reversed(order):
+            strides[i], reach = reach, reach * size[i]
+        lies, drawn = [], set()
+        for narrow in itertools.product((0, 1, 3, 1000), repeat=len(size) - len(wide)):
+            own = strides | dict(zip(sorted({0, 1, 2, 3} - {*wide}), narrow, strict=True))
+            x = torch.empty_strided(size, [own[i] for i in range(len(size))])
+            lies.append(lie_of(x))
+            for each in (x, torch.empty_like(x)):
+                torch.manual_seed(SEED)
+                drawn.add(getattr(each, draw)().numpy().tobytes())
+        assert len(drawn) == 1
+        assert lies == lies[:1] * len(lies)

@@ -11,7 +11,8 @@ from onnx_philox._torch_calls.programs import call
 def order_of(value: Any) -> list[int] | None:
     """The dimensions of a tensor from the outermost in memory; None if some overlap.
 
-    Dimensions of 1 stay where they are, as far as the others let them.
+    Dimensions of 1 stay where they are, as far as the others let them. Their strides, which fake
+    tensors state otherwise now and then, change no draw: torch sorts the others all the same.
     """
     sizes, strides = _sizes_and_strides(value)
     if 0 in sizes:
