@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import exhaustive
 import hypothesis
@@ -16,6 +17,7 @@ from half_precision import capabilities
 from runtimes import OpenVino
 
 import onnx_philox
+from onnx_philox._command.inspect import trials
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.onnxruntime import _session
 from onnx_philox.openvino import _native_backend
@@ -89,6 +91,18 @@ def native_reference() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_philox.reference, "fill", fastest_fill)
         yield
+
+
+@pytest.fixture
+def untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes `inspect` try no node, for what does not depend on the runtimes."""
+
+    def run(built: list[Any], _: object) -> list[trials.Trials]:
+        said = trials.Trial(trials.Behaviour.NOT_LOADED, "untried")
+        names = ("onnxruntime", "openvino")
+        return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]
+
+    monkeypatch.setattr(trials, "run", run)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +80,15 @@ class Launch(ctypes.Structure):
     )
 
 
-def library(ptx: str, folder: Path, *, only: str = "", may_fuse: bool = False) -> ctypes.CDLL:
+@cache
+def library(ptx: str, *, only: str = "", may_fuse: bool = False) -> ctypes.CDLL:
     """The kernels of a PTX file, or one, compiled for this processor."""
-    source = folder / "kernels.c"
-    source.write_text(translated(ptx, only=only, may_fuse=may_fuse))
-    built = folder / "kernels.so"
-    options = ["-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
-    subprocess.run(["cc", *options, str(source), "-o", str(built), "-lm"], check=True)
-    return ctypes.CDLL(str(built))
+    with tempfile.TemporaryDirectory() as folder:
+        source, built = Path(folder, "kernels.c"), Path(folder, "kernels.so")
+        source.write_text(translated(ptx, only=only, may_fuse=may_fuse))
+        options = ["-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
+        subprocess.run(["cc", *options, str(source), "-o", str(built), "-lm"], check=True)
+        return ctypes.CDLL(str(built))
 
 
 def bits_of(value: ArrayLike, kind: str) -> int:

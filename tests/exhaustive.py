@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
-
-FEW = 4
-"""A test with at most this many cases runs them all."""
 
 MARK = pytest.mark.exhaustive.mark
 
@@ -30,8 +28,6 @@ Case = tuple[object, ...]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Marks the others, or leaves them out where nobody asks for them: two thirds of all tests."""
     calls = metafunc._calls
-    if len(calls) <= FEW:
-        return
     lists = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     chosen = covering([values(call.params, lists) for call in calls])
     if is_asked_for(metafunc.config):
@@ -57,15 +53,18 @@ def values(params: Mapping[str, object], lists: Sequence[str | Sequence[str]]) -
     return (*case, *(given[name] for name in sorted(given)))
 
 
-def marked(names: Sequence[str]) -> Iterator[tuple[str, Sequence[pytest.MarkDecorator]]]:
-    """Each name, and the marker of those that only combine what others have already.
+def parts_of(name: str) -> Case:
+    """An operator with a type, and what else a name as `normal_f32_state` says."""
+    return WITH_TYPE.match(name).groups()
 
-    For names that are combinations themselves, as `normal_f32_state` is: an operator with a type,
-    and what else there is to say.
-    """
-    chosen = covering([WITH_TYPE.match(name).groups() for name in names])
-    for i, name in enumerate(names):
-        yield name, () if i in chosen else (pytest.mark.exhaustive,)
+
+def marked(
+    cases: Sequence[Any], parts: Callable[[Any], Case] = parts_of
+) -> Iterator[tuple[Any, Sequence[pytest.MarkDecorator]]]:
+    """Each case, and the marker of those that only combine the parts that others have already."""
+    chosen = covering([parts(case) for case in cases])
+    for i, case in enumerate(cases):
+        yield case, () if i in chosen else (pytest.mark.exhaustive,)
 
 
 def covering(cases: Sequence[Case]) -> set[int]:

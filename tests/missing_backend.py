@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,6 @@ from onnx_philox.onnxruntime import _python_backend
 # On an older Python its absence is a mistake, and the tests fail.
 _ERROR = _python_backend.unavailable()
 REASON = str(_ERROR) if _ERROR and sys.version_info >= _python_backend.NO_EXTENSIONS_FROM else None
-
-# Those of onnx_philox.onnxruntime that need onnxruntime-extensions.
-MODULES = {"_extension_options.py", "_legalise.py", "_python_ops.py", "_python_plan.py"}
 
 
 def is_missing(runtime: str, backend: str) -> bool:
@@ -53,12 +49,6 @@ def pytest_runtest_call() -> Generator[None, Any, Any]:
     """Skips a test that asks for it itself."""
     with _skips():
         return (yield)
-
-
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leaves out the doctests of the modules that cannot be imported."""
-    needs_them = collection_path.name in MODULES and collection_path.parent.name == "onnxruntime"
-    return (REASON is not None and needs_them) or None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -15,9 +15,7 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,18 +80,17 @@ def main() -> None:
         make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
         ptx = make["compiled"](tuple(o for o in make["OPTIONS"] if o != "--fmad=false"))
         ptx = "\n".join(make["lines_of"](ptx)) + "\n"
-    with tempfile.TemporaryDirectory() as folder:
-        kernels = Card(ptx) if options.card else library(ptx, Path(folder), may_fuse=is_fused)
-        if isinstance(kernels, Card):
-            print(kernels.name)
-        different = drawn = 0
-        for distribution, kind in names():
-            of_kernel = count = 0
-            for draw, shift in draws(distribution, kind):
-                of_kernel += wrong(kernels, draw, shift=shift, blocks=97)
-                count += draw.count
-            print(f"{distribution:12} {kind:5} {of_kernel:8} of {count:8} differ", flush=True)
-            different, drawn = different + of_kernel, drawn + count
+    kernels = Card(ptx) if options.card else library(ptx, may_fuse=is_fused)
+    if isinstance(kernels, Card):
+        print(kernels.name)
+    different = drawn = 0
+    for distribution, kind in names():
+        of_kernel = count = 0
+        for draw, shift in draws(distribution, kind):
+            of_kernel += wrong(kernels, draw, shift=shift, blocks=97)
+            count += draw.count
+        print(f"{distribution:12} {kind:5} {of_kernel:8} of {count:8} differ", flush=True)
+        different, drawn = different + of_kernel, drawn + count
     print(f"{different} of {drawn} differ")
     sys.exit(int((different > 0) != is_fused))
 

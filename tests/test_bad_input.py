@@ -5,6 +5,7 @@ One list of bad calls (`bad_calls`). Runtimes run in a subprocess, which must su
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -135,10 +136,10 @@ def test_onnxruntime_refuses_and_lives(ort_backend: str) -> None:
     check_outcomes("onnxruntime", ort_backend, None, {"InvalidArgument"})
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_openvino_refuses_and_lives(part: int, openvino_backend: str) -> None:
+@pytest.mark.parametrize(("part", "backend"), [*itertools.product(PARTS, openvino.BACKENDS)])
+def test_openvino_refuses_and_lives(part: int, backend: str) -> None:
     types = {"RuntimeError", "GeneralFailure", "OpConversionFailure"}
-    check_outcomes("openvino", openvino_backend, part, types)
+    check_outcomes("openvino", backend, part, types)
 
 
 # The runtime refuses these itself, in its own words.

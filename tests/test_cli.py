@@ -123,6 +123,7 @@ def test_a_file_that_may_not_be_read_is_one_line(monkeypatch: pytest.MonkeyPatch
     assert f"inspect: MODEL must be a file that you may read: got {MODEL}" in result.stderr
 
 
+@pytest.mark.usefixtures("untried")
 def test_a_page_that_cannot_be_written_does_not_lose_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_page_that_cannot_be_written_does_not_lose_the_report(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="paths are UTF-8 there")
+@pytest.mark.usefixtures("untried")
 def test_a_path_need_not_be_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"m\xff.onnx")

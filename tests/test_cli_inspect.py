@@ -68,18 +68,6 @@ noisy (a) => (o) {
 invoke, document = partial(cli.invoke, "inspect"), partial(cli.document, "inspect")
 
 
-@pytest.fixture
-def untried(monkeypatch) -> None:
-    """Makes the command try no node, for what does not depend on the runtimes."""
-
-    def run(built, _):
-        said = trials.Trial(Behaviour.NOT_LOADED, "untried")
-        names = ("onnxruntime", "openvino")
-        return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]
-
-    monkeypatch.setattr(trials, "run", run)
-
-
 def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelProto:
     """A model of one node; `inputs` are f32 tensors, or constants."""
     names = [f"x{i}" for i in range(len(inputs))]

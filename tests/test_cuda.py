@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,8 @@ def test_a_launch_draws_what_the_node_says(
         assert driver.launches[-1][0] == f"onnx_philox_{'uniform_bits' if is_of_bits else name}"
 
 
-def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn, tmp_path: Path) -> None:
-    driver.kernels = library(PTX.read_text(), tmp_path)
+def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn) -> None:
+    driver.kernels = library(PTX.read_text())
     for operator in ON_CARDS:
         for case in operators.plain(operator):
             shape = case.shape(rows=4, row=(7, 3))
@@ -311,7 +311,7 @@ def test_torch_s_numbers_are_refused_by_a_sentence(driver: StandIn) -> None:
 
 def test_verify_draws_its_vectors_on_a_card(driver: StandIn) -> None:
     runner = CudaRunner(on=["CPUExecutionProvider"], is_strict=False)
-    for case in cases.load_cases():
+    for case in (replace(c, vectors=c.vectors[:2]) for c in cases.load_cases()):
         is_torch_s = case.generator.alignment == PYTORCH
         is_refused = is_torch_s and case.vectors[0].example.operator.name in ON_CARDS
         result = verify._verify(runner, case)

@@ -43,8 +43,8 @@ ROWS = np.array([*STATES.values(), [7, 8, 9, 10, 11, 12]], np.uint32)
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    return library(TEXT, tmp_path_factory.mktemp("ptx"))
+def built() -> ctypes.CDLL:
+    return library(TEXT)
 
 
 def given_data(draw: str, kind: str, elements: int) -> NDArray[np.generic] | None:
@@ -248,13 +248,13 @@ def test_a_dropout_may_write_the_mask_alone(built: ctypes.CDLL) -> None:
     assert np.array_equal(mask, wanted.view(np.uint8))
 
 
-def test_a_fused_product_and_sum_is_refused_and_would_draw_other_bits(tmp_path: Path) -> None:
+def test_a_fused_product_and_sum_is_refused_and_would_draw_other_bits() -> None:
     fused, count = contracted(TEXT)
     assert count > 300
     assert len(unwanted(fused)) == count
     with pytest.raises(UnknownInstructionError, match=r"fma\.rn"):
         translated(fused)
-    built = library(fused, tmp_path, only="onnx_philox_normal_f32", may_fuse=True)
+    built = library(fused, only="onnx_philox_normal_f32", may_fuse=True)
     state = np.array([1, 2, 3, 4, 5, 6], np.uint32)
     draw = Draw("normal", "f32", 10_000, state, {"mean": 0.0, "scale": 1.0})
     assert wrong(built, draw) > 100

@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import mpmath
@@ -108,8 +109,13 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def imports(name: str) -> Iterator[str]:
+@cache
+def imports(name: str) -> list[str]:
     """What a module imports of the package, wherever in the file: modules, and names in them."""
+    return list(_imports(name))
+
+
+def _imports(name: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(MODULES[name].read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} imports relatively"

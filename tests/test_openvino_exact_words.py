@@ -71,6 +71,10 @@ def square(node: ov.Node) -> ov.Node:
     return op.reshape(node, const(2, 3), special_zero=False)
 
 
+def first_four(node: ov.Node) -> ov.Node:
+    return op.slice(node, const(0), const(4), const(1))
+
+
 def reversed_parts(node: ov.Node) -> ov.Node:
     return op.concat(list(reversed(node.outputs())), 0)
 
@@ -102,6 +106,10 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
         lambda s: op.add(op.multiply(op.add(s, words(9)), words(1001)), words(3)),
         lambda s: (s + np.uint32(9)) * np.uint32(1001) + np.uint32(3),
     ),
+    "Add, a constant for each": (
+        lambda s: op.add(s, ov.op.Constant(np.arange(6, dtype=np.uint32))),
+        lambda s: s + np.arange(6, dtype=np.uint32),
+    ),
     "Add, i64": (lambda s, w: u32(op.add(i64(s), w)), lambda s, w: s + w.astype(np.uint32)),
     "BitwiseAnd": (lambda s, t: op.bitwise_and(s, t), lambda s, t: s & t),
     "BitwiseNot": (lambda s: op.bitwise_not(s), lambda s: ~s),
@@ -117,6 +125,10 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
     "Concat": (
         lambda s, t: op.slice(op.concat([s, t], 0), const(3), const(9), const(1)),
         lambda s, t: np.concatenate([s, t])[3:9],
+    ),
+    "Concat, a low constant": (
+        lambda s: op.concat([first_four(s), ov.op.Constant(np.uint32([2**31 - 1, 5]))], 0),
+        lambda s: np.array([*s[:4], 2**31 - 1, 5], np.uint32),
     ),
     "Convert, i64 there and back": (lambda s: u32(i64(s)), lambda s: s),
     "Convert, i32": (lambda x: u32(x), lambda x: x.astype(np.uint32)),
@@ -214,6 +226,7 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
 REFUSED: dict[str, tuple[Graph, str]] = {
     "Maximum": (lambda s, t: op.maximum(s, t), "what Maximum computes"),
     "Mod": (lambda s, t: op.mod(s, t), "what Mod computes"),
+    "Divide": (lambda s, t: op.divide(s, t), "what Divide computes"),
     "a shift": (lambda s, t: op.bitwise_right_shift(s, t), "what BitwiseRightShift computes"),
     "a sum": (
         lambda s, t: op.reduce_sum(
@@ -281,6 +294,20 @@ REFUSED: dict[str, tuple[Graph, str]] = {
     "a high constant": (
         lambda s: op.bitwise_xor(s, words(2**31)),
         "one made of the u32 constant 2147483648",
+    ),
+    "a high constant beside an input": (
+        lambda s: op.concat([first_four(s), ov.op.Constant(np.uint32([5, 2**32 - 1]))], 0),
+        "one made of the u32 constant 4294967295",
+    ),
+    "a high constant in a scatter": (
+        lambda s, i: op.scatter_update(
+            s, i, ov.op.Constant(np.full(6, 2**32 - 1, np.uint32)), scalar(0)
+        ),
+        "one made of the u32 constant 4294967295",
+    ),
+    "a high constant behind a concat of one": (
+        lambda s: op.add(op.concat([s], 0), words(2**32 - 1)),
+        "one made of the u32 constant 4294967295",
     ),
     "a low constant of i64": (
         lambda s: u32(op.bitwise_and(i64(s), scalar(-(2**31) - 1))),

@@ -109,7 +109,8 @@ def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.nda
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(("op", "type_", "name"), [(*d, name) for d in DRAWS for name in CONSUMERS])
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+@pytest.mark.parametrize("name", CONSUMERS)
 def test_a_draw_meets_other_tensors_of_its_type(
     openvino: OpenVino, op: str, type_: str, name: str, dynamic: bool, precision: str | None
 ) -> None:
@@ -120,7 +121,8 @@ def test_a_draw_meets_other_tensors_of_its_type(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(("op", "type_", "name"), [(*d, name) for d in DRAWS for name in MOVERS])
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+@pytest.mark.parametrize("name", MOVERS)
 def test_a_draw_that_is_only_moved_to_the_output_keeps_all_bits(
     openvino: OpenVino, op: str, type_: str, name: str, dynamic: bool, precision: str | None
 ) -> None:

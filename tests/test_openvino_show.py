@@ -17,6 +17,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from exhaustive import marked
 from openvino import opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15
 from openvino_models import model, multinomial, normal, parameter, uniform
 from runtimes import infer
@@ -153,7 +154,10 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
             assert_same_bits(got["next_random_state"], words)
 
 
-@pytest.mark.parametrize(("kind", "number"), MODELS)
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [pytest.param(*case, marks=marks) for case, marks in marked(MODELS, tuple)],
+)
 def test_a_model_of_each_operator_set_draws_the_reference_s_bits(kind, number, tmp_path) -> None:
     index = MODELS.index((kind, number))
     # 5 and the number of ways have no common divisor.

@@ -9,6 +9,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from cases import assert_all_same, assert_same_bits
+from exhaustive import marked
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
 
@@ -140,7 +141,10 @@ IN_BOTH = [(kind, opset) for kind, opset in ALL if opset in (7, 8, 9, 13, 15, 22
 
 
 @pytest.mark.parametrize("seed", [None, 42])
-@pytest.mark.parametrize(("kind", "opset"), IN_BOTH)
+@pytest.mark.parametrize(
+    ("kind", "opset"),
+    [pytest.param(*case, marks=marks) for case, marks in marked(IN_BOTH, tuple)],
+)
 def test_both_runtimes_run_the_rewritten_model(
     kind: str, opset: int, seed: int | None, ort_backend: str, openvino_native: OpenVino
 ) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from cases import SEED, assert_all_same, assert_same_bits
 from onnx import parser
 from operators import by_core
 from runtimes import OpenVino
-from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.operators import RANDOM_PERMUTATION
@@ -114,7 +114,7 @@ def test_all_orders_of_five_are_equally_likely() -> None:
     codes = [np.dot(order, [625, 125, 25, 5, 1]) for order in itertools.permutations(range(5))]
     counts = np.bincount(code, minlength=3125)[codes]
     assert counts.sum() == len(values)
-    assert stats.chisquare(counts).pvalue > 1e-4
+    assert scipy.stats.chisquare(counts).pvalue > 1e-4
 
 
 def test_each_number_is_equally_likely_at_each_position() -> None:
@@ -123,7 +123,7 @@ def test_each_number_is_equally_likely_at_each_position() -> None:
     where = np.bincount((values * size + np.arange(size)).reshape(-1), minlength=size * size)
     # Rows and columns have fixed sums.
     statistic = ((where - rows / size) ** 2).sum() / (rows / size) * (size - 1) / size
-    assert 1e-4 < stats.chi2.cdf(statistic, (size - 1) ** 2) < 1 - 1e-4
+    assert 1e-4 < scipy.stats.chi2.cdf(statistic, (size - 1) ** 2) < 1 - 1e-4
 
 
 def fill(values: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import pickle
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -237,12 +238,17 @@ def name_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
 def test_nobody_edits_the_text_of_an_error() -> None:
     found = {
         f"{file.relative_to(SOURCES)}:{line}"
         for file in SOURCES.rglob("*.py")
         if file.name not in TAKES_TEXTS_APART
-        for line in edits(ast.parse(file.read_text()))
+        for line in edits(tree_of(file))
     }
     assert not found, found
 
@@ -300,9 +306,9 @@ def assigned(function: ast.AST) -> dict[str, ast.AST]:
     return names
 
 
-def parts_of_refusals(code: str) -> Iterator[tuple[int, str, str]]:
+def parts_of_refusals(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     """The line of each refusal in a program, and how its `given` and `allowed` begin."""
-    for function in ast.walk(ast.parse(code)):
+    for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
         names = assigned(function)
@@ -323,7 +329,7 @@ def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
     assert FORM == sentences.FORM
     found = 0
     for file in SOURCES.rglob("*.py"):
-        for line, given, allowed in parts_of_refusals(file.read_text()):
+        for line, given, allowed in parts_of_refusals(tree_of(file)):
             place = f"{file.relative_to(SOURCES)}:{line}"
             assert not NO_FINDING.match(given), (place, given)
             assert not NO_RULE.match(allowed), (place, allowed)
@@ -334,7 +340,7 @@ def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
 def test_every_sentence_that_is_written_out_says_first_what_must_be() -> None:
     found = 0
     for file in SOURCES.rglob("*.py"):
-        for call in ast.walk(ast.parse(file.read_text())):
+        for call in ast.walk(tree_of(file)):
             if not isinstance(call, ast.Call) or name_of(call.func) not in RAISES_A_SENTENCE:
                 continue
             for text in map(written, call.args):
@@ -365,5 +371,5 @@ def test_the_native_code_has_the_same_form_and_words_of_refusals() -> None:
     ],
 )
 def test_a_refusal_in_another_form_would_be_found(call: str) -> None:
-    ((_, given, allowed),) = parts_of_refusals(f"def f(op, x, site):\n    {call}\n")
+    ((_, given, allowed),) = parts_of_refusals(ast.parse(f"def f(op, x, site):\n    {call}\n"))
     assert NO_FINDING.match(given) or NO_RULE.match(allowed)

@@ -9,9 +9,9 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+import scipy
 from cases import assert_same_bits
 from operators import by_core
-from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._numbers import elementary, gamma, poisson
@@ -128,7 +128,7 @@ def test_the_logarithm_of_a_factorial_is_within_4_ulp() -> None:
 def check_gamma(x: np.ndarray, alpha: float, least_p: float) -> None:
     x = x.astype(F64)
     assert abs(x.mean() - alpha) < 5.5 * math.sqrt(alpha / x.size)
-    assert stats.kstest(x, "gamma", args=(alpha,)).pvalue > least_p
+    assert scipy.stats.kstest(x, "gamma", args=(alpha,)).pvalue > least_p
 
 
 def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
@@ -136,15 +136,15 @@ def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
     if rate == 0:
         assert not x.any()
         return
-    cells = np.unique(stats.poisson.ppf(np.linspace(0, 1, 200)[1:-1], rate))
-    shares = np.diff(np.concatenate([[0], stats.poisson.cdf(cells, rate), [1]]))
+    cells = np.unique(scipy.stats.poisson.ppf(np.linspace(0, 1, 200)[1:-1], rate))
+    shares = np.diff(np.concatenate([[0], scipy.stats.poisson.cdf(cells, rate), [1]]))
     counts = np.bincount(np.searchsorted(cells, x), minlength=cells.size + 1)
     kept = shares * x.size > 5
     found, wanted = counts[kept], shares[kept] * x.size
     if not kept.all():
         found = np.append(found, counts[~kept].sum())
         wanted = np.append(wanted, shares[~kept].sum() * x.size)
-    assert stats.chisquare(found, wanted * (found.sum() / wanted.sum())).pvalue > least_p
+    assert scipy.stats.chisquare(found, wanted * (found.sum() / wanted.sum())).pvalue > least_p
 
 
 def many(name: str, count: int, number: float, type_: str) -> np.ndarray:

@@ -12,7 +12,7 @@ import onnx
 import onnx_ir
 import pytest
 from cases import assert_all_same, assert_same_bits
-from exhaustive import covering
+from exhaustive import marked
 from half_precision import evaluate, in_half_precision
 from onnx import TensorProto, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
@@ -349,12 +349,8 @@ def facts(case: Case) -> tuple[object, ...]:
     return tuple((case.op_type, part) for part in parts)
 
 
-SOME = covering([facts(case) for case in FORMS])
+RUN = [pytest.param(case, id=str(case), marks=marks) for case, marks in marked(FORMS, facts)]
 """Every fact is in one of these, and in each runtime; all combinations are in the test above."""
-RUN = [
-    pytest.param(case, id=str(case), marks=[] if i in SOME else [pytest.mark.exhaustive])
-    for i, case in enumerate(FORMS)
-]
 
 
 @pytest.mark.parametrize("case", RUN)

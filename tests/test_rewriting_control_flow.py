@@ -432,7 +432,7 @@ STATEMENTS = st.recursive(
 )
 
 
-@hypothesis.settings(max_examples=60)
+@hypothesis.settings(max_examples=30)
 @hypothesis.given(blocks(STATEMENTS), st.integers(0, 3))
 def test_any_program_draws_what_its_rule_says(program: Block, counter: int) -> None:
     program = copied(program)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 import pytest
+import scipy
 from cases import assert_all_same, assert_same_bits
 from operators import by_core, in_numpy
-from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.rewriting import to_standard_nodes
@@ -90,4 +90,4 @@ def test_the_order_is_that_of_an_urn() -> None:
     orders = list(itertools.permutations(range(4), 3))
     wanted = [p[a] * p[b] / (1 - p[a]) * p[c] / (1 - p[a] - p[b]) for a, b, c in orders]
     counts = [(drawn == order).all(axis=1).sum() for order in orders]
-    assert stats.chisquare(counts, np.array(wanted) * tries).pvalue > 1e-6
+    assert scipy.stats.chisquare(counts, np.array(wanted) * tries).pvalue > 1e-6
