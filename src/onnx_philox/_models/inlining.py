@@ -56,7 +56,7 @@ def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, w
 
     `what` these functions are, in words, is for the refusal of what cannot be inlined.
     """
-    holding = _with_callers(model, functions)
+    holding = with_callers(model, functions)
     if not holding:
         return False
     try:
@@ -77,9 +77,10 @@ def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, w
     return result.modified
 
 
-def _with_callers(
+def with_callers(
     model: ir.Model, functions: set[ir.OperatorIdentifier]
 ) -> set[ir.OperatorIdentifier]:
+    """Functions of a model, and those that call them."""
     calls = {
         identifier: {node.op_identifier() for node in function.all_nodes()}
         for identifier, function in model.functions.items()

@@ -23,7 +23,7 @@ from onnx_philox.onnxruntime._source import Source
 
 @dataclass(frozen=True)
 class Opened:
-    """A model, its functions inlined, and what it was read from."""
+    """A model, its functions with nodes of ours inlined, and what it was read from."""
 
     model: ir.Model
     source: Source
@@ -58,7 +58,7 @@ class Opened:
 
 
 def open_model(source: Source) -> Opened:
-    """Reads a model, and inlines its functions.
+    """Reads a model, and inlines its functions with nodes of ours.
 
     Raises:
         ir.serde.SerdeError: The model is invalid, as ONNX Runtime will report.
@@ -71,11 +71,18 @@ def open_model(source: Source) -> Opened:
     model = ir.from_proto(proto)
     if source.folder is not None:
         ir.external_data.set_base_dir(model.graph, source.folder)
-    if model.functions:
+    drawing = {
+        identifier
+        for identifier, function in model.functions.items()
+        if any(node.domain == DOMAIN for node in function.all_nodes())
+    }
+    # What an operator of ours does, for others, stands in functions of its own name.
+    of_ours = {identifier for identifier in model.functions if identifier[0] == DOMAIN}
+    holding = inlining.with_callers(model, drawing | of_ours)
+    if holding:
         try:
-            inlining.check_size(model, model.functions.keys())
+            inlining.check_size(model, holding)
+            InlinePass(criteria=lambda f: f.identifier() in holding)(model)
         except ValueError as error:
             raise ValueError(f"the model's functions cannot be inlined: {error}") from error
-        InlinePass()(model)
-    drawing = any(node.domain == DOMAIN for f in proto.functions for node in f.node)
-    return Opened(model, source, drawing)
+    return Opened(model, source, bool(drawing))
