@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "inlining.h"
 #include "kernels.h"
@@ -59,6 +60,12 @@ struct Schedule {
   }
 };
 
+/// Elements that `Rule` makes of one block.
+template <class Rule>
+constexpr unsigned BlockElements() {
+  return kWordsPerBlock / Rule::kWordsPerElement;
+}
+
 /// Bytes that `Rule` makes of one block.
 template <class Rule>
 constexpr unsigned BlockBytes() {
@@ -94,6 +101,20 @@ ONNX_PHILOX_INLINE void StoreGroup(typename Isa::Words (&words)[Isa::kWords], co
         Isa::Store(out + (i + 1) * kBytes, words[i + 1]);
       }
     }
+  }
+}
+
+/// What a rule makes of the words of so many groups.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE void EmitWords(const typename Isa::Words* drawn, unsigned groups, const Rule& rule,
+                                  unsigned char* out) {
+  for (unsigned g = 0; g < groups; ++g) {
+    typename Isa::Words words[Isa::kWords];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < Isa::kWords; ++i) words[i] = drawn[i];
+    StoreGroup<Isa>(words, rule, out);
+    drawn += Isa::kWords;
+    out += GroupBytes<Isa, Rule>();
   }
 }
 
@@ -166,6 +187,24 @@ ONNX_PHILOX_INLINE void EmitPart(const Schedule<Isa>& schedule, std::uint32_t wo
   std::memcpy(out, group + skip, static_cast<std::size_t>(bytes));
 }
 
+/// The same in plain C++, for as many times kGroups groups as make whole vectors of a compiler.
+template <class Isa, class Rule, unsigned kGroups>
+ONNX_PHILOX_INLINE std::uint64_t EmitPlain(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule,
+                                           std::uint64_t groups, unsigned char* out) {
+  constexpr unsigned kLanes = 4;
+  const std::uint64_t steps = groups / (kLanes * kGroups) * kLanes;
+  ONNX_PHILOX_SIMD
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    typename Isa::Product products[kGroups];
+    ONNX_PHILOX_UNROLL
+    for (unsigned g = 0; g < kGroups; ++g) {
+      products[g] = FirstProduct(schedule, word0 + static_cast<std::uint32_t>(i) * kGroups + g);
+    }
+    EmitGroups<Isa, Rule, kGroups>(schedule, products, rule, out + i * (kGroups * GroupBytes<Isa, Rule>()));
+  }
+  return steps * kGroups;
+}
+
 /// Writes whole groups from `word0` on to `out`; returns how many bytes that were.
 template <class Isa, class Rule>
 ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule,
@@ -175,7 +214,17 @@ ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::u
   unsigned char* const begin = out;
   std::uint64_t groups = bytes / kBytes;
 
-  if (groups >= Isa::kGroups) {
+  if constexpr (Isa::kBlocks == 1) {
+    const auto emit = [&](auto side_by_side) {
+      const std::uint64_t done = EmitPlain<Isa, Rule, side_by_side()>(schedule, word0, rule, groups, out);
+      out += done * kBytes;
+      word0 += static_cast<std::uint32_t>(done);
+      groups -= done;
+    };
+    emit(std::integral_constant<unsigned, 4>());
+    emit(std::integral_constant<unsigned, 2>());
+    emit(std::integral_constant<unsigned, 1>());
+  } else if (groups >= Isa::kGroups) {
     // A product of a later group is an addition away: (c + n) * m = c * m + n * m, below 2^64 within a run.
     Product products[Isa::kGroups];
     ONNX_PHILOX_UNROLL
@@ -226,18 +275,16 @@ ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t wor
   }
 }
 
-/// A piece, cut where word 0 of the counter wraps: inside a run no vector ever sees a carry.
+/// Elements `begin` to `end` - 1, cut where word 0 of the counter wraps: inside a run no vector ever sees a carry.
 template <class Isa, class Rule>
-ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
-  constexpr unsigned kBlockBytes = BlockBytes<Rule>();
-  constexpr unsigned kPerBlock = kWordsPerBlock / Rule::kWordsPerElement;
+ONNX_PHILOX_NOINLINE void FillInRegisters(const State& state, std::uint64_t begin, std::uint64_t end, const Rule rule,
+                                          unsigned char* out) {
+  constexpr unsigned kBlockBytes = BlockBytes<Rule>(), kPerBlock = BlockElements<Rule>();
   constexpr unsigned kElementBytes = kBlockBytes / kPerBlock;
 
-  const State& state = piece.draw.state;
-  Counter counter = Add(state.counter, piece.begin / kPerBlock);
-  unsigned skip = static_cast<unsigned>(piece.begin % kPerBlock) * kElementBytes;
-  std::uint64_t bytes = (piece.end - piece.begin) * kElementBytes;
-  unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
+  Counter counter = Add(state.counter, begin / kPerBlock);
+  unsigned skip = static_cast<unsigned>(begin % kPerBlock) * kElementBytes;
+  std::uint64_t bytes = (end - begin) * kElementBytes;
 
   Schedule<Isa> schedule(state.key);
   for (;;) {
@@ -251,6 +298,45 @@ ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
     out += now;
     counter = Add(counter, run_blocks);
     skip = 0;
+  }
+}
+
+/// The same in plain C++, in two steps: 4 KiB of words, then what the rule makes of them.
+template <class Isa, class Rule, class WordsRule>
+ONNX_PHILOX_NOINLINE void FillByWords(const State& state, std::uint64_t begin, std::uint64_t end, const Rule rule,
+                                      unsigned char* out) {
+  static_assert(Isa::kBlocks == 1, "a group is a block");
+  constexpr unsigned kBlockBytes = BlockBytes<Rule>(), kPerBlock = BlockElements<Rule>();
+  constexpr unsigned kElementBytes = kBlockBytes / kPerBlock, kBlocks = 256, kWords = BlockElements<WordsRule>();
+  alignas(64) typename Isa::Words words[kBlocks * Isa::kWords];
+  alignas(64) unsigned char drawn[kBlocks * kBlockBytes];
+  unsigned skip = static_cast<unsigned>(begin % kPerBlock);
+  for (std::uint64_t block = begin / kPerBlock, left = end - block * kPerBlock; left > 0;) {
+    const unsigned elements = left < kBlocks * kPerBlock ? static_cast<unsigned>(left) : kBlocks * kPerBlock;
+    const unsigned blocks = (elements + kPerBlock - 1) / kPerBlock;
+    FillInRegisters<Isa>(state, block * kWords, (block + blocks) * kWords, WordsRule(),
+                         reinterpret_cast<unsigned char*>(words));
+    const std::size_t bytes = (elements - skip) * kElementBytes;
+    const bool are_whole = bytes == blocks * kBlockBytes;
+    EmitWords<Isa>(words, blocks, rule, are_whole ? out : drawn);
+    if (!are_whole) std::memcpy(out, drawn + skip * kElementBytes, bytes);
+    out += bytes;
+    block += blocks;
+    left -= elements;
+    skip = 0;
+  }
+}
+
+/// A piece of a draw from one state. In plain C++ a compiler makes vectors of a loop that draws words and of one that
+/// converts them, but not of both at once.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE void FillPiece(const Piece& piece, const Rule& rule) {
+  using WordsRule = std::conditional_t<Rule::kSwapped, WordPairsRule<Isa>, BitsRule<Isa>>;
+  unsigned char* const out = static_cast<unsigned char*>(piece.draw.out);
+  if constexpr (Isa::kBlocks > 1 || std::is_same_v<Rule, WordsRule>) {
+    FillInRegisters<Isa>(piece.draw.state, piece.begin, piece.end, rule, out);
+  } else {
+    FillByWords<Isa, Rule, WordsRule>(piece.draw.state, piece.begin, piece.end, rule, out);
   }
 }
 

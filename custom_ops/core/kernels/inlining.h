@@ -18,3 +18,10 @@
 #define ONNX_PHILOX_UNROLL _Pragma("GCC unroll 16")
 #endif
 #endif
+
+// Before a loop whose steps depend on none before them: vectors are made of it also where it is short.
+#ifdef ONNX_PHILOX_OPENMP_SIMD
+#define ONNX_PHILOX_SIMD _Pragma("omp simd")
+#else
+#define ONNX_PHILOX_SIMD
+#endif

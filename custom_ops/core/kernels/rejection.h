@@ -20,12 +20,6 @@ namespace onnx_philox {
 /// Blocks that an element owns.
 constexpr unsigned kElementBlocks = 32;
 
-/// The two pairs of words of each block, the first word of a pair high.
-template <class Isa>
-struct WordPairsRule : RuleOf<2, true, Form::kEach> {
-  typename Isa::Words operator()(typename Isa::Words words) const { return words; }
-};
-
 /// Elements of a batch at most: few enough for the caches near by, and many beside those that an attempt leaves to the
 /// next. A set of another kind specialises it.
 template <class Isa>

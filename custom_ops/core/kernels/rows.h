@@ -17,12 +17,6 @@
 
 namespace onnx_philox {
 
-/// Elements that `Rule` makes of one block.
-template <class Rule>
-constexpr unsigned BlockElements() {
-  return kWordsPerBlock / Rule::kWordsPerElement;
-}
-
 /// The state from which row `row` is drawn.
 static inline State RowState(const Draw& draw, std::uint64_t row) {
   const std::uint32_t* const w = draw.rows.words + row * kStateWords;
@@ -30,9 +24,8 @@ static inline State RowState(const Draw& draw, std::uint64_t row) {
 }
 
 /// Blocks that are drawn at once: of the same row or of different ones, in the order of their elements.
-template <class Isa>
+template <class Isa, unsigned kCount = Isa::kGroups * Isa::kBlocks>
 struct Lanes {
-  static constexpr unsigned kCount = Isa::kGroups * Isa::kBlocks;
   alignas(64) std::uint32_t word[kStateWords][kCount];  ///< of the counter, then of the key
 
   void Set(unsigned lane, Counter counter, std::uint64_t key) {
@@ -45,19 +38,18 @@ struct Lanes {
   }
 };
 
-/// Draws the words of all lanes, in stream order: kGroups * kWords registers.
-template <class Isa, bool kSwapped>
-ONNX_PHILOX_INLINE void DrawLanes(const Lanes<Isa>& lanes, typename Isa::Words* drawn) {
+/// Draws the words of kGroups groups of lanes from `begin` on, in stream order: kGroups * kWords registers.
+template <class Isa, bool kSwapped, int kGroups, unsigned kCount>
+ONNX_PHILOX_INLINE void DrawGroups(const Lanes<Isa, kCount>& lanes, unsigned begin, typename Isa::Words* drawn) {
   using Lane = typename Isa::Lane;
   using Product = typename Isa::Product;
-  constexpr int kGroups = Isa::kGroups;
   const Lane multiplier0 = Isa::SplatLane(kMultiplier0), multiplier2 = Isa::SplatLane(kMultiplier2);
   const Lane weyl0 = Isa::SplatLane(kWeyl0), weyl1 = Isa::SplatLane(kWeyl1);
 
   Lane c0[kGroups], c1[kGroups], c2[kGroups], c3[kGroups], key0[kGroups], key1[kGroups];
   ONNX_PHILOX_UNROLL
   for (int g = 0; g < kGroups; ++g) {
-    const unsigned first = static_cast<unsigned>(g) * Isa::kBlocks;
+    const unsigned first = begin + static_cast<unsigned>(g) * Isa::kBlocks;
     c0[g] = Isa::LoadLanes(lanes.word[0] + first);
     c1[g] = Isa::LoadLanes(lanes.word[1] + first);
     c2[g] = Isa::LoadLanes(lanes.word[2] + first);
@@ -90,17 +82,15 @@ ONNX_PHILOX_INLINE void DrawLanes(const Lanes<Isa>& lanes, typename Isa::Words* 
   }
 }
 
-/// What a rule makes of the words of so many groups.
-template <class Isa, class Rule>
-ONNX_PHILOX_INLINE void EmitWords(const typename Isa::Words* drawn, unsigned groups, const Rule& rule,
-                                  unsigned char* out) {
-  for (unsigned g = 0; g < groups; ++g) {
-    typename Isa::Words words[Isa::kWords];
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < Isa::kWords; ++i) words[i] = drawn[i];
-    StoreGroup<Isa>(words, rule, out);
-    drawn += Isa::kWords;
-    out += GroupBytes<Isa, Rule>();
+/// Draws the words of all lanes. In plain C++ one by one: a compiler makes vectors of such a loop.
+template <class Isa, bool kSwapped, unsigned kCount>
+ONNX_PHILOX_INLINE void DrawLanes(const Lanes<Isa, kCount>& lanes, typename Isa::Words* drawn) {
+  if constexpr (Isa::kBlocks > 1) {
+    DrawGroups<Isa, kSwapped, Isa::kGroups>(lanes, 0, drawn);
+  } else {
+    for (unsigned lane = 0; lane < kCount; ++lane) {
+      DrawGroups<Isa, kSwapped, 1>(lanes, lane, drawn + lane * Isa::kWords);
+    }
   }
 }
 
@@ -117,8 +107,9 @@ ONNX_PHILOX_INLINE void EmitLanes(const Lanes<Isa>& lanes, const Rule& rule, uns
 template <class Isa, bool kSwapped, unsigned kPerBlock>
 class ShortRows {
  public:
-  static constexpr unsigned kBatches = 256 / Lanes<Isa>::kCount;
-  static constexpr unsigned kBlocks = kBatches * Lanes<Isa>::kCount;  ///< at once, 4 KiB of words
+  static constexpr unsigned kLanes = Isa::kBlocks == 1 ? 16 : Isa::kGroups * Isa::kBlocks;
+  static constexpr unsigned kBatches = 256 / kLanes;
+  static constexpr unsigned kBlocks = kBatches * kLanes;  ///< at once, 4 KiB of words
   static constexpr unsigned kRegisters = kBlocks / Isa::kBlocks * Isa::kWords;
 
   explicit ShortRows(const Piece& piece)
@@ -134,10 +125,10 @@ class ShortRows {
     std::uint64_t row = row_, at = at_, left = left_;
     if (left == 0) return false;
     State state = RowState(draw_, row);
-    Lanes<Isa> lanes = {};
+    Lanes<Isa, kLanes> lanes = {};
     unsigned count = 0;
     for (unsigned batch = 0; batch < kBatches && left > 0; ++batch) {
-      for (unsigned lane = 0; lane < Lanes<Isa>::kCount && left > 0; ++lane, ++count) {
+      for (unsigned lane = 0; lane < kLanes && left > 0; ++lane, ++count) {
         lanes.Set(lane, Add(state.counter, at / kPerBlock), state.key);
         const unsigned first = static_cast<unsigned>(at % kPerBlock);
         std::uint64_t elements = kPerBlock - first;
@@ -152,7 +143,7 @@ class ShortRows {
           at = 0;
         }
       }
-      DrawLanes<Isa, kSwapped>(lanes, words_ + batch * Isa::kGroups * Isa::kWords);
+      DrawLanes<Isa, kSwapped>(lanes, words_ + batch * (kLanes / Isa::kBlocks) * Isa::kWords);
     }
     row_ = row;
     at_ = at;
@@ -217,7 +208,8 @@ ONNX_PHILOX_NOINLINE void FillShortRows(const Piece& piece, const Rule rule) {
 }
 
 /// Rows of at least as many groups are drawn one by one (benchmarks/native_rows.py).
-constexpr std::uint64_t kLongRowGroups = 2;
+template <class Isa>
+constexpr std::uint64_t kLongRowGroups = Isa::kBlocks > 1 ? 2 : 8;
 
 /// How a piece of a draw from one state is filled.
 template <class Isa>
@@ -237,7 +229,7 @@ struct FromRows {
     constexpr unsigned kPerBlock = BlockElements<Rule>();
     constexpr unsigned kElementBytes = BlockBytes<Rule>() / kPerBlock;
     const Rows rows = piece.draw.rows;
-    if (rows.elements < kLongRowGroups * Isa::kBlocks * kPerBlock) return FillShortRows<Isa>(piece, rule);
+    if (rows.elements < kLongRowGroups<Isa> * Isa::kBlocks * kPerBlock) return FillShortRows<Isa>(piece, rule);
     Piece part = piece;
     unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
     for (std::uint64_t begin = piece.begin; begin < piece.end;) {

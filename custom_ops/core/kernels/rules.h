@@ -40,6 +40,12 @@ struct BitsRule : RuleOf<1, false, Form::kEach> {
   ONNX_PHILOX_INLINE typename Isa::Words operator()(typename Isa::Words words) const { return words; }
 };
 
+/// The two pairs of words of each block, the first word of a pair high.
+template <class Isa>
+struct WordPairsRule : RuleOf<2, true, Form::kEach> {
+  ONNX_PHILOX_INLINE typename Isa::Words operator()(typename Isa::Words words) const { return words; }
+};
+
 // Standard uniforms.
 
 /// f32 in [0, 1). `u * 1 + 0` and `u * 1 + -0` are u, so this serves every range of width 1 that begins at a zero.

@@ -48,7 +48,7 @@ struct Scalar {
   struct Words {
     std::uint32_t first, second;
   };
-  static constexpr unsigned kBlocks = 1, kWords = 2, kGroups = 3;
+  static constexpr unsigned kBlocks = 1, kWords = 2, kGroups = 4;
 
   static Lane SplatLane(std::uint32_t x) { return x; }
   static Product SplatProduct(std::uint64_t x) { return x; }
@@ -69,7 +69,11 @@ struct Scalar {
     words[1] = kSwapped ? Words{second.second, second.first} : second;
   }
 
-  static void Store(unsigned char* out, Words x) { std::memcpy(out, &x, sizeof(x)); }
+  /// Word by word: of a struct that is copied whole, a compiler makes no vectors.
+  static void Store(unsigned char* out, Words x) {
+    std::memcpy(out, &x.first, sizeof(x.first));
+    std::memcpy(out + sizeof(x.first), &x.second, sizeof(x.second));
+  }
 
   static Words Splat32(std::uint32_t x) { return Words{x, x}; }
   static Words Splat64(std::uint64_t x) { return Words{Low32(x), High32(x)}; }
