@@ -1,10 +1,11 @@
 """Small draws in OpenVINO, beside its own RandomUniform, as a program in C++ sees them.
 
-    python benchmarks/openvino_cpp.py [--pairs N] [--library FILE] [--markdown FILE]
+    python benchmarks/openvino_cpp.py [--pairs N] [--library FILE] [--older FILE] [--markdown FILE]
 
 An inference takes 35 microseconds more in Python, which hides most of a difference. So this builds
 `openvino_cpp/main.cpp` for the OpenVINO that is installed, in a temporary folder: it needs CMake
-and a C++ compiler. `chrt -f 50` before the command keeps other jobs away (on Linux, as root).
+and a C++ compiler. With --older the peer is the same model, drawn by an older build of the library.
+`chrt -f 50` before the command keeps other jobs away (on Linux, as root).
 """
 
 from __future__ import annotations
@@ -71,6 +72,15 @@ def ours(elements: int | None, *, stateful: bool) -> ov.Model:
     return core.read_model(model.SerializeToString())
 
 
+def both_builds(log2: int) -> Iterator[tuple[str, str, ov.Model, ov.Model]]:
+    """The same for two builds of the library: each model beside itself."""
+    for shape, constant in ((None, ""), (1 << log2, ", the shape a constant")):
+        for what, stateful in (("seeds", False), ("state", True)):
+            if shape is None or stateful:  # a draw of constants is drawn once
+                model = ours(shape, stateful=stateful)
+                yield what + constant, "the older build", model, model
+
+
 def contenders(log2: int) -> Iterator[tuple[str, str, ov.Model, ov.Model]]:
     """What is measured, beside what, and the two models."""
     with_state = "its RandomUniform, and a sum of the state"
@@ -91,20 +101,21 @@ def program(folder: Path) -> Path:
     return build / "openvino_cpp"
 
 
-def rows(library: Path, pairs: int) -> Iterator[Row]:
+def rows(library: Path, older: Path | None, pairs: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = program(folder)
         for log2 in SIZES_LOG2:
-            for what, peer, *models in contenders(log2):
+            for what, peer, *models in (both_builds if older else contenders)(log2):
                 files = [folder / f"{side}.xml" for side in ("ours", "theirs")]
                 for file, model in zip(files, models, strict=True):
                     ov.save_model(model, file, compress_to_fp16=False)
                 for threads in THREADS:
                     row = Row(PART, f"f32, {what}", peer, threads, f"2^{log2}")
-                    if peer == "its RandomUniform" or "constant" in what:
+                    if older is None and (peer == "its RandomUniform" or "constant" in what):
                         row.target = TARGETS.get((what, log2, threads))
                     given = [library, threads, 1 << log2, pairs, *files]
+                    given += [older] if older else []
                     done = subprocess.run(
                         [run, *map(str, given)], capture_output=True, text=True, check=True
                     )
@@ -118,9 +129,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=31)
     parser.add_argument("--library", type=Path, default=onnx_philox.openvino.library_path())
+    parser.add_argument("--older", type=Path)
     parser.add_argument("--markdown", type=Path)
     given = parser.parse_args()
-    measured = list(rows(given.library, given.pairs))
+    measured = list(rows(given.library, given.older, given.pairs))
     if given.markdown is not None:
         given.markdown.write_text(markdown_table(measured) + "\n", encoding="utf-8")
     Console(width=180).print(rich_table(PART, measured))

@@ -1,8 +1,8 @@
 // Times inferences of two models in alternating pairs of bursts, as paired.py does it, without Python around each.
 //
-//   openvino_cpp LIBRARY THREADS ELEMENTS PAIRS OURS.xml THEIRS.xml
+//   openvino_cpp LIBRARY THREADS ELEMENTS PAIRS OURS.xml THEIRS.xml [THEIR_LIBRARY]
 //
-// LIBRARY has the operators. Inputs are the number of elements where i64, 1 where f32, zeros otherwise. Each line that is
+// LIBRARY has the operators, THEIR_LIBRARY those of the other model where they are another build's. Inputs are the number of elements where i64, 1 where f32, zeros otherwise. Each line that is
 // printed is a pair: seconds an inference of ours and of theirs.
 #include <algorithm>
 #include <chrono>
@@ -55,15 +55,16 @@ double Burst(ov::InferRequest& request, int calls) {
 }  // namespace
 
 int main(int count, char** given) try {
-  if (count != 7) {
-    std::fprintf(stderr, "openvino_cpp LIBRARY THREADS ELEMENTS PAIRS OURS.xml THEIRS.xml\n");
+  if (count != 7 && count != 8) {
+    std::fprintf(stderr, "openvino_cpp LIBRARY THREADS ELEMENTS PAIRS OURS.xml THEIRS.xml [THEIR_LIBRARY]\n");
     return 2;
   }
-  ov::Core core;
+  ov::Core core, their_core;
   core.add_extension(std::string(given[1]));
+  their_core.add_extension(std::string(given[count - 1 == 7 ? 7 : 1]));
   const int threads = std::atoi(given[2]), pairs = std::atoi(given[4]);
   const std::int64_t elements = std::atoll(given[3]);
-  ov::InferRequest ours = RequestOf(core, given[5], threads, elements), theirs = RequestOf(core, given[6], threads, elements);
+  ov::InferRequest ours = RequestOf(core, given[5], threads, elements), theirs = RequestOf(their_core, given[6], threads, elements);
   Seconds(ours, 50);
   Seconds(theirs, 50);
   const double shortest = std::min(Seconds(ours, 10), Seconds(theirs, 10));
