@@ -53,6 +53,7 @@ class TorchCall:
         overloads: The overloads that return a new tensor. Those with ``out`` come with them.
         in_place: The overloads of the form with an underscore, which writes into its tensor.
         exported: The operators that an exporter may draw it with; empty for any.
+        written_out: Those that ours may write it out with, however many numbers they draw then.
         is_its_rule: Whether torch draws it by the very rule of the operator (alignment pytorch).
         shows_draw: Whether its result is what it draws.
         is_random: Whether the name alone says that it draws.
@@ -67,6 +68,7 @@ class TorchCall:
     overloads: tuple[str, ...] = ("default",)
     in_place: tuple[str, ...] = ()
     exported: tuple[str, ...] = ()
+    written_out: tuple[str, ...] = ()
     is_its_rule: bool = False
     shows_draw: bool = False
     is_random: bool = True
@@ -213,6 +215,8 @@ _ENTRIES = (
         "multinomial",
         RANDOM_CATEGORICAL,
         exported=_CLASSES,
+        # For torch's numbers: of several samples with replacement, or of weights in another order.
+        written_out=(RANDOM_EXPONENTIAL.name, RANDOM_UNIFORM.name),
         is_its_rule=True,
         shows_draw=True,
         instead="Pass weights of f32: torch.multinomial(weights.float(), n).",

@@ -13,9 +13,7 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import (
     DOMAIN,
     OPERATORS,
-    RANDOM_EXPONENTIAL,
     RANDOM_NORMAL,
-    RANDOM_UNIFORM,
 )
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import ONNX, Form, Given
@@ -212,11 +210,9 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
 
 
 def _is_written_out(operation: Operation, drawing: _Drawing) -> bool:
-    """Whether a node may be what `export` writes multinomial with, to draw torch's numbers."""
-    return operation.kind == "multinomial" and drawing.op_type in (
-        RANDOM_EXPONENTIAL.name,
-        RANDOM_UNIFORM.name,
-    )
+    """Whether a node may be one of those that `export` writes the operation out with."""
+    call = call_of(operation.kind)
+    return call is not None and drawing.op_type in call.written_out
 
 
 def fitting(kind: str) -> tuple[str, ...] | None:
