@@ -484,6 +484,38 @@ def test_names_of_inlined_values_meet_no_others() -> None:
         assert not np.array_equal(y, z)
 
 
+def test_branches_of_functions_have_initializers_of_one_name(tmp_path) -> None:
+    functions = """<domain: "local", opset_import: ["" : 17]>
+        {} (a, c) => (b) {{
+            n = RandomNormalLike (a)
+            b = If (c) <then_branch = t () => (float[2] k) <float[2] w = {{{}}}>
+                    {{ k = Add (n, w) }},
+                else_branch = e () => (float[2] k2) {{ k2 = Identity (n) }}>
+        }}
+        """
+    model = parse(
+        """g (float[2] x, bool c) => (float[2] y, float[2] z, float[2] w2) <float[2] w = {5, 6}> {
+            y = local.f (x, c) z = local.h (x, c) w2 = Identity (w) }
+        """
+        + functions.format("f", "1, 2")
+        + functions.format("h", "3, 4"),
+        '"" : 17, "local" : 1',
+    )
+    outputs = run(make_reproducible(model), x=np.zeros(2, np.float32), c=np.array(True))
+    for stream, weights in ((0, [1, 2]), (1, [3, 4])):
+        normal, _ = reference.random_normal([2], 0, 1, "f32", op_seed=stream, state=STATE)
+        np.testing.assert_array_equal(outputs[stream], normal + np.float32(weights))
+    assert outputs[2].tolist() == [5, 6]
+    for function in model.functions:
+        (large,) = function.node[1].attribute[0].g.initializer
+        large.CopyFrom(onnx.numpy_helper.from_array(np.zeros((2**17, 2), np.float32), "w"))
+    onnx.save(model, tmp_path / "m.onnx")
+    with pytest.raises(
+        ValueError, match="inlined: large weights have a name that others have: 'w'"
+    ):
+        make_reproducible(tmp_path / "m.onnx")
+
+
 def test_functions_that_call_themselves_are_refused() -> None:
     model = parse(
         """g (float[2] x) => (float[2] y) { y = local.f (x) }

@@ -102,6 +102,11 @@ def _rename(model: ir.Model, holding: set[ir.OperatorIdentifier]) -> None:
     for identifier in sorted(holding):
         function = model.functions[identifier]
         for graph in (function.graph, *function.subgraphs()):
-            for value in graphs.values(graph):
-                if value.name:
-                    value.name = names.unique(value.name)
+            for value in list(graphs.values(graph)):
+                if not value.name:
+                    continue
+                name = names.unique(value.name)
+                if name != value.name and isinstance(value.const_value, ir.ExternalTensor):
+                    # What lies in a file is put back with its own name.
+                    raise ValueError(f"large weights have a name that others have: {value.name!r}")
+                value.name = name
