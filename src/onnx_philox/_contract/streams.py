@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -114,6 +113,8 @@ class Streams:
     @property
     def fingerprint(self) -> str:
         """What tells this model's draws from another's: 16 hexadecimal digits."""
+        import hashlib  # a hundredth of the time of a first session
+
         content: list[Any] = [self.batch is not None, [node.drawn for node in self.nodes]]
         if self.generator.is_named:
             content.append(self.alignment)
