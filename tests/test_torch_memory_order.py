@@ -460,6 +460,16 @@ def test_the_check_finds_the_race_of_transposed_weights() -> None:
     assert found.node.startswith("RandomExponential")
 
 
+def test_bernoulli_in_place_without_an_argument_is_drawn_in_the_order_of_memory() -> None:
+    def forward(x: Any) -> Any:
+        y = torch.zeros_like(x)
+        y.t().bernoulli_()
+        return y + x
+
+    exported(of_a_function(forward))
+    exported(of_a_function(forward), dynamic_shapes=({0: "batch"},))
+
+
 @pytest.mark.parametrize("size", [(5, 1, 4, 1), (1, 3, 1, 4)])
 @pytest.mark.parametrize("draw", ["uniform_", "normal_", "exponential_", "bernoulli_"])
 def test_the_stride_of_a_dimension_of_1_changes_no_draw_of_torch_s(

@@ -152,7 +152,7 @@ def _reorder(node: Any) -> None:
     with node.graph.inserting_before(node):
         turned = call(node, aten.permute.default, source, order)
         others, kwargs = list(node.args[1:]), dict(node.kwargs)
-        if name == "bernoulli_" and isinstance(others[0], torch.fx.Node):
+        if name == "bernoulli_" and isinstance(given["p"], torch.fx.Node):
             wide = call(node, aten.expand_as.default, others[0], source)
             others[0] = call(node, aten.permute.default, wide, order)
         if name.endswith("_like"):
