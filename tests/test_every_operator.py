@@ -407,7 +407,7 @@ def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str) -> N
         *((3, "nothing"), (3, "large"), (0, "large")),
     )
     for target, case, (rows, fed) in itertools.product(LOAD, cases(operator), fed_to):
-        if rows is not None and (case.edge > 1 or (case.edge and case.has_uncompressedform)):
+        if rows is not None and (case.edge > 1 or (case.edge and case.has_plain_form)):
             continue
         is_stateful = fed != "no state"
         if not is_stateful and (case.edge or not case.operator.input("state").optional):
