@@ -47,7 +47,8 @@ Otherwise:
   LSTM has no projection. With dropout between its layers `export` refuses it; an exported program
   is converted by OpenVINO.
 - Where a CPU has no f16, OpenVINO computes f16 in f32, and removes each Cast to it. A draw that
-  nothing but such a Cast reads is rounded all the same; what the module computes in f16 is not.
+  nothing but such a Cast reads is rounded all the same; what the module computes in f16 is not, and
+  weights that it casts neither. OpenVINO's Cast to bf16 cuts digits off where a shape is dynamic.
 - A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so
   it is refused. An exported program may, but by `as_strided` and `diagonal`, which no exporter
   writes.
