@@ -767,6 +767,20 @@ def test_a_session_keeps_the_path_of_its_model(tmp_path: Path, ort_backend: str)
     assert InferenceSession(model, backend=ort_backend)._model_path is None
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"), [("bakend", "backend"), ("coda", "cuda"), ("provider", "providers")]
+)
+def test_a_misspelt_keyword_is_refused(given: str, meant: str) -> None:
+    """ONNX Runtime's session ignores what it does not know, and draws elsewhere without a word."""
+    with pytest.raises(TypeError, match=f"got '{given}'. Did you mean '{meant}'"):
+        InferenceSession(graphs.random_generator([5]), **{given: True})
+
+
+def test_the_keywords_that_onnx_runtime_alone_knows_are_taken() -> None:
+    known = {"disabled_optimizers": ["ConstantFolding"], "enable_fallback": 0}
+    InferenceSession(graphs.random_generator([5]), **known, read_config_from_model=0)
+
+
 LITTLE_MEMORY = """
 import resource
 import numpy as np

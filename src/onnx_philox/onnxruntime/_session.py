@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -23,6 +24,7 @@ Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
+_OPTIONS = ("sess_options", "providers", "provider_options", "backend", "cuda")
 
 
 class SessionRun(Protocol):
@@ -106,6 +108,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             ONNX Runtime's own InvalidArgument, and a TypeError where the input has another type.
         InvalidArgument: (ONNX Runtime's own exception) the model breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
+        TypeError: a keyword is a misspelt one of the above, which ONNX Runtime would ignore.
         ValueError: `backend` is none of the above, or `cuda` is True with the backend "python" or
             with providers, or none, that have no cards of NVIDIA.
         ImportError: The backend lacks something that you must install.
@@ -123,6 +126,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         path_or_bytes: Model | None = None,
         **kwargs: Any,
     ) -> None:
+        for name in kwargs:
+            for near in difflib.get_close_matches(name, _OPTIONS, n=1):
+                allowed = f"{', '.join(_OPTIONS)}, or another that ONNX Runtime knows"
+                remedy = f"Did you mean {near!r}?"
+                refuse(_OWNER, "each keyword", repr(name), allowed, remedy, TypeError)
         given = path_or_bytes if model is None else model
         chosen = _backends.choose("onnxruntime", BACKENDS, backend)
         _check_cuda(cuda, providers, sess_options)
@@ -352,8 +360,7 @@ def _refuse_model(model: Any, error: Exception) -> None:
 def _check_cuda(
     cuda: bool, providers: Sequence[Any] | None, options: ort.SessionOptions | None
 ) -> None:
-    owner = "onnx_philox.onnxruntime.InferenceSession"
-    _native_backend.check_cuda(owner, cuda)
+    _native_backend.check_cuda(_OWNER, cuda)
     # Before 1.22, ONNX Runtime's options have no providers.
     is_by_options = not providers and getattr(options, "has_providers", bool)()
     if not cuda or is_by_options:
@@ -365,7 +372,7 @@ def _check_cuda(
             return
     allowed = f"a list with {' or '.join(_backends.CUDA_PROVIDERS)} where cuda is True"
     remedy = "Name one of these before CPUExecutionProvider, or leave cuda out."
-    refuse(owner, "providers", repr(names), allowed, remedy)
+    refuse(_OWNER, "providers", repr(names), allowed, remedy)
 
 
 def _path_of(model: Any) -> str | None:
