@@ -1,11 +1,12 @@
 """Guides a fuzzer by coverage through the Python readers of models, IRs, records and the like.
 
-python tests/guided_files.py [SECONDS]    each reader for so long (20); needs `pip install atheris`
-python tests/guided_files.py TARGET FILE  an input again; targets: see READERS
+python tests/guided_files.py                each reader for 20 s; needs `pip install atheris`
+python tests/guided_files.py SECONDS SEED   for so long, from elsewhere
+python tests/guided_files.py TARGET FILE    an input again; targets: see READERS
 
 A reader may take an input, or refuse it by an exception that its docstring names. Anything else is
 a finding: it ends with exit code 1, and the input is left in a file that is named. Where an hour
-for each reader is to be had, `3600` is a real run.
+for each reader is to be had, `3600 $RANDOM` is a real run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SECONDS = 20.0
+SECONDS, SEED = 20.0, 1
 LONGEST = 2**14
 Read = Callable[[bytes], object]
 
@@ -166,8 +167,8 @@ def main() -> int:
     if given and given[0] in READERS:
         fuzz(given[0], given[1:])
     try:
-        (seconds,) = map(float, given or [SECONDS])
-    except ValueError:
+        seconds, seed = (float(given[0]), int(given[1])) if given else (SECONDS, SEED)
+    except (ValueError, IndexError):
         sys.exit(f"{__doc__}\nREADERS: {', '.join(READERS)}")
     found = Path(tempfile.mkdtemp(prefix="onnx-philox-found-"))
     is_wrong = False
@@ -175,8 +176,8 @@ def main() -> int:
         folder = Path(name)
         make_corpus(folder)
         for target in READERS:
-            options = [f"-max_total_time={seconds:g}", f"-max_len={LONGEST}", "-timeout=60"]
-            options += ["-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
+            options = [f"-max_total_time={seconds:g}", f"-seed={seed}", f"-max_len={LONGEST}"]
+            options += ["-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
             command = [sys.executable, __file__, target, str(folder / target), *options]
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, errors="replace"

@@ -627,6 +627,19 @@ def test_a_subgraph_that_can_carry_no_state_is_refused_by_name() -> None:
         assert make_reproducible(model, keep_unknown=True) is model
 
 
+def test_an_attribute_of_a_graph_without_one_stays_as_it_is() -> None:
+    """Found by a fuzzer. Such a model is for its runtime to refuse."""
+    model = parse(
+        """g (bool c) => (float[2] y) {
+            y = If (c) <then_branch = a () => (float[2] r) { r = RandomNormal <shape = [2]> () },
+                else_branch = b () => (float[2] q) { q = Constant <value = float[2] {1, 2}> () }>
+        }"""
+    )
+    model.graph.node[0].attribute[1].ClearField("g")
+    (rewritten,) = (n for n in make_reproducible(model).graph.node if n.op_type == "If")
+    assert not rewritten.attribute[1].g.node
+
+
 def test_a_scan_of_opset_8_is_refused() -> None:
     model = parse(
         """g (float[1, 2] s, float[1, 3, 2] x) => (float[1, 2] f, float[1, 3, 2] y) {

@@ -22,10 +22,11 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 def subgraphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
-    """The graphs in an attribute."""
-    if attribute.HasField("g"):
+    """The graphs in an attribute, by its type; where it has none, an empty one, as in onnx-ir."""
+    if attribute.type == onnx.AttributeProto.GRAPHS:
+        yield from attribute.graphs
+    elif attribute.type == onnx.AttributeProto.GRAPH or attribute.HasField("g"):
         yield attribute.g
-    yield from attribute.graphs
 
 
 def misread_by_openvino(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:

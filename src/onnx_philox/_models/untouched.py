@@ -167,7 +167,8 @@ class Originals:
                 continue
             _copy_all_but(attribute, written, {"g", "graphs"})
             for graph in held:
-                inner = written.g if attribute.HasField("g") else written.graphs.add()
+                is_one = attribute.type == onnx.AttributeProto.GRAPH
+                inner = written.g if is_one else written.graphs.add()
                 self._write_graph(graph, inner)
 
 
