@@ -640,6 +640,21 @@ def test_an_attribute_of_a_graph_without_one_stays_as_it_is() -> None:
     assert not rewritten.attribute[1].g.node
 
 
+def test_a_type_that_no_clone_can_infer_is_refused_beside_a_tensor_of_another_s_field() -> None:
+    """Found by a fuzzer: onnx-ir's error shows the graph, and ended in one of its own."""
+    model = parse(
+        """g () => (float[2] y) {
+            a = Add (nowhere, w)
+            y = RandomNormalLike (a)
+        }"""
+    )
+    model.graph.initializer.add(
+        name="w", data_type=onnx.TensorProto.FLOAT, dims=[1], int64_data=[1]
+    )
+    with pytest.raises(TypeError, match="Declare its type in the graph's value_info"):
+        make_reproducible(model)
+
+
 def test_a_scan_of_opset_8_is_refused() -> None:
     model = parse(
         """g (float[1, 2] s, float[1, 3, 2] x) => (float[1, 2] f, float[1, 3, 2] y) {

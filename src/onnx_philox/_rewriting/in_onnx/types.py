@@ -61,8 +61,9 @@ def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | Non
     """
     try:
         clone = model.clone()
-    except RuntimeError:
-        # A node reads a value whose source onnx-ir does not know, such as a sparse initializer.
+    except Exception:
+        # A node reads a value whose source onnx-ir does not know, such as a sparse initializer. Its
+        # error shows the graph, and is another one where a tensor cannot be shown.
         return None
     return clone, {
         ours: theirs
