@@ -1003,7 +1003,11 @@ def soak(seconds: float, threads: int) -> None:
     workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
     for worker in workers:
         worker.start()
-    time.sleep(seconds / 2)
+    # On a busy machine later, too: when each thread has had its memory.
+    while time.monotonic() < end - seconds / 2 or min(counts) < 50:
+        if not any(worker.is_alive() for worker in workers):
+            break
+        time.sleep(0.01)
     half = resident()
     for worker in workers:
         worker.join()
