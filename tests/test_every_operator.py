@@ -486,7 +486,7 @@ PLACES = {
     "custom_ops/openvino/tests/fuzz.cpp": "right numbers, and the right draw",
     "tests/bad_calls.py": "bad calls of it",
     "benchmarks/drawn_bits.py": "a draw whose bits are compared",
-    "README.md": "a line in the table of operators",
+    "docs/README.md": "a line in the table of operators",
     "docs/promise.md": "a line in the table of operators",
     "CHANGELOG.md": "a line",
 }

@@ -36,6 +36,7 @@ PAGES = BUILD / "pages"
 OTHERS = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
+    "docs/README.md": "pages.md",
     "benchmarks/README.md": "benchmarks.md",
     "custom_ops/README.md": "custom-ops.md",
     "graphs/README.md": "recipes.md",
@@ -64,8 +65,8 @@ class Site:
     """Which file is which page, and where everything else is."""
 
     def __init__(self) -> None:
-        self.pages = {ROOT / file: page for file, page in OTHERS.items()}
-        self.pages |= {file: file.name for file in sorted((ROOT / "docs").glob("*.md"))}
+        self.pages = {file: file.name for file in sorted((ROOT / "docs").glob("*.md"))}
+        self.pages |= {ROOT / file: page for file, page in OTHERS.items()}
         for notebook in notebooks.ALL:
             self.pages[notebook] = f"notebooks/{notebook.stem}.md"
         urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
