@@ -139,7 +139,17 @@ def test_a_pages_examples_print_what_it_says(
 
 def test_every_page_for_a_task_is_tested_here() -> None:
     others = [
-        *("cuda", "design", "install", "json", "limits", "operators", "promise", "proved"),
+        *(
+            "README",
+            "cuda",
+            "design",
+            "install",
+            "json",
+            "limits",
+            "operators",
+            "promise",
+            "proved",
+        ),
         *("statistics", "torchs-calls", "troubleshooting", "wheels"),
     ]
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}
