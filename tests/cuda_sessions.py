@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from cuda_kernels import CORE, PTX
 from stand_in_driver import StandIn
 
 from onnx_philox import PhiloxState, graphs
@@ -24,6 +27,11 @@ PROVIDERS = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 STATE = PhiloxState(0xFFFFFFFF_FFFFFFFE, 0x123456789ABCDEF0).to_array()
 NORMAL = graphs.random_normal([3, 5], 0, 1, "f32", op_seed=3)
 REPLACED = "ONNX_PHILOX_CUDA_PROVIDER"
+HAS_KERNELS = PTX.read_text().startswith(runpy.run_path(str(CORE / "cuda/make_ptx.py"))["head"]())
+needs_kernels = pytest.mark.skipif(
+    sys.platform != "linux" or not HAS_KERNELS,
+    reason="the driver is a shared object, and a library has no kernels of other rules",
+)
 
 
 @cache

@@ -215,8 +215,6 @@ def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> di
         "OpenVINO, native": lambda: in_openvino("native"),
         "standard nodes for ONNX Runtime": lambda: op.to_standard_nodes(model),
         "standard nodes for OpenVINO": lambda: op.to_standard_nodes(model, target="openvino"),
-        "functions": lambda: op.rewriting.add_functions(model),
-        "the body": lambda: op.rewriting.function_of(model.graph.node[0]),
     }
 
 

@@ -403,10 +403,6 @@ def test_standard_nodes_refuse_it_by_name() -> None:
     said = "RandomNormal.* attribute 'alignment' must be 'tensorflow' for standard nodes"
     with pytest.raises(ValueError, match=said):
         onnx_philox.to_standard_nodes(model)
-    with pytest.raises(ValueError, match=said):
-        onnx_philox.rewriting.add_functions(model)
-    with pytest.raises(ValueError, match=said):
-        onnx_philox.rewriting.function_of(model.graph.node[0])
 
 
 def test_16_bits_are_those_of_numpy() -> None:

@@ -433,7 +433,7 @@ def test_a_rewritten_model_says_how_to_go_on_and_how_to_run_it(tmp_path):
     onnx.save(node_model("RandomNormal", 17, shape=[4]), tmp_path / "original.onnx")
     onnx_philox.rewriting.rewrite_file(tmp_path / "original.onnx", path)
     said = " ".join(invoke(path).stdout.split())
-    assert "; the output next_random_state is the input of the next run. Run it:" in said
+    assert "; the output next_random_state is the input of the next run. For a" in said
     command = said.rpartition("Run it: onnx-philox ")[2]
     ran = cli.invoke(*shlex.split(command))
     assert ran.exit_code == 0, ran.output

@@ -6,7 +6,6 @@ a CPU has, and the memory of the card is the host's.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,16 @@ import operators
 import pytest
 from cases import assert_same_bits
 from cuda_kernels import PTX, THREADS, library
-from cuda_sessions import STATE, by_p, fed_by, fed_normal, in_place_of_the_driver, said, session
+from cuda_sessions import (
+    STATE,
+    by_p,
+    fed_by,
+    fed_normal,
+    in_place_of_the_driver,
+    needs_kernels,
+    said,
+    session,
+)
 from onnx import TensorProto, helper
 from stand_in_driver import MOST_BLOCKS, StandIn
 
@@ -32,7 +40,7 @@ from onnx_philox.onnxruntime import InferenceSession, register
 ON_CARDS = ["RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli"]
 ON_CARDS += ["RandomExponential", "RandomGamma", "RandomPoisson", "RandomDropout"]
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is a shared object")
+pytestmark = needs_kernels
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from cuda_sessions import (
     fed_by,
     fed_normal,
     in_place_of_the_driver,
+    needs_kernels,
     said,
     session,
 )
@@ -36,7 +37,7 @@ import onnx_philox
 from onnx_philox import reference
 from onnx_philox.onnxruntime import InferenceSession, register
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the driver is a shared object")
+pytestmark = needs_kernels
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from operators import (
     words,
 )
 from runtimes import OpenVino, joined, parted, request_of
-from standard_targets import LOAD, in_onnxruntime, nodes
+from standard_targets import LOAD, nodes
 
 import onnx_philox
 from onnx_philox import PhiloxState, RefusedInputError, generate, onnx_reference
@@ -51,7 +51,7 @@ from onnx_philox._contract.types import U32, ElementType
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
-from onnx_philox.rewriting import add_functions, to_standard_nodes
+from onnx_philox.rewriting import to_standard_nodes
 
 ROOT = Path(__file__).parents[1]
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -397,7 +397,7 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
         in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
 
 
-# Standard nodes, functions, arrays.
+# Standard nodes, arrays.
 
 
 @every_operator
@@ -429,10 +429,6 @@ def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str) -> N
         standard = to_standard_nodes(d.model, target=target)
         assert all(node.domain != "onnx_philox" for node in nodes(standard))
         d.check(LOAD[target](standard, optimised=fed != "large")(d.feeds))
-        if target == "onnxruntime" and fed in ("all", "large"):
-            with_functions = add_functions(d.model)
-            onnx.checker.check_model(with_functions, full_check=True)
-            d.check(in_onnxruntime(with_functions, d.feeds, optimised=fed == "all"))
 
 
 @every_operator

@@ -84,7 +84,6 @@ DOORS: Mapping[str, tuple[Callable[[Any], Any], set[str]]] = {
         lambda model: rewriting.to_standard_file(model, "new.onnx"),
         {"a file", "a Path"},
     ),
-    f"{_REWRITING}.add_functions": (rewriting.add_functions, ONNX),
     "Pipeline": (lambda model: Pipeline(model, runtime="openvino"), ANY),
     "Pipeline in ONNX Runtime": (Pipeline, ONNX | {"a session"}),
     "Pipeline of a compiled model": (

@@ -50,8 +50,7 @@ def test_it_is_drawn_by_the_python_ops_of_onnxruntime(
     "place",
     [
         *("ONNX Runtime, native", "OpenVINO, native", "the factory of `openvino`"),
-        *("standard nodes for ONNX Runtime", "standard nodes for OpenVINO", "functions"),
-        "the body",
+        *("standard nodes for ONNX Runtime", "standard nodes for OpenVINO"),
     ],
 )
 def test_it_is_refused_by_name_where_nobody_draws_it(

@@ -38,8 +38,8 @@ NAMES = {
     "onnx_philox.openvino": f"""{DRAWS} compile_model genai_generator library_path make_stateful
         pytorch_extensions register""",
     "onnx_philox.onnx_reference": "OPS",
-    "onnx_philox.rewriting": """RandomNode Report add_functions find_random_nodes function_of
-        make_reproducible rewrite rewrite_file to_standard_file to_standard_nodes""",
+    "onnx_philox.rewriting": """RandomNode Report find_random_nodes make_reproducible
+        rewrite rewrite_file to_standard_file to_standard_nodes""",
 }
 PUBLIC = {module: set(names.split()) for module, names in NAMES.items()}
 

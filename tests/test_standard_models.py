@@ -113,6 +113,14 @@ noise (s) => (bits, next) {
     bits, next = onnx_philox.RandomGenerator <op_seed = 4> (s, shape)
 }
 """
+# What an operator of ours does, for those who have none: here something else.
+WITH_A_BODY = f"""{IN_FUNCTION}
+<domain: "onnx_philox", opset_import: ["": 18]>
+RandomGenerator <op_seed, global_seed> (s, shape) => (bits, next) {{
+    bits = Cast <to = 12> (shape)
+    next = Identity (s)
+}}
+"""
 
 
 @target
@@ -138,9 +146,10 @@ def test_a_draw_in_a_branch(target: str, choice: bool) -> None:
 
 
 @target
-def test_a_draw_in_a_function_that_is_called_twice(target: str) -> None:
+@pytest.mark.parametrize("text", [IN_FUNCTION, WITH_A_BODY], ids=("alone", "with a body"))
+def test_a_draw_in_a_function_that_is_called_twice(target: str, text: str) -> None:
     state = PhiloxState(7, 9).to_array()
-    outputs = drawn(target, parser.parse_model(IN_FUNCTION), {"state": state})
+    outputs = drawn(target, parser.parse_model(text), {"state": state})
     for output in outputs:
         expected, state = reference.random_generator(state, [5], op_seed=4)
         assert_same_bits(output, expected)

@@ -10,12 +10,10 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import assert_same_bits
 from onnx import TensorProto, numpy_helper, parser
 from standard_targets import RUN, Arrays
 
 from onnx_philox import PhiloxState, make_reproducible, onnxruntime, to_standard_nodes
-from onnx_philox.rewriting import add_functions
 
 STATE = PhiloxState.for_run(42).to_array()
 REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -114,14 +112,6 @@ def test_nodes_of_branches_and_functions_are_raised_too(target: str) -> None:
         outputs = RUN[target](standard, feeds, optimised=True)
         for output, expected in zip(outputs, run(rewritten, feeds), strict=True):
             np.testing.assert_allclose(output, expected, rtol=1e-6)
-
-
-def test_functions_of_the_operators_raise_the_opset_as_well() -> None:
-    rewritten = make_reproducible(model_of(11, NODES[11, "split"]))
-    with pytest.warns(UserWarning, match=r"the opset was raised from 11 .* rewrote 1 Split"):
-        model = add_functions(rewritten)
-    (output, _) = RUN["onnxruntime"](model, FEEDS, optimised=True)
-    assert_same_bits(output, run(rewritten, FEEDS)[0])
 
 
 def test_all_else_stays_as_it_was(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@
 #include <dlfcn.h>
 #endif
 
+#include "cuda/ptx.h"
+
 namespace onnx_philox {
 namespace cuda {
 
@@ -120,6 +122,7 @@ std::string WhyNot(const Driver& driver) {
 Found Find() {
   static Driver driver;
   std::string why;
+  if (kPtxBytes == 0) return Found{nullptr, "this library was built without kernels for cards"};
   void* const library = Open(&why);
   if (library == nullptr) return Found{nullptr, "NVIDIA's driver does not load (" + why + ")"};
   if (const char* missing = Fill(library, &driver)) {

@@ -3,21 +3,18 @@
 `make_reproducible` does it in memory and `rewrite_file` from file to file, whatever the size of
 the weights; `rewrite` works on an `onnx_ir.Model`, and `find_random_nodes` only looks.
 `to_standard_nodes` then replaces the nodes of this package by nodes of ONNX's own domain, for
-runtimes that take no plugin; `add_functions` keeps them and adds their bodies as functions.
+runtimes that take no plugin.
 `make_reproducible`, `rewrite_file` and `find_random_nodes` take models of OpenVINO's too.
 """
 
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible, rewrite, rewrite_file
 from onnx_philox._rewriting.report import RandomNode, Report
 from onnx_philox._standard.api import to_standard_file, to_standard_nodes
-from onnx_philox._standard.functions import add_functions, function_of
 
 __all__ = [
     "RandomNode",
     "Report",
-    "add_functions",
     "find_random_nodes",
-    "function_of",
     "make_reproducible",
     "rewrite",
     "rewrite_file",

@@ -64,7 +64,7 @@ def draws(
     for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
         checks.check_opset(imports.get(DOMAIN, 1), owner)
     for identifier in [key for key in model.functions if key[0] == DOMAIN]:
-        # What an operator of ours does, for others: see `functions.py`.
+        # What an operator of ours does, for others: earlier versions of this package wrote such.
         del model.functions[identifier]
     _inline(model, target, owner)
     found = list(ours.of_model(model))

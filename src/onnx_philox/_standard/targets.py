@@ -174,13 +174,10 @@ class OnnxRuntime(Target):
     def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
         return b.constant(words, np.uint32)
 
-    def seeds(self, b: Builder, draw: DrawnNode) -> ir.Value:
-        """What is added to the halves of the counter and to the key, uint64 [3, 1]."""
-        seeds = [0, draw.attributes["op_seed"], draw.attributes["global_seed"]]
-        return b.constant(np.reshape(np.array(seeds, np.uint64), (3, 1)), np.uint64)
-
     def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
-        given = self.seeds(b, draw)
+        # What is added to the halves of the counter and to the key.
+        seeds = [[0], [draw.attributes["op_seed"]], [draw.attributes["global_seed"]]]
+        given = b.constant(np.array(seeds, np.uint64), np.uint64)
         return b.call("Words", words_u64.words, rows.state, counts.value(b, count), given)[0]
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:

@@ -1,12 +1,28 @@
-# Puts kernels.ptx into a library, as ptx.h says.
-set(ONNX_PHILOX_PTX ${CMAKE_CURRENT_LIST_DIR}/kernels.ptx)
+# Puts kernels.ptx into a library, as ptx.h says; nothing where it was made of other sources than these.
+set(ONNX_PHILOX_CUDA ${CMAKE_CURRENT_LIST_DIR})
+find_package(Python COMPONENTS Interpreter)
 
 function(onnx_philox_embed_ptx target)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ONNX_PHILOX_PTX})
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels_ptx.cpp)
-  if(NOT EXISTS ${source} OR ${ONNX_PHILOX_PTX} IS_NEWER_THAN ${source})
+  file(GLOB sources ${ONNX_PHILOX_CUDA}/../*.h ${ONNX_PHILOX_CUDA}/*)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  set(differs 1)
+  set(why "no Python here to compare kernels.ptx with its sources")
+  if(Python_EXECUTABLE)
+    execute_process(COMMAND ${Python_EXECUTABLE} ${ONNX_PHILOX_CUDA}/make_ptx.py --check
+      RESULT_VARIABLE differs ERROR_VARIABLE why)
+  endif()
+  if(differs EQUAL 0)
+    set(ptx ${ONNX_PHILOX_CUDA}/kernels.ptx)
+  else()
+    message(WARNING "onnx-philox is built without kernels for NVIDIA's cards: ${why}")
+    set(ptx ${CMAKE_CURRENT_BINARY_DIR}/no_kernels.ptx)
+    file(WRITE ${ptx} "")
+  endif()
+  get_filename_component(name ${ptx} NAME)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  if(NOT EXISTS ${source} OR ${ptx} IS_NEWER_THAN ${source})
     # As numbers: compilers limit the length of a literal.
-    file(READ ${ONNX_PHILOX_PTX} bytes HEX)
+    file(READ ${ptx} bytes HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
     string(REPLACE "0x0a," "0x0a,\n" bytes "${bytes}")
     file(WRITE ${source}

@@ -6,7 +6,7 @@
 namespace onnx_philox {
 namespace cuda {
 
-/// kernels.ptx, ending with a NUL as cuModuleLoadData wants it. embed.cmake puts it into the library.
+/// kernels.ptx, ending with a NUL as cuModuleLoadData wants it; empty where it is not of these sources. See embed.cmake.
 extern const unsigned char kPtx[];
 extern const std::size_t kPtxBytes;  ///< without the NUL
 

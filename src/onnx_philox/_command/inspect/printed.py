@@ -29,6 +29,10 @@ _FEW = 3
 """So many are shown of a list, where its other entries say the same."""
 
 _GROUPED = "Equal nodes are shown as one; --all shows each."
+_WITHOUT_PLUGIN = (
+    "For a runtime that takes no plugin, `rewrite --standard` makes ONNX's own nodes of them, or "
+    "says why not."
+)
 
 
 def _listed(given: Sequence[str]) -> str:
@@ -144,6 +148,8 @@ class Inspection:
                 console.print(_GROUPED)
             if self.state:
                 console.print(f"Their state: {self.about_state}.")
+            if self.opset is not None:
+                console.print(_WITHOUT_PLUGIN)
         if self.standard is not None:
             console.print(Text("\n".join(self.standard.lines)))
         if self.has_no_draws:
