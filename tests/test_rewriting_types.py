@@ -1,7 +1,8 @@
-"""The element types and ranks that a rewrite needs: through operators that ONNX does not know."""
+"""The types and ranks that a rewrite needs: through unknown operators, beside what is no tensor."""
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -9,9 +10,17 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from make_onnxruntime_types import DOMAINS, rules
-from onnx import parser
+from onnx import TensorProto, helper, numpy_helper, parser
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    RefusedInputError,
+    make_reproducible,
+    reference,
+    to_standard_nodes,
+)
 from onnx_philox._rewriting.in_onnx import types
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
@@ -190,3 +199,141 @@ def test_a_dropout_whose_output_is_declared_otherwise_is_refused() -> None:
         TypeError, match=r"must be FLOAT, which the node draws: got .* Declare it FLOAT"
     ):
         make_reproducible(model)
+
+
+# ------------------------------------------------------------------ types that are no tensors
+
+
+def tensor_type(element: int) -> onnx.TypeProto:
+    return helper.make_tensor_type_proto(element, [2])
+
+
+MAP = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(1, []))
+SPARSE = helper.make_sparse_tensor_type_proto(TensorProto.FLOAT, [3])
+OPAQUE = onnx.TypeProto(opaque_type=onnx.TypeProto.Opaque(domain="d", name="n"))
+KINDS = {
+    **{
+        name: tensor_type(TensorProto.DataType.Value(name))
+        for name in (*("STRING", "INT4", "UINT4", "COMPLEX64", "FLOAT4E2M1"), "FLOAT8E5M2")
+    },
+    "a sequence": helper.make_sequence_type_proto(tensor_type(1)),
+    "a map": MAP,
+    "maps": helper.make_sequence_type_proto(MAP),
+    "an optional": helper.make_optional_type_proto(tensor_type(1)),
+    "an optional map": helper.make_optional_type_proto(MAP),
+    "sparse": SPARSE,
+    "sparse ones": helper.make_sequence_type_proto(SPARSE),
+    "opaque": OPAQUE,
+    "opaque ones": helper.make_sequence_type_proto(OPAQUE),
+}
+
+
+def beside(kind: str, place: str) -> onnx.ModelProto:
+    """A model in which a value of a kind goes beside a draw whose type must be inferred."""
+    branch = "h = Neg (x)  n = RandomUniformLike (h)"
+    model = parse(
+        {
+            "an input": f"g (float[N] x, float[2] v) => (n) {{ {branch} }}",
+            "an output": f"g (float[N] x, float[2] v) => (n, w) {{ {branch}  w = Identity (v) }}",
+            "in a body": f"""g (float[N] x, float[2] v, bool c) => (n, w) {{ n, w = If (c) <
+                then_branch = t () => (float[N] n, float[2] w) {{ {branch}  w = Identity (v) }},
+                else_branch = e () => (float[N] i, float[2] j) {{
+                    i = Identity (x)  j = Identity (v) }}> }}""",
+        }[place],
+        opset=21,
+    )
+    of_nodes = [a.g for node in model.graph.node for a in node.attribute if a.HasField("g")]
+    for graph in (model.graph, *of_nodes):
+        for info in (*graph.input, *graph.output):
+            if info.name in "vwj":
+                info.type.CopyFrom(KINDS[kind])
+    return model
+
+
+@pytest.mark.parametrize("place", ["an input", "an output", "in a body"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_every_kind_stand_beside_a_draw(kind: str, place: str) -> None:
+    model = beside(kind, place)
+    (found,) = find_random_nodes(model)
+    assert (found.problem, found.output_type) == (None, "f32")
+    for per_row in (False, True):
+        rewritten = make_reproducible(model, per_row=per_row)
+        assert [i for i in rewritten.graph.input if i.name == "v"] == [model.graph.input[1]]
+        for info in model.graph.output[1:]:
+            assert info in rewritten.graph.output
+        to_standard_nodes(rewritten)
+    quiet = ort.SessionOptions()
+    quiet.log_severity_level = 4
+    try:
+        ort.InferenceSession(model.SerializeToString(), quiet)
+    except Exception as error:
+        # What ONNX Runtime does not load, it does not load rewritten, in the same words.
+        with pytest.raises(type(error)):
+            Pipeline(model, sess_options=quiet)
+        return
+    InferenceSession(make_reproducible(model))
+    assert "v" in Pipeline(model).inputs
+
+
+FED = {
+    "STRING": ["a", "b"],
+    "a map": {1: 2.0},
+    "a sequence": [np.float32([1])],
+    "FLOAT8E5M2": ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
+        np.zeros(2, ml_dtypes.float8_e5m2), TensorProto.FLOAT8E5M2
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FED)
+def test_a_pipeline_is_fed_values_that_are_no_arrays(kind: str) -> None:
+    drawn = Pipeline(beside(kind, "an input"))({"x": X[0], "v": FED[kind]}, seed=3)["n"]
+    assert_same_bits(drawn, reference.random_uniform([4], 0.0, 1.0, "f32", state=STATE)[0])
+
+
+def test_an_array_that_onnx_runtime_takes_as_a_value_alone_is_refused_with_the_way() -> None:
+    feed = {"x": X[0], "v": np.zeros(2, ml_dtypes.int4)}
+    with pytest.raises(RefusedInputError, match=r"'v' must be a value of int4.*with_onnx_type"):
+        Pipeline(beside("INT4", "an input"))(feed, seed=3)
+
+
+def sparse_tensor() -> onnx.SparseTensorProto:
+    values = numpy_helper.from_array(np.float32([1, 2]), "v")
+    return helper.make_sparse_tensor(values, numpy_helper.from_array(np.int64([0, 2]), "i"), [3])
+
+
+@pytest.mark.parametrize("place", ["an initializer", "a constant", "maps that a node makes"])
+def test_what_onnx_ir_cannot_read_stays_and_hides_no_type(place: str) -> None:
+    model = parse(
+        """g (float[N, 3] x) => (n, w) {
+            h = Neg (x)  n = RandomUniformLike (h)  w = Identity (v)
+        }"""
+    )
+    if place == "an initializer":
+        model.graph.sparse_initializer.append(sparse_tensor())
+    elif place == "a constant":
+        node = helper.make_node("Constant", [], ["v"], sparse_value=sparse_tensor())
+        model.graph.node.insert(0, node)
+    else:
+        model.graph.node[2].CopyFrom(
+            helper.make_node(
+                "ZipMap", ["h"], ["w"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2]
+            )
+        )
+        model.opset_import.add(domain="ai.onnx.ml", version=1)
+        model.graph.output[1].type.CopyFrom(KINDS["maps"])
+    rewritten = make_reproducible(model)
+    assert rewritten.graph.sparse_initializer == model.graph.sparse_initializer
+    assert all(
+        n in rewritten.graph.node for n in model.graph.node if n.op_type[:3] in ("Con", "Zip")
+    )
+    if place != "maps that a node makes":
+        with pytest.raises(ort_state.NotImplemented, match=r"with backend='python': got .*native"):
+            InferenceSession(rewritten, backend="python")
+    result = Pipeline(model)({"x": X[:, :3]}, seed=3)
+    expected = reference.random_uniform([3, 3], 0.0, 1.0, "f32", state=STATE)[0]
+    assert_same_bits(result["n"], expected)
+    if place == "maps that a node makes":
+        assert result["w"][1] == dict(enumerate(-X[1, :3]))
+    else:
+        assert_same_bits(result["w"], np.float32([1, 0, 2]))

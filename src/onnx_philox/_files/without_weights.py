@@ -97,14 +97,14 @@ def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterato
             yield buffer[field.start : field.end]
             continue
         if inner.full_name == _TENSOR:
-            content = _placeholder(buffer, field)
+            content = _placeholder_of(buffer, field)
         else:
             content = b"".join(_thin(buffer, field.value, field.end, inner))
         yield tagged(field.number, len(content))
         yield content
 
 
-def _placeholder(buffer: Buffer, tensor: Field) -> bytes:
+def _placeholder_of(buffer: Buffer, tensor: Field) -> bytes:
     """The small fields of a tensor, and the place of the whole tensor."""
     small = [
         buffer[field.start : field.end]
@@ -112,13 +112,18 @@ def _placeholder(buffer: Buffer, tensor: Field) -> bytes:
         if field.end - field.value <= LARGE
     ]
     place = onnx.TensorProto.FromString(b"".join(small))
-    if place.data_location != onnx.TensorProto.EXTERNAL:
-        # Entries without a meaning would now get one.
-        del place.external_data[:]
-    place.data_location = onnx.TensorProto.EXTERNAL
-    place.external_data.add(key="location", value=f"{_MARK}:{tensor.value}-{tensor.end}")
-    serialised: bytes = place.SerializeToString()
+    serialised: bytes = placeholder(place, tensor.value, tensor.end).SerializeToString()
     return serialised
+
+
+def placeholder(tensor: onnx.TensorProto, start: int, end: int) -> onnx.TensorProto:
+    """Makes a tensor, in place, one whose contents are this stretch."""
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        # Entries without a meaning would now get one.
+        del tensor.external_data[:]
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=f"{_MARK}:{start}-{end}")
+    return tensor
 
 
 def _expand(

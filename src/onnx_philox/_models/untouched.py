@@ -7,7 +7,6 @@ original, wherever a node, a graph or a function is what it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from onnx_philox._contract import checks
 from onnx_philox._files import tensors
 from onnx_philox._files.given import Form, Given
 from onnx_philox._models.graphs import subgraphs
+from onnx_philox._models.readable import readable
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,14 @@ class Originals:
     def __init__(self, proto: onnx.ModelProto, folder: Path | None = None, *, owner: str) -> None:
         self._proto = proto
         try:
-            self.model = ir.from_proto(_for_surgery(proto))
+            self.model = ir.from_proto(readable(proto))
         except ir.serde.SerdeError as error:
             cause = error.__cause__ or error
             given = f"one that onnx-ir cannot read ({cause})"
-            remedy = "See what onnx.checker.check_model says of it."
+            remedy = (
+                "See what onnx.checker.check_model says of it; where that finds nothing, call "
+                "onnx.inliner.inline_local_functions first."
+            )
             checks.refuse(owner, "the model", given, "a valid ONNX model", remedy)
         if folder is not None:
             ir.external_data.set_base_dir(self.model.graph, folder)
@@ -127,6 +130,7 @@ class Originals:
             infos = {info.name: info for info in original}
             written.extend(_declared(infos.get(value.name or ""), value) for value in values)
         initializers = {tensor.name for tensor in proto.initializer}
+        initializers |= {sparse.values.name for sparse in proto.sparse_initializer}
         kept = graph.initializers.keys()
         result.initializer.extend(tensor for tensor in proto.initializer if tensor.name in kept)
         for name, value in graph.initializers.items():
@@ -210,39 +214,6 @@ def graph_of(given: Given) -> ir.Model:
         return model
     folder = given.path.parent if given.is_file else None
     return Originals(given.proto, folder, owner=given.owner).model
-
-
-def _for_surgery(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without what onnx-ir cannot read: types of maps, and sparse attributes."""
-    if not any(_unreadable(proto.graph)):
-        return proto
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    for message in list(_unreadable(copy.graph)):
-        if isinstance(message, onnx.AttributeProto):
-            message.type = onnx.AttributeProto.UNDEFINED
-        else:
-            message.ClearField("type")
-    return copy
-
-
-def _unreadable(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto | onnx.AttributeProto]:
-    for info in (*graph.input, *graph.output, *graph.value_info):
-        if _has_map(info.type):
-            yield info
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
-                yield attribute
-            for inner in tensors.subgraphs(attribute):
-                yield from _unreadable(inner)
-
-
-def _has_map(type: onnx.TypeProto) -> bool:
-    kind = type.WhichOneof("value")
-    if kind in ("sequence_type", "optional_type"):
-        return _has_map(getattr(type, kind).elem_type)
-    return bool(kind == "map_type")
 
 
 def _interface(node: ir.Node) -> tuple[Any, ...]:

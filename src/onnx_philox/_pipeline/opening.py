@@ -129,9 +129,7 @@ def served_by(wanted: Wanted) -> Served:
             model = None if given.is_file else file.proto
             return _said_by(given.what, graph, file.proto, model)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
-    import onnx_ir as ir
-
-    return _said_by(given.what, ir.from_proto(new), new, new)
+    return _said_by(given.what, Originals(new, owner=_NAME).model, new, new)
 
 
 def _wants_rewrite(graph: ir.Model) -> bool:

@@ -123,4 +123,6 @@ def _port(given: Any, is_required: bool) -> Port:
     if kind == "tensor":
         onnx_type = onnx.TensorProto.DataType.Value(element.upper())
         dtype = onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
+        if dtype.kind == "V" and dtype != BF16.dtype:
+            dtype = None
     return Port(given.name, dtype, tuple(given.shape), is_required and not optional)

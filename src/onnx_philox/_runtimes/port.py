@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.feeds import shape_name
+from onnx_philox._contract.feeds import title as title_of_input
 from onnx_philox._contract.generators import GENERATORS
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
@@ -40,7 +41,7 @@ class Port:
 
     name: str
     dtype: np.dtype[Any] | None
-    """None for what no array can be, a sequence for example."""
+    """None for what the runtime makes of no array, a sequence for example."""
     shape: tuple[int | str | None, ...] | None
     """A dimension that differs from run to run is its name, or None; None for any rank."""
     is_required: bool = True
@@ -55,7 +56,7 @@ class Port:
     @property
     def type_name(self) -> str:
         """The element type, as NumPy calls it."""
-        return "no tensor" if self.dtype is None else self.dtype.name
+        return "no array" if self.dtype is None else self.dtype.name
 
     @property
     def shape_name(self) -> str:
@@ -64,6 +65,19 @@ class Port:
 
     def __str__(self) -> str:
         return f"{self.type_name} of shape {self.shape_name}"
+
+    def check_array(self) -> None:
+        """Refuses an input that no array is.
+
+        Raises:
+            ArgumentError: It is one.
+        """
+        if self.dtype is None:
+            raise ArgumentError(
+                f"{title_of_input(self.name)} must be one that an array can be: got a sequence, a "
+                "map or a type that NumPy does not have. Run the model from Python: "
+                "onnx_philox.Pipeline takes lists, dicts and onnxruntime.OrtValue."
+            )
 
     def takes(self, shape: tuple[int, ...]) -> bool:
         """Whether an array of this shape fits."""

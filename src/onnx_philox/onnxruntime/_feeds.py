@@ -16,11 +16,13 @@ from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.torch_state import TorchState
+from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _values as values
 
 NAME = "onnx_philox.onnxruntime"
 RAW = object()
 """Memory that is bound by its address."""
+_MAKE_A_VALUE = "Pass onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, type)."
 # Where the names of ONNX Runtime's element types are others.
 _IN_NUMPY = {"float": "float32", "double": "float64"}
 
@@ -86,6 +88,9 @@ def check_feed(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[st
             if port.type.startswith("tensor") and not isinstance(value, list):
                 feeds.refuse_type(NAME, name, shown(value), wanted)
             continue
+        if isinstance(value, np.ndarray) and value.dtype.kind == "V" and value.dtype != BF16.dtype:
+            wanted = f"a value of {wanted}, which ONNX Runtime makes of no array by itself"
+            feeds.refuse_type(NAME, name, f"an array of {value.dtype}", wanted, _MAKE_A_VALUE)
         as_value = values.to_ort_value(name, value)
         if as_value.data_type() != port.type:
             feeds.refuse_type(NAME, name, type_name(as_value.data_type()), wanted)

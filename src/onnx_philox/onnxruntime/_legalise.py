@@ -57,6 +57,11 @@ def legalise(source: Any) -> Legalised:
     try:
         opened = _surgery.open_model(loaded)
         run_input = _Rewriter(opened).rewrite()
+    except _surgery.UnreadableError as error:
+        raise ort_state.NotImplemented(
+            "onnx_philox.onnxruntime: the model must be one that onnx-ir writes whole with "
+            f"backend='python': got one with {error}. Use backend='native'."
+        ) from error
     except ir.serde.SerdeError:
         # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return Legalised(loaded.untouched)

@@ -18,7 +18,12 @@ from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK
 from onnx_philox._files import without_weights
 from onnx_philox._models import inlining, ours
+from onnx_philox._models.readable import readable
 from onnx_philox.onnxruntime._source import Source
+
+
+class UnreadableError(ir.serde.SerdeError):
+    """The model has types or sparse tensors that onnx-ir would not write again."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def open_model(source: Source) -> Opened:
     """Reads a model, and inlines its functions with nodes of ours.
 
     Raises:
+        UnreadableError: The model cannot be changed here.
         ir.serde.SerdeError: The model is invalid, as ONNX Runtime will report.
         ValueError: The functions cannot be inlined.
     """
@@ -68,6 +74,8 @@ def open_model(source: Source) -> Opened:
         proto = source.read(without_weights.thin)
     except ValueError as error:
         raise ir.serde.SerdeError(str(error)) from error
+    if readable(proto) is not proto:
+        raise UnreadableError("maps, opaque types or sparse tensors")
     model = ir.from_proto(proto)
     if source.folder is not None:
         ir.external_data.set_base_dir(model.graph, source.folder)

@@ -160,7 +160,9 @@ def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDA
     Raises:
         ArgumentError: The input is no tensor of numbers.
     """
-    if port.dtype is None or port.dtype.kind in "USO":
+    port.check_array()
+    assert port.dtype is not None
+    if port.dtype.kind in "USO":
         raise ArgumentError(
             f"{feeds.title(port.name)} must be numbers for --fill: got {port.type_name}. Pass it "
             f"with --input {port.name}=FILE.npy."

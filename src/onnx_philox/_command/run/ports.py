@@ -175,11 +175,8 @@ def _known(name: str, by_name: Mapping[str, Port], state: str | None) -> str:
 
 def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the port's type, if its type and shape fit."""
-    if port.dtype is None:
-        raise ArgumentError(
-            f"{feeds.title(port.name)} must be a tensor: got one of another kind, which this "
-            "command cannot pass. Run the model from Python."
-        )
+    port.check_array()
+    assert port.dtype is not None
     suited = arrays.plain(_NAME, feeds.title(port.name), array)
     if port.dtype == _BFLOAT16:
         suited = _as_bfloat16(suited)

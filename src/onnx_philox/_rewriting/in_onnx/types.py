@@ -46,6 +46,7 @@ class Types:
         if cloned is None:
             return {}
         clone, values = cloned
+        _hide_maps(clone)
         stand_ins = _stand_in(clone)
         ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
         return {
@@ -75,6 +76,13 @@ def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | Non
 def _values(graph: ir.Graph) -> itertools.chain[ir.Value]:
     outputs = (value for node in graph for value in node.outputs)
     return itertools.chain(graph.inputs, outputs)
+
+
+def _hide_maps(model: ir.Model) -> None:
+    """Keeps ONNX's inference from maps, which onnx-ir cannot read: one operator makes them."""
+    for node in model.graph.all_nodes():
+        if node.domain == "ai.onnx.ml" and node.op_type == "ZipMap":
+            node.op_type = "OfMaps"
 
 
 def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
