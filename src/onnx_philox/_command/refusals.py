@@ -7,12 +7,14 @@ from onnx_philox._contract.refusal import RefusalError
 KEEP_UNKNOWN = "--keep-unknown"
 KEEP_SEEDS = "--keep-seeds"
 PER_ROW = "--per-row"
+INVERT_BERNOULLI = "--invert-bernoulli"
 PER_ROW_NODE = "--per-row-node"
 _OPTIONS = {
     "seed": "--seed",
     "alignment": "--alignment",
     "keep_seeds": KEEP_SEEDS,
     "per_row": PER_ROW,
+    "invert_bernoulli": INVERT_BERNOULLI,
 }
 
 

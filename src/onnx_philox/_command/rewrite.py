@@ -85,6 +85,9 @@ class RewrittenFile:
         console.print(self._heading())
         if self.report.replaced:
             console.print(_became(self.report.replaced))
+        for share in dict.fromkeys(node.share for node in self.report.replaced if node.share):
+            nodes = (node.called for node in self.report.replaced if node.share == share)
+            console.print(Text(f"{', '.join(nodes)}: {share}."))
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in (

@@ -64,6 +64,13 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
     help="Let the random nodes of an OpenVINO IR that have seeds keep the numbers that OpenVINO "
     "documents for them.",
 )
+@option(
+    refusals.INVERT_BERNOULLI,
+    multiple=True,
+    metavar="NAME",
+    help="A Bernoulli that draws the complement: it is true with probability 1 - p, as in ONNX "
+    "Runtime. Can be given again.",
+)
 @flag("--standard", help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.")
 @option(
     "--target",
@@ -84,6 +91,7 @@ def rewrite(
     per_row_node: tuple[str, ...],
     alignment: str,
     keep_seeds: bool,
+    invert_bernoulli: tuple[str, ...],
     standard: bool,
     target: str | None,
     inexact: bool,
@@ -117,6 +125,7 @@ def rewrite(
             per_row=per_row_node or per_row,
             alignment=alignment,
             keep_unknown=keep_unknown,
+            invert_bernoulli=invert_bernoulli,
         )
         outcome = rooms.rewrite.rewrite(
             model,

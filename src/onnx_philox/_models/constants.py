@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files import without_weights
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.graphs import STANDARD_DOMAINS, source
 
 _NUMBERS = {
     "value_float": np.float32,
@@ -56,6 +56,15 @@ def constant(value: ir.Value) -> NDArray[Any] | None:
         if name in _NUMBERS:
             return np.array(attribute.value, _NUMBERS[name])
     return None
+
+
+def is_all(value: ir.Value | None, number: int) -> bool:
+    """Whether each element of a value is a number that is the same in every type, such as 0."""
+    try:
+        known = None if value is None else constant(source(value))
+    except ValueError:
+        return False  # damaged: what reads it for a draw says so
+    return known is not None and known.size > 0 and bool((known == number).all())
 
 
 def tensor_in(attribute: ir.Attr) -> ir.TensorProtocol:

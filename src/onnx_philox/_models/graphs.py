@@ -73,6 +73,38 @@ def is_wanted(output: ir.Value) -> bool:
     return bool(output.uses()) or output.is_graph_output()
 
 
+def only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
+    """The only node that reads a value, in the same graph, and the index of that input."""
+    uses = list(value.uses())
+    producer = value.producer()
+    if len(uses) != 1 or value.is_graph_output() or producer is None:
+        return None
+    ((node, index),) = uses
+    if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
+        return None
+    return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
+
+
+MOVES = frozenset(
+    {
+        *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split"),
+        *("Squeeze", "Tile", "Transpose", "Unsqueeze"),
+    }
+)
+"""The operators that give numbers of their first input; all but Cast only move them."""
+
+
+def source(value: ir.Value) -> ir.Value:
+    """Where the numbers of a value come from that others only move."""
+    node = value.producer()
+    while node is not None and node.op_type in MOVES and node.domain in STANDARD_DOMAINS:
+        if not node.inputs or node.inputs[0] is None:
+            break
+        value = node.inputs[0]
+        node = value.producer()
+    return value
+
+
 KEY_MAKERS = frozenset(
     {"StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg"}
 )

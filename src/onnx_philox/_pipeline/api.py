@@ -24,7 +24,7 @@ from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result
-from onnx_philox._rewriting.asked import Asked, PerRow
+from onnx_philox._rewriting.asked import Asked, Inverted, PerRow
 from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
@@ -50,6 +50,7 @@ class Pipeline:
         alignment: Likewise. With "pytorch", a seed is `torch.manual_seed(seed)`, and a request goes
             on where torch would; a model with a state for each row takes `seeds`, but no `seed`.
         keep_seeds: Likewise.
+        invert_bernoulli: Likewise.
         source: The model that a session or compiled model was made from, where it does not say
             itself which random nodes it has: a compiled model of OpenVINO never does.
         options: For the runtime: what `onnx_philox.onnxruntime.InferenceSession` takes
@@ -82,13 +83,19 @@ class Pipeline:
         per_row: PerRow = False,
         alignment: str = TENSORFLOW,
         keep_seeds: bool = False,
+        invert_bernoulli: Inverted = False,
         source: Any = None,
         **options: Any,
     ) -> None:
         own = {"runtime": runtime, "per_row": per_row, "alignment": alignment}
-        own |= {"keep_seeds": keep_seeds, "source": source}
+        own |= {"keep_seeds": keep_seeds, "source": source, "invert_bernoulli": invert_bernoulli}
         with door(_NAME):
-            asked = Asked(per_row=per_row, alignment=alignment, keep_seeds=keep_seeds)
+            asked = Asked(
+                per_row=per_row,
+                alignment=alignment,
+                keep_seeds=keep_seeds,
+                invert_bernoulli=invert_bernoulli,
+            )
             self._open(opening.wanted(model, runtime, asked, own, options), source)
 
     def _open(self, wanted: Wanted, source: Any = None) -> None:

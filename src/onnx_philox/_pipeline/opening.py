@@ -67,7 +67,8 @@ def wanted(
     if runtime not in (given.runtime, _DEFAULT):
         allowed = f"{given.runtime!r}, in which the {given.name} is, or left out"
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")
-    named = [*options, *["per_row"] * (asked.named is not None), *["keep_seeds"] * asked.keep_seeds]
+    words = ("per_row", "keep_seeds", "invert_bernoulli")
+    named = [*options, *(word for word in words if getattr(asked, word) is not False)]
     if named:
         what = f"{given.name} with the options {', '.join(named)}"
         remedy = "Leave them out: they were chosen when it was made."
@@ -125,7 +126,7 @@ def served_by(wanted: Wanted) -> Served:
     # Once, from one open file: another may take its place meanwhile.
     with given.opened() as file:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
-        if not _wants_rewrite(graph):
+        if not (asked.invert_bernoulli or _wants_rewrite(graph)):
             model = None if given.is_file else file.proto
             return _said_by(given.what, graph, file.proto, model)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
@@ -172,7 +173,8 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     asked.check_openvino()
     model = in_openvino.read_openvino_s(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
-    if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
+    is_asked = asked.keep_seeds or asked.invert_bernoulli
+    if is_asked or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
         model = api.rewrite(model, asked)[0]
     return _said_by_openvino(model, f"the {'file' if given.is_file else _WHAT[given.form]}")
 

@@ -116,5 +116,7 @@ def _record(
         refuse(_NAME, f"the file {given.name!r}", what, allowed, remedy)
     named = wanted.asked.named
     of_file["per_row"] = sorted(named) if named else named is not None
+    if inverted := wanted.asked.invert_bernoulli:
+        of_file["invert_bernoulli"] = inverted if inverted is True else sorted(inverted)
     entries = [document.input_of(key, array) for key, array in inputs.items()]
     return document.record(of_file, loaded, engine.streams, seed, entries, [run])

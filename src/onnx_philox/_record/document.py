@@ -205,7 +205,7 @@ def _is_type(given: Any) -> bool:
         return False
 
 
-def _is_per_row(given: Any) -> bool:
+def _is_word_or_names(given: Any) -> bool:
     return type(given) is bool or (isinstance(given, list) and all(map(_is_text, given)))
 
 
@@ -246,7 +246,8 @@ _DOCUMENT: dict[str, Any] = {
         "file": _or_null(_is_text),
         "sha256": _is_hash,
         "beside": _is_beside,
-        "per_row": _Later(_is_per_row),
+        "per_row": _Later(_is_word_or_names),
+        "invert_bernoulli": _Later(_is_word_or_names),
     },
     "streams": _Optional(
         {

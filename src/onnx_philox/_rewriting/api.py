@@ -16,7 +16,7 @@ from onnx_philox._files.model_file import ModelFile
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, PerRow
+from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, Inverted, PerRow
 from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -56,6 +56,7 @@ def make_reproducible(
     per_row: PerRow = False,
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
+    invert_bernoulli: Inverted = False,
 ) -> onnx.ModelProto | openvino.Model:
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
@@ -81,6 +82,9 @@ def make_reproducible(
             models of OpenVINO.
         keep_seeds: Whether the random nodes of an OpenVINO model that have seeds keep the numbers
             that OpenVINO documents for them. Not for models of ONNX.
+        invert_bernoulli: The names of Bernoullis that draw the complement: ONNX Runtime's are true
+            with probability 1 - p, and ours, as ONNX says, with p. True means those of which a
+            rewrite warns: whose p is computed as 1 - x, or which a tool has inlined.
 
     Returns:
         The new model: an `openvino.Model` for one of OpenVINO's or an IR, which shares the
@@ -115,6 +119,7 @@ def make_reproducible(
         per_row=per_row,
         alignment=alignment,
         keep_unknown=keep_unknown,
+        invert_bernoulli=invert_bernoulli,
     )
     return rewritten(Given.of(OWNER, model), asked)
 
@@ -151,6 +156,7 @@ def rewrite(
     keep_unknown: bool = False,
     per_row: PerRow = False,
     alignment: str = TENSORFLOW,
+    invert_bernoulli: Inverted = False,
 ) -> Report:
     """Replaces the random nodes of a model, in place, as `make_reproducible` does.
 
@@ -160,6 +166,7 @@ def rewrite(
         keep_unknown: As in `make_reproducible`.
         per_row: As in `make_reproducible`.
         alignment: As in `make_reproducible`.
+        invert_bernoulli: As in `make_reproducible`.
 
     Returns:
         What was done.
@@ -170,7 +177,13 @@ def rewrite(
     """
     with door(_REWRITE):
         Given.of(_REWRITE, model, {Form.ONNX_IR})
-        asked = Asked(seed=seed, per_row=per_row, alignment=alignment, keep_unknown=keep_unknown)
+        asked = Asked(
+            seed=seed,
+            per_row=per_row,
+            alignment=alignment,
+            keep_unknown=keep_unknown,
+            invert_bernoulli=invert_bernoulli,
+        )
         return in_onnx.rewrite(model, asked)
 
 
@@ -211,6 +224,7 @@ def rewrite_file(
     per_row: PerRow = False,
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
+    invert_bernoulli: Inverted = False,
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a model file into another, without holding its weights in memory.
@@ -228,6 +242,7 @@ def rewrite_file(
         per_row: As in `make_reproducible`.
         alignment: As in `make_reproducible`.
         keep_seeds: As in `make_reproducible`.
+        invert_bernoulli: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
             file being written.
 
@@ -248,6 +263,7 @@ def rewrite_file(
             per_row=per_row,
             alignment=alignment,
             keep_unknown=keep_unknown,
+            invert_bernoulli=invert_bernoulli,
         )
         given = Given.of(_REWRITE_FILE, source, PATHS)
         return write_rewritten(given, given.target(target, for_ir=TO_IR), asked, progress)

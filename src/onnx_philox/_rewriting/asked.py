@@ -19,6 +19,8 @@ OWNER = "onnx_philox.make_reproducible"
 
 PerRow = bool | Collection[str]
 """Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
+Inverted = bool | Collection[str]
+"""The Bernoullis that draw their complement; True means those of which a rewrite warns."""
 
 
 class AskedWords(TypedDict, total=False):
@@ -29,6 +31,7 @@ class AskedWords(TypedDict, total=False):
     per_row: PerRow
     alignment: str
     keep_unknown: bool
+    invert_bernoulli: Inverted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,14 +49,16 @@ class Asked:
     per_row: PerRow = False
     alignment: str = TENSORFLOW
     keep_unknown: bool = False
+    invert_bernoulli: Inverted = False
 
     def __post_init__(self) -> None:
         if self.seed is not None:
             object.__setattr__(self, "seed", _seed(self.seed))
         for name in ("keep_seeds", "keep_unknown"):
             check_bool(OWNER, name, getattr(self, name))
-        if not isinstance(self.per_row, bool):
-            object.__setattr__(self, "per_row", _names(self.per_row))
+        for name, what in _NAMED.items():
+            if not isinstance(getattr(self, name), bool):
+                object.__setattr__(self, name, _names(name, getattr(self, name), what))
         alignment.check_word(OWNER, self.alignment)
         if self.seed is not None and self.named is not None:
             checks.refuse(
@@ -115,10 +120,16 @@ def _seed(given: Any) -> int:
     return seed
 
 
-def _names(given: Any) -> frozenset[str]:
+_NAMED = {
+    "per_row": "random nodes that draw rows of the batch",
+    "invert_bernoulli": "Bernoullis that draw the complement",
+}
+
+
+def _names(name: str, given: Any, meaning: str) -> frozenset[str]:
     is_list = isinstance(given, Collection) and not isinstance(given, str | bytes)
-    if not is_list or not all(isinstance(name, str) for name in given):
-        allowed = "True, False, or the names of random nodes that draw rows of the batch"
+    if not is_list or not all(isinstance(each, str) for each in given):
+        allowed = f"True, False, or the names of {meaning}"
         what = f"{given!r}, of type {type(given).__name__}"
-        checks.refuse(OWNER, "per_row", what, allowed, "Pass one of these.", TypeError)
+        checks.refuse(OWNER, name, what, allowed, "Pass one of these.", TypeError)
     return frozenset(given)

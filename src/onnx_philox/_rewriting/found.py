@@ -13,6 +13,7 @@ from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.report import RandomNode, title
+from onnx_philox._rewriting.shares import Share
 
 Node = TypeVar("Node")
 
@@ -150,6 +151,8 @@ class Replaceable(ABC):
     """Those that it keeps, the global one first; None for a node that takes a stream."""
     generator: Generator = field(default=PHILOX, kw_only=True)
     """The generator by which it draws."""
+    share: Share | None = field(default=None, kw_only=True)
+    """How often it is true, if it is a Bernoulli; None for all others."""
 
     @property
     @abstractmethod
@@ -181,7 +184,9 @@ class Replaceable(ABC):
     def record(self, stream: int | None = None) -> RandomNode:
         """The line of a report."""
         record = self.site.record(*self.drawn, stream)
-        return replace(record, outputs=self.outputs, keeps_seeds=self.seeds is not None)
+        share = None if self.share is None else str(self.share)
+        keeps = self.seeds is not None
+        return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share)
 
 
 @dataclass(frozen=True)

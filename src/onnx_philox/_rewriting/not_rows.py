@@ -131,13 +131,17 @@ def of_operator(
     return None
 
 
-def check_names(named: Collection[str], known: Collection[str]) -> None:
-    """Refuses a name, given by the user, that no random node has."""
+def check_names(
+    named: Collection[str],
+    known: Collection[str],
+    what: str = "a node that draws rows of the batch",
+) -> None:
+    """Refuses a name, given by the user, that no such node has."""
     for name in named:
         if name not in known:
             allowed = f"one of the random nodes to replace ({', '.join(sorted(known)) or 'none'})"
             remedy = "Choose one of these."
-            checks.refuse(OWNER, "a node that draws rows of the batch", repr(name), allowed, remedy)
+            checks.refuse(OWNER, what, repr(name), allowed, remedy)
 
 
 def written(shape: Sequence[object] | None) -> str:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import itertools
 import logging
+import shlex
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._rewriting.asked import OWNER, Asked
@@ -66,6 +68,34 @@ def _stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:
             remedy = "Rewrite the model that this one was made from."
             checks.refuse(OWNER, "the next stream number (op_seed)", stream, allowed, remedy)
         yield stream
+
+
+def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> list[Random]:
+    """The nodes, those inverted that are asked for; warns of others that may be meant to be.
+
+    Raises:
+        ValueError: A name is not that of a Bernoulli.
+    """
+    named = frozenset[str]() if isinstance(asked, bool) else frozenset(asked)
+    known = (node.names for node in nodes if node.share is not None)
+    check_names(named, frozenset[str]().union(*known), "a Bernoulli to invert")
+    chosen = []
+    for node in nodes:
+        share = node.share
+        if share is not None and (node.names & named or (asked is True and share.doubt)):
+            chosen.append(replace(node, share=share.inverted))
+        else:
+            chosen.append(node)
+    for share in dict.fromkeys(node.share for node in chosen):
+        if share is not None and share.doubt:
+            names = [node.site.called for node in chosen if node.share == share]
+            options = " ".join(f"--invert-bernoulli {shlex.quote(name)}" for name in names)
+            warnings.warn(
+                f"Bernoulli {', '.join(map(repr, names))}: {share}. For the other share, pass "
+                f"invert_bernoulli={names!r} ({options})",
+                stacklevel=shown.stacklevel(),
+            )
+    return chosen
 
 
 class Batch(Protocol):
@@ -192,6 +222,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
             kept.append(each.record())
         else:
             nodes.append(each)
+    nodes = choose_shares(nodes, asked.invert_bernoulli)
     report = Report(
         kept=tuple(kept), recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows
     )

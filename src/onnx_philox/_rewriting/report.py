@@ -45,6 +45,8 @@ class RandomNode:
         problem: Why it cannot be replaced; None where it can.
         seeds: Its `global_seed` and `op_seed`; None where it has none, or both are 0.
         keeps_seeds: Whether it draws by its own seeds after a rewrite too.
+        share: Of a Bernoulli, how often it is true, in ONNX Runtime and after a rewrite, in words;
+            None for other nodes.
     """
 
     name: str
@@ -60,6 +62,12 @@ class RandomNode:
     problem: str | None
     seeds: tuple[int, int] | None = None
     keeps_seeds: bool = False
+    share: str | None = None
+
+    @property
+    def called(self) -> str:
+        """Its name, or what it gives."""
+        return self.name or (f"(gives {self.outputs[0]})" if self.outputs else "(no name)")
 
     @property
     def is_reproducible(self) -> bool:

@@ -45,7 +45,7 @@ def write_inspection(report: Inspection, path: Path) -> None:
     has_places = any(found.node.path or found.node.function for found in report.found)
     rows = [
         _NodeRow(
-            texts.name_of(found.node),
+            found.node.called,
             texts.operator_of(found.node),
             texts.place_of(found.node) if has_places else "",
             texts.stream_of(found.node),
@@ -77,6 +77,7 @@ def write_inspection(report: Inspection, path: Path) -> None:
         rewritten=report.rewritten,
         state=report.about_state if report.state else "",
         per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
+        shares=[f"{name}: {share}" for name, share in report.shares()],
         seeds=[f"{name}: {what}" for name, what in report.seeds()],
         versions={"python": platform.python_version()}
         | {runtime.name: runtime.version for runtime in report.runtimes},

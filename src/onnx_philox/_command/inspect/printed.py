@@ -169,6 +169,9 @@ class Inspection:
         if seeds := self.seeds():
             console.print()
             console.print(self._named("Seeds of their own:", seeds))
+        if shares := self.shares():
+            console.print()
+            console.print(self._named("Shares of ones:", shares))
         if self._groups(self.found):
             console.print()
             console.print(_GROUPED)
@@ -247,7 +250,7 @@ class Inspection:
         )
         for found in self.found:
             node = found.node
-            name = Text(name_of(node))
+            name = Text(node.called)
             if self._has_places:
                 name.append(f"\n{place_of(node)}", "dim")
             seen = [self.trial(runtime, found).behaviour for runtime in self.runtimes]
@@ -313,7 +316,7 @@ class Inspection:
         """The streams and the names of nodes in one place, and why the first is not rewritten."""
         first = equal[0]
         place = f"  {place_of(first.node)}" if self._has_places else ""
-        text = Text.assemble(_listed([name_of(found.node) for found in equal]), (place, "dim"))
+        text = Text.assemble(_listed([found.node.called for found in equal]), (place, "dim"))
         if first.problem is not None:
             text.append(f"\n{first.problem}")
         s = "s"[: len(equal) > 1]
@@ -356,7 +359,11 @@ class Inspection:
 
     def seeds(self) -> list[tuple[str, str]]:
         """What becomes of the seeds of each node that has some."""
-        return [(name_of(f.node), f.seeds) for f in self.found if f.seeds is not None]
+        return [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
+
+    def shares(self) -> list[tuple[str, str]]:
+        """How often each Bernoulli is true."""
+        return [(f.node.called, f.node.share) for f in self.found if f.node.share is not None]
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.
@@ -365,7 +372,7 @@ class Inspection:
         """
         if self.row_obstacle is not None:
             return f"not possible: {self.row_obstacle}", []
-        apart = [(name_of(f.node), f.row_problem) for f in self.found if f.row_problem is not None]
+        apart = [(f.node.called, f.row_problem) for f in self.found if f.row_problem is not None]
         rows = f"draw rows of {self.batch!r}"
         if not apart:
             return f"possible, all nodes {rows}.", []
@@ -413,13 +420,6 @@ def _list(lines: list[str]) -> RenderableType:
 
 def _count(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def name_of(node: RandomNode) -> str:
-    """The name of a node, or what it gives."""
-    if node.name:
-        return node.name
-    return f"(gives {node.outputs[0]})" if node.outputs else "(no name)"
 
 
 def place_of(node: RandomNode) -> str:

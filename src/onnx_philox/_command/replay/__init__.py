@@ -130,10 +130,11 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
     if given.of_openvino or not wants_rewrite(api.found_in(given), models.streams(given)):
         return given
-    per_row = written["model"].get("per_row", False)
+    model = written["model"]
+    words = {word: model.get(word, False) for word in ("per_row", "invert_bernoulli")}
     # Records from before had one answer.
     alignment = str((written["streams"] or {}).get("alignment", TENSORFLOW))
-    asked = Asked(per_row=per_row, alignment=alignment)
+    asked = Asked(alignment=alignment, **words)
     return Given.of(given.owner, api.rewritten(given, asked))
 
 

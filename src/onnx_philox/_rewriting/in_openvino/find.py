@@ -22,6 +22,7 @@ from onnx_philox._rewriting.in_openvino import patterns, replacements
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, UniformNode
 from onnx_philox._rewriting.in_openvino.site import Site, site_of
 from onnx_philox._rewriting.random_names import randomness_of
+from onnx_philox._rewriting.shares import INLINED
 
 _UNIFORM, _MULTINOMIAL = "RandomUniform", "Multinomial"
 RANDOM_OPERATORS = (_UNIFORM, _MULTINOMIAL)
@@ -59,6 +60,8 @@ def _without_repeats(
             normal = normals.get(name)
             each = _of_one(each) if normal is None else replace(normal, site=site)
         if isinstance(each, NewDraw):
+            if replacements.inlined_comparison(site.node) is not None:
+                each = replace(each, share=INLINED)
             covered |= each.covered
         yield each
 

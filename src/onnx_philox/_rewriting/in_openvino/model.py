@@ -17,7 +17,7 @@ from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.in_openvino import earlier
 from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
-from onnx_philox._rewriting.in_openvino.replacements import NewDraw
+from onnx_philox._rewriting.in_openvino.replacements import NewDraw, inlined_comparison
 from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
 from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
 from onnx_philox._rewriting.recorded import NEXT_STATE, check_draws_beside, refuse_name
@@ -112,8 +112,13 @@ def _draw(
         made.append(node)
         return node
 
-    new = draw.make(emit)
-    old = draw.output
+    new, old = draw.make(emit), draw.output
+    comparison = inlined_comparison(draw.site.node)
+    if comparison is not None and draw.share is not None and draw.share.is_inverted:
+        if old.get_node() != comparison:
+            new = opset8.greater(new, comparison.input_value(1)).output(0)
+            old = comparison.output(0)
+        new = opset8.logical_not(new).output(0)
     if new.get_node().get_name() != old.get_node().get_name():
         new.get_node().set_friendly_name(old.get_node().get_friendly_name())
         old.replace(new)

@@ -41,6 +41,7 @@ from onnx_philox._openvino_models.graphs import (
 )
 from onnx_philox._rewriting.found import Replaceable
 from onnx_philox._rewriting.in_openvino.site import Site, names_of
+from onnx_philox._rewriting.shares import INLINED_NAME
 
 _UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
 _SEEDS = ("global_seed", "op_seed")
@@ -89,6 +90,14 @@ class NewDraw(Replaceable):
     def is_numbered(self) -> bool:
         """See `Replaceable`."""
         return awaits_state(self.site.node)
+
+
+def inlined_comparison(node: ov.Node) -> ov.Node | None:
+    """The Greater of a Bernoulli that a tool inlined, given its RandomUniform."""
+    is_named = INLINED_NAME in node.get_friendly_name()
+    reader = only_reader(node.output(0)) if is_named else None
+    is_above = reader is not None and _is_a(reader[0], "Greater") and reader[1] == 0
+    return reader[0] if reader is not None and is_above else None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_philox._contract.generators import PHILOX, TORCH, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
-from onnx_philox._models.constants import constant
+from onnx_philox._models.constants import constant, is_all
 from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import (
     STANDARD_DOMAINS,
@@ -41,6 +41,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     input_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS
+from onnx_philox._rewriting.in_onnx.random_nodes.shares import share_of
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     DeclaredTypeError,
     Site,
@@ -113,7 +114,8 @@ def _read(site: Site, types: Types) -> Outcome:
         if version is not None:
             check_types(site, version)
         replacement, seeds = read(site, types), own_seeds(site.node)
-        random = Replaceable(replace(site, seeds=seeds), replacement, seeds=seeds)
+        share = share_of(site.node)
+        random = Replaceable(replace(site, seeds=seeds), replacement, seeds=seeds, share=share)
         if version is not None:
             check_declared(site, random.replacement.dtype)
     except DeclaredTypeError as error:
@@ -158,7 +160,7 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
     if node.op_identifier() in model.functions:
         return False
     if (fused := fused_dropout(node)) is not None:
-        return _is_training(node, fused.mode) and not _is_zero(input_at(node, fused.ratio))
+        return _is_training(node, fused.mode) and not is_all(input_at(node, fused.ratio), 0)
     return randomness(node, opset) is not None
 
 
@@ -197,7 +199,7 @@ def _is_random(node: ir.Node, version: Version) -> bool:
         case RandomWhen.IS_TEST_IS_ZERO:
             return node.attributes.get_int("is_test", 0) == 0
         case RandomWhen.TRAINING_MODE:
-            return _is_training(node) and not _is_zero(node.inputs[1])
+            return _is_training(node) and not is_all(node.inputs[1], 0)
 
 
 def drops_nothing(node: ir.Node, opset: int | None) -> bool:
@@ -208,11 +210,11 @@ def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     if (fused := fused_dropout(node)) is not None:
         mask = node.outputs[1] if len(node.outputs) > 1 else None
         is_read = mask is not None and is_wanted(mask)
-        is_idle = not _is_training(node, fused.mode) or _is_zero(input_at(node, fused.ratio))
+        is_idle = not _is_training(node, fused.mode) or is_all(input_at(node, fused.ratio), 0)
         return is_idle and not (is_read and fused.packs_mask)
     version = _version(node, opset)
     is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
-    return is_dropout and _is_training(node) and _is_zero(node.inputs[1])
+    return is_dropout and _is_training(node) and is_all(node.inputs[1], 0)
 
 
 def _is_training(node: ir.Node, index: int = 2) -> bool:
@@ -222,17 +224,6 @@ def _is_training(node: ir.Node, index: int = 2) -> bool:
         return False
     known = constant(mode)
     return known is None or bool(known.any())
-
-
-def _is_zero(ratio: ir.Value | None) -> bool:
-    # A 0 is 0 in every type.
-    while (node := ratio and ratio.producer()) and node.op_type in ("Identity", "Cast"):
-        ratio = node.inputs[0]
-    try:
-        known = None if ratio is None else constant(ratio)
-    except ValueError:
-        return False  # damaged: what reads it for the draw says so
-    return known is not None and known.size == 1 and bool((known == 0).all())
 
 
 def _refuse_unknown(site: Site) -> NoReturn:

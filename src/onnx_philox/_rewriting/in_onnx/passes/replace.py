@@ -15,6 +15,7 @@ from onnx_philox._models.constants import constant, tensor_in
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
+from onnx_philox._rewriting.in_onnx.random_nodes.shares import inlined_comparison
 from onnx_philox._rewriting.in_onnx.replacements.as_torch import as_torch, composed, narrowed
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
@@ -100,6 +101,17 @@ def _is_scalar(value: ir.Value) -> bool:
     return tensor is not None and len(tensor.shape) == 0
 
 
+def _invert(node: ir.Node, emitter: Emitter) -> None:
+    """Gives the complement of a node's booleans to all that read them."""
+    booleans = node.outputs[0]
+    complement = emitter.emit("Not", "complement", [booleans], ir.DataType.BOOL)
+    take_over(complement, booleans)
+    emitter.declare(booleans, "inverted", ir.DataType.BOOL, complement.shape)
+    for made in emitter.nodes:
+        made.replace_input_with(0, booleans)
+    node.append(emitter.nodes)
+
+
 class Replace:
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
@@ -162,6 +174,7 @@ class Replace:
                 carried.next_state_cast.replace_input_with(0, drawn_state)
             return narrowed(emitter, values, asked)
 
+        comparison = inlined_comparison(old)
         new = random.replacement.emit(old, emitter, draw)
         if self._generator is TORCH:
             new = composed(random, emitter, new)
@@ -176,6 +189,9 @@ class Replace:
         seeded = model if old.op_type.startswith(STATELESS) else None
         for gone in (*reversed(random.absorbed), old):
             remove(gone, seeded)
+        if random.share is not None and random.share.is_inverted:
+            drawn = next(node for node in emitter.nodes if node.domain == DOMAIN)
+            _invert(drawn if comparison is None else comparison, emitter.again())
 
     def _is_shared(self, node: ir.Node, graph: ir.Graph) -> bool:
         """Whether a node has a place of its own, once for all that read it: see `_shares_shape`.

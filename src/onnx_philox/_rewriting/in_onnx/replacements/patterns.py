@@ -23,7 +23,7 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDO
 from onnx_philox._contract.types import F32, F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of, is_wanted
+from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, only_reader
 from onnx_philox._rewriting.comparisons import (
     BITS,
     COMPARISONS,
@@ -38,12 +38,6 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
-
-# The operators that keep the numbers of their first input from 0 to 1: most only move them.
-_KEEPS_PROBABILITIES = {
-    *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze"),
-    *("Tile", "Transpose", "Unsqueeze"),
-}
 
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
@@ -176,7 +170,7 @@ class _Chain:
 
     def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
         """What a comparison with probabilities makes of it; None if there is no comparison."""
-        reader = _only_reader(self._start)
+        reader = only_reader(self._start)
         if reader is None or (self._low, self._high) != (0, 1):
             return None
         node, index = reader
@@ -220,7 +214,7 @@ class _Chain:
         scaled = Scaled(Fraction(self._high) - low, low)
         nodes: list[ir.Node] = []
         value = self._start
-        while (reader := _only_reader(value)) is not None:
+        while (reader := only_reader(value)) is not None:
             node, index = reader
             nodes.append(node)
             if node.op_type == "Cast":
@@ -295,24 +289,12 @@ class _Chain:
             if node.op_type in GIVES_PROBABILITIES or _clips_to_probabilities(node):
                 return value
             given = node.inputs[0] if node.inputs else None
-            if node.op_type not in _KEEPS_PROBABILITIES or given is None:
+            if node.op_type not in MOVES or given is None:
                 return None
             dtype = self._types(given)
             if dtype is None or not dtype.is_floating_point():
                 return None
             value = given
-
-
-def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
-    """The only node that reads a value, in the same graph, and the index of that input."""
-    uses = list(value.uses())
-    producer = value.producer()
-    if len(uses) != 1 or value.is_graph_output() or producer is None:
-        return None
-    ((node, index),) = uses
-    if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
-        return None
-    return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
 
 
 def _clips_to_probabilities(node: ir.Node) -> bool:

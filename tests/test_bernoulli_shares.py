@@ -1,0 +1,187 @@
+"""How often a Bernoulli is true: both shares are said, and each can be had."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from cli import document, text
+from onnx import parser
+from onnx.inliner import inline_selected_functions
+
+import onnx_philox
+from onnx_philox import Pipeline, make_reproducible
+
+P = np.random.default_rng(2).random((50, 40)).astype(np.float32)
+PLAIN = "[b] y = Bernoulli <dtype = 9> (q)"
+SEEDED = "[b] y = Bernoulli <seed = 1.0, dtype = 9> (q)"
+ONE = "one = Constant <value_float = 1.0> ()"
+NOT_MADE_UP = {
+    "an input": "q = Identity (p)",
+    "another difference": "m = Constant <value_float = 0.9> () n = Mul (p, m) q = Sub (m, n)",
+    "the difference of one": f"{ONE} moved = Sub (p, one)  q = Abs (moved)",
+}
+MADE_UP = {
+    "Sub": f"{ONE} q = Sub (one, p)",
+    "Expand": f"""{ONE} n = Shape (p)  ones = Expand (one, n)  same = Expand (p, n)
+        moved = Sub (ones, same)  q = Identity (moved)""",
+    "Cast": "ones = Constant <value_ints = [1]> () one = Cast <to = 1> (ones)  q = Sub (one, p)",
+    "Add": f"{ONE} less = Neg (p)  q = Add (less, one)",
+}
+
+
+def model_of(
+    before: str = "q = Identity (p)", node: str = PLAIN, more: str = ""
+) -> onnx.ModelProto:
+    return parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 18]>
+        g (float[n, 40] p{more}) => (bool[n, 40] y) {{ {before} {node} }}"""
+    )
+
+
+def by_onnxruntime(model: onnx.ModelProto) -> onnx.ModelProto:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    with tempfile.TemporaryDirectory() as folder:
+        options.optimized_model_filepath = f"{folder}/model.onnx"
+        ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        return onnx.load(f"{folder}/model.onnx")
+
+
+def by_onnx(model: onnx.ModelProto) -> onnx.ModelProto:
+    return inline_selected_functions(model, [("", "Bernoulli")], inline_schema_functions=True)
+
+
+def by_openvino(model: onnx.ModelProto) -> ov.Model:
+    return ov.Core().read_model(model=model.SerializeToString(), weights=b"")
+
+
+CONSTANT_P = "q = Constant <value_floats = [{}]> ()".format(", ".join(map(str, P[0])))
+IN_A_LOOP = """
+    steps = Constant <value_int = 2> ()
+    on = Constant <value = bool {1}> ()
+    same, all = Loop (steps, on, p) <body = b (int64 i, bool c, float[n, 40] k)
+        => (bool c2, float[n, 40] k2, bool[n, 40] z) {
+            c2 = Identity (c)  k2 = Identity (k)  [b] z = Bernoulli <dtype = 9> (k) }>
+    zero = Constant <value_int = 0> ()
+    y = Gather (all, zero)"""
+MODELS: dict[str, tuple[Any, bool]] = {
+    **{name: (model_of(before), False) for name, before in NOT_MADE_UP.items()},
+    **{name: (model_of(before), True) for name, before in MADE_UP.items()},
+    "in a loop": (model_of("", IN_A_LOOP), False),
+    "inlined by ONNX Runtime": (by_onnxruntime(model_of(node=SEEDED)), True),
+    "inlined by onnx.inliner": (by_onnx(model_of(node=SEEDED)), True),
+    "inlined by OpenVINO": (by_openvino(model_of(node=SEEDED)), True),
+}
+
+
+def drawn(model: Any, runtime: str, **asked: Any) -> tuple[np.ndarray, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = Pipeline(model, runtime=runtime, **asked)({"p": P}, seed=3)
+    return result["y"], [str(w.message) for w in caught if w.category is UserWarning]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_named_bernoulli_draws_the_complement_and_a_doubtful_one_is_warned_of(name: str) -> None:
+    model, is_doubtful = MODELS[name]
+    is_inlined = "inlined" in name
+    (node,) = onnx_philox.rewriting.find_random_nodes(model)
+    called = node.name or node.outputs[0]
+    new = "1 - p" if is_inlined else "p"
+    assert f"draws 1 with probability 1 - p, the rewritten model with {new}" in str(node.share)
+    for runtime in ("openvino",) if isinstance(model, ov.Model) else ("onnxruntime", "openvino"):
+        plain, told = drawn(model, runtime)
+        assert len(told) == is_doubtful
+        assert all(f"Bernoulli {called!r}: {node.share}" in text for text in told)
+        assert all(f"invert_bernoulli=[{called!r}]" in text for text in told)
+        named, told = drawn(model, runtime, invert_bernoulli=[called])
+        assert_same_bits(named, ~plain)
+        assert told == []
+        meant, told = drawn(model, runtime, invert_bernoulli=True)
+        assert_same_bits(meant, ~plain if is_doubtful else plain)
+        assert told == []
+    q = P if name in ("an input", "in a loop") or is_inlined else None
+    if q is not None:
+        assert abs(plain.mean() - (1 - q if is_inlined else q).mean()) < 0.03
+
+
+@pytest.mark.parametrize("type_", ["float", "float16", "int64", "bool"])
+def test_a_complement_is_of_any_type_and_of_rows(type_: str) -> None:
+    to = onnx.helper.np_dtype_to_tensor_dtype(
+        np.dtype(type_.replace("float", "float32", type_ == "float"))
+    )
+    text = f"[b] y = Bernoulli <dtype = {to}> (p) [c] z = Bernoulli <dtype = 9> (p)"
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 18]>
+        g (float[n, 40] p) => ({type_}[n, 40] y, bool[n, 40] z) {{ {text} }}"""
+    )
+    for asked in ({}, {"per_row": True}, {"alignment": "pytorch"}):
+        plain = Pipeline(model, **asked).request(seed=3, rows=50 if "per_row" in asked else None)
+        other = Pipeline(model, invert_bernoulli=["b"], **asked).request(
+            seed=3, rows=50 if "per_row" in asked else None
+        )
+        for _ in range(2):
+            one, two = plain({"p": P}), other({"p": P})
+            assert_same_bits(two["y"], (~one["y"].astype(bool)).astype(one["y"].dtype))
+            assert_same_bits(two["z"], one["z"])
+
+
+def test_only_a_bernoulli_that_is_still_to_be_rewritten_can_be_named() -> None:
+    model = model_of("a = RandomNormalLike (p) r = Sigmoid (a) q = Mul (p, r)")
+    rewritten = make_reproducible(model)
+    for each, known in (
+        (model, "b, y"),
+        (rewritten, "none"),
+        (by_openvino(model_of(node=SEEDED)), ""),
+    ):
+        for wrong in ("a", "p", "u"):
+            with pytest.raises(
+                ValueError, match=rf"a Bernoulli to invert must be .*\({known}.*got '{wrong}'"
+            ):
+                make_reproducible(each, invert_bernoulli=[wrong])
+    with pytest.raises(ValueError, match="a Bernoulli to invert must be"):
+        Pipeline(rewritten, invert_bernoulli=["b"])
+    with pytest.raises(TypeError, match="InferenceSession with the options invert_bernoulli"):
+        Pipeline(onnx_philox.onnxruntime.InferenceSession(rewritten), invert_bernoulli=True)
+    for wrong in ("b", 1, [b"b"]):
+        with pytest.raises(
+            TypeError, match="invert_bernoulli must be True, False, or the names of"
+        ):
+            make_reproducible(model, invert_bernoulli=wrong)
+
+
+def test_the_commands_say_both_shares_and_invert_by_name(tmp_path: Path) -> None:
+    source, target = tmp_path / "m.onnx", tmp_path / "n.onnx"
+    onnx.save(model_of(MADE_UP["Sub"]), source)
+    shares = "ONNX Runtime draws 1 with probability 1 - p, the rewritten model with"
+    for command in (("inspect", source), ("rewrite", source, "-o", target)):
+        assert f"{shares} p; p is computed as 1 - x" in text(*command)
+    assert "--invert-bernoulli b" in text("rewrite", source, "-o", target)
+    said = text("rewrite", source, "-o", target, "--invert-bernoulli", "b")
+    assert f"b: {shares} 1 - p." in said
+    assert "Warning" not in said
+    assert onnx.load(target) == make_reproducible(source, invert_bernoulli=["b"])
+    said = document("rewrite", source, "-o", target, "--invert-bernoulli", "b")
+    assert said["replaced"][0]["share"] == f"{shares} 1 - p"
+
+
+@pytest.mark.parametrize("asked", [True, ["b"]])
+def test_a_record_says_what_was_inverted(tmp_path: Path, asked: Any) -> None:
+    onnx.save(model_of(MADE_UP["Sub"]), tmp_path / "m.onnx")
+    few = P[:5]
+    pipe = Pipeline(tmp_path / "m.onnx", invert_bernoulli=asked)
+    record = pipe({"p": few}, seed=3).record()
+    assert record["model"]["invert_bernoulli"] == asked
+    np.save(tmp_path / "p.npy", few)
+    (tmp_path / "r.json").write_text(json.dumps(record))
+    assert "Equal" in text("replay", tmp_path / "r.json", "--runtime", "openvino")
