@@ -144,7 +144,10 @@ Known RandomOp::Read(int input, Reading* reading) const {
   } else if (data != nullptr && is_narrower) {
     data = reading->Widened();
   }
-  if (data != nullptr && IsClamped(input)) data = reading->Clamped(clamp_, data);
+  // Of Philox's numbers the draw itself compares many.
+  if (data != nullptr && IsClamped(input) && (reading->count == 1 || attributes_.is_pytorch)) {
+    data = reading->Clamped(clamp_, data);
+  }
   return shape.WithType(declared, data);
 }
 
@@ -170,6 +173,11 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
     is_together_checked = is_together_checked && is_apart;
     ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(*inputs[i])), attributes_, &arguments, kForEachThread,
                        ManyNumbers::kAsDrawn));
+  }
+  Argument& p = arguments.given[static_cast<int>(Parameter::kP)];
+  if (clamp_ != Clamp::kNone && p.each()) {
+    p.unchecked = nullptr;
+    p.of_nan = clamp_ == Clamp::kNanIsZero ? OfNan::kNone : OfNan::kAll;
   }
   if (!is_together_checked || arguments.states != 1) ThrowIf(CheckTogether(op_, attributes_, arguments));
 

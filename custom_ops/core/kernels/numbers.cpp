@@ -65,23 +65,39 @@ void FillExponential(const Piece& piece) {
   FillFloats<Isa>(piece.draw.type, [&](auto type) { FillExponentials<Isa, From, decltype(type)>(piece, scale); });
 }
 
-/// Bytes 0 and 1 by a probability for each element. Uniforms are never negative, so their order is that of their bits as
-/// signed integers, in which -0 is below them too.
+/// Bytes: 1 where a uniform is below the probability of its element. Uniforms are never negative, so their order is that of
+/// their bits as signed integers, in which -0 and all negative numbers are below them too, and only NaN is not where a
+/// comparison of floats has it.
+template <class Isa, OfNan kOfNan, class Bits>
+ONNX_PHILOX_NOINLINE void BytesBelow(const Bits* uniforms, const unsigned char* p, std::size_t count, unsigned char* out) {
+  constexpr Bits kMagnitude = static_cast<Bits>(sizeof(Bits) == 4 ? 0x7FFFFFFF : 0x7FFFFFFFFFFFFFFF);
+  constexpr Bits kInfinity = static_cast<Bits>(sizeof(Bits) == 4 ? 0x7F800000 : 0x7FF0000000000000);
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits probability;
+    std::memcpy(&probability, p + i * sizeof(Bits), sizeof(Bits));
+    bool is_below = uniforms[i] < probability;
+    if constexpr (kOfNan == OfNan::kNone) is_below &= probability <= kInfinity;
+    if constexpr (kOfNan == OfNan::kAll) is_below |= (probability & kMagnitude) > kInfinity;
+    out[i] = is_below ? 1 : 0;
+  }
+}
+
+/// Bytes 0 and 1 by a probability for each element.
 template <class Isa, class From, class Rule, class Bits>
 void FillBernoulliEach(const Piece& piece) {
   alignas(64) Bits uniforms[kUniformsAtOnce];
   const unsigned char* p = static_cast<const unsigned char*>(piece.draw[Parameter::kP].data) + piece.begin * sizeof(Bits);
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
+  const OfNan of_nan = piece.draw[Parameter::kP].of_nan;
+  const auto below = of_nan == OfNan::kRefused ? BytesBelow<Isa, OfNan::kRefused, Bits>
+                     : of_nan == OfNan::kNone  ? BytesBelow<Isa, OfNan::kNone, Bits>
+                                               : BytesBelow<Isa, OfNan::kAll, Bits>;
   for (std::uint64_t begin = piece.begin; begin < piece.end;) {
     const std::uint64_t end = piece.end - begin > kUniformsAtOnce ? begin + kUniformsAtOnce : piece.end;
     if (!MayDraw<Isa>(piece, Parameter::kP, begin, end)) return;
     UniformsOf<From, Rule>(piece, begin, end, uniforms);
     const std::size_t count = static_cast<std::size_t>(end - begin);
-    for (std::size_t i = 0; i < count; ++i) {
-      Bits probability;
-      std::memcpy(&probability, p + i * sizeof(Bits), sizeof(Bits));
-      out[i] = uniforms[i] < probability ? 1 : 0;
-    }
+    below(uniforms, p, count, out);
     p += count * sizeof(Bits);
     out += count;
     begin = end;

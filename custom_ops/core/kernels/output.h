@@ -37,6 +37,9 @@ struct Limits {
   std::uint64_t least, greatest;
 };
 
+/// Whether uniforms are below a probability that is NaN. If it is not refused, neither is any other number.
+enum class OfNan { kRefused, kNone, kAll };
+
 /// A parameter of a draw, within the limits that its declaration says: one number, or many that the draw reads while it
 /// fills, and to which nobody may write meanwhile.
 struct Argument {
@@ -44,6 +47,7 @@ struct Argument {
   std::uint64_t bits;  ///< of one number: its bit pattern, zero-extended
   const void* data;    ///< of many, at any alignment; null: there is one, or an optional input is left out
   const Limits* unchecked = nullptr;  ///< of many floats, one for each element: the draw itself looks whether they are within
+  OfNan of_nan = OfNan::kRefused;     ///< of many probabilities
 
   ONNX_PHILOX_INLINE bool each() const { return data != nullptr; }
   ONNX_PHILOX_INLINE bool is_left_out() const { return type == OutputType::kBits; }

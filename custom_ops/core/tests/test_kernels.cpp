@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -1112,6 +1113,29 @@ void TestUncheckedNumbers(const Kernels& kernels) {
                                {0x41D0000000000001u, wide + 1, 0x7FF8000000000000u});
 }
 
+/// Probabilities that are any numbers: a uniform is below them where IEEE says so, and below NaN as asked.
+template <class Float, class Bits>
+void TestAnyProbabilities(const Kernels& kernels, OutputType type) {
+  constexpr std::uint64_t kCount = 3000;
+  using Limit = std::numeric_limits<Float>;
+  const Float special[] = {0, -Float{0}, Limit::denorm_min(), -1, 2, Limit::infinity(), -Limit::infinity(), Limit::quiet_NaN(),
+                           -Limit::quiet_NaN(), Limit::signaling_NaN(), 1, Float(0.5)};
+  std::vector<Float> uniforms(kCount), p(kCount);
+  const State state{{3, 4}, 5};
+  Fill(kernels, UniformDraw(state, type, Bounds{0, BitCast<Bits>(Float{1})}, uniforms.data()), 0, kCount);
+  for (std::uint64_t i = 0; i < kCount; ++i) p[i] = i % 3 == 0 ? uniforms[i] : special[i % (sizeof special / sizeof *special)];
+  for (const OfNan of_nan : {OfNan::kNone, OfNan::kAll}) {
+    std::vector<unsigned char> got(kCount);
+    Draw draw = BernoulliDraw(state, {{type, p.data()}, true}, got.data());
+    draw[Parameter::kP].of_nan = of_nan;
+    Fill(kernels, draw, 0, kCount);
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const bool expected = p[i] != p[i] ? of_nan == OfNan::kAll : uniforms[i] < p[i];
+      check::That(got[i] == expected, "%s: %g below %g at %" PRIu64, kernels.name, double(uniforms[i]), double(p[i]), i);
+    }
+  }
+}
+
 }  // namespace
 
 /// Tests all cases; with the arguments 1 2 the first half of them, with 2 2 the other half.
@@ -1163,6 +1187,8 @@ int main(int argc, char** argv) {
       TestLongRows(*kernels);
       TestNans(*kernels);
       TestUncheckedNumbers(*kernels);
+      TestAnyProbabilities<float, std::uint32_t>(*kernels, OutputType::kF32);
+      TestAnyProbabilities<double, std::uint64_t>(*kernels, OutputType::kF64);
     }
 #if ONNX_PHILOX_FLOAT_CONTROL != 0
     TestCallersFloatSettingsChangeNothing(*kernels, draws);
