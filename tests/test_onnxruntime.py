@@ -768,11 +768,11 @@ def test_a_session_keeps_the_path_of_its_model(tmp_path: Path, ort_backend: str)
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"), [("bakend", "backend"), ("coda", "cuda"), ("provider", "providers")]
+    "given", ["bakend", "coda", "CUDA", "device", "alignment", "per_row", "keep_seeds", "kwargs"]
 )
-def test_a_misspelt_keyword_is_refused(given: str, meant: str) -> None:
+def test_a_keyword_that_nobody_reads_is_refused(given: str) -> None:
     """ONNX Runtime's session ignores what it does not know, and draws elsewhere without a word."""
-    with pytest.raises(TypeError, match=f"got '{given}'. Did you mean '{meant}'"):
+    with pytest.raises(TypeError, match=f"backend, cuda, .*: got '{given}'. Leave it out"):
         InferenceSession(graphs.random_generator([5]), **{given: True})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import child
 import numpy as np
 import openvino as ov
 import pytest
@@ -247,6 +248,36 @@ def test_registering_twice_is_fine_and_returns_the_core() -> None:
     model = graphs.random_generator([3]).SerializeToString()
     outputs = infer(core.compile_model(core.read_model(model), "CPU"), {"state": HIGH})
     assert_same_bits(outputs[0], reference.random_generator(HIGH, [3])[0])
+
+
+_FIRST_READ = """
+import sys
+import numpy as np, openvino as ov, onnx_philox
+{door}
+read = lambda: ov.Tensor(ov.Type.f16, ov.Shape([1])).data and None
+before = sys.getrefcount(np.dtype("float16"))
+read()
+print(sys.getrefcount(np.dtype("float16")) - before)
+"""
+_EMPTY = "ov.Model([x := ov.opset8.parameter([1], np.float32)], [x])"
+_DRAW = "onnx_philox.graphs.random_generator([4])"
+
+
+@pytest.mark.parametrize(
+    ("door", "looked_up"),
+    [
+        ("", 2),  # Without us: a float16 for f16 and one for bf16.
+        ("onnx_philox.openvino", 0),
+        (f"onnx_philox.rewriting.find_random_nodes({_EMPTY})", 0),
+        (f"onnx_philox.Pipeline({_DRAW}, runtime='openvino')", 0),
+        ("onnx_philox.diffusers.generator(1, like='torch')", 2),
+    ],
+)
+def test_a_door_to_openvino_looks_numpy_s_types_up_before_two_threads_can(
+    door: str, looked_up: int
+) -> None:
+    done = child.python("-c", _FIRST_READ.format(door=door))
+    assert int(done.stdout) == looked_up
 
 
 def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -24,7 +24,8 @@ Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
-_OPTIONS = ("sess_options", "providers", "provider_options", "backend", "cuda")
+# What ONNX Runtime's session reads from its `**kwargs`; it ignores everything else.
+_READ = {"disabled_optimizers", "enable_fallback", "read_config_from_model"}
 
 
 class SessionRun(Protocol):
@@ -108,7 +109,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             ONNX Runtime's own InvalidArgument, and a TypeError where the input has another type.
         InvalidArgument: (ONNX Runtime's own exception) the model breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
-        TypeError: a keyword is a misspelt one of the above, which ONNX Runtime would ignore.
+        TypeError: a keyword is one that ONNX Runtime would ignore.
         ValueError: `backend` is none of the above, or `cuda` is True with the backend "python" or
             with providers, or none, that have no cards of NVIDIA.
         ImportError: The backend lacks something that you must install.
@@ -126,11 +127,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         path_or_bytes: Model | None = None,
         **kwargs: Any,
     ) -> None:
-        for name in kwargs:
-            for near in difflib.get_close_matches(name, _OPTIONS, n=1):
-                allowed = f"{', '.join(_OPTIONS)}, or another that ONNX Runtime knows"
-                remedy = f"Did you mean {near!r}?"
-                refuse(_OWNER, "each keyword", repr(name), allowed, remedy, TypeError)
+        _check_keywords(kwargs)
         given = path_or_bytes if model is None else model
         chosen = _backends.choose("onnxruntime", BACKENDS, backend)
         _check_cuda(cuda, providers, sess_options)
@@ -355,6 +352,17 @@ def _refuse_model(model: Any, error: Exception) -> None:
     except RefusalError as refusal:
         if refusal.given != ort_format.GIVEN:
             raise _runtime_errors.refused(str(refusal), type(error)) from error
+
+
+def _check_keywords(given: Mapping[str, Any]) -> None:
+    parameters = inspect.signature(ort.InferenceSession).parameters.values()
+    named = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
+    known = sorted({*named, *_READ, "backend", "cuda"})
+    for name in given:
+        if name not in known:
+            allowed = f"one of {', '.join(known)}"
+            remedy = "Leave it out; what a rewrite takes goes to onnx_philox.make_reproducible."
+            refuse(_OWNER, "each keyword", repr(name), allowed, remedy, TypeError)
 
 
 def _check_cuda(

@@ -20,10 +20,17 @@ except ImportError as error:
 
 from typing import Protocol
 
+import numpy as np
+
 from onnx_philox import _versions
 
 # Checked before the imports below, which may fail with an old OpenVINO.
 _versions.check_version("openvino", getattr(_runtime, "__version__", ""))
+
+# OpenVINO looks up NumPy's types when it is first given an array, and when it first returns one.
+# If two threads are the first, one may have the GIL and wait for a C++ guard that the other has,
+# which waits for the GIL.
+_ = _runtime.Tensor(np.zeros(1, np.float32)).data
 
 # ruff: noqa: E402
 from onnx_philox._contract.refusal import refuse, shown
