@@ -43,6 +43,34 @@ def three(x: int, y: int, z: int, w: int = 4) -> dict[str, np.ndarray]:
     return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
 
 
+# Exporters kept inputs for values that the file has: a ratio, a switch, weights.
+_OVERRIDDEN = {
+    "ratio": ("<float ratio = {0.5}, bool on = {1}>", "d = Dropout (x, ratio, on)", 1),
+    "on": ("<float ratio = {1}, bool on = {0}>", "d = Dropout (x, ratio, on)", True),
+    "w": ("<float w = {1}>", "e = RandomNormalLike (x)  d = Mul (w, e)", 0),
+}
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("name", ["ratio", "on", "w"])
+def test_a_fed_input_that_the_file_has_a_value_for_is_computed_with_or_refused(
+    runtime: str, name: str
+) -> None:
+    values, nodes, fed = _OVERRIDDEN[name]
+    model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+        g (float[n, 5] x, {"bool on" if name == "on" else f"float {name}"}) => (float[n, 5] y)
+        {values} {{ {nodes}  y = Identity (d) }}""")
+    pipe = Pipeline(model, runtime=runtime)
+    feed = {"x": np.ones((2, 5), np.float32)}
+    assert pipe(feed, seed=1)["y"].any()
+    feed[name] = np.array(fed, bool if name == "on" else np.float32)
+    if runtime == "openvino":
+        with pytest.raises(ValueError, match=rf"one of x \(float32\): got '{name}'"):
+            pipe(feed, seed=1)
+    else:
+        assert not pipe(feed, seed=1)["y"].any()
+
+
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.parametrize("per_row", [False, True])
 def test_a_state_in_a_feed_is_refused_not_dropped(runtime: str, per_row: bool) -> None:

@@ -45,6 +45,7 @@ class Inputs:
             ValueError: An input is missing, unknown or masked in part.
         """
         check_mapping(feed)
+        feed = self._by_own_names(feed) if self._aliases else feed
         types, array, taken = self._types, np.ndarray, dict(feed)
         for name, value in feed.items():
             # An array of the input's own type needs no check.
@@ -53,22 +54,25 @@ class Inputs:
         feeds.with_one_element(taken, self._of_one)
         for name in self._required:
             if name not in taken:
-                return self._complete(taken)
+                remedy = f"Pass an array for each of {', '.join(self._listed(self._required))}."
+                feeds.refuse_missing(_NAME, [name], remedy)
         return taken
 
-    def _complete(self, taken: dict[str, Any]) -> dict[str, Any]:
-        """The same by the model's names, if none is missing."""
-        taken = {self._aliases.get(name, name): value for name, value in taken.items()}
-        missing = next((name for name in self._required if name not in taken), None)
-        if missing is not None:
-            remedy = f"Pass an array for each of {', '.join(self._listed(self._required))}."
-            feeds.refuse_missing(_NAME, [missing], remedy)
-        return taken
+    def _by_own_names(self, feed: Mapping[str, Any]) -> dict[str, Any]:
+        """The same by the model's names."""
+        named: dict[str, Any] = {}
+        for name, value in feed.items():
+            own = self._aliases.get(name, name)
+            if own in named:
+                remedy = f"Leave one of its names out: {name!r} is another."
+                refuse(_NAME, feeds.title(own), "two values", "given once", remedy)
+            named[own] = value
+        return named
 
     def _checked(self, name: str, value: Any) -> Any:
         if name == self._state:
             refuse_state(name)
-        port, what = self._ports.get(self._aliases.get(name, name)), feeds.title(name)
+        port, what = self._ports.get(name), feeds.title(name)
         if port is None:
             feeds.refuse_unknown(_NAME, repr(name), self._listed(self._ports) or [self._state])
         wanted = port.dtype

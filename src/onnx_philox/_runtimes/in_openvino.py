@@ -129,14 +129,16 @@ class OpenvinoModel(LoadedModel):
     ) -> None:
         self.compiled = compiled
         names = input_names(compiled.inputs, graph)
-        # OpenVINO drops inputs that nothing reads, and those with a value in the model.
         known = {value.name: value for value in graph.input} if graph else {}
         ports = zip(names, compiled.inputs, strict=True)
         self.inputs = named(
             [_port(name, given, known.get(name)) for name, given in ports], carrying
         )
         self.outputs = output_names(compiled.outputs, graph)
-        self.dropped = [_dropped(known[name]) for name in sorted(known.keys() - set(names))]
+        # OpenVINO drops inputs that nothing reads. Those with a value in the model are constants.
+        constant = {tensor.name for tensor in graph.initializer} if graph else set()
+        unread = sorted(known.keys() - set(names) - constant)
+        self.dropped = [_dropped(known[name]) for name in unread]
         self.aliases = {
             other: name
             for name, port in zip(names, compiled.inputs, strict=True)
