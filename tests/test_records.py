@@ -17,9 +17,12 @@ import onnx
 import openvino as ov
 import pytest
 from cli import keys_of, keys_said
+from onnx import parser
 
 import onnx_philox
 from onnx_philox import Pipeline
+from onnx_philox._command.run import ArgumentError, run
+from onnx_philox._command.wanted import WantedRuns
 
 MODELS = Path(__file__).with_name("models")
 RUNTIMES = ("onnxruntime", "openvino")
@@ -304,33 +307,81 @@ def test_rows_are_recorded_with_their_seeds(tmp_path: Path) -> None:
     assert "the seed is not" in said("replay", tmp_path / "r.json", code=1)
 
 
-@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
-def test_a_file_that_was_replaced_since_is_not_recorded_as_the_model(
-    suffix: str, tmp_path: Path
+_ADDS = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y)
+    <float[2] w = {1, 1}> { r = RandomUniformLike (x)  y = Add (r, w) }"""
+
+
+def saved(folder: Path, suffix: str) -> Path:
+    """A model with its weights beside it."""
+    model, target = onnx_philox.make_reproducible(parser.parse_model(_ADDS)), folder / f"m{suffix}"
+    if suffix == ".xml":
+        core = onnx_philox.openvino.register(ov.Core())
+        ov.save_model(core.read_model(model.SerializeToString()), target)
+    else:
+        (w,) = (t for t in model.graph.initializer if t.name == "w")
+        w.CopyFrom(onnx.numpy_helper.from_array(np.ones(2, np.float32), "w"))
+        onnx.save(model, target, save_as_external_data=True, location="m.bin", size_threshold=8)
+    return target
+
+
+def replaced(path: Path) -> None:
+    shutil.copy(path, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
+
+
+def overwritten(path: Path) -> None:
+    path.write_bytes(path.read_bytes())
+
+
+@pytest.mark.parametrize("changed", [replaced, overwritten, Path.unlink])
+@pytest.mark.parametrize("file", ["m.onnx", "m.bin of m.onnx", "m.xml", "m.bin of m.xml"])
+def test_files_that_were_changed_since_are_not_recorded_as_the_model(
+    file: str, changed: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    text = """<ir_version: 8, opset_import: ["": 17]>
-        g () => (float[2] y) {{ y = RandomNormal <shape = [2], mean = {}> () }}"""
-    made = [
-        onnx_philox.make_reproducible(onnx.parser.parse_model(text.format(mean)))
-        for mean in (0.0, 5.0)
-    ]
-    target = tmp_path / f"m{suffix}"
-
-    def save(model: onnx.ModelProto) -> None:
-        if suffix == ".onnx":
-            return onnx.save(model, target)
-        return ov.save_model(core.read_model(model.SerializeToString()), target)
-
-    core = onnx_philox.openvino.register(ov.Core())
-    save(made[0])
-    pipe = Pipeline(target, runtime="onnxruntime" if suffix == ".onnx" else "openvino")
-    result = pipe({}, seed=3)
-    assert result.record()["runs"]
-    save(made[1])
-    with pytest.raises(
-        ValueError, match=r"m\.\w+' must be the one that gave the result: got chang"
-    ):
+    name = file.split()[-1]
+    path = saved(tmp_path, Path(name).suffix)
+    pipe = Pipeline(path, runtime="openvino" if name == "m.xml" else "onnxruntime")
+    result = pipe({"x": np.zeros(2, np.float32)}, seed=3)
+    assert "m.bin" in result.record()["model"]["beside"]
+    changed(tmp_path / file.split()[0])
+    words = f"{name}' with its weights must be what it was .*: got one that was changed or is gone"
+    with pytest.raises(ValueError, match=words):
         result.record()
+
+
+def test_files_that_change_while_a_model_runs_are_not_recorded_as_the_model(tmp_path: Path) -> None:
+    path, record = saved(tmp_path, ".onnx"), tmp_path / "record.json"
+
+    def progress(_: int, total: int, what: str) -> None:
+        if what == f"run {total - 1}":
+            replaced(tmp_path / "m.bin")
+
+    wanted = WantedRuns(seed=1, runs=2, fills=True)
+    with pytest.raises(ArgumentError, match="weights must be what it was when it was opened"):
+        run(path, wanted, record=record, progress=progress)
+    assert not record.exists()
+
+
+def test_a_relative_path_is_not_recorded_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(tmp_path, ".onnx")
+    monkeypatch.chdir(tmp_path)
+    pipe = Pipeline("m.onnx")
+    result = pipe({"x": np.zeros(2, np.float32)}, seed=3)
+    monkeypatch.chdir("/")
+    with pytest.raises(ValueError, match=r"by its whole path if os\.chdir was called"):
+        result.record()
+
+
+def test_bytes_with_weights_in_files_are_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path, ".onnx")
+    monkeypatch.chdir(tmp_path)
+    pipe = Pipeline(path.read_bytes(), runtime="openvino")
+    with pytest.raises(ValueError, match=r"got bytes with weights in 'm\.bin'"):
+        pipe({"x": np.zeros(2, np.float32)}, seed=3).record()
 
 
 def test_what_cannot_be_recorded_is_refused() -> None:

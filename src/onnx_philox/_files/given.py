@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._files import openvino_ir, ort_format, target
+from onnx_philox._files.stamp import Stamp, stamp_of
 from onnx_philox._files.text import check_path
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class InMemory(AbstractContextManager["InMemory"]):
     """A model of ONNX that came from no file, in the place of a `ModelFile`."""
 
     folder = None
+    stamp: Stamp = ()
 
     def __init__(self, proto: onnx.ModelProto) -> None:
         self.proto = proto
@@ -153,17 +155,18 @@ class Given:
         return str(self.model) if self.is_file else type(self.model).__name__
 
     @property
-    def stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """What tells whether its file, or those of an IR, are what they were; nothing of others.
+    def stamp(self) -> Stamp:
+        """What tells whether the files that hold it are what they were.
 
-        Raises:
-            OSError: One is not there.
+        Nothing of a model in memory, and of files that are gone or hold no model.
         """
-        paths = [self.path] if self.is_file else []
-        if self.form is Form.IR:
-            paths.append(openvino_ir.weights_of(self.path))
-        stats = map(os.stat, paths)
-        return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
+        try:
+            if self.form is Form.FILE:
+                with self.opened_file() as file:
+                    return file.stamp
+            return stamp_of(map(os.stat, self.reads)) if self.form is Form.IR else ()
+        except (OSError, ValueError):
+            return ()
 
     @property
     def reads(self) -> dict[Path, str]:

@@ -14,6 +14,7 @@ import onnx
 from onnx_philox._contract import checks
 from onnx_philox._files import external_data, ort_format, without_weights
 from onnx_philox._files.new_files import NewFiles, check_apart
+from onnx_philox._files.stamp import stamp_of
 from onnx_philox._files.tensors import tensors
 from onnx_philox._files.text import undecodable
 from onnx_philox._files.without_weights import Stretch
@@ -33,6 +34,8 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
     Attributes:
         path: The file.
         proto: The model; the contents of its large tensors stay in the file.
+        stamp: What tells whether it and its external data are what they were; nothing where some of
+            that is missing.
 
     Raises:
         ValueError: The file is not a serialised model.
@@ -43,10 +46,14 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         self.path = Path(path)
         self._owner = owner
         self._file = open(path, "rb")  # noqa: SIM115 - closed at the end of a block
-        self._size = os.fstat(self._file.fileno()).st_size
+        stat = os.fstat(self._file.fileno())
+        self._size = stat.st_size
         try:
             self.proto = self._read()
             external_data.check_all(owner, self.proto, self.path)
+            beside = [path for path in self.reads if path != self.path]
+            is_whole = all(path.exists() for path in beside)
+            self.stamp = stamp_of([stat, *map(os.stat, beside)]) if is_whole else ()
         except BaseException:
             self._file.close()
             raise

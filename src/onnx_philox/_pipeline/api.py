@@ -99,13 +99,7 @@ class Pipeline:
             self._open(opening.wanted(model, runtime, asked, own, options), source)
 
     def _open(self, wanted: Wanted, source: Any = None) -> None:
-        try:
-            stamp = wanted.given.stamp
-        except OSError:
-            # What reads the file says so.
-            stamp = ()
         self._opened: Engine | None = opening.engine_of(wanted, source)
-        self._opened.stamp = stamp
         self._device = wanted.options.where
         # Without what was read of it. Another process finds no other model in memory.
         is_found = wanted.given.form in (*PATHS, Form.BYTES)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
+from onnx_philox._files.stamp import Stamp
 from onnx_philox._pipeline.inputs import Feed, Inputs, RowCount, check_mapping
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
@@ -33,13 +34,13 @@ class EngineRun(NamedTuple):
 class Engine:
     """A model in a runtime; any number of threads may run it at once."""
 
-    def __init__(self, model: LoadedModel, streams: Streams) -> None:
+    def __init__(self, model: LoadedModel, streams: Streams, stamp: Stamp) -> None:
         self.streams = streams
         self.model = model
         self.opened_from: Any = None
         """What a pipeline of a path or of bytes was asked for (`opening.Wanted`)."""
-        self.stamp: Any = ()
-        """What its files were before they were read (`Given.stamp`)."""
+        self.stamp = stamp
+        """What its files were when they were read."""
         self._next = model.outputs.index(streams.next_state)
         self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
         (state,) = (port for port in model.inputs if port.name == streams.state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from onnx_philox._contract import checks, choices
@@ -11,6 +11,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
+from onnx_philox._files.stamp import Stamp
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
@@ -81,6 +82,7 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
     given, runtime = wanted.given, RUNTIMES[wanted.runtime]
     if given.runtime is not None:
         loaded, streams = _adopted(given, runtime, source)
+        stamp: Stamp = ()
     else:
         if source is not None:
             allowed = (
@@ -101,6 +103,7 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
             remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
             refuse(_NAME, "the model", what, allowed, remedy)
         loaded, streams = models.open(given, served, wanted.options), served.streams
+        stamp = served.stamp
     asked, drawn = wanted.asked.generator, streams.generator
     if asked.is_named and asked is not drawn:
         what = f"one that draws numbers of {drawn.owner}"
@@ -108,10 +111,10 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
         call = f"make_reproducible(..., alignment={asked.alignment!r})"
         refuse(_NAME, "the model", what, allowed, f"Rewrite the original with {call}.")
     if not loaded.takes_bindings:
-        return Engine(loaded, streams)
+        return Engine(loaded, streams, stamp)
     from onnx_philox._pipeline.bindings import BindingEngine
 
-    return BindingEngine(loaded, streams)
+    return BindingEngine(loaded, streams, stamp)
 
 
 def served_by(wanted: Wanted) -> Served:
@@ -128,9 +131,10 @@ def served_by(wanted: Wanted) -> Served:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
         if not (asked.invert_bernoulli or _wants_rewrite(graph)):
             model = None if given.is_file else file.proto
-            return _said_by(given.what, graph, file.proto, model)
+            return replace(_said_by(given.what, graph, file.proto, model), stamp=file.stamp)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
-    return _said_by(given.what, Originals(new, owner=_NAME).model, new, new)
+    served = _said_by(given.what, Originals(new, owner=_NAME).model, new, new)
+    return replace(served, stamp=file.stamp)
 
 
 def _wants_rewrite(graph: ir.Model) -> bool:
@@ -171,12 +175,14 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     from onnx_philox._runtimes import in_openvino
 
     asked.check_openvino()
+    stamp = given.stamp
     model = in_openvino.read_openvino_s(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     is_asked = asked.keep_seeds or asked.invert_bernoulli
     if is_asked or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
         model = api.rewrite(model, asked)[0]
-    return _said_by_openvino(model, f"the {'file' if given.is_file else _WHAT[given.form]}")
+    what = f"the {'file' if given.is_file else _WHAT[given.form]}"
+    return replace(_said_by_openvino(model, what), stamp=stamp)
 
 
 def _said_by_openvino(model: Any, what: str) -> Served:

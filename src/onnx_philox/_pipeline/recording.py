@@ -19,7 +19,7 @@ from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, models
 from onnx_philox._record.document import Record
-from onnx_philox._record.hashes import hashes, of_bytes
+from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import by_name
 
@@ -85,6 +85,7 @@ def _record(
         remedy = "Record before the feed or the outputs are changed."
         refuse(_NAME, "the result", what, "what its state and feed give", remedy)
     given = wanted.given.by(_NAME)
+    of_file = models.files(given, engine.stamp)
     model = given
     if not given.of_openvino:
         made = opening.served_by(wanted).model
@@ -106,14 +107,8 @@ def _record(
     found = [h for h in hashes(drawn, loaded.drawn) if h.name not in outputs]
     kept = hashes(by_name(names, list(outputs.values())), loaded.drawn)
     run = document.run_of(None, state, kept + found, engine.streams.next_state)
-    if given.is_file:
-        of_file = models.files(given)
-    else:
-        of_file = {"file": None, "sha256": of_bytes(given.model), "beside": {}}
-    if given.stamp != engine.stamp:
-        what, allowed = "changed since the pipeline was opened", "the one that gave the result"
-        remedy = "Open a pipeline of that one, and run it with the result's state."
-        refuse(_NAME, f"the file {given.name!r}", what, allowed, remedy)
+    # Nor did it change while this read it.
+    models.check_unchanged(given, engine.stamp)
     named = wanted.asked.named
     of_file["per_row"] = sorted(named) if named else named is not None
     if inverted := wanted.asked.invert_bernoulli:

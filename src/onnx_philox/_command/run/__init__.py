@@ -23,6 +23,7 @@ from onnx_philox._command.run.printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_signals
+from onnx_philox._files.stamp import Stamp
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
@@ -53,6 +54,7 @@ def run(
         RunError: The runtime does not load the model, or a run fails.
     """
     given = paths.given("run", model)
+    stamp: Stamp = () if record is None else given.stamp
     tell = progress or ignore
     settings = settings or Settings()
     written = {}
@@ -88,7 +90,7 @@ def run(
         report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
         feeds = beginning.go_on(feeds, state, outputs)
     if record is not None:
-        _record(record, report, wanted, begun)
+        _record(record, report, wanted, begun, stamp)
         report.record = record
     return report
 
@@ -112,12 +114,17 @@ def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     return read
 
 
-def _record(path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays) -> None:
+def _record(path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays, stamp: Stamp) -> None:
     """Writes the record of a report; `feeds` are the inputs of the first run.
 
     Raises:
+        ArgumentError: The model is no longer that of the stamp.
         OSError: It cannot be written.
     """
+    with refusing_as_argument():
+        of_file = models.files(report.given, stamp)
+        streams = models.streams(report.given)
+        models.check_unchanged(report.given, stamp)
     state = report.state
     name = None if state is None else state.name
     named = {
@@ -134,9 +141,9 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays) ->
     following = None if state is None else state.next
     runs = [document.run_of(run.number, run.state, run.outputs, following) for run in report.runs]
     written = document.record(
-        models.files(report.given),
+        of_file,
         report.loaded,
-        models.streams(report.given),
+        streams,
         report.seed,
         inputs,
         runs,
