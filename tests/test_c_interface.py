@@ -6,6 +6,7 @@ The structs are written down again here, as a binding of another language would.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, c_char_p, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
@@ -225,6 +226,27 @@ BAD_MEMORY: dict[str, tuple[Callable[[Call], None], str]] = {
     "a name": (lambda c: setattr(c.inputs[3], "name", b"seed"), "got 'seed'"),
     "no name": (lambda c: setattr(c.inputs[3], "name", None), "got ''"),
     "an attribute": (lambda c: setattr(c.attributes[0], "name", b"seed"), "got 'seed'"),
+    "an attribute without a name": (
+        lambda c: setattr(c.attributes[1], "name", None),
+        "each attribute must be one of output_type, global_seed, op_seed, alignment: got ''",
+    ),
+    "no attributes": (lambda c: setattr(c, "attributes", None), "attributes must be an array of"),
+    "more inputs than memory": (
+        lambda c: setattr(c, "input_count", 2**64 - 1),
+        "the inputs must be at most 4: got 18446744073709551615.",
+    ),
+    "more attributes than memory": (
+        lambda c: setattr(c, "attribute_count", 2**64 - 1),
+        "the attributes must be at most 4: got 18446744073709551615.",
+    ),
+    "more outputs than memory": (
+        lambda c: setattr(c, "output_count", 2**64 - 1),
+        "the outputs must be at most 2: got 18446744073709551615.",
+    ),
+    "no memory, but bytes": (
+        lambda c: setattr(c.outputs[1], "data", 3),
+        "output 'next_state' must be at a multiple of 4 bytes",
+    ),
     "fewer inputs": (lambda c: setattr(c, "input_count", 2), "input 'maxval' must be connected"),
     "unaligned states": (
         lambda c: setattr(c.inputs[3], "data", UNALIGNED.ctypes.data),
@@ -290,20 +312,39 @@ def test_what_would_harm_memory_is_refused(what: str) -> None:
         assert not after.any()
 
 
-def test_a_call_of_nothing_is_refused() -> None:
-    assert status_of(LIBRARY.onnx_philox_run, None)[0] == INVALID
-    assert status_of(LIBRARY.onnx_philox_prepare, None, None)[0] == INVALID
-    good = call_of("RandomGenerator", [], {})
-    status, text = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(good), None)
-    outputs = outputs_of([OUT])
-    drawing = call_of("RandomGenerator", [], {"op_seed": 1}, outputs)
-    handle = c_void_p()
-    told = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(drawing), ctypes.byref(handle))
-    assert told[0] == INVALID
-    assert "the outputs must be none: got 1." in told[1]
-    assert (status, "prepared must be a place for the draw: got NULL" in text) == (INVALID, True)
-    status, text = status_of(LIBRARY.onnx_philox_memory, b"", None)
-    assert (status, "numbers must be a place for three numbers" in text) == (INVALID, True)
+GOOD = ctypes.byref(call_of("RandomGenerator", [], {}))
+DRAWING = ctypes.byref(call_of("RandomGenerator", [], {"op_seed": 1}, outputs_of([OUT])))
+HANDLE = ctypes.byref(c_void_p())
+ONE_SEED, A_STATE = (c_uint64 * 1)(3), (c_uint32 * 632)()
+NULLS: dict[str, tuple[str, tuple[Any, ...], str]] = {
+    "no call": ("run", (None,), "the call must be an onnx_philox_call: got NULL."),
+    "no call to prepare": ("prepare", (None, HANDLE), "must be an onnx_philox_call: got NULL."),
+    "no place": ("prepare", (GOOD, None), "prepared must be a place for the draw: got NULL"),
+    "an output": ("prepare", (DRAWING, HANDLE), "the outputs must be none: got 1."),
+    "no numbers": ("memory", (b"", None), "numbers must be a place for three numbers"),
+    "no root": ("memory", (None, (c_uint64 * 3)()), ""),
+    "no seeds": ("torch_states", (None, c_size_t(1), A_STATE), "seeds must be an array of as many"),
+    "no states": ("torch_states", (ONE_SEED, c_size_t(2**60), None), "got 1152921504606846976 of"),
+    "no count": ("torch_states", (None, c_size_t(0), None), ""),
+    "all": ("torch_states", (ONE_SEED, c_size_t(1), A_STATE), ""),
+}
+
+
+@pytest.mark.parametrize("what", NULLS)
+def test_a_function_refuses_each_pointer_that_is_null(what: str) -> None:
+    name, arguments, told = NULLS[what]
+    function = getattr(LIBRARY, f"onnx_philox_{name}")
+    status, text = status_of(function, *arguments)
+    assert (status, told in text) == (INVALID if told else 0, True)
+    assert function(*arguments, None, c_size_t(100)) == status
+
+
+def test_names_past_the_last_are_null() -> None:
+    for name in ("operator", "isa_here"):
+        function = getattr(LIBRARY, f"onnx_philox_{name}")
+        function.restype = c_char_p
+        assert function(c_size_t(0))
+        assert function(c_size_t(2**64 - 1)) is None
 
 
 def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
@@ -341,6 +382,71 @@ def test_what_nobody_wants_is_checked_and_not_drawn(state: np.ndarray) -> None:
     attributes: dict[str, int | str] = {"output_type": "f32", "alignment": alignment}
     inputs = uniform_inputs(state, np.array([2**40]))
     assert run(call_of("RandomUniform", inputs, attributes)) == (0, "")
+
+
+TORCH_DRAWS: dict[str, tuple[str, dict[str, int | str], dict[str, np.ndarray]]] = {
+    "uniform": ("RandomUniform", {"output_type": "f32"}, {"minval": ZERO, "maxval": ONE}),
+    "uniform f64": (
+        "RandomUniform",
+        {"output_type": "f64"},
+        {"minval": np.zeros(()), "maxval": np.ones(())},
+    ),
+    "normal": ("RandomNormal", {"output_type": "f32"}, {"mean": ZERO, "scale": ONE}),
+    "normal f64": (
+        "RandomNormal",
+        {"output_type": "f64"},
+        {"mean": np.zeros(()), "scale": np.ones(())},
+    ),
+    "exponential": ("RandomExponential", {"output_type": "f32"}, {"scale": ONE}),
+    "booleans": ("RandomBernoulli", {}, {"p": ONE}),
+    "booleans of each": ("RandomBernoulli", {}, {}),
+    "permutation": ("RandomPermutation", {"output_type": "i64"}, {}),
+    "classes": ("RandomCategorical", {"sample_size": 5, "replacement": 0}, {}),
+}
+
+
+@pytest.mark.parametrize("name", TORCH_DRAWS)
+@pytest.mark.parametrize("count", [1, 15, 17, 4096, 6147])
+def test_values_of_torch_that_nobody_wants_move_the_state_on(name: str, count: int) -> None:
+    operator, attributes, numbers = TORCH_DRAWS[name]
+    state = TorchState.from_seed(3).to_array()
+    given = {"shape": np.array([count]), **numbers}
+    if name == "booleans of each":
+        given["p"] = np.linspace(0, 1, count)
+    if name == "classes":
+        given = {"logits": np.zeros((count, 7), np.float32)}
+    values = {"f64": np.float64, "i64": np.int64}.get(
+        str(attributes.get("output_type")), np.float32
+    )
+    drawn = np.empty(count, np.bool_ if operator == "RandomBernoulli" else values)
+    if name == "classes":
+        drawn = np.empty((count, 5), np.int32)
+    after = np.zeros((2, 632), np.uint32)
+    for out, following in zip((drawn, None), after, strict=True):
+        inputs = [input_of(n, a) for n, a in {**given, "state": state}.items()]
+        outputs = outputs_of([out, following])
+        torch = {**attributes, "alignment": "pytorch"}
+        assert run(call_of(operator, inputs, torch, outputs)) == (0, "")
+    assert_same_bits(after[1], after[0])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its limit of a process's memory")
+def test_values_of_torch_that_nobody_wants_take_no_memory() -> None:
+    program = """
+import resource, sys
+sys.path.insert(0, "tests")
+import numpy as np, test_c_interface as c
+pages = int(open("/proc/self/statm").read().split()[0]) + 2**14
+resource.setrlimit(resource.RLIMIT_AS, (pages * 4096,) * 2)
+state, after = c.TorchState.from_seed(3).to_array(), np.zeros(632, np.uint32)
+for name in ("uniform f64", "normal", "permutation"):
+    operator, attributes, numbers = c.TORCH_DRAWS[name]
+    given = {"shape": np.array([2**24]), **numbers, "state": state}
+    inputs, outputs = [c.input_of(n, a) for n, a in given.items()], c.outputs_of([None, after])
+    print(*c.run(c.call_of(operator, inputs, {**attributes, "alignment": "pytorch"}, outputs)))
+"""
+    done = child.python("-c", program)
+    assert done.stdout.split() == ["0"] * 3
 
 
 @pytest.mark.parametrize("state", [WORDS, ROWS, TorchState.from_seed(3).to_array()])

@@ -74,6 +74,12 @@ bool IsAligned(const void* words) { return reinterpret_cast<std::uintptr_t>(word
 
 const char* Text(const char* text) { return text == nullptr ? "" : text; }
 
+/// Refuses more of them than an operator has, before they are read.
+void CheckCount(const Operator& op, const char* what, std::size_t count, int most) {
+  if (count <= static_cast<std::size_t>(most)) return;
+  Refuse(op.name, what, std::to_string(count), "at most " + std::to_string(most), "Leave out those that it does not have.");
+}
+
 /// A call, checked as far as its inputs are given.
 struct Node {
   const Operator& op;
@@ -83,25 +89,25 @@ struct Node {
 };
 
 /// Refuses an array that is said to have elements, but is nowhere.
-void CheckArray(const char* name, const void* array, std::size_t count) {
+void CheckArray(const char* owner, const char* name, const void* array, std::size_t count) {
   if (array != nullptr || count == 0) return;
-  Refuse("onnx_philox_call", name, std::to_string(count) + " of them at NULL", "an array of as many as its count",
+  Refuse(owner, name, std::to_string(count) + " of them at NULL", "an array of as many as its count",
          "Point to the array, or set the count to 0.");
 }
 
 const Operator& OperatorOf(const onnx_philox_call* call) {
-  const std::uint32_t version = call == nullptr ? 0 : call->version;
-  if (version != ONNX_PHILOX_API_VERSION) {
-    Refuse("onnx_philox_call", "version", std::to_string(version), std::to_string(ONNX_PHILOX_API_VERSION),
+  if (call == nullptr) Refuse("onnx_philox_call", "the call", "NULL", "an onnx_philox_call", "Point to one.");
+  if (call->version != ONNX_PHILOX_API_VERSION) {
+    Refuse("onnx_philox_call", "version", std::to_string(call->version), std::to_string(ONNX_PHILOX_API_VERSION),
            "Set it to ONNX_PHILOX_API_VERSION, and take header and library of one release.");
   }
   if ((call->flags & ~std::uint32_t{ONNX_PHILOX_NUMBERS_ARE_CHECKED}) != 0) {
     Refuse("onnx_philox_call", "flags", std::to_string(call->flags), "0 or ONNX_PHILOX_NUMBERS_ARE_CHECKED",
            "A later release may have more: take its library.");
   }
-  CheckArray("attributes", call->attributes, call->attribute_count);
-  CheckArray("inputs", call->inputs, call->input_count);
-  CheckArray("outputs", call->outputs, call->output_count);
+  CheckArray("onnx_philox_call", "attributes", call->attributes, call->attribute_count);
+  CheckArray("onnx_philox_call", "inputs", call->inputs, call->input_count);
+  CheckArray("onnx_philox_call", "outputs", call->outputs, call->output_count);
   for (const Operator* op : kAllOperators) {
     if (std::strcmp(Text(call->op_type), op->name) == 0) return *op;
   }
@@ -110,6 +116,7 @@ const Operator& OperatorOf(const onnx_philox_call* call) {
 }
 
 Attributes AttributesOf(const Operator& op, const onnx_philox_call& call) {
+  CheckCount(op, "the attributes", call.attribute_count, op.attributes);
   GivenAttributes given;
   for (std::size_t a = 0; a < call.attribute_count; ++a) {
     const onnx_philox_attribute& one = call.attributes[a];
@@ -119,11 +126,8 @@ Attributes AttributesOf(const Operator& op, const onnx_philox_call& call) {
       if (std::strcmp(Text(one.name), Text(call.attributes[b].name)) != 0) continue;
       Refuse(op.name, AttributeText(Text(one.name)), "two of them", "given once", "Leave one out, or name the other.");
     }
-    if (i == op.attributes) {
-      given.unknown = Text(one.name);
-    } else {
-      given[op.attribute[i].role] = one.text == nullptr ? GivenAttribute::Integer(one.integer) : GivenAttribute::Text(one.text);
-    }
+    if (i == op.attributes) ThrowIf(UnknownAttribute(op, Text(one.name)));
+    given[op.attribute[i].role] = one.text == nullptr ? GivenAttribute::Integer(one.integer) : GivenAttribute::Text(one.text);
   }
   Attributes attributes;
   ThrowIf(CheckAttributes(op, given, &attributes));
@@ -172,6 +176,7 @@ Known KnownOf(const Operator& op, const onnx_philox_input& input) {
 Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
   const Operator& op = OperatorOf(call);
   Node node{op, AttributesOf(op, *call), {}, {}};
+  CheckCount(op, "the inputs", call->input_count, op.inputs);
   bool is_given[kMaxInputs] = {};
   for (std::size_t i = 0; i < call->input_count; ++i) {
     const onnx_philox_input& input = call->inputs[i];
@@ -238,10 +243,7 @@ void Run(const onnx_philox_call* call) {
   const Node node = NodeOf(call, false);
   const Operator& op = node.op;
   const Arguments& arguments = node.arguments;
-  if (call->output_count > static_cast<std::size_t>(op.outputs)) {
-    Refuse(op.name, "the outputs", std::to_string(call->output_count), "at most " + std::to_string(op.outputs),
-           "Leave out those that it does not have.");
-  }
+  CheckCount(op, "the outputs", call->output_count, op.outputs);
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
   const std::uint64_t words = static_cast<std::uint64_t>(arguments.states * node.attributes.state_words());
   void* const values = MemoryOf(node, *call, 0, static_cast<std::uint64_t>(arguments.dimensions.bytes));
@@ -311,8 +313,13 @@ const char* onnx_philox_operator(std::size_t index) {
   return index < std::size(kAllOperators) ? kAllOperators[index]->name : nullptr;
 }
 
-void onnx_philox_torch_states(const std::uint64_t* seeds, std::size_t count, std::uint32_t* states) {
-  for (std::size_t i = 0; i < count; ++i) SeedTorchState(seeds[i], states + i * kTorchGeneratorWords);
+int onnx_philox_torch_states(const std::uint64_t* seeds, std::size_t count, std::uint32_t* states, char* error,
+                             std::size_t error_size) {
+  return Answer(error, error_size, [=] {
+    CheckArray("onnx_philox_torch_states", "seeds", seeds, count);
+    CheckArray("onnx_philox_torch_states", "states", states, count);
+    for (std::size_t i = 0; i < count; ++i) SeedTorchState(seeds[i], states + i * kTorchGeneratorWords);
+  });
 }
 
 const char* onnx_philox_isa_here(std::size_t index) {

@@ -113,7 +113,8 @@ ONNX_PHILOX_API const char* onnx_philox_operator(size_t index);
 
 /* The states of torch's CPU generator after torch.manual_seed, of ONNX_PHILOX_TORCH_STATE_WORDS words each: one for each of
  * `count` seeds. */
-ONNX_PHILOX_API void onnx_philox_torch_states(const uint64_t* seeds, size_t count, uint32_t* states);
+ONNX_PHILOX_API int onnx_philox_torch_states(const uint64_t* seeds, size_t count, uint32_t* states, char* error,
+                                             size_t error_size);
 
 /* The name of instruction set `index` of those that this library has and this processor runs, the best first; NULL past
  * the last. */

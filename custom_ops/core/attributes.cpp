@@ -70,6 +70,8 @@ std::int64_t* IntegerOf(AttributeRole role, Attributes* attributes) {
   return nullptr;
 }
 
+}  // namespace
+
 std::string UnknownAttribute(const Operator& op, const std::string& name) {
   std::string remedy = say::kRename;
   for (const AttributeName& other : kAttributeNames) {
@@ -79,8 +81,6 @@ std::string UnknownAttribute(const Operator& op, const std::string& name) {
   }
   return Refusal(op.name, say::kAttributes, ShowText(name), Worded(say::kOneOf, {op.attribute_names}), remedy);
 }
-
-}  // namespace
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes) {
   if (op.output[0].has_type) attributes->output = op.output[0].type;

@@ -47,6 +47,9 @@ struct Attributes {
   int state_words() const { return is_pytorch ? kTorchStateWords : kStateWords; }
 };
 
+/// The refusal of an attribute that an operator does not have.
+std::string UnknownAttribute(const Operator& op, const std::string& name);
+
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);
 
 /// Gives the first output the type of the input whose type it has, as soon as that is known. Types that the input may not

@@ -60,8 +60,24 @@ PieceStart StartNear(std::uint64_t element, unsigned words, unsigned used) {
   return PieceStart{first, blocks, static_cast<unsigned>(used + first * words - blocks * kMtWords)};
 }
 
+/// One call of torch's, whose values nobody wants: how many words one takes may depend on those before it.
+void FillUnwanted(const Part& part, TorchFill fill) {
+  constexpr std::uint64_t kAtOnce = 2048;
+  unsigned char unwanted[2 * kAtOnce * sizeof(double)];
+  fill.out = unwanted;
+  std::uint64_t left = fill.elements;
+  while (left > 0) {
+    // The last sixteen normals are drawn together.
+    fill.elements = left < 2 * kAtOnce ? left : kAtOnce;
+    FillTorch(part.kernels, part.stream, fill);
+    if (fill.p != nullptr) fill.p = static_cast<const unsigned char*>(fill.p) + fill.elements * ElementSize(fill.p_type);
+    left -= fill.elements;
+  }
+}
+
 /// One call of torch's, shared by threads where it takes many words and it is known where each value's are.
 void FillShared(const Part& part, const TorchFill& fill) {
+  if (fill.out == nullptr) return FillUnwanted(part, fill);
   const unsigned words = WordsOfEach(fill);
   std::uint64_t pieces = part.for_each == nullptr || words == 0 ? 0 : fill.elements / (kWordsForAJump / words);
   pieces = std::min({pieces, kMostJumps, std::uint64_t{std::max(2u, std::thread::hardware_concurrency())}});
@@ -176,13 +192,14 @@ void DrawDropout(const Part& part) {
 void DrawCategorical(const Part& part) {
   const Draw& draw = part.draw;
   std::vector<float> weights(static_cast<std::size_t>(draw.classes));
+  std::vector<unsigned char> unwanted(part.out == nullptr ? static_cast<std::size_t>(draw.samples * ElementSize(draw.type)) : 0);
   TorchFill fill = part.Fill();
   fill.elements = fill.samples = draw.samples;
   fill.classes = draw.classes;
   fill.p = weights.data();
   for (std::uint64_t done = 0; done < part.elements; done += draw.samples) {
     part.kernels.weights(draw, (part.begin + done) / draw.samples, weights.data());
-    fill.out = part.out + done * ElementSize(draw.type);
+    fill.out = part.out == nullptr ? unwanted.data() : part.out + done * ElementSize(draw.type);
     FillTorch(part.kernels, part.stream, fill);
   }
 }
@@ -190,6 +207,13 @@ void DrawCategorical(const Part& part) {
 void DrawPermutations(const Part& part) {
   TorchFill fill = part.Fill();
   fill.elements = part.draw.samples;
+  if (part.out == nullptr) {
+    // Each place but the last takes a word.
+    fill.distribution = Distribution::kUniform;
+    fill.type = OutputType::kBits;
+    fill.elements = (part.draw.samples - 1) * (part.elements / part.draw.samples);
+    return FillUnwanted(part, fill);
+  }
   for (std::uint64_t done = 0; done < part.elements; done += fill.elements) {
     fill.out = part.out + done * ElementSize(fill.type);
     FillTorch(part.kernels, part.stream, fill);
@@ -235,11 +259,6 @@ void DrawRows(const DrawOfRows& rows, std::uint64_t first, std::uint64_t end) {
   const Draw& draw = rows.draw;
   const std::uint64_t size = ElementSize(draw.type);
   unsigned char* const out = static_cast<unsigned char*>(draw.out);
-  // What nobody wants is drawn all the same: how many words a value takes may depend on those before it.
-  std::vector<unsigned char> unwanted;
-  if (out == nullptr && draw.distribution != Distribution::kDropout) {
-    unwanted.resize(static_cast<std::size_t>(rows.elements * size));
-  }
   for (std::uint64_t row = first; row < end; ++row) {
     std::uint32_t words[kTorchStateWords];
     if (rows.arguments.state_words == nullptr) {
@@ -250,7 +269,7 @@ void DrawRows(const DrawOfRows& rows, std::uint64_t first, std::uint64_t end) {
     TorchStream stream;
     ReadTorchState(words, &stream);
     const std::uint64_t begin = row * rows.elements;
-    unsigned char* const to = out != nullptr ? out + begin * size : unwanted.empty() ? nullptr : unwanted.data();
+    unsigned char* const to = out != nullptr ? out + begin * size : nullptr;
     if (rows.elements > 0) draw_part(Part{rows.kernels, draw, &stream, begin, rows.elements, to, rows.for_each});
     if (rows.next_states == nullptr) continue;
     WriteTorchState(stream, words);

@@ -158,7 +158,8 @@ HAS_TORCH_STATES = _torch_states is not None
 def torch_states(seeds: NDArray[Any], states: NDArray[Any]) -> None:
     """Writes the states of torch's generator at seeds: 632 words each, contiguous."""
     count = ctypes.c_size_t(len(seeds))
-    _torch_states(ctypes.c_void_p(_place(seeds)), count, ctypes.c_void_p(_place(states)))
+    places = ctypes.c_void_p(_place(seeds)), count, ctypes.c_void_p(_place(states))
+    _torch_states(*places, None, ctypes.c_size_t(0))
 
 
 def memory(root: str = "") -> tuple[int, int, int]:
