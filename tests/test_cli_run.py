@@ -442,7 +442,8 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
         ("x=wrong_rank.npy", "must be of shape [batch, 3]: got shape [3]"),
         ("x=nowhere.npy", "run: no such file: nowhere.npy. Check the path of the input."),
         ("x=text.npy", "text.npy cannot be read: "),
-        ("x=objects.npy", "objects.npy cannot be read: "),
+        ("x=objects.npy", "a plain array with numpy.save or numpy.savez, one of strings as array"
+                          ".astype(str)."),
         ("x=one,two", "the input 'x' must be a file that ends in .npy, or numbers such as 0.5"),
         ("x=[[1,2],[3]]", "the input 'x' must be a file that ends in .npy, or "),
         ("x=", "NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got 'x='. "),
@@ -728,13 +729,52 @@ def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
 @pytest.mark.parametrize(
     ("type_", "said"),
     [
-        ("string[2]", "must be numbers for --fill: got object"),
+        ("string[2]", "must be numbers for --fill: got str. Pass it with --input x=FILE.npy"),
         ("float[99999999999,99999]", "must be small enough for memory for --fill: got float32"),
     ],
 )
 def test_fill_refuses_what_it_cannot_make(type_, said):
     model = f'<ir_version: 8, opset_import: ["": 17]> g ({type_} x) => (y) {{ y = Identity(x) }}'
     assert said in refusal(save(parser.parse_model(model)), "--fill")
+
+
+CITIES = """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 2]>
+g (string[N] city) => (float[N] y) {
+    code = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_floats = [1.0, 2.0]> (city)
+    n = RandomNormalLike <dtype = 1> (code)  y = Add (code, n)
+}"""
+
+
+@pytest.mark.parametrize("given", ["city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'])
+def test_strings_are_an_input_by_each_way_that_is_named(given, tmp_path):
+    model = onnx_philox.make_reproducible(parser.parse_model(CITIES))
+    onnx.save(model, tmp_path / "m.onnx")
+    objects = np.array(["a", "b"], object)
+    np.save("plain.npy", np.array(["a", "b"]))
+    np.save("of_objects.npy", objects.astype(str))
+    record = tmp_path / "r.json"
+    ran = document(
+        tmp_path / "m.onnx", "--seed", "3", "--input", given, "--record", record, "-o", "./"
+    )
+    pipe = onnx_philox.Pipeline(tmp_path / "m.onnx")
+    served = pipe({"city": objects}, seed=3)
+    assert_same_bits(load(ran["runs"][0]["file"])["y"], served["y"])
+    assert cli.invoke("replay", record).exit_code == 0
+    from_pipeline = tmp_path / "p.json"
+    from_pipeline.write_text(json.dumps(served.record()))
+    again = ("--model", tmp_path / "m.onnx", "--input", given)
+    assert cli.invoke("replay", from_pipeline, *again).exit_code == 0
+    wrong = refusal(tmp_path / "m.onnx", "--input", "city=[1]")
+    assert "must be a file that ends in .npy, or strings such as " in wrong
+
+
+def test_an_input_that_no_array_is_is_sent_to_python():
+    body = (
+        "g (seq(float[2]) x, float[2] z) => (float[2] y) { n = RandomNormalLike (z) y = Add(z, n) }"
+    )
+    path = save(parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {body}'))
+    for given in ([], ["--input", "x=[1]"]):
+        assert "onnx_philox.Pipeline takes lists" in refusal(path, "--fill", *given)
 
 
 def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
+import scipy.stats
 from cases import assert_same_bits
 from onnx import parser
 
@@ -554,6 +555,100 @@ def test_new_tensors_of_bf16_that_are_drawn_into_load_where_the_batch_is_dynamic
     for ours, openvino_s in zip(one, other, strict=True):
         assert ours.dtype == "bfloat16"
         assert_same_bits(ours, openvino_s)
+
+
+def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """What a page or a refusal names in place of a draw, and that draw of torch's."""
+    import torch
+    from torch.nn.functional import logsigmoid, pad
+
+    distributions = torch.distributions
+    tril, factor, diagonal = torch.tensor([[2.0, 0], [1, 1]]), torch.ones(2, 3), torch.ones(2) * 2
+
+    def logistic(loc: Any) -> Any:
+        t = torch.normal(loc, loc + 1) - torch.arange(loc.shape[-1], 0, -1).log()
+        stick = pad(logsigmoid(-t).cumsum(-1).exp(), (1, 0), value=1)
+        return pad(torch.sigmoid(t), (0, 1), value=1) * stick
+
+    def low_rank(loc: Any) -> Any:
+        drawn = torch.randn(*loc.shape[:-1], 3) @ factor.T
+        return loc + drawn + diagonal.sqrt() * torch.randn_like(loc)
+
+    return {
+        "Beta": (lambda x: distributions.Beta(x, x + 1).sample(),) * 2,
+        "Dirichlet": (lambda x: distributions.Dirichlet(x).sample(),) * 2,
+        "MultivariateNormal": (
+            lambda x: distributions.MultivariateNormal(x, scale_tril=tril).sample(),
+            lambda x: distributions.MultivariateNormal(x, tril @ tril.T).sample(),
+        ),
+        "LowRankMultivariateNormal": (
+            low_rank,
+            lambda x: distributions.LowRankMultivariateNormal(x, factor, diagonal).sample(),
+        ),
+        "LogisticNormal": (
+            logistic,
+            lambda x: distributions.LogisticNormal(x, x + 1).sample(),
+        ),
+        "multinomial": (
+            lambda x: torch.multinomial(x[:, 0].expand(x.shape[0], -1), 1),
+            lambda x: torch.multinomial(x[:, 0], x.shape[0], replacement=True)[:, None],
+        ),
+        "multinomial without replacement": (
+            lambda x: (
+                (torch.empty_like(x[:, 0]).exponential_() / x[:, 0])
+                .topk(x.shape[0] // 2, largest=False)
+                .indices[:, None]
+            ),
+            lambda x: torch.multinomial(x[:, 0], x.shape[0] // 2)[:, None],
+        ),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Beta", "Dirichlet", "LogisticNormal", "MultivariateNormal", "multinomial"),
+        *("LowRankMultivariateNormal", "multinomial without replacement"),
+    ],
+)
+def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(name: str) -> None:
+    import torch
+
+    ours, torch_s = instead_of(name)
+    module = torch.nn.Module()
+    module.forward = ours  # type: ignore[method-assign]
+    batch = ({0: torch.export.Dim("batch", min=4)},)
+    example = (torch.rand(6, 2) + 0.5,)
+    file = onnx_philox.torch.export(module, example, dynamic_shapes=batch, verbose=False)
+    x = np.tile(np.float32([0.7, 1.4]), (20_000, 1))
+    if "multinomial" in name:
+        # Half of the classes are twice as likely as the others.
+        x[::2] *= 2
+    model = file.model_proto
+    (drawn,) = Pipeline(model)({model.graph.input[0].name: x}, seed=1).values()
+    expected = torch_s(torch.tensor(x)).numpy()
+    assert drawn.shape == expected.shape
+    if "multinomial" in name:
+        assert abs((drawn % 2).mean() - (expected % 2).mean()) < 0.02
+        assert (len(np.unique(drawn)) == len(drawn)) == ("without" in name)
+        return
+    for column in range(drawn.shape[1]):
+        assert scipy.stats.ks_2samp(drawn[:, column], expected[:, column]).pvalue > 1e-6
+    assert np.allclose(np.corrcoef(drawn.T), np.corrcoef(expected.T), atol=0.05)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_as_many_classes_as_the_model_computes_are_refused_with_what_draws_them(
+    replacement: bool,
+) -> None:
+    import torch
+
+    said = r"expand\(n, -1\), 1\)" if replacement else r"exponential_\(\) / weights"
+    with pytest.raises(ValueError, match=rf"multinomial: argument 'num_samples' must be .*{said}"):
+        exported(
+            lambda x: torch.multinomial(x[:, 0].abs(), x.shape[0], replacement=replacement),
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+        )
 
 
 @pytest.mark.engines

@@ -260,7 +260,9 @@ def _remedy(form: Form | None, takes: Set[Form]) -> str:
     if form is not None and takes <= PATHS and form is not Form.IR:
         return "Save the model, and pass the path."
     if form in (Form.IR, Form.OPENVINO):
-        return "Pass the ONNX model that it was converted from."
+        return (
+            "Pass the ONNX model that it was converted from; one that never was runs in OpenVINO."
+        )
     if form in (Form.SESSION, Form.COMPILED):
         return "Pass the model that it was made from."
     if takes == {Form.ONNX_IR}:

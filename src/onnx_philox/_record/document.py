@@ -73,6 +73,9 @@ def input_of(
     That is its bytes if they are few; else the number of what `--fill` made, or the argument of
     `--input` that named its file. Of any other the record has the hash alone.
     """
+    if array.dtype.kind == "O":
+        # Its memory holds no strings, but where they are.
+        array = array.astype(np.str_)
     is_plain = array.dtype.kind in "biufc" or array.dtype == _BFLOAT16
     is_small = is_plain and array.nbytes <= _SMALL
     return {
@@ -200,7 +203,9 @@ def _is_count(given: Any) -> bool:
 
 def _is_type(given: Any) -> bool:
     try:
-        return isinstance(given, str) and np.dtype(given).name == given
+        # NumPy does not read the name that it gives to strings, such as str32.
+        is_text = isinstance(given, str) and given.removeprefix("str").isdigit()
+        return is_text or (isinstance(given, str) and np.dtype(given).name == given)
     except TypeError:
         return False
 

@@ -106,7 +106,7 @@ class Asked:
                 f"{TENSORFLOW!r} for a model of OpenVINO, which has lost the order of {whose}'s "
                 "calls"
             )
-            remedy = "Rewrite the ONNX file that it was converted from."
+            remedy = "Export the module with onnx_philox.torch.export, or rewrite that ONNX file."
             checks.refuse(OWNER, "alignment", repr(self.alignment), allowed, remedy)
 
 

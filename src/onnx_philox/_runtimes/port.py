@@ -54,8 +54,15 @@ class Port:
         return self.dtype == np.uint32 and any(is_one)
 
     @property
+    def is_text(self) -> bool:
+        """Whether its elements are strings."""
+        return self.dtype is not None and self.dtype.kind in "OU"
+
+    @property
     def type_name(self) -> str:
         """The element type, as NumPy calls it."""
+        if self.is_text:
+            return "str"
         return "no array" if self.dtype is None else self.dtype.name
 
     @property

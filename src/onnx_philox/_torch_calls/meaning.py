@@ -29,6 +29,7 @@ from onnx_philox._contract.operators import (
     Operator,
 )
 from onnx_philox._contract.types import BF16, BOOL, F32, F64, I32, I64, ElementType
+from onnx_philox._torch_calls.table import CALLS
 from onnx_philox._torch_calls.writer import Writer
 
 # Torch's constant for alpha dropout.
@@ -148,6 +149,10 @@ def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
 
 
 def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
+    if not isinstance(num_samples, int):
+        remedy = _AS_MANY_ROWS if replacement else _A_RACE
+        given, allowed = "one that the model computes", "a number that the module knows"
+        CALLS["aten", "multinomial"].refuse("argument 'num_samples'", given, allowed, remedy)
     is_one_row, axis = w.rank(x) == 1, w.ints([0])
     weights = _weights(w, w.op("Unsqueeze", x, axis) if is_one_row else x)
     attributes: dict[str, Any] = {"sample_size": num_samples}
@@ -227,6 +232,16 @@ def scaled_dot_product_attention(
         scores = w.op("Add", scores, w.cast(attn_mask, wide))
     weights = w.op("Softmax", scores, axis=-1)
     return w.cast(w.op("MatMul", _dropped(w, weights, dropout_p, wide)[0], value), kind)
+
+
+_AS_MANY_ROWS = (
+    "Draw one of each of n rows: torch.multinomial(weights.expand(n, -1), 1)[:, 0], for weights of "
+    "one dimension."
+)
+_A_RACE = (
+    "Write it as (torch.empty_like(weights).exponential_() / weights).topk(n, largest=False)"
+    ".indices: the same distribution."
+)
 
 
 def _is_number(given: Any) -> bool:

@@ -84,7 +84,7 @@ class Arguments:
                 return number if isinstance(number, int) else exact(number)
             case "int":
                 known = _known(given)
-                if name == "num_samples" or isinstance(known, float):
+                if isinstance(known, float):
                     return int(self._number(name, known, "a whole number"))
                 return known
         return given

@@ -162,7 +162,7 @@ def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDA
     """
     port.check_array()
     assert port.dtype is not None
-    if port.dtype.kind in "USO":
+    if port.is_text:
         raise ArgumentError(
             f"{feeds.title(port.name)} must be numbers for --fill: got {port.type_name}. Pass it "
             f"with --input {port.name}=FILE.npy."

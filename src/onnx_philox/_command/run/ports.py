@@ -124,8 +124,8 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
         # The rest of NumPy's text is for programmers.
         why = _runtime_errors.first_line(error)
         raise ArgumentError(
-            f"{_shown_path(path)} cannot be read: {why}. Write a plain array of numbers with "
-            "numpy.save or numpy.savez."
+            f"{_shown_path(path)} cannot be read: {why}. Write a plain array with numpy.save or "
+            "numpy.savez, one of strings as array.astype(str)."
         ) from error
 
 
@@ -151,15 +151,18 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
     try:
         value = json.loads(text)
         array = np.array(value)
-        exact = array.astype(port.dtype)
+        exact = array if port.is_text else array.astype(port.dtype)
         # The user accepts a number that the type rounds, such as 0.1, but not one that becomes
         # another number.
-        if array.dtype.kind not in "biuf" or (exact.dtype.kind in "biu" and (exact != array).any()):
+        if array.dtype.kind not in ("U" if port.is_text else "biuf") or (
+            exact.dtype.kind in "biu" and (exact != array).any()
+        ):
             raise ValueError
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         raise ArgumentError(
-            f"{feeds.title(name)} must be a file that ends in .npy, or numbers such as 0.5 or "
-            f"[1,2], of {port}: got {_shown(text)!r}. Pass one of these."
+            f"{feeds.title(name)} must be a file that ends in .npy, or "
+            f"""{'strings such as ["a","b"]' if port.is_text else "numbers such as 0.5 or [1,2]"}"""
+            f", of {port}: got {_shown(text)!r}. Pass one of these."
         ) from None
     return exact
 
@@ -181,7 +184,7 @@ def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     if port.dtype == _BFLOAT16:
         suited = _as_bfloat16(suited)
     with refusing_as_argument():
-        if suited.dtype != port.dtype:
+        if suited.dtype != port.dtype and not (port.is_text and suited.dtype.kind == "U"):
             remedy = f"Save it as array.astype({port.type_name!r})."
             if port.dtype == _BFLOAT16:
                 remedy = "Save it as float32 with values that bfloat16 holds exactly."
