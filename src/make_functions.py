@@ -315,7 +315,7 @@ class _Graphs(_Module):
     def named(self, op: Operator) -> Iterator[Argument]:
         for i in op.parameters:
             if len(i.types) > 1:
-                doc = f"The type of that graph input, {_types(i)}."
+                doc = f"The type of that graph input, or of a Python number, {_types(i)}."
                 yield f"{i.name}_type", "str", f'"{i.types[0].name}"', doc
         if any(i.role is Role.NUMBERS for i in op.parameters):
             doc = (

@@ -771,6 +771,17 @@ def test_random_nodes_beside_standard_draws_are_shown_and_counted_apart(tmp_path
 
 
 @pytest.mark.usefixtures("untried")
+def test_a_page_holds_nothing_that_a_terminal_would_obey(tmp_path):
+    model = node_model("RandomNormalLike", 17, (np.zeros((2, 3), np.float32),))
+    model.graph.node[0].name = "\x1b[31mred"
+    onnx.save(model, tmp_path / "model.onnx")
+    invoke(tmp_path / "model.onnx", "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "\\x1b[31mred" in page
+    assert "\x1b" not in page
+
+
+@pytest.mark.usefixtures("untried")
 def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> '

@@ -132,11 +132,18 @@ def test_a_full_standard_output_is_an_error_of_one_line(noisy: Path, name: str):
             text=True,
             check=False,
         )
-    assert done.returncode == 1
-    assert done.stderr == (
-        "onnx-philox: standard output cannot be written: No space left on device. "
-        "Free space there, or print elsewhere.\n"
+    closed = subprocess.run(
+        ["sh", "-c", '"$0" "$@" >&-', *COMMAND, *commands(noisy)[name]],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
+    for each, why in ((done, "No space left on device"), (closed, "Bad file descriptor")):
+        assert each.returncode == 1
+        assert each.stderr == (
+            f"onnx-philox: standard output cannot be written: {why}. "
+            "Free space there, or print elsewhere.\n"
+        )
     assert [p.name for p in noisy.parent.iterdir()] == ["noisy.onnx"]
 
 

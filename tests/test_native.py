@@ -164,7 +164,7 @@ def test_the_instruction_sets_that_run_here_are_named_the_best_first() -> None:
     assert best.stdout.split() == _native.instruction_sets()[:1]
 
 
-@pytest.mark.parametrize("isa", ["sse9", "AVX2 "])
+@pytest.mark.parametrize("isa", ["sse9", "AVX2 ", "\x1b[31m"])
 def test_an_instruction_set_that_does_not_exist_is_an_error_in_every_place(isa: str) -> None:
     program = """
 import numpy as np, openvino as ov, onnx_philox
@@ -183,6 +183,7 @@ for place in (by_core, by_onnxruntime, by_openvino):
         place()
     except Exception as error:
         assert "ONNX_PHILOX_ISA" in str(error) and "scalar" in str(error), error
+        assert "\\x1b" not in str(error), error
         print("refused")
 """
     done = run_with_isa(isa, program)

@@ -552,8 +552,10 @@ def test_inspect_says_which_draws_are_rows(tmp_path) -> None:
 def test_a_tensor_that_only_has_the_name_of_the_state_is_refused() -> None:
     x = parameter("random_state", [2, 4])
     given = model({"y": opset8.add(x, uniform([2, 4]))}, [x])
-    with pytest.raises(ValueError, match="Rename it"):
+    with pytest.raises(ValueError, match=r"Rename it: model\.input\('random_state'\)\.set_names\("):
         op.make_reproducible(given)
+    given.input("random_state").set_names({"own_random_state"})
+    assert op.make_reproducible(given).input("random_state").shape == [6]
 
 
 @pytest.mark.parametrize("name", ["state", "random_state"])

@@ -275,3 +275,33 @@ def test_rows_that_are_a_second_dimension_of_an_ir_are_counted(tmp_path: Path) -
     with pytest.raises(ValueError, match=r"rows of dimension 1 of 'b' must be 1, .*: got 2"):
         pipe({"a": one, "b": two}, seeds=[5])
     assert pipe({"a": np.ones((2, 4), np.float32), "b": two}, seeds=[5, 6])["y"].shape == (3, 2, 4)
+
+
+BOTH = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[N] x, float[M] z) => (float[K] y) {
+        n = RandomNormalLike (x)  s = Add (n, z)  y = Neg (s) }"""
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_feed_that_another_node_refuses_is_refused_as_any_other(runtime: str) -> None:
+    pipe = Pipeline(parser.parse_model(BOTH), runtime=runtime)
+    request = pipe.request(seed=3)
+    feed = {"x": np.zeros(3, np.float32), "z": np.zeros(2, np.float32)}
+    with pytest.raises(onnx_philox.RefusedInputError, match=rf"got one that {runtime} refuses \("):
+        request(feed)
+    # A refused feed leaves the request where it was.
+    feed["z"] = feed["x"]
+    assert_same_bits(request(feed)["y"], pipe(feed, seed=3)["y"])
+
+
+def test_maps_that_onnx_runtime_does_not_take_are_refused_as_any_other() -> None:
+    maps = onnx.helper.make_sequence_type_proto(
+        onnx.helper.make_map_type_proto(
+            onnx.TensorProto.STRING, onnx.helper.make_tensor_type_proto(1, None)
+        )
+    )
+    model = parser.parse_model(BOTH)
+    model.graph.input.append(onnx.helper.make_value_info("maps", maps))
+    x = np.zeros(3, np.float32)
+    with pytest.raises(onnx_philox.RefusedInputError, match="every node of the model takes"):
+        Pipeline(model)({"x": x, "z": x, "maps": [{"a": 1.0}]}, seed=3)

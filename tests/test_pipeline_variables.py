@@ -105,6 +105,19 @@ def pipe(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     return Pipeline(path, runtime="openvino")
 
 
+def test_a_variable_whose_type_nobody_declares_has_that_of_its_first_value() -> None:
+    info = VariableInfo()
+    info.data_shape, info.data_type = ov.PartialShape.dynamic(), ov.Type.dynamic
+    info.variable_id = "past"
+    read = ops.read_value(ops.constant(np.zeros(3, np.float32)), past := Variable(info))
+    noise = ops.random_uniform(np.array([3]), np.float32(0), np.float32(1), "f32")
+    total = ops.add(read, noise)
+    model = ov.Model([ops.result(total)], [ops.assign(total, past)], [])
+    request = Pipeline(model, runtime="openvino").request(seed=1)
+    (first,), (second,) = request({}).values(), request({}).values()
+    assert (second > first).all()
+
+
 @pytest.mark.parametrize("given", ["model", "compiled"])
 def test_a_seed_gives_one_answer_in_any_order(given: str) -> None:
     model: Any = make_reproducible(walk())

@@ -690,12 +690,15 @@ def test_a_scan_of_opset_8_is_refused() -> None:
     ],
 )
 def test_a_tensor_of_the_state_s_name_that_is_none_is_refused(body: str) -> None:
+    model = parse(body)
     with pytest.raises(
         ValueError,
         match=r"the tensor '\w*random_state' must be one that an earlier rewrite made, since a "
-        r"rewrite gives this name to a state: got another tensor\. Rename it\.",
+        r"rewrite gives this name to a state: got another tensor\. Rename it: onnx\.compose\.add_prefix\(",
     ):
-        make_reproducible(parse(body))
+        make_reproducible(model)
+    renamed = onnx.compose.add_prefix(model, "own_")
+    assert make_reproducible(renamed).graph.input[-1].name == "random_state"
 
 
 def test_no_other_node_draws_from_a_state_that_goes_on_by_a_draw() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -122,6 +122,10 @@ def _parameter(
     """
     name = declared.name
     if given is not None:
+        if name in types:
+            # A Python number becomes the first of them.
+            in_order = dict.fromkeys((BY_NAME[types[name]], *declared.types))
+            declared = replace(declared, types=tuple(in_order))
         return _initializer(name, parameter_array(op, declared, given, values))
     if declared.absent is not None:
         return _initializer(name, np.array(declared.absent, declared.types[0].dtype))

@@ -93,6 +93,19 @@ def raise_refusal(error: Exception) -> None:
         raise refused(text, type(error)) from error
 
 
+def raise_of_feed(owner: str, runtime: str, error: Exception) -> None:
+    """Raises what a runtime says of a feed that its nodes do not take; nothing of other errors."""
+    is_runtime_s = isinstance(error, RuntimeError) or type(error).__module__.startswith(runtime)
+    # A machine without memory is no fault of the feed.
+    if isinstance(error, RefusedInputError) or not is_runtime_s or "alloc" in str(error):
+        return
+    text = (
+        f"{owner}: the feed must be one that every node of the model takes: got one that {runtime} "
+        f"refuses ({sentence(str(error)).rstrip('.')}). Correct the shapes or values of its inputs."
+    )
+    raise refused(text, type(error)) from error
+
+
 def refusal_in_openvino(error: RuntimeError) -> str:
     """The refusal of one of our native operators: the text after the line with the place in C++."""
     return str(error).partition("\n")[2].strip()

@@ -192,7 +192,7 @@ def random_bernoulli(
         p: The probability of true: from 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
             NumPy number or array is f32 or f64, as it is: one element (rank 0 or 1) for all values,
             or an array of exactly that shape. None makes it the graph input "p".
-        p_type: The type of that graph input, f32 or f64.
+        p_type: The type of that graph input, or of a Python number, f32 or f64.
         per_element: Whether that graph input is of the output's shape, a number for each element,
             rather than a scalar.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
@@ -241,7 +241,7 @@ def random_categorical(
         sample_size: How many samples of each row; 1 or more.
         output_type: The element type of the indices. One of i32, i64.
         replacement: Whether a class may be drawn more than once from a row.
-        logits_type: The type of that graph input, f32, f16 or f64.
+        logits_type: The type of that graph input, or of a Python number, f32, f16 or f64.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         stateful: Whether the model has the graph input "state" (uint32[6]) and the output
@@ -332,7 +332,7 @@ def random_gamma(
             1) for all values, or an array of exactly that shape. None makes it the graph input
             "alpha".
         output_type: The element type of the values. One of f32, f64.
-        alpha_type: The type of that graph input, f32 or f64.
+        alpha_type: The type of that graph input, or of a Python number, f32 or f64.
         per_element: Whether that graph input is of the output's shape, a number for each element,
             rather than a scalar.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
@@ -378,7 +378,7 @@ def random_poisson(
             it is: one element (rank 0 or 1) for all values, or an array of exactly that shape. None
             makes it the graph input "rate".
         output_type: The element type of the counts. One of i32, i64.
-        rate_type: The type of that graph input, f32 or f64.
+        rate_type: The type of that graph input, or of a Python number, f32 or f64.
         per_element: Whether that graph input is of the output's shape, a number for each element,
             rather than a scalar.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
@@ -423,8 +423,8 @@ def random_dropout(
         ratio: The probability of dropping an element: from 0 to 1. A Python number is f32. A NumPy
             number or array is f32 or f64, as it is: one element (rank 0 or 1). None makes it the
             graph input "ratio".
-        data_type: The type of that graph input, f32, f16, bf16 or f64.
-        ratio_type: The type of that graph input, f32 or f64.
+        data_type: The type of that graph input, or of a Python number, f32, f16, bf16 or f64.
+        ratio_type: The type of that graph input, or of a Python number, f32 or f64.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         stateful: Whether the model has the graph input "state" (uint32[6]) and the output
@@ -525,7 +525,7 @@ def random_token(
             1. A Python number is f32. A NumPy number or array is f32, as it is: one element (rank 0
             or 1) for all rows, or 1-D with one for each row. None leaves it out.
         output_type: The element type of the tokens. One of i32, i64.
-        logits_type: The type of that graph input, f32, f16 or bf16.
+        logits_type: The type of that graph input, or of a Python number, f32, f16 or bf16.
         inputs: The names of the inputs that may be left out and are graph inputs instead: 1-D, of
             one number, or one for each row.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.

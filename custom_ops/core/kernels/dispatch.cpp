@@ -170,10 +170,25 @@ std::string AvailableNames() {
   return names;
 }
 
+/// A name with what a terminal would obey in hexadecimal.
+std::string Visible(const char* name) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string shown;
+  for (; *name != '\0'; ++name) {
+    const auto byte = static_cast<unsigned char>(*name);
+    if (byte >= 0x20 && byte != 0x7f) {
+      shown += *name;
+    } else {
+      shown += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
+    }
+  }
+  return shown;
+}
+
 /// A refusal in the form of the others (sentences.h), which kernels do not know.
 Selection Unusable(const char* name) {
   return Selection{nullptr, "ONNX_PHILOX_ISA must be one of " + AvailableNames() +
-                                " (what this build has and this processor supports): got '" + name +
+                                " (what this build has and this processor supports): got '" + Visible(name) +
                                 "'. Set it to one of these, or unset it to use the first."};
 }
 

@@ -202,6 +202,8 @@ class CommandGroup(click.Group):
             # A path need not be UTF-8: its bytes are printed as they are, as `ls` does.
             sys.stdout.reconfigure(errors="surrogateescape")
         try:
+            if sys.stdout is None:  # it was closed
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             code = run()
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message())
@@ -269,7 +271,7 @@ def check_stdout() -> None:
     """Fails before any work is done if nothing can be written to standard output."""
     try:
         place = sys.stdout.fileno()
-    except (AttributeError, ValueError):  # none, or not a file of the system's
+    except (AttributeError, ValueError):  # not a file of the system's
         return
     # A full device refuses even an empty write; a file system must be asked.
     os.write(place, b"")

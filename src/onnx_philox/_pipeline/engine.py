@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import _runtime_errors
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.stamp import Stamp
@@ -89,8 +90,9 @@ class Engine:
         inputs[self.streams.state] = self._shaped(state).view(self._type)
         try:
             values, then = self.model.values_from(inputs, variables)
-        except Exception:
+        except Exception as error:
             self._inputs.check_shapes(inputs)
+            _runtime_errors.raise_of_feed("Pipeline", self.model.runtime, error)
             raise
         outputs = {name: values[i] for i, name in self._outputs.items()}
         after = values[self._next].view(np.uint32).reshape(state.shape)

@@ -104,7 +104,9 @@ def check_draws_beside(recorded: Recorded[Any], *, is_drawn: bool) -> None:
         checks.refuse(OWNER, "the next state of the model", given, allowed, remedy)
 
 
-def refuse_name(name: str) -> NoReturn:
+def refuse_name(name: str, renamed_by: str) -> NoReturn:
     """Refuses a tensor that has the name of the state or of the next one, but is none."""
     allowed = "one that an earlier rewrite made, since a rewrite gives this name to a state"
-    checks.refuse(OWNER, f"the tensor {name!r}", "another tensor", allowed, "Rename it.")
+    checks.refuse(
+        OWNER, f"the tensor {name!r}", "another tensor", allowed, f"Rename it: {renamed_by}."
+    )

@@ -60,13 +60,6 @@ class Initial:
     """
 
     def __init__(self, core: ov.Core, model: ov.Model) -> None:
-        for variable in model.get_variables():
-            info = variable.get_info()
-            if info.data_type not in _TYPES:
-                what = f"the type of the variable {info.variable_id!r}"
-                allowed = f"one of {', '.join(t.get_type_name() for t in _TYPES)}"
-                remedy = "Keep it in one of these, with a Convert on both sides."
-                refuse(_OWNER, what, info.data_type.get_type_name(), allowed, remedy)
         clone = model.clone()
         reads = [
             node
@@ -74,6 +67,18 @@ class Initial:
             if node.get_type_name() == "ReadValue" and node.get_input_size()
         ]
         self.names = [str(node.get_attributes()["variable_id"]) for node in reads]
+        read = dict(zip(self.names, reads, strict=True))
+        for variable in model.get_variables():
+            info = variable.get_info()
+            name, type_ = info.variable_id, info.data_type
+            if type_.is_dynamic() and name in read:
+                # Nothing declares it: it is that of its first value.
+                type_ = read[name].input_value(0).get_element_type()
+            if type_ not in _TYPES:
+                allowed = f"one of {', '.join(t.get_type_name() for t in _TYPES)}"
+                remedy = "Keep it in one of these, with a Convert on both sides."
+                what = f"the type of the variable {name!r}"
+                refuse(_OWNER, what, type_.get_type_name(), allowed, remedy)
         parameters = clone.get_parameters()
         needed = _above([node.input_value(0).get_node() for node in reads])
         kept = [node for node in parameters if node.get_name() in needed]

@@ -13,7 +13,7 @@ from typing import Any
 
 import onnx_philox
 from onnx_philox import _native
-from onnx_philox._command import paths
+from onnx_philox._command import paths, terminal
 from onnx_philox._contract import checks
 from onnx_philox._files.new_files import NewFiles, check_apart
 
@@ -71,7 +71,7 @@ def render(template: str, page: Path, **values: Any) -> None:
     text = environment.get_template(template).render(**shared, **values)
     with NewFiles() as files, files.open(page) as file:
         # A path need not be UTF-8.
-        file.write(text.encode(errors="backslashreplace"))
+        file.write(terminal.visible(text).encode(errors="backslashreplace"))
 
 
 def _machine() -> dict[str, str]:

@@ -91,7 +91,8 @@ def _state(model: ir.Model) -> ir.Value | None:
         if is_carried and state in read_states(model):
             return state
     if found:
-        refuse_name(found[0].name or "")
+        by = "onnx.compose.add_prefix(model, 'own_') gives all tensors other names"
+        refuse_name(found[0].name or "", by)
     return None
 
 

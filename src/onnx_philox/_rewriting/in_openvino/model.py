@@ -89,7 +89,8 @@ def _check_names(model: ov.Model) -> None:
     ends = [*model.inputs, *model.outputs]
     for name in (STATE, NEXT_STATE):
         if any(name in end.get_names() for end in ends):
-            refuse_name(name)
+            where = "input" if any(name in end.get_names() for end in model.inputs) else "output"
+            refuse_name(name, f"model.{where}({name!r}).set_names({{'own_{name}'}})")
 
 
 def _draw(
