@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
+import openvino as ov
 import pytest
 from cases import assert_all_same, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
@@ -701,13 +702,47 @@ def test_a_tensor_of_the_state_s_name_that_is_none_is_refused(body: str) -> None
     assert make_reproducible(renamed).graph.input[-1].name == "random_state"
 
 
-def test_no_other_node_draws_from_a_state_that_goes_on_by_a_draw() -> None:
-    """The next run would begin after that draw, and so repeat most of a larger one."""
-    text = """g (float[1000] x, uint32[6] {0}) => (float[1000] y, float[4] u, uint32[6] next_{0})
-        <int64[1] four = {{4}}, float low = {{0}}, float high = {{1}}> {{
-        y = RandomUniformLike (x)
-        u, next_{0} = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0}) }}"""
+MOVED_ON = {
+    "by a draw": """
+        u, next_{0} = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})""",
+    "by a number": """
+        u = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})
+        step = Constant <value_ints = [1, 0, 0, 0, 0, 0]> ()
+        wide = Cast <to = 7> ({0})  moved = Add (wide, step)  next_{0} = Cast <to = 12> (moved)""",
+    "by runs and a number": """
+        u = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})
+        steps = Constant <value = int64[2, 6] {{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}}> ()
+        step = Constant <value_ints = [1, 0, 0, 0, 0, 0]> ()  last = Constant <value_int = 1> ()
+        wide = Cast <to = 7> ({0})  moved = Add (wide, step)  both = Add (steps, moved)
+        next = Gather (both, last)  next_{0} = Cast <to = 12> (next)""",
+    "not at all": """
+        u = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})
+        next_{0} = Identity ({0})""",
+    "in a loop": """
+        wide = Cast <to = 7> ({0})
+        on = Constant <value = bool {{1}}> ()  two = Constant <value_int = 2> ()
+        final, all = Loop (two, on, wide) <body = b (int64 i, bool c, int64[6] s)
+            => (bool c2, int64[6] s2, float[4] v) {{
+                c2 = Identity (c)  words = Cast <to = 12> (s)
+                v = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, words)
+                step = Constant <value_ints = [1, 0, 0, 0, 0, 0]> ()  s2 = Add (s, step) }}>
+        first = Constant <value_int = 0> ()  u = Gather (all, first)
+        next_{0} = Cast <to = 12> (final)""",
+}
+
+
+@pytest.mark.parametrize("how", MOVED_ON)
+def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(how: str) -> None:
+    """The next run would begin near the last one, and so repeat most of a larger draw."""
+    text = f"""g (float[1000] x, uint32[6] {{0}})
+        => (float[1000] y, float[4] u, uint32[6] next_{{0}})
+        <int64[1] four = {{{{4}}}}, float low = {{{{0}}}}, float high = {{{{1}}}}> {{{{
+        y = RandomUniformLike (x) {MOVED_ON[how]} }}}}"""
     opsets = '"" : 17, "onnx_philox" : 1'
+    core = onnx_philox.openvino.register(ov.Core())
+    read = core.read_model(parse(text.format("random_state"), opsets).SerializeToString())
+    with pytest.raises(ValueError, match=r"would repeat their numbers\. Rename the state and the"):
+        make_reproducible(read)
     with pytest.raises(ValueError, match=r"would repeat their numbers\. Rename the state and the"):
         make_reproducible(parse(text.format("random_state"), opsets))
     alone = parse(text.format("random_state").replace("RandomUniformLike (x)", "Neg (x)"), opsets)

@@ -123,6 +123,48 @@ def test_a_prefix_before_all_names_leaves_a_model_what_it_is(path: Path, runtime
     assert [i.any_name for i in stateful.inputs] == ["first/x"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "prefixes"),
+    [("a_", "b_", {"prefix1": "a_", "prefix2": "b_"}), ("", "b/", {"prefix2": "b/"})],
+)
+def test_a_model_that_was_merged_of_rewritten_ones_is_refused_by_the_names_of_its_states(
+    path: Path, tmp_path: Path, first: str, second: str, prefixes: dict[str, str]
+) -> None:
+    """Half of it would repeat itself: one of the states would be an input like any other."""
+    model = onnx.load(path)
+    merged = onnx.compose.merge_models(model, model, io_map=[], **prefixes)
+    names = f"{first}random_state and {second}random_state"
+    core = onnx_philox.openvino.register(ov.Core())
+    read = core.read_model(merged.SerializeToString())
+    onnx.save(merged, tmp_path / "m.onnx")
+    ov.save_model(read, tmp_path / "m.xml", compress_to_fp16=False)
+    for given in (merged, read, tmp_path / "m.xml"):
+        with pytest.raises(ValueError, match=f"one state for all draws: got one with {names}"):
+            make_reproducible(given)
+    compiled = core.compile_model(read, "CPU")
+    for given, options in (
+        (merged, {}),
+        (merged, {"runtime": "openvino"}),
+        (read, {"runtime": "openvino"}),
+        (compiled, {"source": merged}),
+    ):
+        with pytest.raises(ValueError, match=f"Pipeline: the model .*: got one with {names}"):
+            Pipeline(given, **options)
+    for file in ("m.onnx", "m.xml"):
+        said = cli.text("inspect", tmp_path / file)
+        assert f"Their state: the inputs {names}" in said
+        assert "Run it" not in said
+        assert cli.document("inspect", tmp_path / file)["next_state"] is None
+        assert f"got one with {names}" in cli.refusal("run", tmp_path / file, "--seed", 1, "--fill")
+    assert f"got one with {names}" in cli.refusal("compare", tmp_path / "m.onnx", "--fill")
+    renamed = onnx.compose.add_prefix(model, "a_")
+    renamed.graph.node.append(onnx.helper.make_node("RandomUniformLike", ["a_x"], ["u"]))
+    with pytest.raises(ValueError, match="got one with a_random_state and random_state"):
+        make_reproducible(renamed)
+    onnx.save(renamed, path)
+    assert "as it is: onnx_philox.make_reproducible: the model must" in cli.text("inspect", path)
+
+
 # ------------------------------------------------------------------ ONNX Runtime's own format
 
 OWN_FORMAT = (

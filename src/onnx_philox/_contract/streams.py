@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from onnx_philox._contract import generators
 from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.refusal import refuse
 
 METADATA_KEY = "onnx_philox.streams"
 """The key of a model's metadata under which a rewrite writes them."""
@@ -47,6 +48,24 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
     names = NEXT_PREFIX + state, f"{state[:start]}{NEXT_PREFIX}{state[start:]}"
     found = set(outputs)
     return next((name for name in names if name in found), None)
+
+
+def states_among(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
+    """The inputs that rewrites made their states, by the names of both."""
+    given = list(outputs)
+    return [name for name in inputs if STATE in name and next_name(name, given) is not None]
+
+
+def check_one_state(owner: str, states: Sequence[str]) -> None:
+    """Refuses a model of several states, whose nodes draw equal numbers from equal ones.
+
+    Raises:
+        ValueError: There are several.
+    """
+    if len(states) > 1:
+        given, allowed = f"one with {' and '.join(states)}", "one with one state for all draws"
+        remedy = "Merge the models before they are rewritten, and rewrite the result."
+        refuse(owner, "the model", given, allowed, remedy)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from onnx_philox._contract.streams import (
     Streams,
     kept_in,
     next_name,
+    states_among,
 )
 from onnx_philox._models import ours
 from onnx_philox._models.graphs import subgraphs, walk
@@ -40,6 +41,12 @@ def streams_of(model: ir.Model) -> Streams | None:
         nodes = recorded.nodes if recorded else ()
     alignment = generator_of(model).alignment
     return Streams(state.name or "", next_state, _batch_of(model, state), nodes, alignment)
+
+
+def states_in(model: ir.Model) -> list[str]:
+    """The inputs that rewrites made its states: several if it was merged of rewritten models."""
+    inputs, outputs = model.graph.inputs, model.graph.outputs
+    return states_among((v.name or "" for v in inputs), (v.name or "" for v in outputs))
 
 
 def record(model: ir.Model, kept: Iterable[Stream] = ()) -> None:

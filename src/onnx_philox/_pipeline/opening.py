@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from onnx_philox._contract import checks, choices
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
+from onnx_philox._contract.streams import (
+    METADATA_KEY,
+    STANDARD,
+    STANDARD_STATE,
+    STATE,
+    Streams,
+    check_one_state,
+    states_among,
+)
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
 from onnx_philox._files.stamp import Stamp
 from onnx_philox._pipeline.engine import Engine
@@ -104,6 +112,7 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
             refuse(_NAME, "the model", what, allowed, remedy)
         loaded, streams = models.open(given, served, wanted.options), served.streams
         stamp = served.stamp
+    check_one_state(_NAME, states_among((p.name for p in loaded.inputs), loaded.outputs))
     asked, drawn = wanted.asked.generator, streams.generator
     if asked.is_named and asked is not drawn:
         what = f"one that draws numbers of {drawn.owner}"

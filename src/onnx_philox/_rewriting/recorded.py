@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.generators import PHILOX, Generator
@@ -22,6 +23,14 @@ RUNS = np.zeros((2, STATE_WORDS), np.int64)
 """What is added to the words of a state for this run and for the next one: counter word 3 counts
 the runs, and wraps when it is cast back to uint32."""
 RUNS[1, 3] = 1
+
+
+def are_runs(steps: NDArray[Any] | None) -> bool:
+    """Whether what is added to a state is what a rewrite adds, of one state or of rows."""
+    if steps is None or steps.size != RUNS.size:
+        return False
+    return bool((steps.reshape(RUNS.shape) == RUNS).all())
+
 
 Value = TypeVar("Value")
 
@@ -82,13 +91,13 @@ class Recorded(Generic[Value]):
             checks.refuse(OWNER, "the model", given, allowed, remedy)
 
 
-def check_draws_beside(recorded: Recorded[Any], *, is_drawn: bool) -> None:
+def check_draws_beside(recorded: Recorded[Any], *, counts_runs: bool) -> None:
     """Refuses to let other nodes draw from the state that a model has.
 
     Args:
         recorded: What the model has.
-        is_drawn: Whether its next state is what a node of this package leaves: such a state moves
-            on by that node's draws, and so others would draw the same numbers again.
+        counts_runs: Whether its next state is that of the next run, as a rewrite makes it: of one
+            that anything else moves on, other nodes would draw most of the same numbers again.
     """
     if recorded.state is None:
         return
@@ -97,8 +106,8 @@ def check_draws_beside(recorded: Recorded[Any], *, is_drawn: bool) -> None:
         allowed = "one whose random nodes are replaced at once, since one generator goes through"
         remedy = "Rewrite the model that this one was made from."
         checks.refuse(OWNER, "the model", given, allowed, remedy)
-    if is_drawn:
-        given = "the state that a node leaves, after which other nodes would repeat their numbers"
+    if recorded.is_input and not counts_runs:
+        given = "one made otherwise, after which other nodes would repeat their numbers"
         allowed = "that of the next run, as an earlier rewrite makes it"
         remedy = "Rename the state and the output: a rewrite adds a state of its own."
         checks.refuse(OWNER, "the next state of the model", given, allowed, remedy)

@@ -65,6 +65,8 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
     row_obstacle: Exception | None = None
     try:
         recorded = format.recorded(model)
+        if found:
+            format.check(model, Asked(), recorded, found)
         numbered = number_nodes(nodes, recorded)
     except ValueError as error:
         obstacle = error

@@ -14,7 +14,7 @@ from typing import Any
 from onnx_philox._command import paths, refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
-from onnx_philox._models.streams import streams_of
+from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
@@ -65,8 +65,9 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
+    several = search.several_in_words(states_in(model))
     in_standard = standard.find(model, path)
-    run = standard.command_to_run(model, path) if nodes.rewritten else ""
+    run = standard.command_to_run(model, path) if nodes.rewritten and not several else ""
     if in_standard is not None:
         run = in_standard.run
     return Inspection(
@@ -74,7 +75,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         opset,
         found,
         nodes.rewritten,
-        nodes.state,
+        several or nodes.state,
         None if surveyed.obstacle is None else str(surveyed.obstacle),
         runtimes,
         nodes.idle_dropouts,
@@ -82,7 +83,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         _problem(surveyed.row_obstacle),
         in_standard,
         run,
-        None if streams is None else streams.next_state,
+        None if streams is None or several else streams.next_state,
         shows_all,
     )
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
-from onnx_philox._command.inspect.search import Rewritten, state_in_words
+from onnx_philox._command.inspect.search import Rewritten, several_in_words, state_in_words
 from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
+from onnx_philox._openvino_models.ports import states_in
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
@@ -48,7 +49,8 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
     ]
     recorded = earlier.read(model)
     run = ""
-    if recorded.rewritten:
+    several = several_in_words(states_in(model))
+    if recorded.rewritten and not several:
         names = {name for port in model.inputs for name in port.get_names()}
         has_inputs = bool(names - {recorded.state_name})
         run = rewritten.command_to_run(
@@ -59,13 +61,13 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
-        _state(recorded),
+        several or _state(recorded),
         _problem(surveyed.obstacle),
         runtimes,
         batch=surveyed.batch,
         row_obstacle=_problem(surveyed.row_obstacle),
         run=run,
-        next_state=recorded.next_state,
+        next_state=None if several else recorded.next_state,
         shows_all=shows_all,
     )
 

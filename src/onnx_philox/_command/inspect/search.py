@@ -94,6 +94,16 @@ def _state(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
     return state_in_words(name, recorded.seed, generator_of(model), has_rows=has_rows)
 
 
+def several_in_words(states: list[str]) -> str:
+    """What to say of the states of a model that has several; empty for others."""
+    if len(states) < 2:
+        return ""
+    return (
+        f"the inputs {' and '.join(states)}, and from equal ones nodes draw equal numbers: no "
+        "command runs such a model. Merge the models before they are rewritten, and rewrite that"
+    )
+
+
 def state_in_words(
     name: str | None, seed: int | None, generator: Generator, *, has_rows: bool
 ) -> str:

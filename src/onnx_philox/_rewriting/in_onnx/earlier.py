@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_
 from onnx_philox._models.streams import kept_among, read_states, sources_of
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
-from onnx_philox._rewriting.recorded import NEXT_STATE, Recorded, refuse_name
+from onnx_philox._rewriting.recorded import NEXT_STATE, Recorded, are_runs, refuse_name
 
 
 def read(model: ir.Model) -> Recorded[ir.Value]:
@@ -68,11 +69,19 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
     return replace(found, seed=seeds[0] if seeds else 0)
 
 
-def is_next_drawn(model: ir.Model) -> bool:
-    """Whether a node of this package leaves the state that the model gives as the next one."""
-    following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
-    producers = (value.producer() for value in sources_of(model, following))
-    return any(node is not None and node.domain == DOMAIN for node in producers)
+def counts_runs(model: ir.Model) -> bool:
+    """Whether the next state is that of the next run, as a rewrite makes it."""
+    following = next((value for value in model.graph.outputs if value.name == NEXT_STATE), None)
+    node = None if following is None else graphs.source(following).producer()
+    if node is None or node.op_type != "Add":
+        return False
+    added = [value for value in node.inputs if value is not None]
+    # Of an IR version before 4 a constant is an input, too.
+    return any(
+        are_runs(_words(steps) if (given := steps.const_value) is None else given.numpy())
+        and graphs.source(words).name == STATE
+        for steps, words in permutations(added, 2)
+    )
 
 
 def _state(model: ir.Model) -> ir.Value | None:

@@ -11,10 +11,11 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks, shown
 from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.graphs import import_onnx
-from onnx_philox._models.streams import record, stream_of
+from onnx_philox._models.streams import record, states_in, stream_of
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.in_onnx import earlier
@@ -91,13 +92,15 @@ def _check(
     model: ir.Model, asked: Asked, recorded: Recorded[ir.Value], found: Sequence[Outcome]
 ) -> None:
     """Refuses another generator than before, and draws beside a state that goes on by draws."""
+    added = [STATE] if found and recorded.state is None else []
+    check_one_state(OWNER, [*states_in(model), *added])
     generator = asked.generator
     if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
         remedy = "Rewrite the model that this one was made from."
         checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, remedy)
     if found:
-        check_draws_beside(recorded, is_drawn=recorded.is_input and earlier.is_next_drawn(model))
+        check_draws_beside(recorded, counts_runs=earlier.counts_runs(model))
 
 
 def _replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 import openvino as ov
 
@@ -14,6 +15,7 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
     Owner,
     awaits_state,
+    constant,
     generator_of,
     is_ours,
     label,
@@ -25,6 +27,7 @@ from onnx_philox._openvino_models.graphs import (
 )
 from onnx_philox._rewriting import recorded
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
+from onnx_philox._rewriting.recorded import are_runs
 
 # What stands between a state and the nodes that draw from it, beside the Add of the next run: where
 # each row has a state, what checks how many there are.
@@ -111,19 +114,24 @@ def read(model: ov.Model) -> Recorded:
     return _recorded(ours)
 
 
-def is_next_drawn(model: ov.Model, recorded: Recorded) -> bool:
-    """Whether a node of this package leaves the state that the model gives as the next one."""
-    if recorded.next_state is None:
+def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
+    """Whether the next state is that of the next run, as a rewrite makes it."""
+    if recorded.next_state is None or recorded.state is None:
         return False
-    waiting, seen = [model.output(recorded.next_state).get_node()], set[str]()
-    while waiting:
-        node = waiting.pop()
-        if is_ours(node):
-            return True
-        if node.get_name() not in seen:
-            seen.add(node.get_name())
-            waiting += [value.get_node() for value in node.input_values()]
-    return False
+    node = _source(model.output(recorded.next_state).get_node())
+    if node.get_type_name() != "Add":
+        return False
+    return any(
+        are_runs(constant(steps)) and _source(words.get_node()) == recorded.state
+        for steps, words in permutations(node.input_values(), 2)
+    )
+
+
+def _source(node: ov.Node) -> ov.Node:
+    """The node from which others only move what it gives."""
+    while node.get_type_name() in ("Result", *_MOVES):
+        node = node.input_value(0).get_node()
+    return node
 
 
 def _recorded(

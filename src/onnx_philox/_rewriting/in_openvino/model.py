@@ -11,8 +11,9 @@ from openvino import opset8
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
-from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams
+from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams, check_one_state
 from onnx_philox._openvino_models.graphs import forget_order
+from onnx_philox._openvino_models.ports import states_in
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.in_openvino import earlier
@@ -60,10 +61,12 @@ def _check(
         allowed = "left out, or given in the first rewrite"
         remedy = "Rewrite the model that this one was made from."
         checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
-    if has_new and recorded.state is None:
+    added = [STATE] if has_new and recorded.state is None else []
+    check_one_state(OWNER, [*states_in(model), *added])
+    if added:
         _check_names(model)
     if has_new:
-        check_draws_beside(recorded, is_drawn=earlier.is_next_drawn(model, recorded))
+        check_draws_beside(recorded, counts_runs=earlier.counts_runs(model, recorded))
     if has_new and recorded.has_rows:
         allowed = "one with a single state, or none yet, to be rewritten again"
         remedy = "Add the draws before the first rewrite, in the model that it was made from."
