@@ -143,12 +143,6 @@ WORDS: dict[str, Callable[[Case, int], int]] = {
 }
 """How many words of the generator each takes, by the number of elements that it draws."""
 
-GENERATED = {
-    op: op in ("RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli")
-    for op in TABLE
-}
-"""Whether `generate` fills an array with it."""
-
 STANDARD_NODES: dict[str, dict[str, str]] = {
     "onnxruntime": {
         "RandomGenerator": "u32",

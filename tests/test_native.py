@@ -319,6 +319,13 @@ REFUSED: list[tuple[tuple[Any, dict[str, Any]], type[Exception], str]] = [
         (("bool", {}), "p must be a probability, for bool: got nothing"),
         (("bool", {"p": 2}), "'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0"),
         (("bool", {"p": np.zeros((2, 2))}), "the output's shape [4]"),
+        (("float32", {"alpha": 2.0}), "got alpha. Leave it out, or pass operator"),
+        (("float32", {"operator": "RandomGama"}), "got 'RandomGama'. Did you mean 'RandomGamma'?"),
+        (("float32", {"operator": "RandomPoisson", "rate": 1.0}), "'i32' or 'i64': got 'f32'"),
+        (
+            ("float32", {"operator": "RandomDropout", "data": np.zeros(3), "ratio": 0.5}),
+            "RandomDropout: the memory of output 'output' must be [3] of float64: got [4] of",
+        ),
     ),
     *each_raises(
         TypeError,
@@ -330,6 +337,11 @@ REFUSED: list[tuple[tuple[Any, dict[str, Any]], type[Exception], str]] = [
         ),
         (("float16", {"mean": np.float32([1])}), "'mean' must be f16: got f32"),
         (("bool", {"p": np.int32(1)}), "'p' must be f32 or f64: got i32"),
+        (
+            ("float32", {"operator": "RandomGamma", "alpha": 2.0, "op_seed": 1}),
+            "the arguments for RandomGamma must be alpha: got op_seed",
+        ),
+        (("float32", {"operator": "RandomGamma"}), "RandomGamma: input 'alpha' must be a number"),
     ),
 ]
 

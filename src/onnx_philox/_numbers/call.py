@@ -76,6 +76,7 @@ def run(
     given: Mapping[str, Any],
     *,
     copies: int = 1,
+    outs: Mapping[str, NDArray[Any]] | None = None,
 ) -> Result:
     """Calls an operator.
 
@@ -86,6 +87,7 @@ def run(
             there, for one that is left out.
         given: Its attributes by name.
         copies: How many copies of the output the caller will hold, for the check of memory.
+        outs: Contiguous memory for outputs, by their names; the others are allocated.
 
     Returns:
         The outputs, and the next state last.
@@ -97,14 +99,21 @@ def run(
     # Bits need no arithmetic.
     arithmetic = nullcontext() if op.outputs[0].type is U32 else float_environment.kept()
     with _within_memory(op), arithmetic:
-        arrays = _arrays(op, inputs, given)
-        known = {name: None if a is None else Known.array(a) for name, a in arrays.items()}
-        attributes = checks.check_node(op, known, given)
-        dimensions = checks.output_dimensions(op, known, attributes)
-        assert dimensions is not None, "all is known"
-        shape = tuple(cast("int", d) for d in dimensions)
-        values = checks.output_type(op, attributes, known)
-        return _draw(op, fill, arrays, attributes, values, shape, copies)
+        arrays, attributes, values, shape = checked(op, inputs, given)
+        return _draw(op, fill, arrays, attributes, values, shape, copies, outs or {})
+
+
+def checked(
+    op: Operator, inputs: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], ElementType, tuple[int, ...]]:
+    """The inputs as arrays, the attributes, and the type and the shape of what is drawn."""
+    arrays = _arrays(op, inputs, given)
+    known = {name: None if a is None else Known.array(a) for name, a in arrays.items()}
+    attributes = checks.check_node(op, known, given)
+    dimensions = checks.output_dimensions(op, known, attributes)
+    assert dimensions is not None, "all is known"
+    shape = tuple(cast("int", d) for d in dimensions)
+    return arrays, attributes, checks.output_type(op, attributes, known), shape
 
 
 def _arrays(
@@ -145,11 +154,20 @@ def _draw(
     values: ElementType,
     shape: tuple[int, ...],
     copies: int,
+    outs: Mapping[str, NDArray[Any]],
 ) -> Result:
     distribution = distribution_of(op, arrays, attributes)
     outputs = []
     for output in op.values_outputs:
         type_ = output.type or values
+        if (out := outs.get(output.name)) is not None:
+            if out.shape != shape or out.dtype != type_.dtype:
+                what, memory = f"the memory of output {output.name!r}", "{0} of {1}".format
+                wanted = memory(list(shape), type_.dtype)
+                given_as = memory(list(out.shape), out.dtype)
+                checks.refuse(op.name, what, given_as, wanted, "Pass such an array.")
+            outputs.append(out)
+            continue
         checks.check_memory(op, shape, type_, copies=copies)
         try:
             if copies > 1:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract import alignment as alignments
-from onnx_philox._contract import arrays, checks, float_environment, generators
+from onnx_philox._contract import arrays, checks, choices, float_environment, generators
 from onnx_philox._contract.arguments import parameter_array
+from onnx_philox._contract.declaration import OUTPUT_TYPE, listed
 from onnx_philox._contract.generators import Generator
-from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
 from onnx_philox._contract.operators import (
+    OPERATORS,
     RANDOM_BERNOULLI,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
     STATE_WORDS,
     Operator,
+    Role,
 )
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
-from onnx_philox._numbers import fill_native
+from onnx_philox._numbers import call, fill_native
 from onnx_philox._numbers.call import FILLS_FROM
 from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
@@ -35,26 +39,17 @@ _WORD = np.dtype(np.uint32)
 _STATE = (STATE_WORDS,)
 
 
-class _Chosen(TypedDict, total=False):
-    minval: ArrayLike | None
-    maxval: ArrayLike | None
-    mean: ArrayLike | None
-    scale: ArrayLike | None
-    p: ArrayLike | None
-    alignment: str
+@overload
+def generate(state: PhiloxState, *, out: NDArray[Any], **given: Any) -> PhiloxState: ...
 
 
 @overload
-def generate(state: PhiloxState, *, out: NDArray[Any], **given: Unpack[_Chosen]) -> PhiloxState: ...
-
-
-@overload
-def generate(state: TorchState, *, out: NDArray[Any], **given: Unpack[_Chosen]) -> TorchState: ...
+def generate(state: TorchState, *, out: NDArray[Any], **given: Any) -> TorchState: ...
 
 
 @overload
 def generate(
-    state: NDArray[np.uint32], *, out: NDArray[Any], **given: Unpack[_Chosen]
+    state: NDArray[np.uint32], *, out: NDArray[Any], **given: Any
 ) -> PhiloxState | TorchState | NDArray[np.uint32]: ...
 
 
@@ -62,12 +57,14 @@ def generate(
     state: PhiloxState | TorchState | NDArray[np.uint32],
     *,
     out: NDArray[Any],
+    operator: str | None = None,
     minval: ArrayLike | None = None,
     maxval: ArrayLike | None = None,
     mean: ArrayLike | None = None,
     scale: ArrayLike | None = None,
     p: ArrayLike | None = None,
     alignment: str = TENSORFLOW,
+    **given: Any,
 ) -> PhiloxState | TorchState | NDArray[np.uint32]:
     """Fills an array with what the operators would draw from a state; returns the next state.
 
@@ -83,6 +80,8 @@ def generate(
             bits of RandomGenerator; float16, `ml_dtypes.bfloat16`, float32, float64, int32 and
             int64 the values of RandomUniform; bool those of RandomBernoulli. With a mean or a
             scale, floats are those of RandomNormal.
+        operator: The name of the operator that draws, where the type does not say it, such as
+            "RandomGamma". It takes the inputs and attributes of its node by their names.
         minval: The lower bound, included; 0 for floats if left out. Integers need it.
         maxval: The upper bound, not included; 1 for floats if left out. Integers need it.
         mean: The mean of normals; 0 if only `scale` is given.
@@ -91,6 +90,8 @@ def generate(
         alignment: Whose numbers. With "pytorch", and with a TorchState, those that torch draws with
             its CPU generator; the state is then that generator, a TorchState, its 632 words, or
             [B, 632], and uint32 is refused. See `TorchState`.
+        given: What else the operator takes, such as `alpha`, `logits` or `sample_size`; and memory
+            for its other output, such as `mask`.
 
     Returns:
         The next state; for an array of rank 2, the next states in an array of its shape.
@@ -109,30 +110,36 @@ def generate(
         PhiloxState(counter=1, key=42)
         >>> values
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
+        >>> generate(PhiloxState(0, key=42), out=values, operator="RandomGamma", alpha=2.5)
+        PhiloxState(counter=128, key=42)
     """
     # The words of one state, as `states_array` takes them: its checks cost ten small draws.
     one = state
     if type(state) is np.ndarray and state.dtype == _WORD and state.shape == _STATE:
         one = PhiloxState.of_words(state)
+    numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
+    names: tuple[str, ...] = _NAMES
+    if given:
+        numbers, names = (*numbers, *given.values()), (*_NAMES, *given)
     if isinstance(one, PhiloxState) and isinstance(out, np.ndarray) and alignment == TENSORFLOW:
         ready = None
-        if minval is maxval is mean is scale is p is None or _are_plain(
-            minval, maxval, mean, scale, p
-        ):
-            ready = _prepared(out.dtype, minval, maxval, mean, scale, p)  # type: ignore[arg-type]
+        if _are_plain(*numbers) and (operator is None or isinstance(operator, str)):
+            ready = _prepared(out.dtype, operator, names, *numbers)
         if ready is not None:
             try:
                 return ready(one, out)
             except (TypeError, ValueError):
                 pass  # what is wrong with the memory is said below
-    given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
-    arguments = {name: n for name, n in given.items() if n is not None}
+    arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
     alignments.check_word(_NAME, alignment)
     drawn_by = (generators.named(alignment), *generators.GENERATORS.values())
     given_by = (each for each in drawn_by if each.is_named and type(state) is each.state)
     generator = drawn_by[0] if drawn_by[0].is_named else next(given_by, drawn_by[0])
     with float_environment.kept():
-        return _generate(generator, state, out, arguments)
+        return _generate(generator, state, out, operator, arguments)
+
+
+_NAMES = ("minval", "maxval", "mean", "scale", "p")
 
 
 def _are_plain(*numbers: Any) -> bool:
@@ -147,20 +154,31 @@ def _are_plain(*numbers: Any) -> bool:
 
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
-    dtype: Any, minval: Any, maxval: Any, mean: Any, scale: Any, p: Any
+    dtype: Any, operator: str | None, names: tuple[str, ...], *numbers: Any
 ) -> fill_native.Prepared | None:
     """What is drawn into an array of a type, ready to be drawn from any state.
 
-    None without the native core, and for what `generate` refuses.
+    None without the native core, for draws whose shape matters, and for what `generate` refuses.
     """
     values = BY_DTYPE.get(dtype)
     if values is None or not _native.IS_THERE:
         return None
-    given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
-    arguments = {name: n for name, n in given.items() if n is not None}
+    arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
     try:
         with float_environment.kept():
-            return fill_native.prepared(values, _distribution(values, (), arguments))
+            if operator is None:
+                return fill_native.prepared(values, _distribution(values, (), arguments))
+            op = _operator(operator)
+            if not op.has_shape or op.draws_rows:
+                return None
+            state = np.zeros(STATE_WORDS, np.uint32)
+            inputs, attributes, _ = _parted(op, generators.PHILOX, values, arguments)
+            arrays, attributes, drawn, _ = call.checked(
+                op, {**inputs, "shape": (), "state": state}, attributes
+            )
+            if drawn is not values:
+                return None
+            return fill_native.prepared(values, distribution_of(op, arrays, attributes))
     except (TypeError, ValueError):
         return None
 
@@ -169,6 +187,7 @@ def _generate(
     generator: Generator,
     state: PhiloxState | TorchState | NDArray[np.uint32],
     out: NDArray[Any],
+    operator: str | None,
     arguments: dict[str, Any],
 ) -> PhiloxState | TorchState | NDArray[np.uint32]:
     before = arrays.array_of(_NAME, "state", state)
@@ -182,37 +201,85 @@ def _generate(
         remedy,
     )
     generator.check_words(_NAME, before)
-    before, values, flat = _memory(before, out)
+    values = _memory("out", out)
+    if np.may_share_memory(before, out):
+        # The next state is made of it once `out` has been filled.
+        before = before.copy()
+    if operator is not None:
+        after = _drawn_by(_operator(operator), generator, before, values, out, arguments)
+        return after if before.ndim == 2 else generator.state.from_array(after)
+    checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
     if generator.is_named and values is U32:
         remedy = "RandomGenerator's bits are Philox's: leave alignment out, and pass a PhiloxState."
         checks.refuse(_NAME, "out", "uint32", "of floats, int32, int64 or bool", remedy, TypeError)
     distribution = _distribution(values, out.shape, arguments)
     fill = fill_native.fastest_fill
     fill_by = FILLS_FROM[generator.alignment]
-    after = fill_by(before, (0, 0), values, distribution, fill, flat)
+    after = fill_by(before, (0, 0), values, distribution, fill, out.reshape(-1))
     return after if before.ndim == 2 else generator.state.from_array(after)
 
 
-def _memory(
-    before: NDArray[np.uint32], out: NDArray[Any]
-) -> tuple[NDArray[np.uint32], ElementType, NDArray[Any]]:
-    """The states where no draw writes, the type of `out`, and `out` in one dimension."""
+def _operator(name: Any) -> Operator:
+    choices.check_choice(_NAME, "operator", name, OPERATORS)
+    return OPERATORS[name]
+
+
+def _parted(
+    op: Operator, generator: Generator, values: ElementType, arguments: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The inputs, the attributes, and the memory for other outputs than the first."""
+    own = {OUTPUT_TYPE, ALIGNMENT.name, *(seed.name for seed in SEEDS)}
+    inputs = [i.name for i in op.inputs if i.role not in (Role.SHAPE, Role.STATE)]
+    attributes = [a.name for a in op.attributes if a.name not in own]
+    outputs = [o.name for o in op.values_outputs[1:]]
+    unknown = arguments.keys() - {*inputs, *attributes, *outputs}
+    if unknown:
+        what, allowed = f"the arguments for {op.name}", listed([*inputs, *attributes, *outputs])
+        checks.refuse(_NAME, what, min(unknown), allowed, "Leave it out.", TypeError)
+    said = generator.attributes
+    if any(a.name == OUTPUT_TYPE for a in op.attributes):
+        said = {OUTPUT_TYPE: values.name, **said}
+    parts = ({n: arguments[n] for n in names if n in arguments} for names in (inputs, outputs))
+    given, others = parts
+    return given, said | {n: arguments[n] for n in attributes if n in arguments}, others
+
+
+def _drawn_by(
+    op: Operator,
+    generator: Generator,
+    before: NDArray[np.uint32],
+    values: ElementType,
+    out: NDArray[Any],
+    arguments: dict[str, Any],
+) -> NDArray[np.uint32]:
+    """What a node of an operator draws into memory; returns the next state, or states."""
+    inputs, attributes, others = _parted(op, generator, values, arguments)
+    for name, other in others.items():
+        _memory(name, other)
+    outs = {op.outputs[0].name: out, **others}
+    for name, given in inputs.items():
+        if any(np.may_share_memory(given, memory) for memory in outs.values()):
+            inputs[name] = np.array(given)
+    if op.has_shape:
+        inputs["shape"] = out.shape
+    inputs["state"] = before
+    return call.run(op, fill_native.fastest_fill, inputs, attributes, outs=outs)[-1]
+
+
+def _memory(name: str, out: NDArray[Any]) -> ElementType:
+    """The type of an array that can be filled."""
     if isinstance(out, np.ndarray):
-        arrays.check_shared(_NAME, "out", out)
+        arrays.check_shared(_NAME, name, out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
         allowed = "an array of one of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
         given = getattr(out, "dtype", type(out).__name__)
-        checks.refuse(_NAME, "out", given, allowed, "Pass such an array.", TypeError)
+        checks.refuse(_NAME, name, given, allowed, "Pass such an array.", TypeError)
     if not (out.flags.c_contiguous and out.flags.writeable):
         given = "memory that is not contiguous" if out.flags.writeable else "read-only memory"
         remedy = "Fill a copy, then assign it."
-        checks.refuse(_NAME, "out", given, "C-contiguous and writable memory", remedy)
-    if np.may_share_memory(before, out):
-        # The next state is made of it once `out` has been filled.
-        before = before.copy()
-    checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
-    return before, values, np.asarray(out).reshape(-1)
+        checks.refuse(_NAME, name, given, "C-contiguous and writable memory", remedy)
+    return values
 
 
 def _distribution(
@@ -225,7 +292,8 @@ def _distribution(
         given = " and ".join(arguments)
         allowed = " or ".join(" and ".join(names) or "none" for names in choices)
         what = f"the arguments for an array of {values.dtype}"
-        checks.refuse(_NAME, what, given, allowed, "Leave it out.")
+        remedy = "Leave it out, or pass operator, which says what else is taken."
+        checks.refuse(_NAME, what, given, allowed, remedy)
     match names:
         case ("p",):
             if not arguments:
