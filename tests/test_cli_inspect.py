@@ -25,6 +25,7 @@ from cli import keys_of, keys_said
 from onnx import helper, parser
 from openvino import opset8
 from rich.console import Console
+from runtimes import bare_session
 
 import onnx_philox
 from onnx_philox._command.inspect import (
@@ -779,6 +780,44 @@ def test_a_page_holds_nothing_that_a_terminal_would_obey(tmp_path):
     page = (tmp_path / "page.html").read_text("utf-8")
     assert "\\x1b[31mred" in page
     assert "\x1b" not in page
+
+
+@pytest.mark.usefixtures("untried")
+def test_an_operator_that_no_runtime_has_is_named_and_ends_a_rewrite_with_one(tmp_path):
+    body = """g (float[4] x) => (float[4] y) {
+        n = RandomNormalLike (x)  s = LayerNormalization (n, n)
+        y = If (c) < then_branch = t () => (float[4] a) { a = ImageProjectiveTransformV3 (x, s) },
+                     else_branch = e () => (float[4] b) { b = Neg (s) }> }"""
+    body = body.replace("float[4] x)", "float[4] x, bool c)")
+    path = tmp_path / "model.onnx"
+    onnx.save(parser.parse_model(f'<ir_version: 8, opset_import: ["": 15]> {body}'), path)
+    said = "No runtime has ImageProjectiveTransformV3 of 'a': none loads the model."
+    page = tmp_path / "page.html"
+    text = " ".join(invoke(path, "--html", page).stdout.split())
+    assert said in text
+    assert "all do" not in text
+    assert said in html.unescape(page.read_text("utf-8"))
+    assert document(path)["of_no_runtime"] == ["ImageProjectiveTransformV3 of 'a'"]
+    result = cli.invoke("rewrite", path, "-o", tmp_path / "new.onnx")
+    assert result.exit_code == 1
+    assert said in " ".join(result.stdout.split())
+    assert "Run it" not in result.stdout
+    assert (tmp_path / "new.onnx").exists()
+    with pytest.raises(Exception, match="ImageProjectiveTransformV3"):
+        bare_session(onnx.load(path))
+
+
+def test_the_random_nodes_of_graphs_that_train_the_model_are_counted_apart(tmp_path):
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) { y = Neg (x) }'
+    )
+    body = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
+    model.training_info.add().initialization.CopyFrom(parser.parse_graph(body))
+    onnx.save(model, tmp_path / "model.onnx")
+    text = " ".join(invoke(tmp_path / "model.onnx").stdout.split())
+    assert "no random nodes but those that train it, nothing to rewrite." in text
+    assert "The graphs that train the model have 1 random node, which no run uses" in text
+    assert document(tmp_path / "model.onnx")["for_training"] == 1
 
 
 @pytest.mark.usefixtures("untried")

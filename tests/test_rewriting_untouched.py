@@ -695,7 +695,7 @@ def test_a_tensor_of_the_state_s_name_that_is_none_is_refused(body: str) -> None
     with pytest.raises(
         ValueError,
         match=r"the tensor '\w*random_state' must be one that an earlier rewrite made, since a "
-        r"rewrite gives this name to a state: got another tensor\. Rename it: onnx\.compose\.add_prefix\(",
+        r"rewrite gives this name to a state: got another tensor\. Rename it: onnx\.compose\.add",
     ):
         make_reproducible(model)
     renamed = onnx.compose.add_prefix(model, "own_")

@@ -28,6 +28,7 @@ from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
@@ -67,6 +68,7 @@ class RewrittenFile:
             settled=report.settled,
             per_row=report.is_per_row,
             warnings=self.warnings,
+            of_no_runtime=list(self.inside.of_no_runtime),
             run=self.command,
         )
 
@@ -97,10 +99,14 @@ class RewrittenFile:
             self._about_nodes(),
             self._about_conversion(),
             self._about_web(),
-            f"Written: {_written(self.target)}. Run it:",
+            f"Written: {_written(self.target)}.{' Run it:' * (not self.inside.of_no_runtime)}",
         ):
             if line:
                 console.print(Text(line))
+        if self.inside.of_no_runtime:
+            (about,) = unrun.about(self.inside.of_no_runtime)
+            console.print(Text(about, "bold red"))
+            return
         # Not wrapped, so that it can be copied.
         console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
         if self.inputs:

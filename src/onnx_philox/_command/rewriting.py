@@ -17,7 +17,7 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
     short_help="Replace a model's random nodes by reproducible ones.",
     arguments={"MODEL": "An ONNX file, or an OpenVINO IR (.xml)."},
     example="onnx-philox rewrite model.onnx -o new.onnx",
-    exits="0, the file is written; 2, it is not; the error says why.",
+    exits="0, the file is written; 1, it is, but has operators that no runtime has; 2, it is not.",
 )
 @click.argument("model", type=PATH)
 @option(
@@ -136,3 +136,5 @@ def rewrite(
             progress=progress,
         )
     rooms.terminal.show(outcome, as_json=as_json)
+    if outcome.inside.of_no_runtime:
+        raise SystemExit(1)

@@ -37,6 +37,8 @@ class Inside:
     """The generator by which it draws."""
     variable: str = ""
     """The variable that holds its state, if one does."""
+    of_no_runtime: Sequence[str] = ()
+    """The operators that no runtime has."""
 
     @property
     def takes_seed(self) -> bool:
@@ -113,15 +115,17 @@ def inside(given: Given) -> Inside:
 def _inside_onnx(given: Given) -> Inside:
     from onnx_philox._rewriting.in_onnx import earlier
     from onnx_philox._rewriting.in_onnx.model import find_random_nodes
+    from onnx_philox._rewriting.in_onnx.unrun import operators_of_no_runtime
 
     model = graph_of(given)
+    unrun = operators_of_no_runtime(model)
     inputs = [value.name or "" for value in model.graph.inputs if not value.is_initializer()]
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
     if state is not None:
         name, after = state.name or "", next_of(model, state)
-        return Inside(inputs, own, False, True, name, after, drawn_by)
+        return Inside(inputs, own, False, True, name, after, drawn_by, of_no_runtime=unrun)
     seed = earlier.read(model).seed
-    return Inside(inputs, own, seed is not None, False, generator=drawn_by)
+    return Inside(inputs, own, seed is not None, False, generator=drawn_by, of_no_runtime=unrun)
 
 
 def _inside_ir(given: Given) -> Inside:

@@ -18,6 +18,10 @@ from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
+from onnx_philox._rewriting.in_onnx.unrun import (
+    operators_of_no_runtime,
+    random_nodes_for_training,
+)
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import Unrewritten
@@ -85,6 +89,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         run,
         None if streams is None or several else streams.next_state,
         shows_all,
+        operators_of_no_runtime(model),
+        random_nodes_for_training(given.proto),
     )
 
 

@@ -12,6 +12,7 @@ from onnx_philox._command.inspect.printed import FAILURES, InspectedNode, Inspec
 from onnx_philox._command.inspect.trials import Behaviour, Trial
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW
+from onnx_philox._rewriting.in_onnx import unrun
 
 _KEY = (
     (GOOD, "the same numbers in every runtime"),
@@ -60,6 +61,7 @@ def write_inspection(report: Inspection, path: Path) -> None:
     if report.found:
         meaning, command = report.meaning()
         lines = [*lines, *report.lost_in_conversion(), meaning]
+    lines = [*unrun.about(report.of_no_runtime, report.for_training), *lines]
     answer, apart = report.per_row()
     pages.render(
         "inspect.html",

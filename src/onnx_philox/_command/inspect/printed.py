@@ -20,6 +20,7 @@ from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
 from onnx_philox._command.terminal import document
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
+from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox.rewriting import RandomNode
 
 _MOST = 20
@@ -121,6 +122,10 @@ class Inspection:
     """The output with the state of the next run, if there is one."""
     shows_all: bool = False
     """Whether the text shows each node, however many there are."""
+    of_no_runtime: Sequence[str] = ()
+    """The operators that no runtime has."""
+    for_training: int = 0
+    """How many random nodes the graphs have that train the model."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -135,11 +140,15 @@ class Inspection:
             rewritten_nodes=[asdict(node) for node in self.rewritten],
             per_row={"batch": self.batch, "obstacle": self.row_obstacle},
             standard=None if self.standard is None else asdict(self.standard),
+            of_no_runtime=list(self.of_no_runtime),
+            for_training=self.for_training,
         )
 
     def print(self, console: Console) -> None:
         """Prints the tables and what they mean."""
         console.print(self._heading())
+        for line in unrun.about(self.of_no_runtime, self.for_training):
+            console.print(Text(line, "red"))
         width = terminal.columns(console)
         if self.rewritten:
             is_grouped = self._groups(self.rewritten)
@@ -200,7 +209,8 @@ class Inspection:
         name = (str(self.model), "bold")
         opset = "" if self.opset is None else f", opset {self.opset}"
         if self.has_no_draws:
-            return Text.assemble(name, f"{opset}: no random nodes, nothing to rewrite.")
+            where = " but those that train it" * bool(self.for_training)
+            return Text.assemble(name, f"{opset}: no random nodes{where}, nothing to rewrite.")
         parts = []
         if self.found:
             parts.append(_count(len(self.found), "random node"))
@@ -391,6 +401,8 @@ class Inspection:
             return "After a rewrite they draw what a seed says, in every run and process"
         if not self.is_other_in_each:
             return "After a rewrite they draw the same numbers in every runtime"
+        if self.of_no_runtime:
+            return "After a rewrite they draw what a seed says"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
 
     @property

@@ -117,11 +117,11 @@ def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Va
     """The outputs of a node that ONNX does not know, each with an input of the same type."""
     if has_schema(node, opset_of(model.opset_imports, node.domain)):
         return []
-    rules = _rules().get(node.domain, {}).get(node.op_type, [])
+    of_node = rules().get(node.domain, {}).get(node.op_type, [])
     if is_shuffle(node):
-        rules = [[0]]
+        of_node = [[0]]
     pairs = []
-    for output, indices in zip(node.outputs, rules, strict=False):
+    for output, indices in zip(node.outputs, of_node, strict=False):
         inputs = [node.inputs[i] for i in indices if i < len(node.inputs)]
         given = next((value for value in inputs if value is not None), None)
         if given is not None and output.dtype is None:
@@ -130,8 +130,8 @@ def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Va
 
 
 @functools.cache
-def _rules() -> Rules:
+def rules() -> Rules:
     """The inputs whose type each output has, by domain and operator of ONNX Runtime's own."""
     file = importlib.resources.files(__package__).joinpath("onnxruntime_types.json")
-    rules: Rules = json.loads(file.read_text())
-    return rules
+    read: Rules = json.loads(file.read_text())
+    return read

@@ -1,0 +1,66 @@
+"""What no rewrite touches, and keeps a model from what its user wants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._files import tensors
+from onnx_philox._models.graphs import label, opset_of
+from onnx_philox._rewriting.in_onnx import types
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
+    TENSORFLOW_DOMAINS,
+    has_schema,
+    randomness,
+)
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+
+# What ONNX Runtime's schemas do not list, though it has it.
+_ATEN = "ATen"
+
+
+def operators_of_no_runtime(model: ir.Model) -> list[str]:
+    """The operators that tf2onnx left as TensorFlow's, each by its first node; not random ones."""
+    found: dict[str, str] = {}
+    known = {_ATEN, *types.rules().get("", {})}
+    for node in model.graph.all_nodes():
+        opset = opset_of(model.opset_imports, node.domain)
+        if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known:
+            continue
+        is_function = node.op_identifier() in model.functions
+        if not is_function and not has_schema(node, opset) and randomness(node, opset) is None:
+            found.setdefault(node.op_type, label(node))
+    return list(found.values())
+
+
+def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
+    """What to say of both, a sentence each."""
+    said = []
+    if of_no_runtime:
+        said.append(
+            f"No runtime has {', '.join(of_no_runtime)}: none loads the model. Export it without, "
+            "and compute that before or behind it."
+        )
+    if for_training:
+        nodes = f"random node{'s'[: for_training > 1]}"
+        said.append(
+            f"The graphs that train the model have {for_training} {nodes}, which no run uses and "
+            "no rewrite changes."
+        )
+    return said
+
+
+def random_nodes_for_training(proto: onnx.ModelProto) -> int:
+    """How many random nodes of ONNX's stand in the graphs that train a model."""
+    graphs = (g for info in proto.training_info for g in (info.initialization, info.algorithm))
+    return sum(map(_random_nodes, graphs))
+
+
+def _random_nodes(graph: onnx.GraphProto) -> int:
+    inner: Iterable[onnx.GraphProto] = (
+        g for node in graph.node for a in node.attribute for g in tensors.subgraphs(a)
+    )
+    own = sum(node.op_type in STANDARD_OPERATORS for node in graph.node)
+    return own + sum(map(_random_nodes, inner))
