@@ -570,6 +570,28 @@ def test_a_batchnorm_in_training_is_named() -> None:
     assert not quiet.notes
 
 
+@pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
+def test_dropouts_that_torch_passes_over_are_named(alignment: str) -> None:
+    """By the usual recipe: eval(), then the Dropout modules in training."""
+    module = Block().eval()
+    for each in module.modules():
+        each.train(isinstance(each, nn.Dropout))
+    with pytest.warns(UserWarning, match="'layer.self_attn' is in evaluation, so its own dropout"):
+        verdict = exported(module, alignment=alignment).verdict
+    assert not verdict.is_ok
+    assert "'layer' is an encoder layer in evaluation whose dropouts are in training" in str(
+        verdict
+    )
+    trained = exported(module.train(), alignment=alignment).verdict
+    assert trained.is_ok
+    assert not trained.notes
+
+
+@pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
+def test_a_dropout_of_all_is_verified(alignment: str) -> None:
+    assert exported(nn.Dropout(1.0).train(), alignment=alignment).verdict.is_ok
+
+
 def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     module = of_a_function(lambda x: torch.rand_like(x.t()))
     file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._torch_calls.table import call_of
 
+_FAST = "_transformer_encoder_layer_fwd"
+
 
 @dataclass(frozen=True)
 class EagerCall:
@@ -56,6 +58,8 @@ class Eager:
     """The calls after which torch's generator was not where they left it: the module set it."""
     unplaced: str = ""
     """Why not all given draws took the place of the module's own, in words."""
+    is_fast: bool = False
+    """Whether torch took its fast path through an encoder layer, which drops nothing."""
 
 
 def run(
@@ -104,6 +108,7 @@ def run(
         frozenset(recorder.devices),
         tuple(recorder.reseeds),
         recorder.unplaced,
+        recorder.is_fast,
     )
 
 
@@ -147,6 +152,7 @@ def _recorder(given: Sequence[NDArray[Any]] | None) -> Any:
             self.reseeds: list[str] = []
             self.left = list(given or ())
             self.unplaced = ""
+            self.is_fast = False
 
         def check_generator(self, where: str) -> None:
             """Notes where the generator is no more where the last operator left it."""
@@ -168,6 +174,7 @@ def _recorder(given: Sequence[NDArray[Any]] | None) -> Any:
                     with self:
                         return inside[func](*args, **kwargs)
             self.check_generator(_where())
+            self.is_fast |= _kind(func) == _FAST
             result = func(*args, **kwargs)
             at = torch.get_rng_state()
             if not torch.equal(at, self.at):
@@ -234,7 +241,8 @@ def _place(
         return f"{kind} is not what the model draws there"
     wide = torch.from_numpy(drawn.astype(np.float64)).reshape(target.shape)
     if kind == "native_dropout":
-        scale = 1 / (1 - of_call["p"])
+        # As torch: nothing is kept of p 1.
+        scale = 1 / (1 - of_call["p"]) if of_call["p"] < 1 else 0
         result[0].copy_(torch.where(wide > 0, of_call["input"] * scale, 0))
     elif kind == "normal" and "Tensor" in func._overloadname:
         wide = wide * of_call["std"] + of_call["mean"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,9 +104,27 @@ class Pair:
         """The names of what normalises by the batch, and changes when it is run."""
         from torch.nn.modules.batchnorm import _BatchNorm
 
+        return self._named(lambda m: isinstance(m, _BatchNorm) and m.training)
+
+    def evaluated_encoders(self) -> str:
+        """The names of encoder layers in evaluation whose dropouts are on."""
+        from torch.nn import TransformerEncoderLayer
+
+        return self._named(
+            lambda m: isinstance(m, TransformerEncoderLayer) and not m.training and _drops(m)
+        )
+
+    def evaluated_dropouts(self) -> str:
+        """The names of what has a dropout of its own that is off, where dropouts are on."""
+        from torch.nn import MultiheadAttention, RNNBase
+
+        kinds = (MultiheadAttention, RNNBase)
+        names = self._named(lambda m: isinstance(m, kinds) and not m.training and m.dropout > 0)
+        return names if _drops(self._module) else ""
+
+    def _named(self, is_meant: Callable[[Any], bool]) -> str:
         modules: Any = getattr(self._module, "named_modules", tuple)()
-        found = [name for name, m in modules if isinstance(m, _BatchNorm) and m.training]
-        return ", ".join(repr(name) for name in found)
+        return ", ".join(repr(name) for name, module in modules if is_meant(module))
 
     def feeds(self) -> dict[str, NDArray[Any]]:
         """The module's inputs by the names of the model's."""
@@ -150,3 +168,11 @@ class Pair:
                 self._owner, "the inputs", f"{sorted(rows)} rows", "of one number of rows", remedy
             )
         return rows.pop()
+
+
+def _drops(module: Any) -> bool:
+    """Whether a Dropout in a module is on."""
+    from torch.nn.modules.dropout import _DropoutNd
+
+    modules: Any = getattr(module, "modules", tuple)()
+    return any(isinstance(m, _DropoutNd) and m.training and m.p > 0 for m in modules)

@@ -75,8 +75,9 @@ def verify_export(
 
     Returns:
         The verdict: `is_ok`, and as a text the sentence that says what differs first, and the
-        causes that are known: `torch.manual_seed` in the module, a BatchNorm in training, strides,
-        a program that is decomposed already, a runtime that does not load the model.
+        causes that are known: `torch.manual_seed` in the module, a BatchNorm in training, a dropout
+        of attention or of an RNN that is off, torch's fast path, strides, a program that is
+        decomposed already, a runtime that does not load the model.
 
     Raises:
         ImportError: PyTorch is not installed, or no runtime.
@@ -129,6 +130,7 @@ def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
         if not isinstance(run, str)
     ]
     notes = [*(run for run in tried if isinstance(run, str)), *_notes(pair, eager)]
+    notes += filter(None, [_passed_over(pair, eager)])
     draws = max((len(each.calls) for each in eager), default=0)
     return Verdict(seed, draws, tuple(ran), tuple(notes))
 
@@ -206,6 +208,7 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
     notes, draws = [], 0
     program = pair.of_program()
     lost = "" if program is None else program.lost()
+    own = [pair.eager(seed)]
     for runtime in _installed():
         tried = _tried(runtime, pair, feeds)
         if isinstance(tried, Ran):
@@ -235,8 +238,9 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
             problem = _computed(seen, None, eager.outputs, by)
         if problem is None and len({_bytes(run.after) for run in seen.runs}) > 1:
             problem = "Its backends end in different states."
+        problem = problem or _passed_over(pair, own)
         ran.append(Ran(title, equal, 0, f"The model draws otherwise: {lost}." if lost else problem))
-    notes += _notes(pair, [pair.eager(seed)])
+    notes += _notes(pair, own)
     return Verdict(seed, draws, tuple(ran), tuple(dict.fromkeys(notes)), TENSORFLOW)
 
 
@@ -248,6 +252,18 @@ def _generator(model: ir.Model) -> Generator:
     """The generator by which a model draws; torch's, if it was not rewritten yet."""
     recorded = earlier.read(model)
     return TORCH if recorded.state is None else recorded.generator
+
+
+def _passed_over(pair: Pair, eager: Sequence[Eager]) -> str | None:
+    """Why torch drops nothing where the model does, in words."""
+    names = pair.evaluated_encoders() if any(each.is_fast for each in eager) else ""
+    if not names:
+        return None
+    return (
+        f"{names} is an encoder layer in evaluation whose dropouts are in training: without "
+        "gradients torch takes a fast path there that drops nothing, and the model drops. Call "
+        "train() on the layer before the export, and in torch."
+    )
 
 
 def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
@@ -264,6 +280,11 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
         notes.append(
             f"{names} is a BatchNorm in training: it normalises by this batch, and changes its "
             "statistics in each run. Call eval() on it before the export."
+        )
+    if names := pair.evaluated_dropouts():
+        notes.append(
+            f"{names} is in evaluation, so its own dropout is off, in torch and in the model, while "
+            "others are on. Call train() on it if it is to drop."
         )
     if platform.machine().lower() not in ("x86_64", "amd64"):
         notes.append(
