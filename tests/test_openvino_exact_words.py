@@ -21,11 +21,12 @@ from openvino import opset16 as op
 from runtimes import infer
 
 import onnx_philox
-from onnx_philox import reference, row_states
+from onnx_philox import TorchState, reference, row_states
 from onnx_philox._contract import openvino_plugin
 from onnx_philox.openvino import (
     _native_backend,
     random_categorical,
+    random_dropout,
     random_generator,
     random_uniform,
 )
@@ -376,6 +377,30 @@ def test_constant_rows_are_exact_or_refused(monkeypatch: pytest.MonkeyPatch, bac
     )
     with pytest.raises(ValueError, match=re.escape(said)):
         random_generator(ov.op.Constant(state), [most + 1, 4])
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize(("alignment", "rows"), [("tensorflow", 4096 // 6 + 1), ("pytorch", 7)])
+def test_the_states_of_many_rows_that_another_node_of_ours_gives_are_no_constants(
+    monkeypatch: pytest.MonkeyPatch, backend: str, alignment: str, rows: int
+) -> None:
+    """The plugin makes constants of them when it asks for the shapes of a run."""
+    if backend == "python":
+        monkeypatch.setattr(
+            _native_backend, "unavailable", lambda: ImportError("not for this test")
+        )
+    states = row_states(2**63, range(rows))
+    if alignment == "pytorch":
+        states = np.array([TorchState.from_seed(i).to_array() for i in range(rows)])
+    data = ov.opset8.parameter([-1, 3], np.float32)
+    state = ov.opset8.parameter([-1, states.shape[1]], np.uint32)
+    first = random_dropout(data, 0.5, state=state, alignment=alignment)
+    second = random_dropout(data, 0.5, state=first.output(2), alignment=alignment)
+    compiled = ov.Core().compile_model(ov.Model([second.output(1)], [data, state]), "CPU")
+    fed = np.ones((rows, 3), np.float32)
+    between = reference.random_dropout(fed, 0.5, state=states, alignment=alignment)[2]
+    expected = reference.random_dropout(fed, 0.5, state=between, alignment=alignment)[1]
+    assert_same_bits(infer(compiled, [fed, states])[0].astype(bool), expected)
 
 
 def refusal(graph: Graph) -> str:

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "openvino/op/constant.hpp"
 #include "plugin_names.h"
 #include "sentences.h"
 
@@ -44,6 +45,16 @@ bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clon
     return Types(kNeverInRuns).Has(tensor.get_element_type());
   });
   return is_late || (!was_transformed && marks.count(kStays) == 0);
+}
+
+bool IsAsked(const ov::Node& node, const ov::OutputVector& inputs) {
+  const auto is_constant = [](const ov::Output<ov::Node>& output) {
+    return ov::is_type<ov::op::v0::Constant>(output.get_node());
+  };
+  for (std::size_t i = 0; i < inputs.size() && i < node.get_input_size(); ++i) {
+    if (is_constant(inputs[i]) && !is_constant(node.input_value(i))) return true;
+  }
+  return false;
 }
 
 bool Leaves(const ov::Output<const ov::Node>& output) {

@@ -20,6 +20,9 @@ bool Stays(const ov::Node& node);
 /// since a cached model keeps only the first. Never true if Model::evaluate alone evaluates the node.
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed);
 
+/// Whether a clone with these inputs is asked for a run's shapes: the plugin makes a constant of each tensor.
+bool IsAsked(const ov::Node& node, const ov::OutputVector& inputs);
+
 /// Whether an output may reach a result of its graph in a type that the plugin alters. A conversion to a float, an
 /// integer or a narrower type ends the path, and so does arithmetic.
 bool Leaves(const ov::Output<const ov::Node>& output);

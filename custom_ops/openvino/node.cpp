@@ -147,6 +147,7 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->arguments_ = arguments_;
   clone->past_ = past_;
   clone->Set(Past::kCloned);
+  if (IsAsked(*this, inputs)) clone->Set(Past::kAsked);
   if (!IsTransformed(*this)) clone->Set(Past::kFromFile, false);
   std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
   clone->clamp_ = clamp_;
@@ -210,7 +211,7 @@ void RandomOp::validate_and_infer_types() {
     RefuseNarrowed(i);
     // From i32 on, the plugin has also changed the nodes.
     const bool is_before = Has(Past::kSignedState) ? !Has(Past::kCloned) : ArrivedType(i) == ElementType::kU32;
-    if (RoleOf(i) == Role::kState && is_before) RefuseAltered(i);
+    if (RoleOf(i) == Role::kState && is_before && !Has(Past::kAsked)) RefuseAltered(i);
   }
   SetOutputs();
   // Once only: the plugin merges these into the nodes after them.

@@ -32,6 +32,7 @@ namespace onnx_philox {
 /// SIGNED_STATE: The state is declared int32, in which the plugin keeps variables: the same bits.
 /// LEFT: Values left their graph before the plugin narrowed what reads them.
 /// SETTLED: A settled node took the place of this one, or of the one that it was cloned from.
+/// ASKED: A clone for one run's shapes, in which the plugin makes a constant of a computed state.
 enum class Past : unsigned {
   kValidated = 1,
   kCloned = 2,
@@ -40,6 +41,7 @@ enum class Past : unsigned {
   kSignedState = 16,
   kLeft = 32,
   kSettled = 64,
+  kAsked = 128,
 };
 
 inline constexpr std::size_t kMaxElements = 4096;

@@ -53,6 +53,7 @@ class Past(enum.Flag):
     SIGNED_STATE: The state is declared int32, in which the plugin keeps variables: the same bits.
     LEFT: Values left their graph before the plugin narrowed what reads them.
     SETTLED: A settled node took the place of this one, or of the one that it was cloned from.
+    ASKED: A clone for one run's shapes, in which the plugin makes a constant of a computed state.
     """
 
     VALIDATED = enum.auto()
@@ -62,6 +63,7 @@ class Past(enum.Flag):
     SIGNED_STATE = enum.auto()
     LEFT = enum.auto()
     SETTLED = enum.auto()
+    ASKED = enum.auto()
 
 
 EXTENSION = "extension"

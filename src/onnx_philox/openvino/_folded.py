@@ -48,6 +48,17 @@ def is_folded(node: Any, inputs: list[ov.Tensor], past: Past) -> bool:
     return is_late or (STAYS not in marks and Past.FROM_FILE not in past)
 
 
+def asked(node: ov.Node, inputs: list[ov.Output]) -> Past:
+    """Whether a clone is asked for a run's shapes: the plugin makes a constant of each tensor."""
+    pairs = zip(node.input_values(), inputs, strict=False)
+    is_asked = any(_is_constant(new) and not _is_constant(old) for old, new in pairs)
+    return Past.ASKED if is_asked else Past(0)
+
+
+def _is_constant(output: ov.Output) -> bool:
+    return bool(output.get_node().get_type_name() == "Constant")
+
+
 def altered(
     output: ov.Output, drawn: NDArray[Any], *, has_left: bool
 ) -> tuple[str, str, str] | None:

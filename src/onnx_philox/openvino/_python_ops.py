@@ -107,7 +107,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def clone_with_new_inputs(self, new_inputs: list[ov.Output]) -> RandomOp:
         """Returns a copy, which knows what this node captured."""
         clone = type(self)(None, **self._attributes)
-        clone._past = self._past | Past.CLONED
+        clone._past = self._past | Past.CLONED | _folded.asked(self, new_inputs)
         if not _folded.is_transformed(self):
             clone._past &= ~Past.FROM_FILE
         clone._declared, clone.wide = dict(self._declared), self.wide
@@ -416,15 +416,15 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # A top_k beyond int32 is a stated limit, as a dimension is.
         if type_ in _CONSTANT_ONLY and declared.role is not Role.ROW_NUMBERS:
             given = say.NOT_CONSTANT.format(type_.name)
-            allowed = say.ROUNDED_INPUTS.format(
-                _SMALL_CONSTANT if declared.types else say.A_CONSTANT
-            )
+            constant = _SMALL_CONSTANT if declared.types else say.A_CONSTANT
+            allowed = say.ROUNDED_INPUTS.format(constant)
             remedy = say.CAST_TO_F32 if declared.types else say.SCALE_IN_GRAPH
             checks.refuse(self.operator, what, given, allowed, remedy.format(declared.name))
         # From there on the plugin has also changed the nodes.
         is_signed = Past.SIGNED_STATE in self._past
         is_unchanged = Past.CLONED not in self._past if is_signed else arrived is U32
-        is_whole_state = declared.role is Role.STATE and is_unchanged
+        is_own = is_unchanged and Past.ASKED not in self._past
+        is_whole_state = declared.role is Role.STATE and is_own
         altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
             remedy = say.WHOLE_STATE.format(_SMALL_CONSTANT)

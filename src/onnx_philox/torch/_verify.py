@@ -283,7 +283,7 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
         )
     if names := pair.evaluated_dropouts():
         notes.append(
-            f"{names} is in evaluation, so its own dropout is off, in torch and in the model, while "
+            f"{names} is in evaluation, so its own dropout is off in torch and in the model, while "
             "others are on. Call train() on it if it is to drop."
         )
     if platform.machine().lower() not in ("x86_64", "amd64"):
