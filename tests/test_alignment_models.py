@@ -432,7 +432,7 @@ def test_rows_have_a_seed_each() -> None:
     said = "seed must be given for each row, since torch has no rule that numbers rows: got 5"
     with pytest.raises(ValueError, match=said):
         pipe.request(seed=5, rows=2)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=said + r"\. Pass seeds, one for each row"):
         pipe.map([{}], seed=5)
     with pytest.raises(ValueError, match="the model must be one of alignment 'pytorch'"):
         onnx_philox.Pipeline(make_reproducible(parse_model(STRAIGHT)), alignment="pytorch")

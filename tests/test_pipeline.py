@@ -255,6 +255,27 @@ def test_a_data_set_gives_the_same_whatever_its_batches(rows: Pipeline) -> None:
     assert_same_bits(last["a"], whole["a"][7:])
 
 
+@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+def test_a_data_set_draws_by_a_seed_for_each_row_whatever_its_batches(alignment: str) -> None:
+    noise = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[n, 3] x) => (float[n, 3] y) { y = RandomNormalLike (x) }"""
+    pipe = Pipeline(parser.parse_model(noise), per_row=True, alignment=alignment)
+    x, seeds = np.zeros((5, 3), np.float32), [9, 2**63, 0, 9, 4]
+    whole = pipe({"x": x}, seeds=seeds)
+    for cuts in ([5], [1] * 5, [2, 0, 3]):
+        feeds = [{"x": part} for part in np.split(x, np.cumsum(cuts)[:-1])]
+        results = list(pipe.map(feeds, seeds=seeds))
+        assert_same_bits(np.concatenate([r["y"] for r in results]), whole["y"])
+        assert [seed for r in results for seed in r.seed] == seeds
+    for count in (4, 6):
+        with pytest.raises(ValueError, match=f"Pipeline.map: seeds must be one .*: got {count} fo"):
+            list(pipe.map([{"x": x[:2]}, {"x": x[2:]}], seeds=range(count)))
+    with pytest.raises(ValueError, match="seed must be given without seeds: got both"):
+        pipe.map([{"x": x}], seed=1, seeds=seeds)
+    with pytest.raises(ValueError, match="first_row and run must be left out beside seeds"):
+        pipe.map([{"x": x}], seeds=seeds, first_row=1)
+
+
 def test_existing_sessions_are_taken_as_they_are() -> None:
     model = make_reproducible(STANDARD)
     expected = Pipeline(STANDARD)(batch(3), seed=1)

@@ -23,7 +23,7 @@ from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start, check_rows
-from onnx_philox._pipeline.result import Result
+from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Inverted, PerRow
 from onnx_philox._runtimes.port import Port
 
@@ -296,7 +296,8 @@ class Pipeline:
         self,
         batches: Iterable[Feed],
         *,
-        seed: int,
+        seed: int | None = None,
+        seeds: Integers | None = None,
         first_row: int = 0,
         run: int = 0,
         progress: bool = False,
@@ -308,7 +309,8 @@ class Pipeline:
 
         Args:
             batches: Feeds, whose rows are numbered on from batch to batch.
-            seed: 0 to 2^64-1, for all of them.
+            seed: 0 to 2^64-1, for all of them. Torch's numbers have no such rule: pass `seeds`.
+            seeds: Instead of `seed`: one for each row of all batches, in their order.
             first_row: The number of the first row, 0 to 2^32-1.
             run: 0 to 2^32-1, to draw different numbers for the same data.
             progress: Whether to show a progress bar on the terminal.
@@ -318,36 +320,63 @@ class Pipeline:
 
         Raises:
             TypeError: A number is no integer, or `batches` no iterable of feeds.
-            ValueError: The model has no state for each row, or a number is out of its range.
+            ValueError: The model has no state for each row, a number is out of its range, or (from
+                the iterator) there are more or fewer `seeds` than rows.
         """
         if not self.is_per_row:
             self._refuse_rows(_MAP)
-        if not self.streams.generator.is_counter_based:
+        if seeds is not None:
+            self._check_seeds_alone(seed, first_row, run)
+            seeds = request.checked_seeds(_MAP, self.streams, seeds)
+        elif not self.streams.generator.is_counter_based:
             request.refuse_one_seed(_MAP, self.streams, seed)
-        seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
+        else:
+            seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")
         check_bool(_MAP, "progress", progress)
         if not isinstance(batches, Iterable) or isinstance(batches, Mapping | str | bytes):
             given, allowed = type(batches).__name__, "an iterable of feeds"
             refuse(_MAP, "batches", given, allowed, "Pass a list of feeds, or [feed].", TypeError)
-        return self._map(batches, seed, first_row, run, progress=progress)
-
-    def _map(
-        self, batches: Iterable[Feed], seed: int, row: int, run: int, *, progress: bool
-    ) -> Iterator[Result]:
         if progress:
             from rich.progress import track
 
             batches = track(batches, "Rows drawn and run", transient=True)
+        if seeds is not None:
+            return self._map_seeds(batches, seeds)
+        assert seed is not None
+        return self._map(batches, seed, first_row, run)
+
+    def _map(self, batches: Iterable[Feed], seed: int, row: int, run: int) -> Iterator[Result]:
         for feed in batches:
             count = self._rows(_MAP, feed)
             with refusing_as(_MAP):
                 state = row_states(seed, range(row, row + count), run)
-            engine = self._engine
-            ran = engine.run(feed, state)
-            yield Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
+            yield self._mapped(feed, seed, state)
             row += count
+
+    def _map_seeds(self, batches: Iterable[Feed], seeds: NDArray[np.uint64]) -> Iterator[Result]:
+        row = 0
+        for feed in batches:
+            first, row = row, row + self._rows(_MAP, feed)
+            if row > len(seeds):
+                break
+            yield self._mapped(feed, *request.of_seeds(_MAP, self.streams, seeds[first:row]))
+        if row != len(seeds):
+            given, allowed = f"{len(seeds)} for {row}", "one for each row of all batches"
+            refuse(_MAP, "seeds", given, allowed, "Pass as many as there are rows.")
+
+    def _mapped(self, feed: Feed, seed: Seed, state: NDArray[np.uint32]) -> Result:
+        engine = self._engine
+        ran = engine.run(feed, state)
+        return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
+
+    def _check_seeds_alone(self, seed: int | None, first_row: int, run: int) -> None:
+        if seed is not None:
+            refuse(_MAP, "seed", "both", "given without seeds", "Leave one of them out.")
+        if first_row or run:
+            given, allowed = f"{first_row} and {run}", "left out beside seeds, as these say it all"
+            refuse(_MAP, "first_row and run", given, allowed, "Pass the seeds of those rows.")
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
         is_counted = self.is_per_row and seeds is None

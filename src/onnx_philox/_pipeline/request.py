@@ -63,6 +63,14 @@ def of_rows(owner: str, streams: Streams, seed: int | None, rows: int) -> Start:
 
 def of_seeds(owner: str, streams: Streams, seeds: Integers) -> Start:
     """A state for each row, by a seed for each."""
+    checked = checked_seeds(owner, streams, seeds)
+    with refusing_as(owner):
+        check_count(checked.size, streams.generator.words)
+        return tuple(checked.tolist()), streams.generator.of_seeds(checked)
+
+
+def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.uint64]:
+    """The seeds of rows, in one dimension."""
     generator = streams.generator
     if not generator.is_counter_based:
         is_list = isinstance(seeds, Sequence) or (isinstance(seeds, np.ndarray) and seeds.ndim > 0)
@@ -70,9 +78,7 @@ def of_seeds(owner: str, streams: Streams, seeds: Integers) -> Start:
             if isinstance(seed, int | np.integer) and seed < 0:
                 generator.check_seed(owner, f"seeds[{i}]", seed)
     with refusing_as(owner):
-        checked = integers_of("seeds", seeds, 64).reshape(-1)
-        check_count(checked.size, generator.words)
-        return tuple(checked.tolist()), generator.of_seeds(checked)
+        return integers_of("seeds", seeds, 64).reshape(-1)
 
 
 def _check_single(owner: str, seed: object) -> None:
