@@ -455,15 +455,20 @@ def test_the_json_document_keeps_its_keys(inspected):
 
 @pytest.mark.usefixtures("untried")
 def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(inspected, printed):
-    assert inspected["per_row"] == {"batch": "N", "obstacle": None}
+    assert inspected["per_row"] == {
+        "batch": "N",
+        "where": "'N', the first of the input 'x'",
+        "obstacle": None,
+    }
     problems = {n["name"]: n["per_row_problem"] for n in inspected["random_nodes"]}
     reason = problems.pop("uniform")
-    assert "the shape of what it draws must be one whose first dimension is " in reason
+    assert "the shape of what it draws must be one of which a dimension is " in reason
     assert set(problems.values()) == {None}
     said = printed.stdout
-    assert "A state for each row of the batch (--per-row): 6 of 7 nodes draw rows of 'N'." in said
+    assert "(--per-row): 6 of 7 nodes draw rows of 'N', the first of the input 'x'." in said
     said = " ".join(invoke(MODELS / "next_token.onnx").stdout.split())
-    assert "(--per-row): possible, all nodes draw rows of 's6'." in said
+    rows = "'s6', the first of the input 'tokens'"
+    assert f"(--per-row): possible, all nodes draw rows of {rows}." in said
 
 
 def test_what_no_runtime_loads_for_its_declared_type_is_said_so(tmp_path):
@@ -888,7 +893,10 @@ def test_a_page_shows_what_the_text_says(all_of_them, report, tmp_path):
     write_page(report, page)
     text = page.read_text("utf-8")
     assert "7 random nodes, not the same in both runtimes" in text
-    assert "<p>6 of 7 nodes draw rows of &#39;N&#39;. In the way of the others:</p>" in text
+    assert (
+        "<p>6 of 7 nodes draw rows of &#39;N&#39;, the first of the input &#39;x&#39;. In the way "
+        "of the others:</p>" in text
+    )
     for found in report.found:
         assert (found.node.name or found.node.outputs[0]) in text
         for trials_ in report.runtimes:

@@ -260,9 +260,9 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
     onnx.save(parser.parse_model(text), "both.onnx")
     said = refusal("both.onnx", "-o", "out.onnx", "--per-row")
     assert said.startswith(
-        "onnx-philox rewrite: 2 random nodes: the shape of what each draws must be one whose "
-        "first dimension is proved to be 'batch', the first of the input 'x', for a state for "
-        "each row: got "
+        "onnx-philox rewrite: 2 random nodes: the shape of what each draws must be one of which "
+        "a dimension is proved to be 'batch', the first of the input 'x', for a state for each "
+        "row: got "
     )
     named = "--per-row-node noise --per-row-node 'more noise'"
     assert f"say so with {named}; or rewrite the model with one state" in said

@@ -520,7 +520,7 @@ def test_what_is_not_proved_to_be_rows_is_refused_by_name() -> None:
         with pytest.raises(RuntimeError, match="one_row_for_each_row_of_y"):
             drawn(new, feeds, state=states[:1], config=config)
     for node, says in (
-        (uniform([3, 4]), "the shape of what it draws must be one whose first dimension"),
+        (uniform([3, 4]), "the shape of what it draws must be one of which a dimension is"),
         (multinomial(opset8.reduce_sum(x, np.int64(0), True), 2), r"got \[1, 4\]"),
         (loop(x, 2, uniform), "its place must be the main graph"),
         (uniform(opset8.shape_of(opset8.transpose(x, np.array([1, 0])))), r"got \[4, \?\]"),
@@ -542,7 +542,11 @@ def test_what_is_not_proved_to_be_rows_is_refused_by_name() -> None:
 def test_inspect_says_which_draws_are_rows(tmp_path) -> None:
     ov.save_model(rows_of_a_batch(), tmp_path / "m.xml")
     shown = json.loads(command("inspect", str(tmp_path / "m.xml"), "--json"))
-    assert shown["per_row"] == {"batch": "x", "obstacle": None}
+    assert shown["per_row"] == {
+        "batch": "x",
+        "where": "the batch, the first of the input 'x'",
+        "obstacle": None,
+    }
     command("rewrite", "--per-row", str(tmp_path / "m.xml"), "-o", str(tmp_path / "new.xml"))
     shown = json.loads(command("inspect", str(tmp_path / "new.xml"), "--json"))
     assert shown["state"] == "the input random_state, for each row of the batch"

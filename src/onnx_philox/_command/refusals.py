@@ -8,6 +8,7 @@ KEEP_UNKNOWN = "--keep-unknown"
 KEEP_SEEDS = "--keep-seeds"
 PER_ROW = "--per-row"
 INVERT_BERNOULLI = "--invert-bernoulli"
+BATCH = "--batch"
 PER_ROW_NODE = "--per-row-node"
 _OPTIONS = {
     "seed": "--seed",
@@ -15,6 +16,7 @@ _OPTIONS = {
     "keep_seeds": KEEP_SEEDS,
     "per_row": PER_ROW,
     "invert_bernoulli": INVERT_BERNOULLI,
+    "batch": BATCH,
 }
 
 

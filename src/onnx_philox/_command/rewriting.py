@@ -54,6 +54,13 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
     f"given again; means {refusals.PER_ROW} too.",
 )
 @option(
+    refusals.BATCH,
+    metavar="NAME",
+    help=f"With {refusals.PER_ROW}: the dimension that is the batch, by its name, or as x:1, "
+    "dimension 1 of the input x. Without it the first dimension of an input, if that is dynamic, "
+    "else the only dynamic one.",
+)
+@option(
     "--alignment",
     type=frame.NameChoice("tensorflow", "pytorch"),
     default="tensorflow",
@@ -89,6 +96,7 @@ def rewrite(
     keep_unknown: bool,
     per_row: bool,
     per_row_node: tuple[str, ...],
+    batch: str | None,
     alignment: str,
     keep_seeds: bool,
     invert_bernoulli: tuple[str, ...],
@@ -123,6 +131,7 @@ def rewrite(
             seed=seed,
             keep_seeds=keep_seeds,
             per_row=per_row_node or per_row,
+            batch=batch,
             alignment=alignment,
             keep_unknown=keep_unknown,
             invert_bernoulli=invert_bernoulli,

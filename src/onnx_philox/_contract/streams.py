@@ -111,11 +111,12 @@ class Streams:
     Attributes:
         state: The name of the input with the state.
         next_state: The name of the output with the next state; empty where the state is a constant.
-        batch: The input whose first dimension is the number of rows, if each row has a state of its
+        batch: The input of which a dimension is the number of rows, if each row has a state of its
             own; None if there is one state.
         nodes: The random nodes, in the order of their streams; with alignment pytorch in the order
             in which the one generator goes through them.
         alignment: Whose numbers they draw: "tensorflow" or "pytorch".
+        batch_axis: Which dimension of that input.
     """
 
     state: str
@@ -123,6 +124,7 @@ class Streams:
     batch: str | None
     nodes: tuple[Stream, ...]
     alignment: str = TENSORFLOW
+    batch_axis: int = 0
 
     @property
     def generator(self) -> generators.Generator:
@@ -144,9 +146,11 @@ class Streams:
         """The text of the metadata."""
         nodes = [node.to_list() for node in self.nodes]
         content = {"version": _VERSION, **asdict(self), "nodes": nodes}
+        # As earlier versions wrote it.
         if not self.generator.is_named:
-            # As earlier versions wrote it.
             del content["alignment"]
+        if not self.batch_axis:
+            del content["batch_axis"]
         return json.dumps(content, separators=(",", ":"))
 
     @classmethod

@@ -100,10 +100,17 @@ class Emitter(Maker):
         """A tensor in another type."""
         return self.emit("Cast", what, [value], to, value.shape, {"to": to.value})
 
-    def like(self, op_type: str, what: str, value: ir.Value) -> ir.Value:
-        """A node that gives what it is given, of a type that need not be known."""
-        given = self.emit(op_type, what, [value], ir.DataType.UNDEFINED, value.shape)
-        given.type = value.type
+    def like(
+        self,
+        op_type: str,
+        what: str,
+        *inputs: ir.Value,
+        shape: ir.Shape | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> ir.Value:
+        """A node that gives what its first input holds, of a type that need not be known."""
+        given = self.emit(op_type, what, inputs, ir.DataType.UNDEFINED, shape, attributes)
+        given.type = inputs[0].type
         return given
 
     def elementwise(

@@ -40,7 +40,8 @@ def streams_of(model: ir.Model) -> Streams | None:
         recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
         nodes = recorded.nodes if recorded else ()
     alignment = generator_of(model).alignment
-    return Streams(state.name or "", next_state, _batch_of(model, state), nodes, alignment)
+    batch, axis = _batch_of(model, state)
+    return Streams(state.name or "", next_state, batch, nodes, alignment, axis)
 
 
 def states_in(model: ir.Model) -> list[str]:
@@ -78,15 +79,24 @@ def _kept(model: ir.Model) -> frozenset[Stream]:
     return kept_in(model.metadata_props.get(METADATA_KEY, ""))
 
 
-def _batch_of(model: ir.Model, state: ir.Value) -> str | None:
-    """The input that has as many rows as there are states, and as its first dimension."""
+def _batch_of(model: ir.Model, state: ir.Value) -> tuple[str | None, int]:
+    """The input of which a dimension is as large as there are states, the first if one's is."""
     if state.shape is None or len(state.shape) != 2 or state.shape[0] == 1:
-        return None
-    for value in model.graph.inputs:
-        if value is not state and value.shape and value.shape[0] == state.shape[0]:
-            return value.name
-    # Only the states themselves show how many there are.
-    return state.name
+        return None, 0
+    rows = state.shape[0]
+    found = [
+        (axis, value.name)
+        for value in model.graph.inputs
+        for axis, dimension in enumerate(value.shape or ())
+        if value is not state and dimension == rows and (axis == 0 or _is_name(rows))
+    ]
+    # Else only the states themselves show how many there are.
+    axis, name = min(found, key=lambda each: each[0], default=(0, state.name))
+    return name, axis
+
+
+def _is_name(dimension: int | ir.SymbolicDim) -> bool:
+    return isinstance(dimension, ir.SymbolicDim) and dimension.value is not None
 
 
 def read_input(model: ir.Model) -> ir.Value | None:

@@ -47,6 +47,7 @@ class Pipeline:
             which is run as it is, with its options, providers and device.
         runtime: "onnxruntime" or "openvino", for a model that is not in a runtime yet.
         per_row: As in `make_reproducible`, if the model is rewritten.
+        batch: Likewise.
         alignment: Likewise. With "pytorch", a seed is `torch.manual_seed(seed)`, and a request goes
             on where torch would; a model with a state for each row takes `seeds`, but no `seed`.
         keep_seeds: Likewise.
@@ -81,17 +82,19 @@ class Pipeline:
         *,
         runtime: str = "onnxruntime",
         per_row: PerRow = False,
+        batch: str | None = None,
         alignment: str = TENSORFLOW,
         keep_seeds: bool = False,
         invert_bernoulli: Inverted = False,
         source: Any = None,
         **options: Any,
     ) -> None:
-        own = {"runtime": runtime, "per_row": per_row, "alignment": alignment}
+        own = {"runtime": runtime, "per_row": per_row, "batch": batch, "alignment": alignment}
         own |= {"keep_seeds": keep_seeds, "source": source, "invert_bernoulli": invert_bernoulli}
         with door(_NAME):
             asked = Asked(
                 per_row=per_row,
+                batch=batch,
                 alignment=alignment,
                 keep_seeds=keep_seeds,
                 invert_bernoulli=invert_bernoulli,
@@ -385,13 +388,17 @@ class Pipeline:
 
     def _rows(self, owner: str, feed: Feed) -> int:
         """How many rows a feed has."""
-        batch = self.streams.batch
+        streams = self.streams
+        batch = streams.batch
         assert batch is not None
         rows = self._engine.rows_of(feed)
         if rows is None:
-            allowed = f"given by the first dimension of the input {batch!r}"
+            place = (
+                f"dimension {streams.batch_axis}" if streams.batch_axis else "the first dimension"
+            )
+            allowed = f"given by {place} of the input {batch!r}"
             remedy = "Feed it." if owner == _MAP else "Feed it, or pass seeds."
-            if batch == self.streams.state:
+            if batch == streams.state:
                 # No input of a feed shows the batch.
                 allowed = "given by seeds or states, since no other input of the model does"
                 remedy = (

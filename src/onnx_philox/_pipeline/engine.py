@@ -51,7 +51,8 @@ class Engine:
         """The inputs that a feed holds."""
         self._inputs = Inputs(streams.state, ports, model)
         batch = streams.batch
-        self._rows = None if batch is None else RowCount(batch, ports, model.aliases)
+        axis = streams.batch_axis
+        self._rows = None if batch is None else RowCount(batch, axis, ports, model.aliases)
         # A state of rank 4, for instance, as DirectML has it.
         dimensions = (
             [d if isinstance(d, int) else 1 for d in state.shape or ()]

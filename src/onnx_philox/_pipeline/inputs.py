@@ -151,18 +151,21 @@ class RowCount:
     single row for the others, and then several rows had the numbers of one seed.
 
     Args:
-        batch: The input whose first dimension is the batch, or the state where no other input is.
+        batch: The input of which a dimension is the batch, or the state where no other input is.
+        axis: That dimension.
         ports: The inputs beside the state.
         aliases: Other names of inputs, and the inputs that they mean.
     """
 
-    def __init__(self, batch: str, ports: Iterable[Port], aliases: Mapping[str, str]) -> None:
+    def __init__(
+        self, batch: str, axis: int, ports: Iterable[Port], aliases: Mapping[str, str]
+    ) -> None:
         named = {port.name: port for port in ports if port.shape}
         self._aliases = aliases
         self._carriers: list[tuple[Port, int]] = []
         if batch in named:
-            first = (named.pop(batch), 0)
-            name = (first[0].shape or (None,))[0]
+            first = (named.pop(batch), axis)
+            name = dict(enumerate(first[0].shape or ())).get(axis)
             others = [
                 (port, axis)
                 for port in (first[0], *named.values())

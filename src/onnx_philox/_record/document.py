@@ -269,6 +269,7 @@ _DOCUMENT: dict[str, Any] = {
                 }
             ],
             "alignment": _Later(lambda given: given in list(GENERATORS)),
+            "batch_axis": _Later(_is_count),
         }
     ),
     "runtime": _is_text,

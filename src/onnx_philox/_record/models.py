@@ -62,4 +62,8 @@ def listed(streams: Streams | None) -> dict[str, Any] | None:
         return None
     # Earlier versions knew of no nodes that keep their seeds.
     nodes = [{k: v for k, v in asdict(n).items() if k != "kept" or v} for n in streams.nodes]
-    return {"fingerprint": streams.fingerprint, **asdict(streams), "nodes": nodes}
+    said = asdict(streams)
+    if not streams.batch_axis:
+        # As earlier versions wrote it.
+        del said["batch_axis"]
+    return {"fingerprint": streams.fingerprint, **said, "nodes": nodes}

@@ -54,6 +54,7 @@ def make_reproducible(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    batch: str | None = None,
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
     invert_bernoulli: Inverted = False,
@@ -72,9 +73,13 @@ def make_reproducible(
             domains, stay as they are, with a warning; otherwise they are an error.
         per_row: True gives each row of the batch a state of its own, so that its numbers depend on
             no other row: "random_state" is uint32[batch, 6] (see `row_states`), and so is
-            "next_random_state". Every random node must draw rows of the batch, which shows in the
-            shapes of the model; the names of nodes (or of their outputs, where they have none) say
-            that those do all the same.
+            "next_random_state". Every random node must draw rows of the batch, wherever it stands
+            in their shapes, which the model must show; the names of nodes (or of their outputs,
+            where they have none) say that the first dimension of those is the batch all the same.
+        batch: The dimension that is the batch, with `per_row`: the name of a dynamic dimension of
+            an input, or "x:1", dimension 1 of the input x; in a model of OpenVINO also a name of a
+            Layout. None takes the first dimension of an input if that is dynamic, else the only
+            dynamic one.
         alignment: "pytorch" draws what torch draws on a CPU: one generator goes through the nodes
             in the order of the file. "random_state" is then uint32[632] (see `TorchState`), and
             "next_random_state" the generator after the run. With a `seed`, it is
@@ -93,9 +98,9 @@ def make_reproducible(
 
     Raises:
         TypeError: `model`, `seed` or a random node is of a wrong type.
-        ValueError: A random node breaks its rules or cannot be replaced, or `seed` or `per_row`
-            contradicts an earlier rewrite of the model; with `per_row`, a node is not proved to
-            draw rows of the batch, or there is a seed.
+        ValueError: A random node breaks its rules or cannot be replaced, or `seed`, `per_row` or
+            `batch` contradicts an earlier rewrite; with `per_row`, a node is not proved to draw
+            rows of the batch, or there is a seed.
         ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
 
     Examples:
@@ -117,6 +122,7 @@ def make_reproducible(
         seed=seed,
         keep_seeds=keep_seeds,
         per_row=per_row,
+        batch=batch,
         alignment=alignment,
         keep_unknown=keep_unknown,
         invert_bernoulli=invert_bernoulli,
@@ -155,6 +161,7 @@ def rewrite(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    batch: str | None = None,
     alignment: str = TENSORFLOW,
     invert_bernoulli: Inverted = False,
 ) -> Report:
@@ -165,6 +172,7 @@ def rewrite(
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
         per_row: As in `make_reproducible`.
+        batch: As in `make_reproducible`.
         alignment: As in `make_reproducible`.
         invert_bernoulli: As in `make_reproducible`.
 
@@ -180,6 +188,7 @@ def rewrite(
         asked = Asked(
             seed=seed,
             per_row=per_row,
+            batch=batch,
             alignment=alignment,
             keep_unknown=keep_unknown,
             invert_bernoulli=invert_bernoulli,
@@ -222,6 +231,7 @@ def rewrite_file(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    batch: str | None = None,
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
     invert_bernoulli: Inverted = False,
@@ -240,6 +250,7 @@ def rewrite_file(
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
         per_row: As in `make_reproducible`.
+        batch: As in `make_reproducible`.
         alignment: As in `make_reproducible`.
         keep_seeds: As in `make_reproducible`.
         invert_bernoulli: As in `make_reproducible`.
@@ -261,6 +272,7 @@ def rewrite_file(
             seed=seed,
             keep_seeds=keep_seeds,
             per_row=per_row,
+            batch=batch,
             alignment=alignment,
             keep_unknown=keep_unknown,
             invert_bernoulli=invert_bernoulli,

@@ -29,6 +29,7 @@ class AskedWords(TypedDict, total=False):
     seed: int | None
     keep_seeds: bool
     per_row: PerRow
+    batch: str | None
     alignment: str
     keep_unknown: bool
     invert_bernoulli: Inverted
@@ -40,13 +41,14 @@ class Asked:
 
     Raises:
         TypeError: A word is of another type.
-        ValueError: The seed is out of its range, the alignment is none, or a seed is asked for
-            beside a state for each row.
+        ValueError: The seed is out of its range, the alignment is none, a seed is asked for
+            beside a state for each row, or a batch without one.
     """
 
     seed: int | None = None
     keep_seeds: bool = False
     per_row: PerRow = False
+    batch: str | None = None
     alignment: str = TENSORFLOW
     keep_unknown: bool = False
     invert_bernoulli: Inverted = False
@@ -60,6 +62,8 @@ class Asked:
             if not isinstance(getattr(self, name), bool):
                 object.__setattr__(self, name, _names(name, getattr(self, name), what))
         alignment.check_word(OWNER, self.alignment)
+        if self.batch is not None:
+            _check_batch(self.batch, is_per_row=self.named is not None)
         if self.seed is not None and self.named is not None:
             checks.refuse(
                 OWNER,
@@ -124,6 +128,16 @@ _NAMED = {
     "per_row": "random nodes that draw rows of the batch",
     "invert_bernoulli": "Bernoullis that draw the complement",
 }
+
+
+def _check_batch(given: Any, *, is_per_row: bool) -> None:
+    allowed = "the name of a dimension of an input, such as 'batch', or 'input:1', its dimension 1"
+    if not isinstance(given, str):
+        what = f"{given!r}, of type {type(given).__name__}"
+        checks.refuse(OWNER, "batch", what, allowed, "Pass one of these.", TypeError)
+    if not is_per_row:
+        allowed = "left out for a model with one state for the whole batch"
+        checks.refuse(OWNER, "batch", repr(given), allowed, "Pass per_row=True beside it.")
 
 
 def _names(name: str, given: Any, meaning: str) -> frozenset[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Sequence
-from typing import NoReturn
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.declaration import Operator
+from onnx_philox._contract.declaration import Operator, Role
 from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.places import Place, saying
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -83,51 +83,61 @@ def _few(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
 
 
-def without_batch(inputs: Sequence[str], remedy: str) -> NoReturn:
-    """Refuses a model without a batch, given its inputs in words, and how to make one.
-
-    Raises:
-        ValueError: Always.
-    """
-    checks.refuse(
-        OWNER,
-        "the model",
-        f"one with the inputs {', '.join(inputs)}" if inputs else "one without inputs",
-        "one with an input whose first dimension, the batch, is dynamic",
-        f"{remedy}, or {ONE_STATE}.",
+def of_shape(
+    title: str, shape: Sequence[object] | None, batch: str, rivals: Sequence[str] = ()
+) -> ValueRefusalError:
+    """A draw that has no row for each of the batch, and what else the batch could be."""
+    allowed = (
+        f"one of which a dimension is {batch}, or is made by a Reshape of it and those behind it, "
+        "for a state for each row"
     )
-
-
-def of_shape(title: str, shape: Sequence[object] | None, batch: str) -> ValueRefusalError:
-    """A draw that has no row for each of the batch."""
-    allowed = f"one whose first dimension is {batch}, for a state for each row"
-    remedy = f"Draw a row for each of the batch, or {ONE_STATE}."
+    others = "".join(f", name another batch with {saying(rival)}" for rival in rivals[:1])
+    remedy = (
+        f"Draw a row for each of the batch, as torch.rand_like(x) does{others}, or {ONE_STATE}."
+    )
     return ValueRefusalError(title, "the shape of what it draws", written(shape), allowed, remedy)
 
 
 def unproved(title: str, name: str, shape: Sequence[object] | None, batch: str) -> NotRowsError:
     """A draw of which it is not known whether it has a row for each of the batch."""
     what = "the shape of what it draws"
-    allowed = f"one whose first dimension is proved to be {batch}, for a state for each row"
+    allowed = f"one of which a dimension is proved to be {batch}, for a state for each row"
     return NotRowsError(title, what, written(shape), allowed, (name,))
 
 
 def of_operator(
-    title: str, operator: Operator, shape: Sequence[object] | None
+    title: str,
+    operator: Operator,
+    shape: Sequence[object] | None,
+    places: Sequence[Place],
+    batch: str,
 ) -> ValueRefusalError | None:
-    """What in an operator stands in the way of rows, for values of this shape."""
+    """What stands in the way of rows in an operator, for values of this shape and its batch."""
+    what, given = "the shape of what it draws", written(shape)
     if operator.draws_rows:
         given = "one order for all rows together"
         allowed = "a row for each of the batch, for a state for each row"
         remedy = f"Shuffle outside the model, or {ONE_STATE}."
         return ValueRefusalError(title, "what it draws", given, allowed, remedy)
-    if shape and shape[1:] and operator.words.each == REJECTION_WORDS:
-        elements = [d for d in shape[1:] if isinstance(d, int)]
-        if len(elements) == len(shape) - 1 and math.prod(elements) > _MOST_REJECTING:
-            what = "the shape of what it draws"
-            allowed = "at most 2^27 elements a row, of 32 blocks each, for a state for each row"
-            remedy = f"Draw them in several nodes, or {ONE_STATE}."
-            return ValueRefusalError(title, what, written(shape), allowed, remedy)
+    if len(places) > 1:
+        allowed = f"one of which one dimension alone is {batch}, for a state for each row"
+        remedy = f"Draw for each row before rows meet each other, or {ONE_STATE}."
+        return ValueRefusalError(title, what, given, allowed, remedy)
+    if operator.size_input.role is Role.LOGITS and places and not places[0].is_first:
+        allowed = f"[rows, classes] with rows that are {batch}, for a state for each row"
+        remedy = (
+            "Call torch.multinomial with weights of [batch, classes], once for each position, or "
+            f"{ONE_STATE}."
+        )
+        return ValueRefusalError(title, what, given, allowed, remedy)
+    axis = places[0].axis if places else 0
+    others = [] if shape is None else [*shape[:axis], *shape[axis + 1 :]]
+    elements = [d for d in others if isinstance(d, int)]
+    is_rejecting = others and operator.words.each == REJECTION_WORDS
+    if is_rejecting and len(elements) == len(others) and math.prod(elements) > _MOST_REJECTING:
+        allowed = "at most 2^27 elements a row, of 32 blocks each, for a state for each row"
+        remedy = f"Draw them in several nodes, or {ONE_STATE}."
+        return ValueRefusalError(title, what, given, allowed, remedy)
     return None
 
 

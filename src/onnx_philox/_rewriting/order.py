@@ -5,6 +5,7 @@ Two are the same for both: the numbers of streams, and the proof of rows.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 import shlex
@@ -20,6 +21,7 @@ from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random, leave
 from onnx_philox._rewriting.kept_seeds import STREAMS, check_streams, streams_of, warn_of_repeats
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
+from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import Report
 
@@ -99,10 +101,14 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
 
 
 class Batch(Protocol):
-    """The input whose first dimension gives a model its rows."""
+    """The dimension of an input that gives a model its rows."""
 
     @property
     def name(self) -> str:
+        """Its own name, or that of the input."""
+
+    @property
+    def where(self) -> str:
         """What messages call it."""
 
 
@@ -117,8 +123,15 @@ class Rows(Protocol[RandomIn, BatchOf]):
     def batch(self) -> BatchOf:
         """The batch."""
 
-    def obstacle(self, random: RandomIn, /) -> RefusalError | None:
-        """What stands in the way of a node's drawing rows of the batch; None where nothing does."""
+    @property
+    def rivals(self) -> Sequence[str]:
+        """The dimensions that it could be as well."""
+
+    def obstacle(self, random: RandomIn, /, *, is_named: bool = False) -> RefusalError | None:
+        """What stands in the way of a node's drawing rows of the batch; None where nothing does.
+
+        The first dimension of a node that is named is the batch, if it may be.
+        """
 
 
 def prove_rows(
@@ -138,16 +151,24 @@ def prove_rows(
     said: list[Random] = []
     unnamed: list[NotRowsError] = []
     for random in nodes:
-        error = rows.obstacle(random)
+        is_named = not random.names.isdisjoint(named)
+        error = rows.obstacle(random, is_named=is_named)
         if not isinstance(error, NotRowsError):
             if error is not None:
                 raise error
-        elif random.names & frozenset(named):
+        elif is_named:
             said.append(random)
         else:
             unnamed.append(error)
     if unnamed:
         raise of_all(unnamed, [random.site.called for random in said])
+    if rows.rivals:
+        others = " and ".join(map(repr, rows.rivals))
+        warnings.warn(
+            f"{OWNER}: the batch is taken to be {rows.batch.where}; {others} stands in every draw, "
+            f"too. Say which of them it is, with {saying(rows.rivals[0])} for instance.",
+            stacklevel=shown.stacklevel(),
+        )
     return rows.batch, said
 
 
@@ -189,7 +210,7 @@ class Format(Generic[Model, Random, BatchOf, Left]):
     """What an earlier rewrite left."""
     check: Callable[[Model, Asked, Left, Sequence[Random | Irreplaceable]], None]
     """Refuses what a model that was rewritten before cannot be given."""
-    rows: Callable[[Model, Sequence[Random], Left], Rows[Random, BatchOf]]
+    rows: Callable[[Model, Sequence[Random], Left, Asked], Rows[Random, BatchOf]]
     """The batch of a model; raises where there is none."""
     replace: Callable[[Model, Left, Plan[Random, BatchOf]], None]
     """Makes the state, carries it to the nodes, replaces them, and records their streams."""
@@ -233,7 +254,8 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     seed = asked.seed if recorded.state is None else recorded.seed
     batch, unproved = None, list[Random]()
     if named is not None:
-        batch, unproved = prove_rows(nodes, named, lambda: format.rows(model, nodes, recorded))
+        rows = functools.partial(format.rows, model, nodes, recorded, asked)
+        batch, unproved = prove_rows(nodes, named, rows)
     numbered = number_nodes(nodes, recorded)
     new = [node.kept for node in nodes if node.kept is not None]
     warn_of_repeats(new, recorded.kept)

@@ -8,7 +8,7 @@ from typing import Any, Generic
 
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError, Numbered, Random
-from onnx_philox._rewriting.order import Format, Left, Model, number_nodes
+from onnx_philox._rewriting.order import Batch, Format, Left, Model, number_nodes
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode
 
@@ -48,8 +48,8 @@ class Survey(Generic[Random]):
     """What an earlier rewrite left."""
     obstacle: Exception | None
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
-    batch: str | None
-    """What could each have a state, as messages call it; None where there is none."""
+    batch: Batch | None
+    """What could each have a state; None where there is none."""
     row_obstacle: Exception | None
     """What stands in the way of a state for each row, whatever the nodes; None if nothing does."""
 
@@ -60,7 +60,7 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
     nodes = [each for each in found if not isinstance(each, Irreplaceable)]
     recorded: Any = Recorded()
     numbered: list[Numbered[Random]] = []
-    batch = None
+    batch: Batch | None = None
     obstacle: Exception | None = None
     row_obstacle: Exception | None = None
     try:
@@ -73,8 +73,8 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
     problems: Mapping[int, Exception | None] = {}
     try:
         recorded.check_rows()
-        rows = format.rows(model, nodes, recorded)
-        batch = rows.batch.name
+        rows = format.rows(model, nodes, recorded, Asked())
+        batch = rows.batch
         problems = {id(node): rows.obstacle(node) for node in nodes}
     except ValueError as error:
         row_obstacle = error

@@ -50,8 +50,8 @@ Carrier = tuple[str, int]
 """The name of an input, and its dimension that carries the batch."""
 
 
-def carriers(model: ov.Model, batch: str) -> set[Carrier]:
-    """The dimensions of inputs that must be the first one of the input `batch`.
+def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
+    """The dimensions of inputs that must be this one of the input `batch`.
 
     OpenVINO is asked: with it the model has shapes, and with another size it has none.
     """
@@ -61,8 +61,9 @@ def carriers(model: ov.Model, batch: str) -> set[Carrier]:
         if port.get_partial_shape().rank.is_static
     }
     open_ = [(i, axis) for i, s in shapes.items() for axis in range(len(s)) if s[axis].is_dynamic]
-    own = next((place for place in open_ if batch in model.inputs[place[0]].get_names()), None)
-    if own is None or own[1]:
+    owns = (p for p in open_ if batch in model.inputs[p[0]].get_names() and p[1] == axis)
+    own = next(owns, None)
+    if own is None:
         return set()
     tied = [place for place in open_ if place == own or _is_tied(model, shapes, own, place)]
     return {(name, axis) for i, axis in tied for name in model.inputs[i].get_names()}
@@ -334,7 +335,7 @@ def _carrying(served: Served, model: ov.Model | None) -> Collection[Carrier]:
     """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
     if served.graph is not None or model is None or served.streams.batch is None:
         return ()
-    return carriers(model, served.streams.batch)
+    return carriers(model, served.streams.batch, served.streams.batch_axis)
 
 
 def _check_divided(owner: str, model: ov.Model, error: type[ValueRefusalError]) -> None:

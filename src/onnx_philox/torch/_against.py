@@ -138,13 +138,18 @@ def _rounded(call: EagerCall, mine: Drawn, left: list[Drawn]) -> Drawn:
     return Drawn(operator, values, after)
 
 
+def _wide(array: NDArray[Any]) -> list[int]:
+    """Its dimensions but those of 1: that of a row may stand elsewhere."""
+    return [size for size in array.shape if size != 1]
+
+
 def _difference(call: EagerCall, mine: Drawn) -> tuple[str | None, bool]:
     """How two draws differ, in words; None if they do not, and whether they are only close."""
     assert call.values is not None
     torchs = call.values
     if call.order is not None and len(call.order) == torchs.ndim:
         in_memory = torchs.transpose(call.order)
-        torchs = in_memory if in_memory.shape == mine.values.shape else torchs
+        torchs = in_memory if _wide(in_memory) == _wide(mine.values) else torchs
     torchs = torchs.reshape(-1)
     ours = mine.values.reshape(-1).astype(torchs.dtype)
     bits = np.dtype(f"u{torchs.dtype.itemsize}")

@@ -71,6 +71,7 @@ def export(
     *,
     seed: int | None = None,
     per_row: PerRow = False,
+    batch: str | None = None,
     alignment: str = TENSORFLOW,
     verify: bool = False,
     external_data: bool = True,
@@ -92,6 +93,7 @@ def export(
         f: The file to write; None writes none.
         seed: As in `make_reproducible`.
         per_row: As in `make_reproducible`; it needs a batch that is dynamic (``dynamic_shapes``).
+        batch: As in `make_reproducible`.
         alignment: As in `make_reproducible`: with "pytorch" the model draws what the module draws
             in torch after `torch.manual_seed(seed)`.
         verify: Whether to run both and compare them, as `verify_export` does. The verdict is the
@@ -121,7 +123,7 @@ def export(
     require_torch()
     check_program(_EXPORT, model, args)
     with refusing_as(_EXPORT):
-        asked = Asked(seed=seed, per_row=per_row, alignment=alignment)
+        asked = Asked(seed=seed, per_row=per_row, batch=batch, alignment=alignment)
     for name, word in (("verify", verify), ("external_data", external_data)):
         check_bool(_EXPORT, name, word)
     own = {} if custom_translation_table is None else custom_translation_table

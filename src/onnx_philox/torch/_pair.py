@@ -47,7 +47,7 @@ class Pair:
         self._leaves, self._tree = _pytree.tree_flatten((tuple(args), dict(kwargs)))
         self._names = self._names_of_leaves()
         streams = streams_of(model)
-        self._batched: set[str] = set()
+        self._batched: dict[str, int] = {}
         self.rows = None if streams is None or streams.batch is None else self._rows(streams)
 
     def eager(
@@ -61,7 +61,7 @@ class Pair:
         leaves = self._leaves
         if row is not None:
             leaves = [
-                leaf[row : row + 1] if name in self._batched else leaf
+                leaf.narrow(self._batched[name], row, 1) if name in self._batched else leaf
                 for name, leaf in zip(self._names, leaves, strict=True)
             ]
         args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
@@ -159,9 +159,11 @@ class Pair:
         """How many rows the arguments have."""
         dims = {i.name: i.type.tensor_type.shape.dim for i in self.proto.graph.input}
         batch = dims[streams.state][0].dim_param
-        self._batched = {n for n, dim in dims.items() if dim and dim[0].dim_param == batch}
+        named = {name: [d.dim_param for d in shape] for name, shape in dims.items()}
+        self._batched = {n: given.index(batch) for n, given in named.items() if batch in given}
         feeds = self.feeds()
-        rows = {len(feeds[name]) for name in self._batched & feeds.keys()}
+        batched = self._batched.items()
+        rows = {int(feeds[name].shape[axis]) for name, axis in batched if name in feeds}
         if len(rows) != 1:
             remedy = "Pass inputs with a row for each row of the batch."
             refuse(

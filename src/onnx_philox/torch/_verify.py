@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.generators import TORCH, Generator
 from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
 from onnx_philox._contract.torch_state import TorchState, torch_seed
+from onnx_philox._models.ours import seed_of
+from onnx_philox._numbers.call import Called
 from onnx_philox._numbers.states import row_states
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.model import rewrite
+from onnx_philox._rewriting.in_onnx.rows.stand import is_put_back
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
@@ -188,13 +192,33 @@ def _computed(
         computed = run.outputs
         if row is not None:
             rows = len(run.after) if run.after is not None else 1
-            computed = {
-                name: array[row : row + 1] if array.ndim and len(array) == rows else array
-                for name, array in computed.items()
+            computed = computed | {
+                name: _row_of(array, row, rows, like)
+                for (name, array), like in zip(computed.items(), expected, strict=False)
             }
         if problem := _against.outputs(computed, expected, by):
             return problem
     return None
+
+
+def _row_of(array: NDArray[Any], row: int, rows: int, like: NDArray[Any]) -> NDArray[Any]:
+    """A row of an output, wherever the batch stands in it, given the output for that row alone."""
+    for axis, size in enumerate(like.shape):
+        before, behind = like.shape[:axis], like.shape[axis + 1 :]
+        if array.shape == (*before, rows * size, *behind):
+            of_row: NDArray[Any] = array.reshape(*before, rows, size, *behind).take(row, axis)
+            return of_row
+    return array
+
+
+def _in_place(model: ir.Model, called: Called) -> NDArray[Any]:
+    """What a node draws with the batch where it stands in the model."""
+    seed = called.attributes["op_seed"]
+    made = (n for n in model.graph if n.domain == DOMAIN and seed_of(n, "op_seed") == seed)
+    for use in (use for node in made for output in node.outputs for use in output.uses()):
+        if is_put_back(use.node):
+            return called.values.transpose(use.node.attributes.get_ints("perm"))
+    return called.values
 
 
 def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> Verdict:
@@ -222,7 +246,7 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
         equal, problem = _against.with_reference(seen, None if is_inside else state)
         # Runtimes choose the order, and the streams are numbered in the program's.
         ordered = sorted(seen.drawn, key=lambda called: called.attributes["op_seed"])
-        values = [called.values for called in ordered]
+        values = [_in_place(pair.model, called) for called in ordered]
         is_looped = len({called.attributes["op_seed"] for called in ordered}) < len(ordered)
         eager = None
         if is_looped or not seen.is_whole:

@@ -21,6 +21,7 @@ from onnx_philox._command.terminal import document
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting.in_onnx import unrun
+from onnx_philox._rewriting.order import Batch
 from onnx_philox.rewriting import RandomNode
 
 _MOST = 20
@@ -110,7 +111,7 @@ class Inspection:
     """Empty where there is nothing to try."""
     idle_dropouts: int = 0
     """How many nodes of Dropout draw nothing."""
-    batch: str | None = None
+    batch: Batch | None = None
     """The dimension whose rows could each have a state."""
     row_obstacle: str | None = None
     """Why no node could draw from such states."""
@@ -138,7 +139,11 @@ class Inspection:
             state=self.state or None,
             next_state=self.next_state,
             rewritten_nodes=[asdict(node) for node in self.rewritten],
-            per_row={"batch": self.batch, "obstacle": self.row_obstacle},
+            per_row={
+                "batch": None if self.batch is None else self.batch.name,
+                "where": None if self.batch is None else self.batch.where,
+                "obstacle": self.row_obstacle,
+            },
             standard=None if self.standard is None else asdict(self.standard),
             of_no_runtime=list(self.of_no_runtime),
             for_training=self.for_training,
@@ -383,7 +388,8 @@ class Inspection:
         if self.row_obstacle is not None:
             return f"not possible: {self.row_obstacle}", []
         apart = [(f.node.called, f.row_problem) for f in self.found if f.row_problem is not None]
-        rows = f"draw rows of {self.batch!r}"
+        assert self.batch is not None, "nothing stands in its way"
+        rows = f"draw rows of {self.batch.where}"
         if not apart:
             return f"possible, all nodes {rows}.", []
         count = f"{len(self.found) - len(apart)} of {_count(len(self.found), 'node')}"

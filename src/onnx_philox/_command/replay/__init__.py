@@ -136,8 +136,10 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     model = written["model"]
     words = {word: model.get(word, False) for word in ("per_row", "invert_bernoulli")}
     # Records from before had one answer.
-    alignment = str((written["streams"] or {}).get("alignment", TENSORFLOW))
-    asked = Asked(alignment=alignment, **words)
+    streams = written["streams"] or {}
+    alignment = str(streams.get("alignment", TENSORFLOW))
+    batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}" if words["per_row"] else None
+    asked = Asked(alignment=alignment, batch=batch, **words)
     return Given.of(given.owner, api.rewritten(given, asked))
 
 

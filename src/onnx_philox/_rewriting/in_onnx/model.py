@@ -26,8 +26,10 @@ from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
 from onnx_philox._rewriting.in_onnx.passes.scanned import declare_ranks
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
+from onnx_philox._rewriting.in_onnx.replacements.as_torch import warn
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -120,6 +122,10 @@ def _replace(
         carried = carry_states(model, plan.nodes, recorded, names, plan.seed, batch)
         Replace(names, plan.global_seed, batch, generator).all(model, carried)
     else:
+        types = Types(model)
+        for random in (numbered.random for numbered in plan.nodes):
+            place = None if batch is None else batch.places.get(random.site.node)
+            warn(random, types, None if place is None or place.is_factor else place.axis)
         carried = carry_generator(model, generator, plan.nodes, names, plan.seed, batch)
         Replace(names, 0, batch, generator).all(model, carried)
         close(carried)

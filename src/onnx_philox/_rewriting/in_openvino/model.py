@@ -16,10 +16,12 @@ from onnx_philox._openvino_models.graphs import forget_order
 from onnx_philox._openvino_models.ports import states_in
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
+from onnx_philox._rewriting.found import Numbered
 from onnx_philox._rewriting.in_openvino import earlier
 from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, inlined_comparison
 from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
+from onnx_philox._rewriting.in_openvino.stand import stand_first
 from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
 from onnx_philox._rewriting.recorded import NEXT_STATE, check_draws_beside, refuse_name
 from onnx_philox._rewriting.report import RandomNode, Report
@@ -77,14 +79,10 @@ def _replace(model: ov.Model, recorded: earlier.Recorded, plan: order.Plan[NewDr
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
     is_key_apart = recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
     of_kept = state_of_kept(recorded) if is_key_apart else state
-    made = {
-        drawn.get_name()
-        for each in plan.nodes
-        for drawn in _draw(each.random, each.stream, state, of_kept, plan.global_seed)
-    }
+    made = {drawn.get_name() for each in plan.nodes for drawn in _draw(each, state, of_kept, plan)}
     forget_order(model)
     model.validate_nodes_and_infer_types()
-    _record(model, None if plan.batch is None else plan.batch.name, made)
+    _record(model, plan.batch, made)
 
 
 def _check_names(model: ov.Model) -> None:
@@ -97,17 +95,17 @@ def _check_names(model: ov.Model) -> None:
 
 
 def _draw(
-    draw: NewDraw, stream: int | None, state: State, of_kept: State, global_seed: int
+    numbered: Numbered[NewDraw], state: State, of_kept: State, plan: order.Plan[NewDraw, Batch]
 ) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
-    owners = draw.site.owners
+    draw, owners = numbered.random, numbered.random.site.owners
     carrier = Carrier(owners)
     if not draw.generator.is_counter_based:
         given = _of_seed(draw.generator, draw.seeds)
     else:
         state = state if draw.seeds is None else of_kept
         bits = carrier.carry_in(state.words) if owners else state.bits
-        seeds = draw.seeds or (global_seed, stream)
+        seeds = draw.seeds or (plan.global_seed, numbered.stream)
         given = {"global_seed": seeds[0], "op_seed": seeds[1], "state": bits}
     made: list[ov.Node] = []
 
@@ -127,6 +125,9 @@ def _draw(
         new.get_node().set_friendly_name(old.get_node().get_friendly_name())
         old.replace(new)
     (node,) = made
+    place = None if plan.batch is None else plan.batch.places.get(draw.site.node.get_name())
+    if place is not None and not place.is_first:
+        stand_first(node, place)
     if carrier.returns:
         carrier.carry_out(node.output(node.get_output_size() - 1))
     return [] if draw.seeds is None else [node]
@@ -141,7 +142,7 @@ def _of_seed(generator: Generator, seeds: tuple[int, int] | None) -> dict[str, A
     return {**generator.attributes, "state": opset8.constant(generator.of_seed(OWNER, 0))}
 
 
-def _record(model: ov.Model, batch: str | None, kept: Collection[str]) -> None:
+def _record(model: ov.Model, batch: Batch | None, kept: Collection[str]) -> None:
     """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
     recorded = earlier.read(model)
     ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
@@ -150,7 +151,8 @@ def _record(model: ov.Model, batch: str | None, kept: Collection[str]) -> None:
     if streams is None and any(each.is_kept for each in recorded.rewritten):
         streams = Streams(STATE, "", None, _sorted(recorded))
     if streams is not None:
-        model.set_rt_info(replace(streams, batch=batch).to_json(), [METADATA_KEY])
+        name, axis = (None, 0) if batch is None else (batch.name, batch.axis)
+        model.set_rt_info(replace(streams, batch=name, batch_axis=axis).to_json(), [METADATA_KEY])
 
 
 def streams_of(model: ov.Model) -> Streams | None:
@@ -173,6 +175,6 @@ FORMAT = order.Format(
     recorded=earlier.read,
     check=_check,
     # It gives the model's inputs symbols.
-    rows=lambda model, nodes, _: Rows(model, nodes),
+    rows=lambda model, nodes, _, asked: Rows(model, nodes, asked),
     replace=_replace,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import openvino as ov
 
-from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION
 from onnx_philox._openvino_models.graphs import Owner, is_ours, label, opset_of, own_seeds
 from onnx_philox._rewriting import found
 
@@ -15,7 +15,7 @@ def site_of(node: ov.Node, owners: tuple[Owner, ...]) -> Site:
     """The place of a node."""
     opset, domain = opset_of(node), ""
     if is_ours(node):
-        domain = DOMAIN
+        opset, domain = OPSET_VERSION, DOMAIN
     elif opset is None:
         # Of an operator of others, what OpenVINO calls its version.
         domain = str(node.get_type_info().version_id)

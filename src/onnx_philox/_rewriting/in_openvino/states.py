@@ -114,9 +114,9 @@ def _checked(words: ov.Output, batch: Batch) -> ov.Output:
     The operators take a single state for any shape, so they cannot refuse it.
     """
     zero = np.int64(0)
-    rows = opset8.gather(opset8.shape_of(batch.input), np.array([0], np.int64), zero)
+    rows = opset8.gather(opset8.shape_of(batch.input), np.array([batch.axis], np.int64), zero)
     split = opset8.variadic_split(words, zero, rows)
-    name = f"{ROWS_CHECK}{batch.name}"
+    name = f"{ROWS_CHECK}{batch.called}"
     split.set_friendly_name(f"{DOMAIN}.{name}")
     return split.output(0)
 

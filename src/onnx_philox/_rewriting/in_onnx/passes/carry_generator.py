@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onnx_philox._contract.generators import Generator
-from onnx_philox._contract.streams import ROWS_CHECK, STATE
+from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
@@ -87,8 +87,7 @@ class _Way:
         """The state, once it has as many rows as the batch."""
         emitter = self.emitter()
         words = emitter.cast("words", state, _INT64)
-        what = f"{ROWS_CHECK}{batch.input.name}"
-        words = batch.check(emitter, what, words, emitter.shape(batch.input))
+        words = batch.check_all(emitter, words)
         begin = emitter.cast("begin", words, _UINT32)
         self._model.graph[0].prepend(emitter.nodes)
         return begin

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
 from onnx_philox._contract.state import run_words
-from onnx_philox._contract.streams import ROWS_CHECK, STATE
+from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
@@ -157,8 +157,7 @@ def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
     words = emitter.cast("words", state, _INT64)
     steps = RUNS
     if batch is not None:
-        what = f"{ROWS_CHECK}{batch.input.name}"
-        words = batch.check(emitter, what, words, emitter.shape(batch.input))
+        words = batch.check_all(emitter, words)
         # Both rows of steps are for all rows of the state.
         steps = steps[:, np.newaxis]
     steps_value = _integers(model, emitter, "steps", steps)

@@ -19,6 +19,8 @@ from onnx_philox._rewriting.in_onnx.random_nodes.shares import inlined_compariso
 from onnx_philox._rewriting.in_onnx.replacements.as_torch import as_torch, composed, narrowed
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
+from onnx_philox._rewriting.places import Place
 
 # The operators whose first output has the shape of their first input.
 _LIKE_THEIR_INPUT = {
@@ -178,6 +180,10 @@ class Replace:
         new = random.replacement.emit(old, emitter, draw)
         if self._generator is TORCH:
             new = composed(random, emitter, new)
+        place = Place() if self._batch is None else self._batch.places.get(old, Place())
+        if not place.is_first:
+            (drawing,) = (node for node in emitter.nodes if node.domain == DOMAIN)
+            new = stand_first(emitter, drawing, place, new)
         for node in emitter.nodes:
             if not all(value.name for value in node.outputs):
                 # A mask that nothing reads: onnx-ir would give it a name of a graph around.

@@ -43,7 +43,7 @@ def settle(model: ir.Model) -> int:
 def _settle(node: ir.Node, emitter: Emitter) -> None:
     data = input_of(node, 0)
     bool_ = ir.DataType.BOOL
-    output = emitter.like("Identity", "data", data)
+    output = emitter.like("Identity", "data", data, shape=data.shape)
     fused = fused_dropout(node)
     for what in ("bias", "residual") if fused else ():
         added = input_at(node, getattr(fused, what))

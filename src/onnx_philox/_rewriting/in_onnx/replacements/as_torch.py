@@ -82,7 +82,6 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         allowed = "a tensor of f32, f16 or bf16, with alignment 'pytorch'"
         remedy = "Put a Cast to f32 before it."
         checks.refuse(title, "the input", "a tensor of f64", allowed, remedy)
-    warn(random, types)
     return random
 
 
@@ -245,17 +244,22 @@ _MOST_NODES = 64
 """How many nodes a look into the past may visit."""
 
 
-def warn(random: Replaceable, types: Types) -> None:
+def warn(random: Replaceable, types: Types, rows: int | None) -> None:
     """Warns of a draw like a transposed tensor, where the exporter did not know its strides.
 
     torch fills memory. What it makes like a transposed tensor is transposed in memory too, and is
     filled in that order. A file does not show memory, but the Transposes a tensor came through.
+
+    Args:
+        random: The draw.
+        types: What is known of the model.
+        rows: The dimension of its rows, if each has a generator of its own.
     """
     node = random.site.node
     if node.metadata_props.get(AWAITS_STATE) == KNOWS_STRIDES:
         return
-    filled = _filled(node)
-    if filled is not None and any(list(o) != sorted(o) for o in _orders(filled, types)):
+    tensor = filled(node)
+    if tensor is not None and any(list(o) != sorted(o) for o in _orders(tensor, types, rows)):
         warnings.warn(
             f"{random.site.title}: the numbers may not be torch's. It draws like a transposed "
             "tensor, and torch fills memory, whose order a file does not show. Export the module "
@@ -264,7 +268,7 @@ def warn(random: Replaceable, types: Types) -> None:
         )
 
 
-def _filled(node: ir.Node) -> ir.Value | None:
+def filled(node: ir.Node) -> ir.Value | None:
     """The tensor like which a draw lies in memory; None where it is a new one."""
     if node.domain != DOMAIN:
         takes_tensor = node.op_type.endswith("Like") or node.op_type in (
@@ -282,15 +286,15 @@ def _filled(node: ir.Node) -> ir.Value | None:
     return given
 
 
-def _orders(value: ir.Value, types: Types) -> Iterator[Sequence[int]]:
+def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequence[int]]:
     """The orders of dimensions in memory that a tensor may have, by the Transposes before it.
 
-    Dimensions of 1 do not count.
+    Dimensions of 1 do not count, nor does that of the rows, where each is drawn alone.
     """
     shape = types.shape(value)
     if shape is None:
         return
-    wide = [i for i, d in enumerate(shape) if d != 1]
+    wide = [i for i, d in enumerate(shape) if d != 1 and i != rows]
     left: list[tuple[ir.Value, tuple[int, ...]]] = [(value, tuple(range(len(shape))))]
     for _ in range(_MOST_NODES):
         if not left:

@@ -1,14 +1,16 @@
-"""The batch of a per-row model: the first dimension of every draw, with a state for each row."""
+"""The batch of a per-row model, with a state for each row."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.streams import ROWS_CHECK
 from onnx_philox._models.emitter import Emitter
+from onnx_philox._rewriting.places import Place, called, written_place
 
 # From this opset on Split takes sizes as an input.
 OLDEST_OPSET = 13
@@ -21,21 +23,42 @@ class Batch:
     """The dimension that gives a model its rows."""
 
     input: ir.Value
-    """The input of the model whose first dimension it is."""
+    """The input of the model whose dimension it is."""
     name: str
     """What symbolic shapes call it."""
+    axis: int = 0
+    """Which dimension of the input."""
+    places: dict[ir.Node, Place] = field(default_factory=dict)
+    """Where it stands in what random nodes draw."""
     unproved: frozenset[ir.Node] = frozenset()
     """The random nodes that are only said to draw its rows."""
     words: int = STATE_WORDS
     """How many words a state has."""
 
     @property
+    def called(self) -> str:
+        """The input, and which dimension of it where that is not the first."""
+        return called(self.input.name or "", self.axis)
+
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+        return f"{self.name!r}, {written_place(self.input.name or '', self.axis)}"
+
+    @property
     def state_shape(self) -> ir.Shape:
         """The shape of a state for each row; its first dimension is named like the input's."""
         assert self.input.shape is not None
-        return ir.Shape([self.input.shape[0], self.words])
+        return ir.Shape([self.input.shape[self.axis], self.words])
 
-    def check(self, emitter: Emitter, what: str, words: ir.Value, dimensions: ir.Value) -> ir.Value:
+    def check_all(self, emitter: Emitter, words: ir.Value) -> ir.Value:
+        """Emits a check that a state has as many rows as the input; returns the state."""
+        what = f"{ROWS_CHECK}{self.called}"
+        return self.check(emitter, what, words, emitter.shape(self.input), self.axis)
+
+    def check(
+        self, emitter: Emitter, what: str, words: ir.Value, dimensions: ir.Value, axis: int = 0
+    ) -> ir.Value:
         """Emits a check that a state has as many rows as a tensor; a run fails where it does not.
 
         The operators take a single state for any shape, so they cannot refuse it. The check is a
@@ -48,11 +71,17 @@ class Batch:
             The state.
         """
         int64 = ir.DataType.INT64
-        first = emitter.constant(f"first_of_{what}", np.array([0]))
-        rows = emitter.emit("Gather", f"rows_of_{what}", [dimensions, first], int64, [1])
+        index = emitter.constant(f"first_of_{what}", np.array([axis]))
+        rows = emitter.emit("Gather", f"rows_of_{what}", [dimensions, index], int64, [1])
         last = emitter.constant(f"words_of_{what}", np.array([self.words]))
         shape = emitter.emit("Concat", f"shape_of_{what}", [rows, last], int64, [2], {"axis": 0})
-        # A size of 0 would mean the size that there is.
-        as_said = {"allowzero": 1} if emitter.opset >= _ALLOWS_ZERO else {}
-        words = emitter.emit("Reshape", what, [words, shape], int64, words.shape, as_said)
+        words = reshape(emitter, what, words, shape, words.shape)
         return emitter.emit("Split", what, [words, rows], int64, words.shape, {"axis": 0})
+
+
+def reshape(
+    emitter: Emitter, what: str, value: ir.Value, shape: ir.Value, known: ir.Shape | None = None
+) -> ir.Value:
+    """Emits a Reshape, in which a size of 0 is that size, from the opset on that knows it."""
+    as_said = {"allowzero": 1} if emitter.opset >= _ALLOWS_ZERO else {}
+    return emitter.like("Reshape", what, value, shape, shape=known, attributes=as_said)

@@ -1,14 +1,12 @@
-"""Dimensions in terms of the names of a model's inputs, and integers that are computed from them.
+"""Integers that are computed from dimensions.
 
-A dimension is a number, a name, or a product of both. Exporters compute shapes of them; the nodes
-that they use for that are followed here, and any other node gives integers that are not known.
+Exporters compute shapes of them; the nodes that they use for that are followed here, and any other
+node gives integers that are not known.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -18,10 +16,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant, tensor_in
 from onnx_philox._models.graphs import STANDARD_DOMAINS
-
-Dimension = int | str | None
-"""A number, a name, or None where neither is known."""
-Dimensions = tuple[Dimension, ...]
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 _INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
 
@@ -30,82 +25,6 @@ MOST_NUMBERS = 64
 
 Numbers = NDArray[np.object_]
 """A small tensor of integers or booleans, some of which may be dimensions."""
-
-
-class Products:
-    """Names of dimensions, and of products of these: "16 * batch".
-
-    Args:
-        names: Those of the inputs' dimensions.
-
-    Attributes:
-        names: The same.
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = frozenset(names)
-        self._factors: dict[str, tuple[int, tuple[str, ...]]] = {n: (1, (n,)) for n in self.names}
-        self._places: dict[Hashable, str] = {}
-
-    def __contains__(self, name: str | None) -> bool:
-        return name in self._factors
-
-    def at(self, place: Hashable) -> str:
-        """A name for the dimension at a place in the model, of which nothing else is known.
-
-        It tells the dimension from others, and goes out of what is divided by it.
-        """
-        if place not in self._places:
-            names = (f"? {i}" for i in itertools.count(len(self._places)))
-            name = next(name for name in names if name not in self._factors)
-            self._places[place] = name
-            self._factors[name] = (1, (name,))
-        return self._places[place]
-
-    def of_inputs(self, dimension: Dimension) -> Dimension:
-        """The dimension, if it is a number or made of inputs' dimensions; else None."""
-        if isinstance(dimension, str) and not self.names.issuperset(self._factors[dimension][1]):
-            return None
-        return dimension
-
-    def may_depend(self, dimension: Dimension, name: str) -> bool:
-        """Whether a dimension depends on one of an input, or may."""
-        if self.of_inputs(dimension) is None:
-            return True
-        return isinstance(dimension, str) and name in self._factors[dimension][1]
-
-    def of(self, dimensions: Iterable[Dimension]) -> Dimension:
-        """The product of dimensions; None where it is not known."""
-        return self.quotient(dimensions, ())
-
-    def quotient(self, dimensions: Iterable[Dimension], divisors: Iterable[Dimension]) -> Dimension:
-        """The product of dimensions, divided by others; None where it is not known or not whole."""
-        above, below = self._split(dimensions), self._split(divisors)
-        if above is None or below is None or below[0] == 0 or above[0] % below[0] != 0:
-            return None
-        if below[1] - above[1]:
-            return None
-        return self._name(above[0] // below[0], sorted((above[1] - below[1]).elements()))
-
-    def _split(self, dimensions: Iterable[Dimension]) -> tuple[int, Counter[str]] | None:
-        numbers, names = [1], Counter[str]()
-        for d in dimensions:
-            if d is None:
-                return None
-            number, factors = (d, ()) if isinstance(d, int) else self._factors[d]
-            numbers.append(number)
-            names.update(factors)
-        return prod(numbers), names
-
-    def _name(self, number: int, names: Sequence[str]) -> Dimension:
-        if number == 0 or not names:
-            return number
-        if number < 0:
-            return None
-        text = " * ".join([*([str(number)] if number != 1 else []), *names])
-        # An input's dimension may have such a name, too.
-        meant = (number, tuple(names))
-        return text if self._factors.setdefault(text, meant) == meant else None
 
 
 class Arithmetic:

@@ -23,11 +23,9 @@ from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
 from onnx_philox._rewriting.in_onnx.rows.dimensions import (
     MOST_NUMBERS,
     Arithmetic,
-    Dimension,
-    Dimensions,
-    Products,
     whole,
 )
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 # ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")

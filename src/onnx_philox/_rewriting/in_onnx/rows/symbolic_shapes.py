@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._models import graphs
-from onnx_philox._rewriting.in_onnx.rows.dimensions import Dimension, Dimensions, Products
+from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk, common
+from onnx_philox._rewriting.places import BatchPlaces, Dimension, Dimensions, MadeBy, Products
 
 
 class SymbolicShapes:
@@ -35,13 +37,26 @@ class SymbolicShapes:
         dims = self._walk.dimensions(value)
         return None if dims is None else tuple(map(self._products.of_inputs, dims))
 
-    def quotient(self, dimension: Dimension, name: str) -> Dimension:
-        """A dimension divided by that of an input; None where it is not known or not whole."""
-        return self._products.quotient((dimension,), (name,))
+    def standing(self, name: str) -> BatchPlaces[ir.Value]:
+        """Finds where the dimension of an input of this name stands in values."""
+        return BatchPlaces(name, self._products, self._walk.dimensions, _source)
+
+    def has(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension is a product with that of an input."""
+        return self._products.has(dimension, name)
 
     def may_depend(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension is computed from that of an input, or may be."""
         return self._products.may_depend(dimension, name)
+
+
+def _source(value: ir.Value) -> MadeBy[ir.Value] | None:
+    node = value.producer()
+    if node is None or value is not node.outputs[0]:
+        return None
+    if node.domain not in STANDARD_DOMAINS and node.domain != DOMAIN:
+        return None
+    return MadeBy(node.op_type, node.inputs, node.attributes.get_ints("perm", []))
 
 
 def _inputs(model: ir.Model) -> dict[ir.Value, Dimensions]:

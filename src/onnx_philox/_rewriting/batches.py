@@ -1,0 +1,80 @@
+"""Which dimension of a model's inputs is its batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from onnx_philox._contract import checks
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.not_rows import ONE_STATE, written
+from onnx_philox._rewriting.places import Dimensions, Place, saying
+
+
+class ChosenBatch(NamedTuple):
+    """The dimension that gives a model its rows."""
+
+    name: str
+    input: str
+    axis: int
+    rivals: tuple[str, ...]
+    """The others that stand in every draw too, where nobody has said which one it is."""
+
+
+def choose(
+    shapes: Mapping[str, Dimensions | None],
+    said: str | None,
+    places_of: Callable[[str], list[list[Place]]],
+    remedy: str,
+) -> ChosenBatch:
+    """Which dimension of the inputs is the batch.
+
+    That which somebody has said, by its name or as "input:1". Else the first dimension of an input:
+    the first that some node draws. Else the only dimension that has a name.
+
+    Args:
+        shapes: Those of the inputs.
+        said: The name, if somebody has said it.
+        places_of: Where a dimension of some name stands in each draw.
+        remedy: How to give a model a batch.
+
+    Raises:
+        ValueError: There is none, or none of this name.
+    """
+    named = [
+        (axis, str(d), input)
+        for input, shape in shapes.items()
+        for axis, d in enumerate(shape or ())
+        if isinstance(d, str)
+    ]
+    found: dict[str, tuple[str, int]] = {}
+    for axis, name, input in sorted(named, key=lambda each: each[0]):
+        if said in (name, f"{input}:{axis}"):
+            return ChosenBatch(name, input, axis, ())
+        found.setdefault(name, (input, axis))
+    if said is not None:
+        allowed = f"the name of a dynamic dimension of an input ({', '.join(found) or 'none'})"
+        checks.refuse(OWNER, "batch", repr(said), allowed, "Choose one of these.")
+    firsts = [name for name, (_, axis) in found.items() if not axis]
+    candidates = firsts or (list(found) if len(found) == 1 else [])
+    if not candidates:
+        inputs = [f"{input} {written(shape)}" for input, shape in shapes.items()]
+        given = f"one with the inputs {', '.join(inputs)}" if inputs else "one without inputs"
+        others = f", say which dimension it is with {saying(next(iter(found)))}" if found else ""
+        checks.refuse(
+            OWNER,
+            "the model",
+            given,
+            "one with an input whose first dimension, the batch, is dynamic",
+            f"{remedy}{others}, or {ONE_STATE}.",
+        )
+    places = {name: places_of(name) for name in found}
+    ranked = sorted(candidates, key=lambda name: _rank(places[name]))
+    rivals = [n for n in found if n != ranked[0] and all(len(p) == 1 for p in places[n])]
+    return ChosenBatch(ranked[0], *found[ranked[0]], tuple(rivals))
+
+
+def _rank(places: list[list[Place]]) -> int:
+    """Draws with it first come first, then those with it anywhere."""
+    standing = [place for each in places for place in each]
+    return 0 if any(place.is_first for place in standing) else 1 if standing else 2

@@ -1,0 +1,248 @@
+"""Where the batch stands in a tensor: as a dimension, or as the outer factor of one.
+
+A dimension is a number, the name of one of an input, or a product of both.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Generic, NamedTuple, TypeVar
+
+Dimension = int | str | None
+"""A number, a name, or None where neither is known."""
+Dimensions = tuple[Dimension, ...]
+
+
+class Products:
+    """Names of dimensions, and of products of these: "16 * batch".
+
+    Args:
+        names: Those of the inputs' dimensions.
+
+    Attributes:
+        names: The same.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = frozenset(names)
+        self._factors: dict[str, tuple[int, tuple[str, ...]]] = {n: (1, (n,)) for n in self.names}
+        self._places: dict[Hashable, str] = {}
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._factors
+
+    def at(self, place: Hashable) -> str:
+        """A name for the dimension at a place in the model, of which nothing else is known.
+
+        It tells the dimension from others, and goes out of what is divided by it.
+        """
+        if place not in self._places:
+            names = (f"? {i}" for i in itertools.count(len(self._places)))
+            name = next(name for name in names if name not in self._factors)
+            self._places[place] = name
+            self._factors[name] = (1, (name,))
+        return self._places[place]
+
+    def of_inputs(self, dimension: Dimension) -> Dimension:
+        """The dimension, if it is a number or made of inputs' dimensions; else None."""
+        if isinstance(dimension, str) and not self.names.issuperset(self._factors[dimension][1]):
+            return None
+        return dimension
+
+    def may_depend(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension depends on one of an input, or may."""
+        if self.of_inputs(dimension) is None:
+            return True
+        return self.has(dimension, name)
+
+    def has(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension is a product with one of an input."""
+        return isinstance(dimension, str) and name in self._factors[dimension][1]
+
+    def of(self, dimensions: Iterable[Dimension]) -> Dimension:
+        """The product of dimensions; None where it is not known."""
+        return self.quotient(dimensions, ())
+
+    def quotient(self, dimensions: Iterable[Dimension], divisors: Iterable[Dimension]) -> Dimension:
+        """The product of dimensions, divided by others; None where it is not known or not whole."""
+        above, below = self._split(dimensions), self._split(divisors)
+        if above is None or below is None or below[0] == 0 or above[0] % below[0] != 0:
+            return None
+        if below[1] - above[1]:
+            return None
+        return self._name(above[0] // below[0], sorted((above[1] - below[1]).elements()))
+
+    def _split(self, dimensions: Iterable[Dimension]) -> tuple[int, Counter[str]] | None:
+        numbers, names = [1], Counter[str]()
+        for d in dimensions:
+            if d is None:
+                return None
+            number, factors = (d, ()) if isinstance(d, int) else self._factors[d]
+            numbers.append(number)
+            names.update(factors)
+        return prod(numbers), names
+
+    def _name(self, number: int, names: Sequence[str]) -> Dimension:
+        if number == 0 or not names:
+            return number
+        if number < 0:
+            return None
+        text = " * ".join([*([str(number)] if number != 1 else []), *names])
+        # An input's dimension may have such a name, too.
+        meant = (number, tuple(names))
+        return text if self._factors.setdefault(text, meant) == meant else None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the batch stands in a draw.
+
+    The operators draw [batch, ...]. So row i of a draw is what a batch of that row alone draws into
+    its tensor, where the dimension is 1, wherever it stands.
+
+    Attributes:
+        axis: The dimension.
+        rank: How many there are.
+        is_factor: Whether the batch is only the outer factor of it: a Reshape has made it of
+            [batch, k].
+    """
+
+    axis: int = 0
+    rank: int = 1
+    is_factor: bool = False
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the operators draw so."""
+        return not self.axis and not self.is_factor
+
+    @property
+    def order(self) -> list[int]:
+        """The dimensions with the batch first, once it is one of its own."""
+        others = range(self.rank + self.is_factor)
+        return [self.axis, *(axis for axis in others if axis != self.axis)]
+
+    @property
+    def back(self) -> list[int]:
+        """The way back from that order."""
+        return [self.order.index(axis) for axis in range(len(self.order))]
+
+
+def called(input: str, axis: int) -> str:
+    """A dimension of an input, as `batch` names it: the input alone for the first one."""
+    return f"{input}:{axis}" if axis else input
+
+
+def written_place(input: str, axis: int) -> str:
+    """A dimension of an input, as messages say it."""
+    return f"{f'dimension {axis}' if axis else 'the first'} of the input {input!r}"
+
+
+def saying(name: str) -> str:
+    """How to say that a dimension is the batch, in Python and to the command."""
+    return f"batch={name!r} (--batch {name})"
+
+
+Value = TypeVar("Value")
+
+
+class MadeBy(NamedTuple, Generic[Value]):
+    """What a tensor comes from."""
+
+    kind: str
+    """The operator, by either format's name."""
+    inputs: Sequence[Value | None]
+    order: Sequence[int] = ()
+    """How a Transpose turns its input; none for the other way round."""
+
+
+_IN_ORDER = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
+"""Their elements stay in order."""
+_OF_FIRST = {
+    *("Abs", "AvgPool", "AveragePool", "BatchNormInference", "BatchNormalization", "Cast", "Ceil"),
+    *("Clamp", "Clip", "Conv", "Convert", "Convolution", "Dropout", "Elu", "Erf", "Exp", "Floor"),
+    *("Gelu", "Gemm", "HardSigmoid", "HardSwish", "LayerNormalization", "LeakyRelu", "Log"),
+    *("LogSoftmax", "MVN", "MatMul", "MaxPool", "Mish", "Neg", "Negative", "PRelu"),
+    *("RandomDropout", "Reciprocal", "Relu", "ReLU", "Round", "Selu", "Sigmoid", "Sign", "Sin"),
+    *("SoftMax", "Softmax", "SoftPlus", "Softplus", "Softsign", "Sqrt", "Swish", "Tanh"),
+}
+"""They leave what stands before the last dimension of their first input where it is."""
+_OF_ALL = {
+    *("Add", "Div", "Divide", "Max", "Maximum", "Min", "Minimum", "Mul", "Multiply", "Pow"),
+    *("Power", "Select", "Sub", "Subtract", "Where"),
+}
+"""They broadcast their inputs to each other."""
+_MOST_STEPS = 200
+
+
+class BatchPlaces(Generic[Value]):
+    """Finds where the batch stands in tensors of a model.
+
+    Args:
+        batch: Its name.
+        products: Those of the model's dimensions.
+        dimensions: The shape of a tensor, as far as it is known.
+        source: What it comes from; None where that is no operator that is followed.
+    """
+
+    def __init__(
+        self,
+        batch: str,
+        products: Products,
+        dimensions: Callable[[Value], Dimensions | None],
+        source: Callable[[Value], MadeBy[Value] | None],
+    ) -> None:
+        self._batch = batch
+        self._products = products
+        self._dimensions = dimensions
+        self._source = source
+
+    def of(self, shape: Dimensions, like: Value | None) -> list[Place]:
+        """The places in a draw, given the tensor whose shape it has: one, or the draw has no rows.
+
+        A dimension of which the batch is a factor, and is not proved to be the outer one, is none.
+        """
+        rank = len(shape)
+        named = [axis for axis, d in enumerate(shape) if self._products.has(d, self._batch)]
+        places = [Place(axis, rank) for axis in named if shape[axis] == self._batch]
+        if len(named) > 1 or places or like is None:
+            return places if len(named) <= 1 else [Place(axis, rank) for axis in named]
+        merged = named or [axis for axis, d in enumerate(shape) if d is None]
+        return [Place(axis, rank, True) for axis in merged if self._is_outer(like, axis)][:1]
+
+    def _is_outer(self, value: Value, axis: int) -> bool:
+        """Whether a Reshape has made a dimension of the batch and what stands behind it."""
+        left = [(value, axis)]
+        for _ in range(_MOST_STEPS):
+            if not left:
+                break
+            value, axis = left.pop()
+            source, dims = self._source(value), self._dimensions(value)
+            if source is None or dims is None or not source.inputs or source.inputs[0] is None:
+                continue
+            if source.kind == "Transpose":
+                order = source.order or range(len(dims))[::-1]
+                left.append((source.inputs[0], order[axis]))
+            elif source.kind in _IN_ORDER:
+                given = self._dimensions(source.inputs[0]) or ()
+                for before, d in enumerate(given):
+                    if self._products.quotient(given[:before], dims[:axis]) != 1:
+                        continue
+                    behind = (self._batch, *dims[axis + 1 :])
+                    if d != self._batch:
+                        left.append((source.inputs[0], before))
+                    elif self._products.quotient(given[before:], behind) is not None:
+                        return True
+            elif source.kind in _OF_ALL or (source.kind in _OF_FIRST and axis < len(dims) - 1):
+                for each in source.inputs if source.kind in _OF_ALL else source.inputs[:1]:
+                    sizes = None if each is None else self._dimensions(each)
+                    if each is None or sizes is None:
+                        continue
+                    own = axis - len(dims) + len(sizes)
+                    if own >= 0 and sizes[own] != 1:
+                        left.append((each, own))
+        return False
