@@ -14,6 +14,7 @@ from onnx_philox._contract.refusal import RefusedInputError, TypeRefusalError, V
 from onnx_philox._contract.streams import ROWS_CHECK
 
 _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
+_ONNXRUNTIME_LOAD = "Exception during initialization: "
 _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
 # pybind11's list of the Python frames.
 _FRAMES = re.compile(r"\n\nAt:\n.*?(?=\n\n|\Z)", re.DOTALL)
@@ -39,7 +40,7 @@ def sentence(text: str) -> str:
         ...          "for RandomUniform(22) node with name 'noise'")
         'Could not find an implementation for RandomUniform(22)'
     """
-    text = _ONNXRUNTIME_CODE.sub("", text.strip())
+    text = _ONNXRUNTIME_CODE.sub("", text.strip()).removeprefix(_ONNXRUNTIME_LOAD)
     text = text.rpartition(_ONNXRUNTIME_STATUS)[2]
     text = _ONNXRUNTIME_NODE.sub("", text)
     before, _, summary = _FRAMES.sub("", text).partition("\nSummary:")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -155,13 +155,18 @@ def output_type(
 
 def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the attributes with defaults; refuses unknown, missing and wrong ones."""
+    check_attribute_names(op, given)
+    return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
+
+
+def check_attribute_names(op: Operator, given: Iterable[str]) -> None:
+    """Refuses unknown ones."""
     names = [a.name for a in op.attributes]
     for name in given:
         if name not in names:
             remedy = attribute_names.remedy(op, name)
             allowed = say.ONE_OF.format(op.attribute_names)
             refuse(op, say.ATTRIBUTES, repr(name), allowed, remedy)
-    return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
 
 
 def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:

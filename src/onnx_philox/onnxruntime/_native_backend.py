@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import _native_library
+from onnx_philox import _native_library, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import I64, U32
@@ -125,15 +126,16 @@ def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) 
             options.register_custom_ops_library(library_path())
         else:
             options = register(options, cuda=cuda)
-    if not source.is_ours or source.needs_nothing:
-        return NativePlan(source.untouched, options)
+    if not source.checked():
+        return NativePlan(source.untouched, options, source)
     # Imported here, because it needs onnx-ir, and few models need it.
     from onnx_philox.onnxruntime import _changed
 
     changed = _changed.model(source)
     if changed is None:
-        return NativePlan(source.untouched, options)
-    return NativePlan(changed, options, source.folder)
+        return NativePlan(source.untouched, options, source)
+    _source.source_of(changed).checked()  # with what functions held
+    return NativePlan(changed, options, source, source.folder)
 
 
 @dataclass(frozen=True)
@@ -160,14 +162,29 @@ class NativePlan:
 
     model: str | bytes
     options: ort.SessionOptions | None
+    source: _source.Source
     external_folder: str | None = None
     hidden_inputs: frozenset[str] = frozenset()
 
-    def loading(self) -> AbstractContextManager[None]:
-        """Lets ONNX Runtime find the external data of a changed model."""
-        if self.external_folder is None or self.options is None:
-            return nullcontext()
-        return _trial.external_folder(self.options, self.external_folder)
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Lets ONNX Runtime find a changed model's external data, and words what is refused."""
+        folder: AbstractContextManager[None] = nullcontext()
+        if self.external_folder is not None and self.options is not None:
+            folder = _trial.external_folder(self.options, self.external_folder)
+        try:
+            with folder:
+                yield
+        except Exception as error:
+            refusal = _runtime_errors.refusal(error)
+            if refusal is None and self.source.is_ours:
+                # ONNX Runtime has said it; onnx-ir is imported only now.
+                from onnx_philox.onnxruntime import _changed
+
+                refusal = _changed.refusal(self.source)
+            if refusal is None:
+                raise
+            raise _runtime_errors.refused(refusal, ort_state.InvalidArgument) from error
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Nothing to be done."""

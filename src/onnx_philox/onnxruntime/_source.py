@@ -1,7 +1,7 @@
 """The source of a session's model: a path, bytes or an `onnx.ModelProto`.
 
 A model that need not change reaches ONNX Runtime as it was given. So this module reads only what it
-says of the domain (`_proof`); `_surgery` reads the graph, where it must be changed or is refused.
+says of the domain (`_scan`); `_surgery` reads the graph, where it must be changed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
+from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files import text
 from onnx_philox._files.wire import Buffer
-from onnx_philox.onnxruntime import _proof
+from onnx_philox.onnxruntime import _scan
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
 
@@ -32,7 +33,7 @@ class Source:
 
     untouched: str | bytes
     """For ONNX Runtime: the path or the bytes."""
-    outline: _proof.Outline | None
+    outline: _scan.Outline | None
     """What it says of the domain; None where it is no ONNX model."""
     folder: str | None
     """Where the model's external data lies; None for a model that is no file."""
@@ -42,11 +43,22 @@ class Source:
         """Whether the model uses the domain."""
         return self.outline is not None and bool(self.outline.opsets)
 
-    @property
-    def needs_nothing(self) -> bool:
-        """Whether the model is proved to keep the rules, and to need no change."""
+    def checked(self) -> bool:
+        """Refuses what the library does not see; whether onnx-ir must read the model's graph.
+
+        Raises:
+            InvalidArgument: A node has what its operator has not.
+        """
         outline = self.outline
-        return outline is not None and self.read(lambda model: _proof.holds(model, outline))
+        if outline is None or not outline.opsets:
+            return False
+        try:
+            ends = self.read(lambda model: _scan.Graph(model, outline.graph).has_empty_end())
+        except RefusalError as error:
+            raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
+        except (ValueError, RecursionError):
+            return False  # ONNX Runtime reports what the model is.
+        return ends or outline.has_functions
 
     def read(self, reader: Callable[[Buffer], T]) -> T:
         """What a function reads in the model's bytes.
@@ -89,7 +101,7 @@ def source_of(source: Any) -> Source:
         what, allowed = type(source).__name__, "a path, bytes or an onnx.ModelProto"
         checks.refuse(_OWNER, "model", what, allowed, "Pass one of these.", TypeError)
     try:
-        outline = given.read(_proof.outline)
+        outline = given.read(_scan.outline)
     except (OSError, ValueError):
         return given
     for version in outline.opsets:

@@ -1,10 +1,12 @@
-"""A session proves from a model's bytes that its nodes keep the rules; onnx-ir is for the rest."""
+"""A session reads in a model's bytes what the library does not see; the library has the rest."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -14,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onnx_philox import graphs, make_reproducible
 from onnx_philox._contract.types import BY_NAME
-from onnx_philox.onnxruntime import InferenceSession, _changed
+from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.onnxruntime._source import source_of
 
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
@@ -25,18 +27,14 @@ EXPORTED = sorted(ROOT.glob("tests/models/*.onnx"))
 OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
 
 
-def is_proved(model: onnx.ModelProto | bytes | Path) -> bool:
-    return source_of(model).needs_nothing
-
-
 @pytest.mark.filterwarnings("ignore:the input 'seed' is gone")
-def test_golden_and_rewritten_models_are_proved() -> None:
+def test_golden_and_rewritten_models_are_loaded_without_onnx_ir() -> None:
     models = [onnx.load(path) for path in GOLDEN] + [
         make_reproducible(onnx.load(path)) for path in EXPORTED
     ]
     assert len(models) > 30
-    unproved = [m.graph.name for m in models if not m.functions and not is_proved(m)]
-    assert unproved == []
+    read = [m.graph.name for m in models if not m.functions and source_of(m).checked()]
+    assert read == []
 
 
 Put = Callable[[onnx.GraphProto, np.ndarray], None]
@@ -89,34 +87,41 @@ def drawing(put: Put, shape: list[int]) -> onnx.ModelProto:
 
 @PUTS
 def test_a_constant_is_read_wherever_it_stands(put: Put) -> None:
-    assert is_proved(drawing(put, [2]))
     wrong = drawing(put, [-2])
-    assert not is_proved(wrong)
+    feeds = {i.name: np.array(True) for i in wrong.graph.input}
     with pytest.raises(InvalidArgument, match=r"input 'shape' must be dimensions.*: got \[-2\]"):
-        InferenceSession(wrong, backend="native")
+        # ONNX Runtime 1.19 shows a branch no constant of the graph around it before a run.
+        InferenceSession(wrong, backend="native").run(None, feeds)
 
 
 def test_the_default_of_an_input_is_no_constant() -> None:
     model = drawing(as_raw_data, [-2])
     model.graph.input.append(helper.make_tensor_value_info("shape", TensorProto.INT64, [1]))
-    assert is_proved(model)
     session = InferenceSession(model, backend="native")
     assert session.run(None, {"shape": np.array([3])})[0].shape == (3,)
 
 
-def test_what_is_declared_of_a_value_counts() -> None:
-    for kind, dims, proved in (
-        (TensorProto.INT64, [1], True),
-        (TensorProto.INT64, None, True),
-        (TensorProto.INT64, ["n"], True),
-        (TensorProto.FLOAT, [1], False),
-        (TensorProto.INT64, [1, 1], False),
-        (TensorProto.INT8, [1], False),
-    ):
-        model = graphs.random_uniform(None, 0, 1, "f32", op_seed=1, rank=1)
-        (shape,) = model.graph.input
-        shape.CopyFrom(helper.make_tensor_value_info("shape", kind, dims))
-        assert is_proved(model) is proved, (kind, dims)
+@pytest.mark.parametrize(
+    ("kind", "dims", "said"),
+    [
+        (TensorProto.INT64, [1], None),
+        (TensorProto.INT64, None, None),
+        (TensorProto.INT64, ["n"], None),
+        (TensorProto.FLOAT, [1], "input 'shape' must be i64 or i32: got f32"),
+        (
+            TensorProto.INT64,
+            [1, 1],
+            "input 'shape' must be 1-D, with one entry for each dimension: got",
+        ),
+        (TensorProto.INT8, [1], "input 'shape' must be i64 or i32: got"),
+    ],
+)
+def test_what_is_declared_of_a_value_counts(kind: int, dims: Any, said: str | None) -> None:
+    model = graphs.random_uniform(None, 0, 1, "f32", op_seed=1, rank=1)
+    (shape,) = model.graph.input
+    shape.CopyFrom(helper.make_tensor_value_info("shape", kind, dims))
+    with pytest.raises(InvalidArgument, match=said) if said else nullcontext():
+        InferenceSession(model, backend="native")
 
 
 def test_types_are_numbered_and_named_as_in_onnx() -> None:
@@ -127,25 +132,18 @@ def test_types_are_numbered_and_named_as_in_onnx() -> None:
         assert ours.onnx_name == f"tensor({name})"
 
 
-def test_a_model_is_proved_only_if_onnx_ir_finds_nothing_wrong_either() -> None:
-    """Models with some bytes changed: most are damaged, some mean something else.
-
-    Names stay UTF-8, in which onnx-ir reads them.
-    """
+def test_of_a_damaged_model_nothing_but_refusals_is_raised() -> None:
     rng = random.Random(17)
     wholes = [drawing(put, [2]).SerializeToString() for put in (as_raw_data, around_a_branch)]
-    proved = 0
+    refused = 0
     for i in range(600):
         data = bytearray(wholes[i % 2])
         for _ in range(rng.randint(1, 2)):
-            data[rng.randrange(len(data))] = rng.randrange(128)
+            data[rng.randrange(len(data))] = rng.randrange(256)
         if rng.random() < 0.1:
             del data[rng.randrange(len(data)) :]
         try:
-            source = source_of(bytes(data))
-        except InvalidArgument:  # a newer opset of the domain
-            continue
-        if source.is_ours and source.needs_nothing:
-            proved += 1
-            assert _changed.model(source) is None
-    assert proved > 50
+            source_of(bytes(data)).checked()
+        except InvalidArgument:
+            refused += 1
+    assert refused > 10
