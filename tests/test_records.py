@@ -307,6 +307,38 @@ def test_rows_are_recorded_with_their_seeds(tmp_path: Path) -> None:
     assert "the seed is not" in said("replay", tmp_path / "r.json", code=1)
 
 
+@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
+    tmp_path: Path, alignment: str, runtime: str
+) -> None:
+    path, record, x = (tmp_path / name for name in ("m.onnx", "r.json", "x.npy"))
+    model = MODELS / "mc_dropout.onnx"
+    onnx.save(onnx_philox.make_reproducible(model, per_row=True, alignment=alignment), path)
+    np.save(x, np.ones((3, 1), np.float32))
+    given = (path, "--seeds", "3,8,18446744073709551615", "--input", f"x={x}")
+    assert "; seeds 3,8,18446744073709551615" in said(
+        "run", *given, "--runtime", runtime, "--runs", 2, "--record", record
+    )
+    written = json.loads(record.read_text())
+    expected = Pipeline(path).request(seeds=[3, 8, 2**64 - 1]).checkpoint()["state"]
+    assert (written["seed"], written["runs"][0]["state"]) == ([3, 8, 2**64 - 1], expected)
+    assert "Equal" in said("replay", record)
+    assert "Equal" in said("compare", *given, "--runs", 2)
+    for seeds, words in (
+        ("3,8", "--seeds must be one for each row (3): got 2. Pass as many."),
+        ("3,8,x", "got 'x'"),
+        ("3,8,-1", "must be an integer from 0 to 2^64-1: got -1"),
+    ):
+        assert words in said("run", path, "--seeds", seeds, "--input", f"x={x}", code=2)
+    assert "must not be given together" in said("run", *given, "--seed", 1, code=2)
+
+
+def test_seeds_of_rows_are_refused_for_one_state(folder: Path) -> None:
+    words = "--seeds must be left out for a model with one state for the whole batch: got 2."
+    assert words in said("run", folder / "new.onnx", "--seeds", "3,8", "--fill", code=2)
+
+
 _ADDS = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y)
     <float[2] w = {1, 1}> { r = RandomUniformLike (x)  y = Add (r, w) }"""
 

@@ -76,6 +76,14 @@ def seed_of(bits: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
     return check
 
 
+def _seeds(context: click.Context, param: click.Parameter, value: Any) -> Any:
+    """The seeds of `--seeds`."""
+    if value is None:
+        return None
+    numbers = [frame.INTEGER.convert(each, param, context) for each in value.split(",")]
+    return tuple(seed_of(64)(context, param, each) for each in numbers)
+
+
 def number(
     name: str, type: click.ParamType[Any], default: float, help: str, *, least: int = 0
 ) -> Callable[[Any], Any]:
@@ -104,6 +112,12 @@ _SEED = option(
     metavar="N",
     help="Which stream of numbers: 0 to 2^64-1. [default: 0]",
 )
+_SEEDS = option(
+    "--seeds",
+    metavar="N,N,...",
+    callback=_seeds,
+    help="Instead of --seed: one for each row, where each row has a state.",
+)
 _RUNS = number("--runs", frame.INTEGER, 1, "How many.", least=1)
 _FIRST_RUN = number(
     "--first-run", frame.INTEGER, 0, "The number of the first run, to repeat any of them."
@@ -129,14 +143,18 @@ def wanted_runs(command: Callable[..., Any]) -> Callable[..., Any]:
     def called(
         *,
         seed: int | None,
+        seeds: tuple[int, ...] | None,
         runs: int,
         first_run: int,
         input: tuple[str, ...],
         fill: bool,
         **others: Any,
     ) -> Any:
-        return command(wanted=WantedRuns(seed, first_run, runs, input, fill), **others)
+        if seed is not None and seeds is not None:
+            raise click.UsageError("--seed and --seeds must not be given together. Leave one out.")
+        begun = seed if seeds is None else seeds
+        return command(wanted=WantedRuns(begun, first_run, runs, input, fill), **others)
 
-    for each in (_FILL, _INPUT, _FIRST_RUN, _RUNS, _SEED):
+    for each in (_FILL, _INPUT, _FIRST_RUN, _RUNS, _SEEDS, _SEED):
         called = each(called)
     return called

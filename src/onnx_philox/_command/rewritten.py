@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from onnx_philox._command.wanted import Seed, option_of, words_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.generators import Generator
 from onnx_philox._files.given import Given
@@ -70,7 +71,7 @@ class Inside:
                 f"{rewrite_first(model)}"
             )
 
-    def refuse_seed(self, seed: int, model: Path) -> NoReturn:
+    def refuse_seed(self, seed: Seed, model: Path) -> NoReturn:
         """Refuses a seed for a model that takes no state.
 
         Raises:
@@ -89,7 +90,8 @@ class Inside:
             fact = f"reads several states from {self.state!r}"
             remedy = "Pass that input, with --input."
         raise ArgumentError(
-            f"--seed must be left out, since the model {fact}: got {seed}. {remedy}"
+            f"{option_of(seed)} must be left out, since the model {fact}: got {words_of(seed)}. "
+            f"{remedy}"
         )
 
     @property

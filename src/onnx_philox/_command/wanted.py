@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+Seed = int | tuple[int, ...]
+"""One for all rows, or one for each."""
+
 
 @dataclass(frozen=True)
 class WantedRuns:
     """The runs that a user asks for."""
 
-    seed: int | None = None
+    seed: Seed | None = None
     """The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state for
     each row `row_states(seed, range(rows), first_run)`, or for torch's numbers
-    `TorchState.from_seed(seed)`; None for 0, for a model that takes no state, and if `inputs` has
-    it."""
+    `TorchState.from_seed(seed)`. Of several, each is a row's. None for 0, for a model that takes no
+    state, and if `inputs` has it."""
     first_run: int = 0
     """The number of the first run; 0 if the model's state counts no runs or is given."""
     runs: int = 1
@@ -27,3 +30,18 @@ class WantedRuns:
     def numbers(self) -> range:
         """The numbers of the runs."""
         return range(self.first_run, self.first_run + self.runs)
+
+
+def option_of(seed: Seed) -> str:
+    """The option that gave it."""
+    return "--seeds" if isinstance(seed, tuple) else "--seed"
+
+
+def words_of(seed: Seed) -> str:
+    """It as a user writes it."""
+    return ",".join(map(str, seed)) if isinstance(seed, tuple) else str(seed)
+
+
+def title_of(seed: Seed | None) -> str:
+    """It at the end of a title; empty where there is none."""
+    return "" if seed is None else f"; {option_of(seed).lstrip('-')} {words_of(seed)}"

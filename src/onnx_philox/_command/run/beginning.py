@@ -12,7 +12,7 @@ from onnx_philox import generate
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import ports
 from onnx_philox._command.run.ports import StatePorts
-from onnx_philox._command.wanted import WantedRuns
+from onnx_philox._command.wanted import Seed, WantedRuns, option_of, words_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, check_one_state, next_name, states_among
@@ -22,7 +22,7 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_
 
 def begin(
     loaded: LoadedModel, wanted: WantedRuns, filled: Arrays, inside: Inside
-) -> tuple[Arrays, StatePorts | None, int | None]:
+) -> tuple[Arrays, StatePorts | None, Seed | None]:
     """Reads the inputs of the first run, and makes its state.
 
     Returns:
@@ -52,7 +52,7 @@ def begin(
     if state is not None and state.name in feeds:
         _refuse_beside(state, wanted)
     elif state is not None:
-        used = wanted.seed or 0
+        used = wanted.seed if wanted.seed is not None else 0
         # The number of rows of a state may depend on the other inputs.
         ports.check_all_given(loaded.inputs, {**feeds, state.name: None}, name)
         feeds[state.name] = _first_state(state, used, wanted.first_run, loaded, feeds)
@@ -112,18 +112,22 @@ def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
 
 def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
-    for option, value in (("--seed", wanted.seed), ("--first-run", wanted.first_run or None)):
-        if value is not None:
-            raise ArgumentError(
-                f"{option} must be left out beside --input {state.name}, which says where to draw: "
-                f"got {value}. Leave one of them out."
-            )
+    given = {} if wanted.seed is None else {option_of(wanted.seed): words_of(wanted.seed)}
+    if wanted.first_run:
+        given["--first-run"] = str(wanted.first_run)
+    for option, value in given.items():
+        raise ArgumentError(
+            f"{option} must be left out beside --input {state.name}, which says where to draw: "
+            f"got {value}. Leave one of them out."
+        )
 
 
 def _first_state(
-    state: StatePorts, seed: int, run: int, loaded: LoadedModel, feeds: Arrays
+    state: StatePorts, seed: Seed, run: int, loaded: LoadedModel, feeds: Arrays
 ) -> NDArray[Any]:
     try:
+        if isinstance(seed, tuple):
+            return state.of_seeds(seed, run, loaded.inputs, feeds)
         if state.is_per_row:
             return state.of_rows(seed, run, loaded.inputs, feeds)
         return state.of_seed(seed, run)

@@ -266,18 +266,10 @@ class StatePorts:
         if not self.generator.is_counter_based:
             raise ArgumentError(
                 f"{self.name} must be given, since {self.generator.owner} has no rule that numbers "
-                f"rows: got the seed {seed}. Pass --input {self.name}=FILE.npy with "
-                f"{self.generator.row_seeding}."
+                f"rows: got the seed {seed}. Pass --seeds, one for each row, or --input "
+                f"{self.name}=FILE.npy with {self.generator.row_seeding}."
             )
-        assert self.port.shape is not None
-        batch = self.port.shape[0]
-        firsts = {port.name: port.shape[0] for port in ports if port.shape and port.name in feeds}
-        named = [name for name, first in firsts.items() if batch and first == batch]
-        # OpenVINO forgets the names of dimensions.
-        dynamic = [name for name, first in firsts.items() if not isinstance(first, int)]
-        rows = {len(feeds[name]) for name in named or dynamic}
-        if isinstance(batch, int):
-            rows = {batch}
+        rows = self._rows(ports, feeds)
         if len(rows) != 1:
             raise ArgumentError(
                 f"the inputs must have one number of rows, since {self.name} has a state for each "
@@ -286,6 +278,39 @@ class StatePorts:
                 "onnx_philox.row_states(seed, range(batch), run) gives."
             )
         return row_states(seed, range(rows.pop()), run)
+
+    def of_seeds(
+        self, seeds: tuple[int, ...], run: int, ports: Iterable[Port], feeds: Arrays
+    ) -> NDArray[Any]:
+        """The states of rows, each of a seed of its own.
+
+        Raises:
+            ArgumentError: The model has no state for each row, or another number of rows.
+        """
+        if not self.is_per_row:
+            raise ArgumentError(
+                "--seeds must be left out for a model with one state for the whole batch: got "
+                f"{len(seeds)}. Pass --seed N, or rewrite the model with --per-row."
+            )
+        rows = self._rows(ports, feeds)
+        if rows and len(seeds) not in rows:
+            counts = " or ".join(map(str, sorted(rows)))
+            raise ArgumentError(
+                f"--seeds must be one for each row ({counts}): got {len(seeds)}. Pass as many."
+            )
+        if self.generator.is_counter_based:
+            return row_states(seeds, run=run)
+        return self.generator.of_seeds(np.array(seeds, np.uint64))
+
+    def _rows(self, ports: Iterable[Port], feeds: Arrays) -> set[int]:
+        """How many rows the other inputs may have."""
+        assert self.port.shape is not None
+        batch = self.port.shape[0]
+        firsts = {port.name: port.shape[0] for port in ports if port.shape and port.name in feeds}
+        named = [name for name, first in firsts.items() if batch and first == batch]
+        # OpenVINO forgets the names of dimensions.
+        dynamic = [name for name, first in firsts.items() if not isinstance(first, int)]
+        return {batch} if isinstance(batch, int) else {len(feeds[n]) for n in named or dynamic}
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""
