@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -51,18 +52,23 @@ def _number(value: float, dtype: np.dtype) -> ov.Node:
     return constant(np.array(value, dtype))
 
 
+# The front ends write a seed of its own into each uniform number of a normal one.
+_SEEDS = itertools.count(17)
+
+
 def normal(
     shape: Any, type_: str = "f32", *, wave: Any = opset8.cos, is_folded: bool = True
 ) -> ov.Node:
     """A normal number as front ends write it: 2 pi is a bound of the angle, or a factor."""
     dtype = DTYPES[type_]
-    u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, 17))
+    first, second = next(_SEEDS), next(_SEEDS)
+    u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, first))
     radius = opset8.sqrt(opset8.multiply(opset8.log(u), _number(-2, dtype)))
     if is_folded:
-        angle = uniform(shape, 0, 2 * np.pi, type_, (0, 18))
+        angle = uniform(shape, 0, 2 * np.pi, type_, (0, second))
     else:
         turn = opset8.multiply(_number(2, dtype), _number(np.pi, dtype))
-        angle = opset8.multiply(turn, uniform(shape, 0, 1, type_, (0, 18)))
+        angle = opset8.multiply(turn, uniform(shape, 0, 1, type_, (0, second)))
     return opset8.multiply(radius, wave(angle))
 
 

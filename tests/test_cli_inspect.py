@@ -539,7 +539,8 @@ def test_equal_nodes_are_shown_as_one_above_20(report, count, width):
     assert first.node.op_type == "RandomUniform"
 
     def copy(number: int):
-        node = replace(first.node, name=f"node_{number}", stream=number, path=())
+        own = {"name": f"node_{number}", "stream": number, "explicit_seed": None}
+        node = replace(first.node, path=(), **own)
         return replace(first, node=node, row_problem=f"problem {number}")
 
     # The second is in another place.

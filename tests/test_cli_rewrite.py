@@ -307,7 +307,10 @@ def test_the_help_of_all_says_the_three_steps_in_their_order():
         (("--standard", "--target", ""), "--target must be 'onnxruntime', 'openvino' or 'web'"),
         (("--target", ""), "--target and --inexact must be given with --standard"),
         (("--standard", "--target", "onnx"), "Did you mean 'onnxruntime'?"),
-        (("--keep-seeds",), "--keep-seeds must be left out for a model of ONNX, whose seeds"),
+        (
+            ("--keep-seeds", "--alignment", "pytorch"),
+            "--keep-seeds must be left out with alignment 'pytorch', which has one generator",
+        ),
         (("--seed", "3", "--per-row"), "--seed must be left out for a model with a state for each"),
         (("--per-row-node", ""), "must be one of the random nodes to replace"),
     ],

@@ -266,7 +266,7 @@ def _of_a_newer_opset() -> onnx.ModelProto:
         ("Pipeline", lambda: Pipeline(_of_a_newer_opset())),
         ("Pipeline", lambda: Pipeline(_of_a_newer_opset(), runtime="openvino")),
         ("Pipeline", lambda: Pipeline(MODEL, per_row="noise")),
-        ("Pipeline", lambda: Pipeline(MODEL, keep_seeds=True)),
+        ("Pipeline", lambda: Pipeline(MODEL, keep_seeds=True, alignment="pytorch")),
         ("Pipeline", lambda: Pipeline(MODEL, alignment="numpy")),
         ("Pipeline", lambda: Pipeline(MODEL, backend="fortran")),
         ("Pipeline", lambda: Pipeline(MODEL, runtime="openvino", backend="fortran")),
@@ -274,7 +274,7 @@ def _of_a_newer_opset() -> onnx.ModelProto:
         (f"{_REWRITING}.rewrite", lambda: rewriting.rewrite(ir.from_proto(MODEL), seed=-1)),
         (
             f"{_REWRITING}.rewrite_file",
-            lambda: rewriting.rewrite_file("model.onnx", "new.onnx", keep_seeds=True),
+            lambda: rewriting.rewrite_file("model.onnx", "new.onnx", seed=-1),
         ),
         (
             f"{_REWRITING}.to_standard_file",
@@ -293,6 +293,7 @@ def test_a_refusal_names_the_function_that_was_called(door: str, call: Callable[
 
 def test_a_flag_that_is_refused_is_not_called_true(tmp_path: Path) -> None:
     onnx.save(MODEL, tmp_path / "model.onnx")
-    said = refusal("rewrite", tmp_path / "model.onnx", "-o", tmp_path / "new.onnx", "--keep-seeds")
-    assert "--keep-seeds must be left out for a model of ONNX" in said
+    names = tmp_path / "model.onnx", "-o", tmp_path / "new.onnx"
+    said = refusal("rewrite", *names, "--keep-seeds", "--alignment", "pytorch")
+    assert "--keep-seeds must be left out with alignment 'pytorch'" in said
     assert ": got it. " in said

@@ -72,7 +72,7 @@ def by_hand() -> tuple[ov.Model, dict, dict]:
 
     for type_ in ("f32", "f64", "f16", "bf16", "i32", "i64"):
         low, high = (-3, 300) if type_.startswith("i") else (-0.25, 3)
-        node = uniform([3, 5], low, high, type_, (7, 8))
+        node = uniform([3, 5], low, high, type_, (7, 8 + len(outputs)))
         add(
             type_, node, lambda s, t=type_, a=low, b=high: r.random_uniform([3, 5], a, b, t, **s)[0]
         )

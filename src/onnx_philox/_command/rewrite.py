@@ -29,6 +29,7 @@ from onnx_philox._progress import Progress
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
+from onnx_philox._rewriting.kept_seeds import equal_seeds
 from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
@@ -95,6 +96,7 @@ class RewrittenFile:
         for line in (
             self._about_settled(),
             self._about_seeds(),
+            self._about_equal_seeds(),
             self._about_state(),
             self._about_nodes(),
             self._about_conversion(),
@@ -134,7 +136,7 @@ class RewrittenFile:
         if not drawn_by.is_counter_based:
             whose = drawn_by.owner
             return f"; one generator of {whose}'s goes through them in the order of the file"
-        streams = [node.stream for node in self.report.replaced if node.stream is not None]
+        streams = sorted({n.stream for n in self.report.replaced if n.stream is not None})
         if len(streams) < 2:
             return "".join(f", stream {stream}" for stream in streams)
         return f", streams {streams[0]} to {streams[-1]}"
@@ -150,6 +152,16 @@ class RewrittenFile:
             f"{count} node{'s'[: count > 1]} {keep} seeds, and {take} no stream. {they} "
             f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0)."
         )
+
+    def _about_equal_seeds(self) -> str:
+        """What becomes of nodes of one seed, where no warning says it."""
+        said = []
+        for seed, nodes in equal_seeds(self.report.replaced).items():
+            is_one = len({node.stream for node in nodes}) == 1
+            now = "equal numbers, from one stream" if is_one else "numbers of their own"
+            if not any(f"{seed} of " in text for text in self.warnings):
+                said.append(f"{len(nodes)} nodes of {seed} draw {now}.")
+        return " ".join(said)
 
     def _about_settled(self) -> str:
         count = self.report.settled

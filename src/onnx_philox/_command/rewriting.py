@@ -68,8 +68,8 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
 )
 @flag(
     refusals.KEEP_SEEDS,
-    help="Let the random nodes of an OpenVINO IR that have seeds keep the numbers that OpenVINO "
-    "documents for them.",
+    help="Let nodes of equal seeds draw equal numbers, as they do in the runtimes. In an OpenVINO "
+    "IR they are the numbers that OpenVINO documents for the seeds.",
 )
 @option(
     refusals.INVERT_BERNOULLI,

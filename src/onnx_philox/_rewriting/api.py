@@ -85,8 +85,9 @@ def make_reproducible(
             "next_random_state" the generator after the run. With a `seed`, it is
             `torch.manual_seed(seed)`. With `per_row` each row has a generator of its own. Not for
             models of OpenVINO.
-        keep_seeds: Whether the random nodes of an OpenVINO model that have seeds keep the numbers
-            that OpenVINO documents for them. Not for models of ONNX.
+        keep_seeds: Whether nodes of equal seeds draw equal numbers, as they do in the runtimes. In
+            an OpenVINO model they are those that OpenVINO documents for the seeds; in a model of
+            ONNX they are Philox's. Not for torch's numbers.
         invert_bernoulli: The names of Bernoullis that draw the complement: ONNX Runtime's are true
             with probability 1 - p, and ours, as ONNX says, with p. True means those of which a
             rewrite warns: whose p is computed as 1 - x, or which a tool has inlined.
@@ -163,6 +164,7 @@ def rewrite(
     per_row: PerRow = False,
     batch: str | None = None,
     alignment: str = TENSORFLOW,
+    keep_seeds: bool = False,
     invert_bernoulli: Inverted = False,
 ) -> Report:
     """Replaces the random nodes of a model, in place, as `make_reproducible` does.
@@ -174,6 +176,7 @@ def rewrite(
         per_row: As in `make_reproducible`.
         batch: As in `make_reproducible`.
         alignment: As in `make_reproducible`.
+        keep_seeds: As in `make_reproducible`.
         invert_bernoulli: As in `make_reproducible`.
 
     Returns:
@@ -187,6 +190,7 @@ def rewrite(
         Given.of(_REWRITE, model, {Form.ONNX_IR})
         asked = Asked(
             seed=seed,
+            keep_seeds=keep_seeds,
             per_row=per_row,
             batch=batch,
             alignment=alignment,

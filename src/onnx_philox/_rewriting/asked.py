@@ -91,11 +91,11 @@ class Asked:
         """Refuses what a model of ONNX cannot be given.
 
         Raises:
-            ValueError: It is asked to keep seeds.
+            ValueError: It is asked for equal draws of one generator that has no streams.
         """
-        if self.keep_seeds:
-            allowed = "left out for a model of ONNX, whose seeds have no documented numbers to keep"
-            remedy = "Choose its numbers by a state or a seed."
+        if self.keep_seeds and not self.generator.is_counter_based:
+            allowed = f"left out with alignment {self.alignment!r}, which has one generator"
+            remedy = "Leave one of the two out."
             checks.refuse(OWNER, "keep_seeds", True, allowed, remedy)
 
     def check_openvino(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
@@ -47,6 +48,7 @@ class Site(Generic[Node, OwnerOf]):
     """Of a model of ONNX, in ONNX's own domain."""
     function: str | None = None
     seeds: tuple[int, int] | None = None
+    explicit_seed: str | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -95,6 +97,7 @@ class Site(Generic[Node, OwnerOf]):
             stream=stream,
             problem=None if error is None else str(error),
             seeds=self.seeds,
+            explicit_seed=self.explicit_seed,
         )
 
 
@@ -153,6 +156,8 @@ class Replaceable(ABC):
     """The generator by which it draws."""
     share: Share | None = field(default=None, kw_only=True)
     """How often it is true, if it is a Bernoulli; None for all others."""
+    same: Hashable = field(default=None, kw_only=True)
+    """What all nodes have that draw its numbers; None where they are its own."""
 
     @property
     @abstractmethod

@@ -72,11 +72,11 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
         by_shape: dict[str, list[str]] = {}
         for error in errors:
             by_shape.setdefault(error.given, []).append(repr(error.names[0]))
-        given = ", ".join(f"{shape} of {_few(alike)}" for shape, alike in by_shape.items())
+        given = ", ".join(f"{shape} of {few(alike)}" for shape, alike in by_shape.items())
     return NotRowsError(operator, what, given, allowed, names)
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
     """The first of many names: all of them are in the list to paste."""
     if len(names) <= _FEW:
         return ", ".join(names)

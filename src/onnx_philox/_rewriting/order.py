@@ -10,7 +10,7 @@ import itertools
 import logging
 import shlex
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -19,7 +19,13 @@ from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random, leave
-from onnx_philox._rewriting.kept_seeds import STREAMS, check_streams, streams_of, warn_of_repeats
+from onnx_philox._rewriting.kept_seeds import (
+    STREAMS,
+    check_streams,
+    streams_of,
+    warn_of_equal_seeds,
+    warn_of_repeats,
+)
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
 from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
@@ -29,7 +35,9 @@ from onnx_philox._rewriting.report import Report
 def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Numbered[Random]]:
     """Numbers nodes in order, as `_stream_numbers` says; the model does not change yet.
 
-    A conversion has numbered its nodes: they have the first numbers, whatever others keep.
+    A conversion has numbered its nodes: they have the first numbers, whatever others keep. Nodes
+    that draw the same have the number of the first of them. Those of the others stay unused, so
+    that all nodes after them draw what they would draw without them.
 
     Raises:
         ValueError: There is no number left, or a node's own seeds are those of a number that an
@@ -45,10 +53,15 @@ def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Numbe
     others = _stream_numbers(taken, recorded.next_stream)
     first = iter(converted)
 
+    same: dict[Hashable, int] = {}
+
     def stream_of(node: Random) -> int | None:
         if node.is_numbered:
             return next(first)
-        return None if node.kept is not None else next(others)
+        if node.kept is not None:
+            return None
+        own = next(others)
+        return own if node.same is None else same.setdefault(node.same, own)
 
     return [Numbered(node, stream_of(node)) for node in nodes]
 
@@ -261,6 +274,8 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     warn_of_repeats(new, recorded.kept)
     has_key = recorded.has_key or (recorded.state is None and bool(new))
     records = tuple(node.record() for node in numbered)
+    if not asked.keep_seeds:
+        warn_of_equal_seeds(records)
     settled = format.settle(model)
     plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
     format.replace(model, recorded, plan)

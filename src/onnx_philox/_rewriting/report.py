@@ -47,6 +47,9 @@ class RandomNode:
         keeps_seeds: Whether it draws by its own seeds after a rewrite too.
         share: Of a Bernoulli, how often it is true, in ONNX Runtime and after a rewrite, in words;
             None for other nodes.
+        explicit_seed: The seed that it has from its exporter, in words such as "seed 12": nodes of
+            equal ones repeat each other in the runtimes. None where it has none, and for a node of
+            this package.
     """
 
     name: str
@@ -63,6 +66,7 @@ class RandomNode:
     seeds: tuple[int, int] | None = None
     keeps_seeds: bool = False
     share: str | None = None
+    explicit_seed: str | None = None
 
     @property
     def called(self) -> str:

@@ -13,14 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.inspect import lost
 from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
-from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
+from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._command.terminal import document
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting.in_onnx import unrun
+from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
 from onnx_philox._rewriting.order import Batch
 from onnx_philox.rewriting import RandomNode
 
@@ -44,8 +46,9 @@ def _listed(given: Sequence[str]) -> str:
     return f"{', '.join(given[: _FEW - 1])}, ... ({len(given)} nodes)"
 
 
-def _ranged(given: Sequence[int]) -> str:
-    """Numbers that rise, such as streams: a range, or the first and the last of them."""
+def _ranged(numbers: Iterable[int]) -> str:
+    """Numbers such as streams: a range, or the first and the last of them."""
+    given = sorted(set(numbers))
     if len(given) > 1 and given[-1] - given[0] == len(given) - 1:
         return f"{given[0]} to {given[-1]}"
     few = given if len(given) <= _FEW else (*given[:2], "...", given[-1])
@@ -54,26 +57,6 @@ def _ranged(given: Sequence[int]) -> str:
 
 # In fewer columns a table would break words; then each operator gets a block.
 _TABLE_WIDTH = 110
-
-_WHAT_MAY_HAVE_HAPPENED = (
-    "Dropout inside attention (torch's scaled_dot_product_attention) is exported switched off.",
-    "Noise that depends on no input, not even by its shape, is baked in as a constant.",
-    "Draws that look equal, such as dropouts of one tensor, are merged into one, and a dropout "
-    "is removed, by exporters and simplifiers.",
-)
-_WHAT_TO_DO = (
-    "To find out, run it twice: equal outputs mean that nothing draws. From PyTorch, "
-    "onnx_philox.torch.export keeps every draw."
-)
-
-_LOST_IN_CONVERSION = (
-    "openvino.convert_model removes a dropout in training mode from a traced PyTorch module, and "
-    "gives an exported one a wrong shape.",
-    "Equal draws of one shape become one: several rand_like of PyTorch, and draws of TensorFlow "
-    "without a seed of their own.",
-    "Noise that depends on no input may be computed during the conversion.",
-)
-_EXPORT = "onnx_philox.torch.export keeps every draw of a PyTorch module, in an ONNX file."
 
 FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
@@ -236,7 +219,7 @@ class Inspection:
             is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
             idle.append(f"It has {count} {is_off}: not in training mode, or of ratio 0.")
         head = "If it should draw, its random numbers were lost before:"
-        return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _WHAT_TO_DO]
+        return [head, *idle, *lost.WHAT_MAY_HAVE_HAPPENED, lost.WHAT_TO_DO]
 
     @property
     def is_openvino_s(self) -> bool:
@@ -253,7 +236,7 @@ class Inspection:
         if not self.is_openvino_s:
             return []
         head = "What the conversion to OpenVINO may have lost, if it came from PyTorch:"
-        return [head, *_LOST_IN_CONVERSION, _EXPORT]
+        return [head, *lost.LOST_IN_CONVERSION, lost.EXPORT]
 
     def _table(self) -> Table:
         table = terminal.table(
@@ -373,8 +356,11 @@ class Inspection:
         return Group(Text(head), lines)
 
     def seeds(self) -> list[tuple[str, str]]:
-        """What becomes of the seeds of each node that has some."""
-        return [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
+        """What becomes of the seeds of each node that has some, and of those of equal ones."""
+        own = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
+        what = f"{REPEATED}; {KEEP_SEEDS} lets them draw the same."
+        equal = equal_seeds(found.node for found in self.found).items()
+        return [*own, *((_listed([n.called for n in e]), f"{seed}: {what}") for seed, e in equal)]
 
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
@@ -494,7 +480,7 @@ def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
         if has_places:
             name.append(f"\n{_path(node.path)}", "dim")
         operator = node.operator if len(equal) == 1 else f"{len(equal)} {node.operator}"
-        streams = _ranged(sorted(each.stream for each in equal))
+        streams = _ranged(each.stream for each in equal)
         if node.keeps_seeds:
             streams = f"its op_seed {streams}"
         table.add_row(name, operator, *seed, streams)

@@ -139,7 +139,7 @@ def _replace(
 
 
 FORMAT = order.Format(
-    find=lambda model, asked: find_nodes(model, asked.generator),
+    find=lambda model, asked: find_nodes(model, asked.generator, keep_seeds=asked.keep_seeds),
     recorded=earlier.read,
     check=_check,
     rows=BatchRows,

@@ -45,11 +45,15 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
     others = (each for each in read if isinstance(each, UniformNode) and each.seeds is None)
     normals = patterns.normals(u for u in others if not awaits_state(u.site.node))
-    return list(_without_repeats(sites, read, normals))
+    return list(_without_repeats(sites, read, normals, keep_seeds=keep_seeds))
 
 
 def _without_repeats(
-    sites: list[Site], read: list[UniformNode | Found], normals: dict[str, NewDraw]
+    sites: list[Site],
+    read: list[UniformNode | Found],
+    normals: dict[str, NewDraw],
+    *,
+    keep_seeds: bool,
 ) -> Iterator[Found]:
     covered: set[str] = set()
     for site, each in zip(sites, read, strict=True):
@@ -63,6 +67,7 @@ def _without_repeats(
             if replacements.inlined_comparison(site.node) is not None:
                 each = replace(each, share=INLINED)
             covered |= each.covered
+            each = replace(each, same=site.explicit_seed if keep_seeds else None)
         yield each
 
 

@@ -7,13 +7,14 @@ import openvino as ov
 from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION
 from onnx_philox._openvino_models.graphs import Owner, is_ours, label, opset_of, own_seeds
 from onnx_philox._rewriting import found
+from onnx_philox._rewriting.kept_seeds import seeds_in_words
 
 Site = found.Site[ov.Node, Owner]
 
 
 def site_of(node: ov.Node, owners: tuple[Owner, ...]) -> Site:
     """The place of a node."""
-    opset, domain = opset_of(node), ""
+    opset, domain, seeds = opset_of(node), "", own_seeds(node)
     if is_ours(node):
         opset, domain = OPSET_VERSION, DOMAIN
     elif opset is None:
@@ -28,7 +29,8 @@ def site_of(node: ov.Node, owners: tuple[Owner, ...]) -> Site:
         domain=domain,
         version=opset,
         outputs=names_of(node.output(0)),
-        seeds=own_seeds(node),
+        seeds=seeds,
+        explicit_seed=None if seeds is None or is_ours(node) else seeds_in_words(*seeds),
     )
 
 

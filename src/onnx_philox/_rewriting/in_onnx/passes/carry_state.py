@@ -12,7 +12,7 @@ the node convert it both ways.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,7 @@ def carry_states(
         constant = new_constant(model, names, run_words(OWNER, recorded.seed), name)
         of_kept = _State(model, names, constant, _UINT32, is_key_constant=True)
     carried = []
+    inside: dict[tuple[Hashable, ir.Graph], ir.Value] = {}
     for node in nodes:
         random, stream = node.random, node.stream
         state = shared if stream is not None or of_kept is None else of_kept
@@ -66,7 +67,7 @@ def carry_states(
             emitter = _emitter(model, names, node.prefix)
             words = state.of_type(_INT64)
             assert words.shape is not None
-            ends = _Carrier(emitter, words.shape, random).carry(words)
+            ends = _Carrier(emitter, words.shape, random, inside).carry(words)
         else:
             ends = state.of_type(_UINT32), None
         carried.append(Carried(random, stream, *ends))
@@ -254,17 +255,28 @@ class _Carrier(Border):
     """Carries one state from the main graph to its node and back."""
 
     random: Replaceable
+    inside: dict[tuple[Hashable, ir.Graph], ir.Value]
+    """The states that loops carry already for nodes of one key, as their bodies see them."""
 
     def carry(self, state: ir.Value) -> tuple[ir.Value, ir.Node | None]:
         """The state beside the node, and the Cast that waits for the next one if it must return."""
         # The states on the way in, one for each owner: that of the graph around it.
         around: list[ir.Value] = []
         way_back: list[Owner] = []
+        shared: list[Owner] = []
         for owner in self.random.site.owners:
             around.append(state)
-            if owner.node.op_type != "If":
+            turns = self.random.turns(owner)
+            if turns and self._group(owner) in self.inside:
+                state = self.inside[self._group(owner)]
+                shared.append(owner)
+            elif turns:
+                state = self.inside[self._group(owner)] = self.carry_in(owner, state)
+            elif owner.node.op_type == "Scan":
+                # OpenVINO's front end refuses a body that reads what is outside.
                 state = self.carry_in(owner, state)
-            if way_back or owner.node.op_type != "If":
+                self.carry_out(owner, self._unchanged(owner.graph, state))
+            if way_back or turns:
                 way_back.append(owner)
         taken = self._beside("state", state, _UINT32, is_before=True)
         if not way_back:
@@ -276,9 +288,46 @@ class _Carrier(Border):
             outer = around.pop()
             if owner.node.op_type == "If":
                 next_state = self._branch_out(owner, next_state, outer)
-            else:
+            elif owner in shared:
+                self._move_on(owner, next_state)
+                break
+            elif self.random.turns(owner):
                 next_state = self.carry_out(owner, next_state)
+            else:
+                furthest = self.carry_in(owner, outer)
+                next_state = self.carry_out(owner, self._later(owner.graph, furthest, next_state))
         return taken, cast
+
+    def _group(self, owner: Owner) -> tuple[Hashable, ir.Graph]:
+        """What the nodes have for which a loop carries one state: those of one key."""
+        random = self.random
+        return random.site.node if random.changing is None else random.same, owner.graph
+
+    def _move_on(self, owner: Owner, next_state: ir.Value) -> None:
+        """Lets the state that a loop carries lie behind what one more node has drawn."""
+        body = owner.graph
+        index = body.inputs.index(self.inside[self._group(owner)]) - (owner.node.op_type == "Loop")
+        body.outputs[index] = self._later(body, body.outputs[index], next_state)
+
+    def _later(self, graph: ir.Graph, one: ir.Value, other: ir.Value) -> ir.Value:
+        """The one of two states that lies behind the other: they differ by less than 2^31 blocks.
+
+        OpenVINO computes int64 in 32 bits, so that words of 2^31 and more are negative there. Their
+        difference is right in both, as int32.
+        """
+        emitter = self.emitter.again()
+        ahead = emitter.elementwise("Sub", "ahead", other, one, _INT64)
+        first = emitter.constant("first", np.array([0]))
+        blocks = emitter.emit("Gather", "blocks", [ahead, first], _INT64, None, {"axis": -1})
+        for what, dtype in (("signed", ir.DataType.INT32), ("sign", ir.DataType.FLOAT)):
+            blocks = emitter.cast(what, blocks, dtype)
+        zero = emitter.constant("zero", np.zeros((), np.float32))
+        is_ahead = emitter.emit("Greater", "is_ahead", [blocks, zero], ir.DataType.BOOL)
+        step = emitter.cast("one_or_zero", is_ahead, _INT64)
+        added = emitter.elementwise("Mul", "added", ahead, step, _INT64)
+        later = emitter.elementwise("Add", "later", one, added, _INT64)
+        graph.extend(emitter.nodes)
+        return later
 
     def _beside(
         self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
@@ -291,6 +340,13 @@ class _Carrier(Border):
             self.random.last.append(emitter.nodes)
         return cast
 
+    def _unchanged(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
+        """The same state, for an output of a graph, at whose end it goes."""
+        emitter = self.emitter.again()
+        unchanged = emitter.emit("Identity", "unused", [state], _INT64, self.shape)
+        graph.extend(emitter.nodes)
+        return unchanged
+
     def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
         """Adds an output of an If: the next state, or from the other branch the same state."""
         node = owner.node
@@ -298,9 +354,7 @@ class _Carrier(Border):
             if branch is owner.graph:
                 branch.outputs.append(next_state)
                 continue
-            emitter = self.emitter.again()
-            branch.outputs.append(emitter.emit("Identity", "unused", [state], _INT64, self.shape))
-            branch.extend(emitter.nodes)
+            branch.outputs.append(self._unchanged(branch, state))
         output = insert_output(node, len(node.outputs))
         return self.emitter.declare(output, "branched", _INT64, self.shape)
 

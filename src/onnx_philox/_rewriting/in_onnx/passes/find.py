@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
@@ -25,6 +26,7 @@ from onnx_philox._models.inlining import inline
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
+from onnx_philox._rewriting.in_onnx.passes.keys import Keys
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
@@ -40,7 +42,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     fused_dropout,
     input_at,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS
+from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS, key_of
 from onnx_philox._rewriting.in_onnx.random_nodes.shares import share_of
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     DeclaredTypeError,
@@ -73,11 +75,13 @@ _WAY_OUT = {
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
-def find_nodes(model: ir.Model, generator: Generator = PHILOX) -> list[Outcome]:
+def find_nodes(
+    model: ir.Model, generator: Generator = PHILOX, *, keep_seeds: bool = False
+) -> list[Outcome]:
     """What became of each random node of a model, in order, depth first; changes nothing.
 
     The functions of the model that hold random nodes must have been inlined. The generator is the
-    one by which they are to be drawn.
+    one by which they are to be drawn. With `keep_seeds` nodes of one explicit seed draw the same.
     """
     types = Types(model)
     found: list[Outcome] = []
@@ -87,19 +91,33 @@ def find_nodes(model: ir.Model, generator: Generator = PHILOX) -> list[Outcome]:
         if is_random(node, opset, model):
             function = node.meta.get(FUNCTION_OF_ORIGIN)
             site = site_of(node, owners, version=opset, opset=of_onnx, function=function)
-            outcome = _read(site, types)
-            if isinstance(outcome, Replaceable):
-                if generator is TORCH:
-                    outcome = _as_torch(outcome, types)
-                else:
-                    outcome = _as_said(outcome, types, generator)
-            found.append(outcome)
+            found.append(_read(site, types, keep_seeds=keep_seeds))
         elif generator is TORCH:
             warn_of_attention(node)
-    return found
+    if any(key_of(each.site.node) for each in found):
+        keys = Keys(model, (each.site.node for each in found), types)
+        found = [_of_key(each, keys) for each in found]
+    counts = Counter(each.same for each in found if isinstance(each, Replaceable))
+
+    def drawn(each: Outcome) -> Outcome:
+        if isinstance(each, Irreplaceable):
+            return each
+        shares = each.same is not None and counts[each.same] > 1
+        if generator is TORCH:
+            return _as_torch(each, types, shares=shares)
+        return _as_said(each, types, generator, shares=shares)
+
+    return [drawn(each) for each in found]
 
 
-def _read(site: Site, types: Types) -> Outcome:
+def _of_key(outcome: Outcome, keys: Keys) -> Outcome:
+    key = keys.of(outcome.site.node)
+    if key is None or isinstance(outcome, Irreplaceable):
+        return outcome
+    return replace(outcome, same=key[0], changing=key[1])
+
+
+def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
     version, read = _reader(site.node, site.version)
     try:
         if read is None:
@@ -114,8 +132,10 @@ def _read(site: Site, types: Types) -> Outcome:
         if version is not None:
             check_types(site, version)
         replacement, seeds = read(site, types), own_seeds(site.node)
-        share = share_of(site.node)
-        random = Replaceable(replace(site, seeds=seeds), replacement, seeds=seeds, share=share)
+        same, share = site.explicit_seed if keep_seeds else None, share_of(site.node)
+        random = Replaceable(
+            replace(site, seeds=seeds), replacement, seeds=seeds, same=same, share=share
+        )
         if version is not None:
             check_declared(site, random.replacement.dtype)
     except DeclaredTypeError as error:
@@ -129,17 +149,22 @@ def _read(site: Site, types: Types) -> Outcome:
     return random
 
 
-def _as_torch(random: Replaceable, types: Types) -> Outcome:
+def _as_torch(random: Replaceable, types: Types, *, shares: bool) -> Outcome:
+    repeats = any(o.node.op_type != "If" and not random.turns(o) for o in random.site.owners)
     try:
+        if shares or repeats:
+            allowed = "one of its own, which each draw changes, with alignment 'pytorch'"
+            remedy = "Rewrite the model without alignment: torch has one generator."
+            random.site.refuse("the key", "one by which other draws are the same", allowed, remedy)
         return drawn_as_torch(random, types)
     except (TypeRefusalError, ValueRefusalError) as error:
         return Irreplaceable(random.site, error)
 
 
-def _as_said(random: Replaceable, types: Types, generator: Generator) -> Outcome:
+def _as_said(random: Replaceable, types: Types, generator: Generator, *, shares: bool) -> Outcome:
     said = generator_of(random.site.node)
     if said is generator or said.is_counter_based:
-        return absorb(random, types)
+        return absorb(random, types, shares=shares)
     try:
         allowed = f"that of the rewrite, {generator.alignment!r}"
         remedy = f"Rewrite the model with alignment={said.alignment!r}."

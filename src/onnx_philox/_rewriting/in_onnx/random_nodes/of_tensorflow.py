@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, auto
 
 import onnx_ir as ir
 
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
+    STATELESS,
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
 )
@@ -55,6 +57,18 @@ def is_known(node: ir.Node) -> bool:
     """Whether a node is one of these, and not ONNX's own of the same name."""
     is_standard = node.op_type in STANDARD_OPERATORS and not has_inputs_of_tensorflow(node)
     return node.domain in TENSORFLOW_DOMAINS and node.op_type in KINDS and not is_standard
+
+
+def key_of(node: ir.Node) -> Sequence[ir.Value | None] | None:
+    """What says a stateless node's numbers: a seed, or a key, a counter and an algorithm.
+
+    None for all other nodes.
+    """
+    if not (is_known(node) and node.op_type.startswith(STATELESS)):
+        return None
+    if node.op_type.endswith("V2"):
+        return node.inputs[1:4]
+    return node.inputs[2:3] if KINDS[node.op_type] is Kind.CATEGORICAL else node.inputs[1:2]
 
 
 def is_shuffle(node: ir.Node) -> bool:

@@ -13,6 +13,7 @@ from onnx_philox._contract.types import ElementType
 from onnx_philox._models.graphs import Owner, label
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
+from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import is_known
 
 Site = found.Site[ir.Node, Owner]
 
@@ -37,7 +38,19 @@ def site_of(
         outputs=tuple(value.name or "" for value in node.outputs),
         opset=opset,
         function=function,
+        explicit_seed=_explicit_seed(node),
     )
+
+
+def _explicit_seed(node: ir.Node) -> str | None:
+    given = ((name, node.attributes.get(name)) for name in ("seed", "seed2"))
+    seeds = {name: each.value for name, each in given if each is not None}
+    if is_known(node):
+        # TensorFlow's are a pair, and 0 and 0 is none.
+        seeds = {"seed": 0, "seed2": 0} | seeds if any(seeds.values()) else {}
+    # A float, such as 12.0, equals the integer of a Dropout.
+    shown = (f"{n} {s if isinstance(s, int) else format(s, '.9g')}" for n, s in seeds.items())
+    return " and ".join(shown) or None
 
 
 class TypeOf(Protocol):

@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.types import BY_ONNX
+from onnx_philox._models.graphs import Owner
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
@@ -22,11 +23,18 @@ class Replaceable(found.Replaceable):
     replacement: Replacement
     absorbed: tuple[ir.Node, ...] = ()
     """The nodes after it that the replacement stands for too, each reading the one before it."""
+    changing: frozenset[ir.Graph] | None = None
+    """The bodies of the loops that change the key of its numbers; None where it has none."""
 
     @property
     def last(self) -> ir.Node:
         """The node whose outputs the replacement gives, and in whose place it goes."""
         return self.absorbed[-1] if self.absorbed else self.site.node
+
+    def turns(self, owner: Owner) -> bool:
+        """Whether what is around it is a loop in whose iterations it draws on."""
+        is_loop = owner.node.op_type != "If"
+        return is_loop and (self.changing is None or owner.graph in self.changing)
 
     @property
     def drawn(self) -> tuple[Operator, str]:

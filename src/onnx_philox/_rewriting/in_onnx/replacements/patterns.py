@@ -11,7 +11,7 @@ must be constants for which the result is known to be the same, or equally likel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -140,8 +140,11 @@ class IntegerReplacement:
         return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
 
 
-def absorb(random: Replaceable, types: Types) -> Replaceable:
-    """Lets uniform floats become what the model makes of them, where this can be drawn instead."""
+def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replaceable:
+    """Lets uniform floats become what the model makes of them, where this can be drawn instead.
+
+    A node that shares its words with others draws no integers, which are not those of its floats.
+    """
     site, uniform = random.site, random.replacement
     if (
         site.opset < _COMPARES_INTEGERS
@@ -151,11 +154,14 @@ def absorb(random: Replaceable, types: Types) -> Replaceable:
         return random
     chain = _Chain(site, uniform, types)
     try:
-        found = chain.comparison() or chain.integers()
+        found = chain.comparison() or (None if shares else chain.integers())
     except (TypeError, ValueError):
         # An unreadable neighbour cannot be part of a pattern.
         return random
-    return random if found is None else Replaceable(site, *found)
+    if found is None:
+        return random
+    replacement, absorbed = found
+    return replace(random, replacement=replacement, absorbed=absorbed)
 
 
 class _Chain:

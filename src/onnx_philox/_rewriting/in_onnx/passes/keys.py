@@ -1,0 +1,124 @@
+"""Which of TensorFlow's stateless nodes have one key, and in which loops it changes.
+
+A stateless operator is a function of its key, so nodes of one key draw equal numbers. The values of
+a model get names in the order of its nodes: values of one name are surely equal, wherever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+import onnx_ir as ir
+
+from onnx_philox._models.constants import small_constant
+from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, subgraphs, walk
+from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import key_of
+from onnx_philox._rewriting.in_onnx.types import Types
+
+# A larger constant is named by itself.
+_MOST_ELEMENTS = 64
+_GIVE_EQUAL: tuple[str, ...] = ("Identity",)
+# What gives the numbers that it is given, in their order; a Cast only where none of them changes.
+_GIVE_THEIR_NUMBERS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+
+Bodies = frozenset[ir.Graph]
+
+
+class Keys:
+    """Names the keys of stateless nodes.
+
+    Args:
+        model: The model.
+        drawing: Its random nodes, of which only the stateless ones give equal values for equal
+            inputs.
+        types: The types of its values.
+    """
+
+    def __init__(self, model: ir.Model, drawing: Iterable[ir.Node], types: Types) -> None:
+        self._types = types
+        self._others = {node for node in drawing if key_of(node) is None}
+        self._names: dict[ir.Value, Hashable] = {}
+        # Each operation on inputs of other names has a number, so that names stay short.
+        self._operations: dict[Hashable, int] = {}
+        # The bodies of the loops whose iterations change a value.
+        self._changes: dict[ir.Value, Bodies] = {}
+        # What a loop carries round unchanged, and the same outside of it.
+        self._outside: dict[ir.Value, ir.Value] = {}
+        for node, owners in walk(model.graph):
+            self._read(node, frozenset(o.graph for o in owners if o.node.op_type != "If"))
+
+    def of(self, node: ir.Node) -> tuple[Hashable, Bodies] | None:
+        """The name of a node's key, and the loops that change it; None for a node without a key."""
+        key = key_of(node)
+        if key is None:
+            return None
+        return tuple(self._name(each, _GIVE_THEIR_NUMBERS) for each in key), self._changed(key)
+
+    def _read(self, node: ir.Node, around: Bodies) -> None:
+        inner = [each for _, graph in subgraphs(node) for each in graph.all_nodes()]
+        changes = self._changed(value for each in (node, *inner) for value in each.inputs)
+        if not self._others.isdisjoint((node, *inner)):
+            changes |= around
+        for index, output in enumerate(node.outputs):
+            self._changes[output] = changes
+            if node not in self._others and not inner:
+                self._names[output] = self._operation(node, index)
+        if node.op_type != "If":
+            for _, body in subgraphs(node):
+                self._enter(node, body, changes)
+
+    def _enter(self, node: ir.Node, body: ir.Graph, changes: Bodies) -> None:
+        """Reads what a body is given; what goes round unchanged is what it is outside."""
+        self._changes |= dict.fromkeys(body.inputs, changes | {body})
+        # Those of a Loop follow its trip count and its condition.
+        first = 2 * (node.op_type == "Loop")
+        carried = len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+        before = zip(node.inputs[first:], body.inputs[first:], strict=False)
+        for (outer, inner), after in zip(before, body.outputs[first // 2 : carried], strict=False):
+            if outer is not None and self._root(after, _GIVE_EQUAL) is inner:
+                self._outside[inner], self._changes[inner] = outer, self._changed([outer])
+
+    def _changed(self, values: Iterable[ir.Value | None]) -> Bodies:
+        known = (self._changes.get(value) for value in values if value is not None)
+        return Bodies().union(*filter(None, known))
+
+    def _operation(self, node: ir.Node, index: int) -> int:
+        operator, passed = node.op_type, _GIVE_EQUAL
+        if operator in KEY_MAKERS:
+            # They read numbers; one of them gives the algorithm too.
+            operator, passed = operator.replace("KeyCounterAlg", "KeyCounter"), _GIVE_THEIR_NUMBERS
+        said = sorted((name, each.value) for name, each in node.attributes.items())
+        inputs = (self._name(value, passed) for value in node.inputs)
+        what = node.domain, operator, *said, *inputs, index
+        return self._operations.setdefault(what, len(self._operations))
+
+    def _name(self, value: ir.Value | None, passed: tuple[str, ...]) -> Hashable:
+        """What only equal values have: in all, or in their numbers, whatever else operators do."""
+        if value is None:
+            return None
+        root = self._root(value, passed)
+        array = small_constant(root, _MOST_ELEMENTS)
+        if array is None:
+            return self._names.get(root, root)
+        if passed is _GIVE_THEIR_NUMBERS:
+            return tuple(array.ravel().tolist())
+        return array.dtype.str, array.shape, array.tobytes()
+
+    def _root(self, value: ir.Value, passed: tuple[str, ...]) -> ir.Value:
+        """The first value before it from which only such operators lead to it."""
+        while True:
+            value = self._outside.get(value, value)
+            node = value.producer()
+            if node is None or node.op_type not in passed or node.domain not in STANDARD_DOMAINS:
+                return value
+            given = node.inputs[0]
+            if given is None or (node.op_type == "Cast" and self._narrows(node, given)):
+                return value
+            value = given
+
+    def _narrows(self, cast: ir.Node, given: ir.Value) -> bool:
+        """Whether a Cast may change numbers."""
+        old, new = self._types(given), ir.DataType(cast.attributes.get_int("to", 0))
+        if old is None or not (old.is_integer() and new.is_integer()):
+            return old is not new
+        return old.itemsize > new.itemsize

@@ -1,0 +1,451 @@
+"""Draws that are equal on purpose stay equal: by a key of TensorFlow's, or by an explicit seed."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import cli
+import numpy as np
+import onnx
+import onnx_ir as ir
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+from openvino import opset8
+from runtimes import OpenVino
+
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    make_reproducible,
+    reference,
+    rewriting,
+    row_states,
+    to_standard_nodes,
+)
+from onnx_philox.onnxruntime import InferenceSession
+
+# Word 0 of the second and the third carries, and crosses what int32 holds.
+STATES = [
+    PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array(),
+    PhiloxState(counter=2**64 - 2, key=2**64 - 1).to_array(),
+    PhiloxState(counter=2**31 - 2, key=5).to_array(),
+]
+STATE = STATES[0]
+
+CONSTANTS = """go = Constant <value = bool {1}> ()
+    key = Constant <value = uint64[1] {7}> ()
+    same = Constant <value = int64 {7}> ()
+    counter = Constant <value = uint64[2] {0, 0}> ()
+    alg = Constant <value = int32 {1}> ()"""
+
+
+def parse(body: str, opset: int = 17) -> onnx.ModelProto:
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]>\n{body}')
+
+
+def uniform(size: int, op_seed: int = 0, state: np.ndarray = STATE) -> np.ndarray:
+    return reference.random_uniform([size], 0, 1, "f32", state=state, op_seed=op_seed)[0]
+
+
+def after(size: int, state: np.ndarray) -> np.ndarray:
+    return reference.random_uniform([size], 0, 1, "f32", state=state)[1]
+
+
+def ran(model: onnx.ModelProto, feeds: dict[str, Any], openvino: OpenVino) -> list[np.ndarray]:
+    """The outputs, which both runtimes compute alike."""
+    ours = InferenceSession(model).run(None, feeds)
+    for one, other in zip(ours, openvino(model, feeds), strict=True):
+        assert_same_bits(one, other)
+    return list(ours)
+
+
+# ------------------------------------------------------------------ keys
+
+UNIFORM = "StatelessRandomUniformV2 <dtype = 1>"
+
+# Two draws of one key, or of two: where they have the key from, and which streams they have.
+PAIRS = {
+    "constants of other types and shapes": ("", "key, counter", "same, counter", 0),
+    "a value behind a Reshape": ("k = Reshape (key, shape1)", "key, counter", "k, counter", 0),
+    "an input behind casts": ("k = Cast <to = 7> (fed)", "fed, counter", "k, counter", 0),
+    "two operators of one seed": (
+        """k, ctr = StatelessRandomGetKeyCounter (seed)
+           l, ctr2, by = StatelessRandomGetKeyCounterAlg (s2)""",
+        "k, ctr",
+        "l, ctr2",
+        0,
+    ),
+    "equal sums": ("k = Add (fed, fed) l = Add (fed, fed)", "k, counter", "l, counter", 0),
+    "other sums": ("k = Add (fed, fed) l = Mul (fed, fed)", "k, counter", "l, counter", 1),
+    "other counters": ("one = Add (counter, counter)", "key, counter", "key, one", 1),
+    "other keys": ("", "key, counter", "shape1, counter", 1),
+    "a cast that cuts": ("k = Cast <to = 6> (wide)", "wide, counter", "k, counter", 1),
+    "keys that are drawn": (
+        """k = RandomUniformInt <seed = 1> (shape1, low, high)
+           l = RandomUniformInt <seed = 2> (shape1, low, high)""",
+        "k, counter",
+        "l, counter",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_nodes_of_one_key_draw_equal_numbers(pair: str, openvino: OpenVino) -> None:
+    before, one, other, stream = PAIRS[pair]
+    model = parse(
+        f"""g (int32[1] shape, int32[1] fed, int64[1] wide, int32[2] seed)
+            => (float[N] a, float[N] b, float[N] c, int64[4] z) {{
+            {CONSTANTS}
+            shape1 = Constant <value = int64[1] {{1}}> ()
+            low = Constant <value = int32 {{0}}> () high = Constant <value = int32 {{9}}> ()
+            s2 = Identity (seed) others = Add (wide, wide)
+            read = Cast <to = 7> (fed) it = Cast <to = 7> (seed)
+            z = Concat <axis = 0> (read, wide, it)
+            {before}
+            a = {UNIFORM} (shape, {one}, alg)
+            b = {UNIFORM} (shape, {other}, alg)
+            c = {UNIFORM} (shape, others, counter, alg)
+        }}"""
+    )
+    report = rewriting.rewrite(ir.from_proto(model))
+    first = len(report.replaced) - 3
+    assert [node.stream for node in report.replaced][first:] == [first, stream, first + 2]
+    if pair != "keys that are drawn":
+        new = make_reproducible(model)
+        feeds = {"shape": np.int32([5]), "fed": np.int32([3]), "wide": np.int64([3])}
+        feeds |= {"seed": np.int32([3, 4]), "random_state": STATE}
+        a, b, c, *_ = ran(new, feeds, openvino)
+        for values, op_seed in ((a, 0), (b, stream), (c, 2)):
+            assert_same_bits(values, uniform(5, op_seed))
+
+
+LOOP = f"""g (int32[1] shape, int32[1] small, int64 trips)
+    => (float[N] first, float[T, N] a, float[T, N] b, float[T, N] c, float[T, M] d) {{
+    {CONSTANTS}
+    first = {UNIFORM} (shape, key, counter, alg)
+    k, a, b, c, d = Loop (trips, go, key) <body = body (int64 i, bool on, uint64[1] carried)
+        => (bool go_on, uint64[1] as_it_was, float[N] u, float[N] v, float[N] w, float[M] x) {{
+        go_on = Identity (on)
+        as_it_was = Identity (carried)
+        u = {UNIFORM} (shape, key, counter, alg)
+        v = {UNIFORM} (shape, carried, counter, alg)
+        axis = Constant <value = int64[1] {{0}}> ()
+        one = Unsqueeze (i, axis)
+        w = {UNIFORM} (shape, one, counter, alg)
+        x = {UNIFORM} (small, i, counter, alg)
+    }}>
+}}"""
+
+
+@pytest.mark.parametrize("state", STATES, ids=["a run", "a carry", "over int32"])
+@pytest.mark.parametrize(("size", "small"), [(9, 3), (3, 9), (4, 4), (0, 5)])
+def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
+    state: np.ndarray, size: int, small: int, openvino: OpenVino
+) -> None:
+    feeds = {"shape": np.int32([size]), "small": np.int32([small]), "trips": np.array(3)}
+    new = make_reproducible(parse(LOOP))
+    first, a, b, c, d, _ = ran(new, feeds | {"random_state": state}, openvino)
+    begin = state
+    for i in range(3):
+        for same in (first, a[i], b[i]):
+            assert_same_bits(same, uniform(size, 0, state))
+        assert_same_bits(c[i], uniform(size, 3, begin))
+        assert_same_bits(d[i], uniform(small, 3, begin))
+        # Behind what any of them used.
+        begin = after(max(size, small), begin)
+
+
+@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
+def test_standard_nodes_of_one_stream_draw_equal_numbers(target: str, openvino: OpenVino) -> None:
+    feeds = {"shape": np.int32([9]), "small": np.int32([3]), "trips": np.array(3)}
+    feeds |= {"random_state": STATE}
+    new = make_reproducible(parse(LOOP, 18))
+    standard = to_standard_nodes(new, target=target)
+    is_ours = target == "onnxruntime"
+    drawn = InferenceSession(standard).run(None, feeds) if is_ours else openvino(standard, feeds)
+    for one, other in zip(drawn, InferenceSession(new).run(None, feeds), strict=True):
+        assert_same_bits(one, other)
+
+
+NESTED = f"""g (int32[1] shape, int64 trips, bool t) => (float[T, 2, N] a, float[T, N] b) {{
+    {CONSTANTS}
+    two = Constant <value = int64 {{2}}> ()
+    a, b = Loop (trips, go) <body = outer (int64 i, bool k)
+        => (bool on, float[2, N] u, float[N] v) {{
+        on = Identity (k)
+        yes = Constant <value = bool {{1}}> ()
+        u = Loop (two, yes) <body = inner (int64 j, bool kk) => (bool still, float[N] uu) {{
+            still = Identity (kk)
+            more = Cast <to = 6> (j)
+            size = Add (shape, more)
+            longer = {UNIFORM} (size, i, counter, alg)
+            start = Constant <value = int64[1] {{0}}> ()
+            end = Cast <to = 7> (shape)
+            uu = Slice (longer, start, end)
+        }}>
+        v = If (t) <
+            then_branch = yes () => (float[N] y) {{ y = {UNIFORM} (shape, i, counter, alg) }},
+            else_branch = no () => (float[N] n) {{
+                drawn = {UNIFORM} (shape, i, counter, alg)
+                n = Neg (drawn)
+            }}>
+    }}>
+}}"""
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_an_inner_loop_and_branches_draw_the_same_by_a_key_of_the_loop_around_them(
+    *, taken: bool, openvino: OpenVino
+) -> None:
+    feeds = {"shape": np.int32([4]), "trips": np.array(3), "t": np.array(taken)}
+    feeds |= {"random_state": STATE}
+    a, b, _ = ran(make_reproducible(parse(NESTED)), feeds, openvino)
+    begin = STATE
+    for i in range(3):
+        drawn = uniform(4, 0, begin)
+        assert_same_bits(a[i], np.stack([drawn, drawn]))
+        assert_same_bits(b[i], drawn if taken else -drawn)
+        begin = after(5, begin)
+
+
+SCAN = f"""g (int32[1] shape, float[T] x)
+    => (float[N] first, float[T, N] a, float[T, N] b, float[T, N] c) {{
+    {CONSTANTS}
+    first = {UNIFORM} (shape, key, counter, alg)
+    zero = Constant <value = int64[1] {{0}}> ()
+    s, k, n, a, b, c = Scan <num_scan_inputs = 1, body = body (
+        int32[1] size, uint64[1] carried, int64[1] count, float row) => (
+        int32[1] size_too, uint64[1] as_it_was, int64[1] counted,
+        float[N] u, float[N] v, float[N] w) {{
+        size_too = Identity (size)
+        as_it_was = Identity (carried)
+        one = Constant <value = int64[1] {{1}}> ()
+        counted = Add (count, one)
+        from = Constant <value = uint64[2] {{0, 0}}> ()
+        by = Constant <value = int32 {{1}}> ()
+        u = {UNIFORM} (size, carried, from, by)
+        v = {UNIFORM} (size, count, from, by)
+        w = {UNIFORM} (size, count, from, by)
+    }}> (shape, key, zero, x)
+}}"""
+
+
+def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged(openvino: OpenVino) -> None:
+    feeds = {"shape": np.int32([5]), "x": np.zeros(3, np.float32), "random_state": STATE}
+    first, a, b, c, _ = ran(make_reproducible(parse(SCAN)), feeds, openvino)
+    begin = STATE
+    for i in range(3):
+        assert_same_bits(first, uniform(5))
+        assert_same_bits(a[i], first)
+        assert_same_bits(b[i], uniform(5, 2, begin))
+        assert_same_bits(c[i], b[i])
+        begin = after(5, begin)
+
+
+def test_each_row_draws_by_its_own_state_what_its_key_says(openvino: OpenVino) -> None:
+    model = parse(
+        f"""g (float[N, 3] x, int64 trips) => (float[N, 3] a, float[T, N, 3] b, float[T, N, 1] c) {{
+            {CONSTANTS}
+            sizes = Shape (x)
+            shape = Cast <to = 6> (sizes)
+            a = {UNIFORM} (shape, key, counter, alg)
+            b, c = Loop (trips, go) <body = body (int64 i, bool k)
+                => (bool on, float[N, 3] u, float[N, 1] w) {{
+                on = Identity (k)
+                u = {UNIFORM} (shape, i, counter, alg)
+                zero = Constant <value = int64[1] {{0}}> ()
+                one = Constant <value = int64[1] {{1}}> ()
+                rows = Slice (sizes, zero, one)
+                narrow = Concat <axis = 0> (rows, one)
+                size = Cast <to = 6> (narrow)
+                w = {UNIFORM} (size, i, counter, alg)
+            }}>
+        }}"""
+    )
+    new = make_reproducible(model, per_row=True)
+    states = row_states([3, 8])
+    x = np.zeros((2, 3), np.float32)
+    both = ran(new, {"x": x, "trips": np.array(2), "random_state": states}, openvino)
+    for row in range(2):
+        feeds = {"x": x[:1], "trips": np.array(2), "random_state": states[row : row + 1]}
+        alone = InferenceSession(new).run(None, feeds)
+        assert_same_bits(both[0][row], alone[0][0])
+        for k in (1, 2):
+            assert_same_bits(both[k][:, row], alone[k][:, 0])
+        assert_same_bits(both[2][:, row, 0], both[1][:, row, 0])
+
+
+def test_a_node_that_shares_draws_no_integers_in_place_of_its_floats(openvino: OpenVino) -> None:
+    """Else `x mod 10` would stand beside a float of the same word, of which it is no part."""
+    model = parse(
+        f"""g (int32[1] shape) => (float[N] a, int32[N] b) {{
+            {CONSTANTS}
+            a = {UNIFORM} (shape, key, counter, alg)
+            u = {UNIFORM} (shape, key, counter, alg)
+            ten = Constant <value = float {{10.0}}> ()
+            scaled = Mul (u, ten)
+            b = Cast <to = 6> (scaled)
+        }}"""
+    )
+    a, b, _ = ran(
+        make_reproducible(model), {"shape": np.int32([9]), "random_state": STATE}, openvino
+    )
+    assert_same_bits(b, (a * np.float32(10)).astype(np.int32))
+
+
+@pytest.mark.parametrize("model", ["nodes of one key", "a key that a loop keeps"])
+def test_one_generator_of_torch_s_draws_nothing_twice(model: str) -> None:
+    text = f"""g (int32[1] shape) => (float[N] a, float[N] b) {{
+        {CONSTANTS}
+        a = {UNIFORM} (shape, key, counter, alg)
+        b = {UNIFORM} (shape, key, counter, alg)
+    }}"""
+    if model == "a key that a loop keeps":
+        text = f"""g (int32[1] shape, int64 trips) => (float[T, N] a) {{
+            {CONSTANTS}
+            a = Loop (trips, go) <body = body (int64 i, bool k) => (bool on, float[N] u) {{
+                on = Identity (k)
+                u = {UNIFORM} (shape, key, counter, alg)
+            }}>
+        }}"""
+    with pytest.raises(ValueError, match=r"the key must be one of its own, .* torch has one gen"):
+        make_reproducible(parse(text), alignment="pytorch")
+
+
+# ------------------------------------------------------------------ explicit seeds
+
+SEEDED = """g (float[N, 2] x, float[N] y) => (float[N, 2] a, float[N, 2] b, float[N, 2] c,
+    float[N, 2] d, float[N] e, float[4] f) <float ratio = {0.5}, bool on = {1}> {
+    a = Dropout <seed: int = 12> (x, ratio, on)
+    b = Dropout <seed: int = 12> (x, ratio, on)
+    c = RandomUniformLike (x)
+    d = RandomShuffle <seed = 8, seed2 = 7> (x)
+    e = RandomShuffle <seed = 8, seed2 = 7> (y)
+    f = RandomUniform <shape = [4], seed = 12.0> ()
+}"""
+
+
+def test_by_default_nodes_of_one_seed_draw_their_own_numbers_and_one_warning_says_so() -> None:
+    with pytest.warns(UserWarning, match="nodes of equal seeds repeat each other") as caught:
+        report = rewriting.rewrite(ir.from_proto(parse(SEEDED)))
+    assert [node.stream for node in report.replaced] == [0, 1, 2, 3, 4, 5]
+    (text,) = (str(warning.message) for warning in caught)
+    first, second = "(gives a), (gives b), (gives f)", "(gives d), (gives e)"
+    assert f"own: seed 12 of {first}; seed 8 and seed2 7 of {second}. With keep_seeds=True" in text
+
+
+def test_kept_seeds_of_an_onnx_model_are_one_stream_each(openvino: OpenVino) -> None:
+    model = parse(SEEDED)
+    report = rewriting.rewrite(ir.from_proto(model), keep_seeds=True)
+    assert [node.stream for node in report.replaced] == [0, 0, 2, 3, 3, 0]
+    new = make_reproducible(model, keep_seeds=True)
+    x = np.arange(1, 21, dtype=np.float32).reshape(10, 2)
+    a, b, c, d, e, f, _ = ran(new, {"x": x, "y": x[:, 0].copy(), "random_state": STATE}, openvino)
+    assert_same_bits(a, b)
+    assert_same_bits(a != 0, (uniform(20) >= 0.5).reshape(10, 2))
+    assert_same_bits(c, uniform(20, 2).reshape(10, 2))
+    assert_same_bits(d[:, 0], e)
+    assert_same_bits(f, uniform(4))
+    pipe = Pipeline(model, keep_seeds=True)
+    again = pipe({"x": x, "y": x[:, 0].copy()}, seed=1)
+    assert_same_bits(again["a"], again["b"])
+    assert Pipeline(new).request(seed=1).checkpoint() == pipe.request(seed=1).checkpoint()
+
+
+def test_a_second_rewrite_leaves_the_shared_streams_and_gives_new_nodes_others() -> None:
+    new = make_reproducible(parse(SEEDED), keep_seeds=True)
+    added = onnx.helper.make_node("RandomUniform", [], ["g"], shape=[3], seed=12.0)
+    new.graph.node.append(added)
+    report = rewriting.rewrite(ir.from_proto(new), keep_seeds=True)
+    assert [node.stream for node in report.replaced] == [4]
+
+
+def test_in_a_loop_each_node_of_a_kept_seed_draws_on_as_in_the_runtimes(openvino: OpenVino) -> None:
+    model = parse(
+        """g (int64 trips) => (float[T, 2] a, float[T, 3] b) {
+            go = Constant <value = bool {1}> ()
+            a, b = Loop (trips, go) <body = body (int64 i, bool k)
+                => (bool on, float[2] u, float[3] v) {
+                on = Identity (k)
+                u = RandomUniform <shape = [2], seed = 3.0> ()
+                v = RandomUniform <shape = [3], seed = 3.0> ()
+            }>
+        }"""
+    )
+    new = make_reproducible(model, keep_seeds=True)
+    drawn = ran(new, {"trips": np.array(3), "random_state": STATE}, openvino)
+    for size, each in zip((2, 3), drawn, strict=False):
+        begin = STATE
+        for values in each:
+            assert_same_bits(values, uniform(size, 0, begin))
+            begin = after(size, begin)
+
+
+def test_nodes_of_a_function_called_twice_have_its_seed_twice() -> None:
+    model = parse(
+        """g (float[N] x) => (float[N] a, float[N] b) { a = local.f (x) b = local.f (x) }
+        <domain: "local", opset_import: ["": 17]> f (x) => (y) {
+            y = RandomUniformLike <seed = 3.0> (x)
+        }"""
+    )
+    model.opset_import.add(domain="local", version=1)
+    x = np.zeros(6, np.float32)
+    a, b, _ = InferenceSession(make_reproducible(model, keep_seeds=True)).run(
+        None, {"x": x, "random_state": STATE}
+    )
+    assert_same_bits(a, b)
+    with pytest.warns(UserWarning, match="seed 3 of node, "):
+        make_reproducible(model)
+
+
+def test_a_seed_of_0_in_every_node_means_nothing(tmp_path: Path) -> None:
+    text = """g () => (float[3] a, float[3] b) {
+        a = RandomUniform <shape = [3], seed = 0.0> ()
+        b = RandomUniform <shape = [3], seed = 0.0> ()
+    }"""
+    onnx.save(parse(text), tmp_path / "model.onnx")
+    result = cli.invoke("rewrite", tmp_path / "model.onnx", "-o", tmp_path / "new.onnx")
+    assert "2 nodes of seed 0 draw numbers of their own." in result.stdout
+    assert "Warning" not in result.stdout
+
+
+def test_the_commands_say_which_nodes_have_one_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    onnx.save(parse(SEEDED), tmp_path / "model.onnx")
+    said = cli.invoke("inspect", tmp_path / "model.onnx").stdout
+    assert re.search(r"\(gives d\), \(gives e\) +seed 8 and seed2 7: in the runtimes they", said)
+    names = "rewrite", tmp_path / "model.onnx", "-o", tmp_path / "new.onnx"
+    assert "Warning: nodes of equal seeds" in cli.invoke(*names).stdout
+    kept = cli.invoke(*names, "--keep-seeds").stdout
+    assert "2 nodes of seed 8 and seed2 7 draw equal numbers, from one stream." in kept
+    assert "Warning" not in kept
+
+
+def test_equal_seeds_of_a_model_of_openvino_s_are_warned_of_or_kept() -> None:
+    logits = opset8.parameter([1, 4], np.float32, name="logits")
+    seeds = {"global_seed": 5, "op_seed": 6}
+    one, low, high = np.int32(1), np.float32(0), np.float32(1)
+    draws = [
+        opset8.random_uniform(np.int64([3]), low, high, "f32", name=name, **seeds)
+        for name in ("a", "b")
+    ]
+    classes = [
+        ov.opset13.multinomial(logits, one * 40, "i64", True, False, **seeds) for _ in range(2)
+    ]
+    model = ov.Model([*draws, *classes], [logits])
+    with pytest.warns(UserWarning, match=r"global_seed 5 and op_seed 6 of .*a.* With keep_seeds"):
+        make_reproducible(model)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        pipe = Pipeline(model, runtime="openvino", keep_seeds=True)
+    a, b, c, d = pipe({"logits": np.float32([[1, 2, 3, 4]])}, seed=3).values()
+    assert_same_bits(a, b)
+    assert_same_bits(c, d)
