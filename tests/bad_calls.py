@@ -226,7 +226,7 @@ OF_ITS_OWN: dict[str, Bad] = {
             [
                 "input 'state' must be one state for all of the output, or one for each of its "
                 "rows: got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3]). Pass as many "
-                "states as rows, from row_states(...) for instance."
+                "states as rows, from row_states(...) for instance (in C, "
             ],
         ),
         "no states for two rows": (

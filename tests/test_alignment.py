@@ -287,16 +287,16 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "six words": (
         {"state": PhiloxState(1, 2).to_array()},
         f"input 'state' must be {TORCH_RULE}: got shape [6]. 6 words are a PhiloxState, of "
-        "alignment 'tensorflow': pass TorchState.from_seed(seed).to_array().",
+        "alignment 'tensorflow': pass TorchState.from_seed(seed).to_array() (in C, ",
     ),
     "632 words": (
         {"state": SEED_42, "alignment": "tensorflow"},
         "a state for each row of the output: got shape [632]. 632 words are a TorchState: set "
-        "alignment to 'pytorch', or pass PhiloxState(...).to_array().",
+        "alignment to 'pytorch', or pass PhiloxState(...).to_array() (in C, ",
     ),
     "another length": (
         {"state": SEED_42[:631]},
-        "got shape [631]. Pass TorchState.from_seed(seed).to_array().",
+        "got shape [631]. Pass TorchState.from_seed(seed).to_array() (in C, ",
     ),
     "states for other rows": (
         {"state": np.stack([SEED_42] * 3)},
@@ -336,8 +336,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {},
         "input 'state' must be connected where global_seed is 0, with alignment 'pytorch': got "
         "nothing. Without one every run would draw the same numbers, so nothing is unseeded: set "
-        "global_seed, which is torch's seed, or connect a state, from TorchState.from_seed(0) for "
-        "instance.",
+        "global_seed, which is torch's seed, or connect a state, such as TorchState.from_seed(0) in "
+        "Python.",
     ),
     "another word": (
         {"state": SEED_42, "alignment": "torch"},
@@ -346,7 +346,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "bytes of a CUDA generator": (
         {"state": np.zeros(16, np.uint8)},
         "input 'state' must be u32: got uint8. Bytes of get_state() become words by "
-        "TorchState.from_torch(state).to_array().",
+        "TorchState.from_torch(state).to_array() in Python.",
     ),
     "samples with replacement": (
         {"state": SEED_42, "logits": LOGITS, "sample_size": 2},

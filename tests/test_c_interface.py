@@ -531,8 +531,8 @@ def test_an_array_larger_than_any_memory_is_refused(
 P = np.float64([0.2, 0.5])
 LOGITS = np.zeros((2, 3), np.float32)
 UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], str]] = {
-    "a shape": ("RandomGenerator", {"shape": SHAPE}, {}, "by onnx_philox_fill"),
-    "a state": ("RandomGenerator", {"state": WORDS}, {}, "by onnx_philox_fill"),
+    "a shape": ("RandomGenerator", {"shape": SHAPE}, {}, "without shape and state: got 'shape'"),
+    "a state": ("RandomGenerator", {"state": WORDS}, {}, "onnx_philox_fill gives it a state"),
     "numbers of each": ("RandomBernoulli", {"p": P}, {}, "Call onnx_philox_run"),
     "rows": ("RandomPermutation", {}, {}, "Call onnx_philox_run"),
     "logits": ("RandomCategorical", {"logits": LOGITS}, {}, "Call onnx_philox_run"),

@@ -92,7 +92,9 @@ def test_a_header_stands_above_what_it_heads(seen: dict[str, Any]) -> None:
 
 def test_pages_say_their_verdict(seen: dict[str, Any]) -> None:
     for view in VIEWS:
-        assert seen[f"verified {view}"]["verdict"] == "Every number is the published one"
+        assert seen[f"verified {view}"]["verdict"] == (
+            "Every number of onnx-philox is the published one"
+        )
         assert seen[f"wrong {view}"]["verdict"] == "Some numbers are wrong"
         assert seen[f"inspected {view}"]["verdict"] == "2 random nodes: no runtime draws them"
         assert len(seen[f"verified {view}"]["pictures"]) > 8

@@ -216,6 +216,19 @@ def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_function(in_ort_fo
             call()
 
 
+def test_a_file_of_tensorflow_lite_is_named_with_the_way_by_onnx(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(b"\x1c\0\0\0TFL3" + bytes(64))
+    said = "got a file of TensorFlow Lite (.tflite). Make ONNX of it: python -m tf2onnx.convert"
+    for command in ("inspect", "rewrite -o new.onnx", "run"):
+        done = cli.invoke(*command.split(), path)
+        assert done.exit_code == 2
+        assert said in " ".join(done.stderr.split())
+    for given in (path, path.read_bytes()):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            make_reproducible(given)
+
+
 def test_onnx_runtime_runs_a_file_in_its_own_format(in_ort_format: Path, path: Path) -> None:
     for given in ([], ["--runtime", "onnxruntime"]):
         hashes = [

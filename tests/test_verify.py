@@ -656,7 +656,7 @@ def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
     )
     assert others in (10, 11)  # by the instruction set
     assert len(re.findall(r"<figure>", text)) == len(samples._PLOTS) + others
-    assert "Every number is the published one" in text
+    assert "Every number of onnx-philox is the published one" in text
     # It loads nothing.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)|url\(|@import", text)
 

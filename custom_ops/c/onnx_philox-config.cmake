@@ -3,8 +3,10 @@
 #   onnx_philox::headers                  <onnx_philox/onnx_philox.h>, <onnx_philox/state.h>, <onnx_philox/ort_api.h>
 #   onnx_philox_ONNXRUNTIME_LIBRARY       the file that RegisterCustomOpsLibrary_V2 takes
 #   onnx_philox_OPENVINO_LIBRARY          the file that ov::Core::add_extension takes; empty where the wheel has none
+#   onnx_philox::onnxruntime              the first of these to link, for the functions of <onnx_philox/onnx_philox.h>
 #
-# Nothing is linked: a runtime loads its library when the program runs.
+# For a session nothing is linked: a runtime loads its library when the program runs. What links the imported target is
+# shipped with that one file, beside the program for example, with an rpath of $ORIGIN.
 get_filename_component(_onnx_philox "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 if(NOT TARGET onnx_philox::headers)
   add_library(onnx_philox::headers INTERFACE IMPORTED)
@@ -20,6 +22,13 @@ foreach(_runtime IN ITEMS onnxruntime openvino)
     endif()
   endforeach()
 endforeach()
+if(onnx_philox_ONNXRUNTIME_LIBRARY AND NOT WIN32 AND NOT TARGET onnx_philox::onnxruntime)
+  # No import library comes for Windows: LoadLibrary finds the functions there.
+  add_library(onnx_philox::onnxruntime SHARED IMPORTED)
+  set_target_properties(onnx_philox::onnxruntime PROPERTIES
+    IMPORTED_LOCATION "${onnx_philox_ONNXRUNTIME_LIBRARY}"
+    INTERFACE_LINK_LIBRARIES onnx_philox::headers)
+endif()
 unset(_onnx_philox)
 unset(_runtime)
 unset(_upper)

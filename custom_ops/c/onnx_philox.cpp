@@ -183,8 +183,9 @@ Node NodeOf(const onnx_philox_call* call, bool is_prepared) {
     int index = 0;
     while (index < op.inputs && std::strcmp(Text(input.name), op.input[index].name) != 0) ++index;
     if (index == op.inputs || (is_prepared && !op.input[index].is_parameter())) {
-      Refuse(op.name, "the inputs", ShowText(Text(input.name)), Worded(say::kOneOf, {op.input_names}),
-             is_prepared ? "A prepared draw gets its state and its size by onnx_philox_fill." : "Name an input of it.");
+      Refuse(op.name, "the inputs", ShowText(Text(input.name)),
+             is_prepared ? "the numbers of a prepared draw, without shape and state" : Worded(say::kOneOf, {op.input_names}),
+             is_prepared ? "onnx_philox_fill gives it a state and its size." : "Name an input of it.");
     }
     if (is_given[index]) {
       Refuse(op.name, InputText(input.name), "two of them", "given once", "Leave one out, or name the other.");
@@ -266,7 +267,8 @@ onnx_philox_prepared* Prepare(const onnx_philox_call* call) {
   bool is_plain = IndexOf(node.op, Role::kShape) >= 0 && !node.op.draws_rows && !node.attributes.is_pytorch;
   for (const Argument& argument : draw.given) is_plain = is_plain && !argument.each();
   if (!is_plain) {
-    Refuse("onnx_philox_prepare", "the call", node.op.name, "of an operator with a shape, and of single numbers",
+    Refuse("onnx_philox_prepare", "the call", node.op.name,
+           "of an operator with an input shape, but no permutation, its numbers single ones, its alignment 'tensorflow'",
            "Call onnx_philox_run.");
   }
   return new onnx_philox_prepared{KernelsOrThrow(), draw};

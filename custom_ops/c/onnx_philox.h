@@ -90,7 +90,9 @@ ONNX_PHILOX_API int onnx_philox_run(const onnx_philox_call* call, char* error, s
 /* What an operator draws from one state, its parameters single numbers: checked once, for many small draws. */
 typedef struct onnx_philox_prepared onnx_philox_prepared;
 
-/* Prepares a call without inputs `shape` and `state`, and without outputs; onnx_philox_release frees it. */
+/* Prepares what draws each value by itself, so that any number of them can be filled in: an operator that has an input
+ * `shape`, but no permutation, its other inputs single numbers, its alignment "tensorflow". The call has neither `shape` nor
+ * `state`, nor outputs: onnx_philox_fill gives them. onnx_philox_release frees it. */
 ONNX_PHILOX_API int onnx_philox_prepare(const onnx_philox_call* call, onnx_philox_prepared** prepared, char* error,
                                         size_t error_size);
 

@@ -19,7 +19,7 @@ inline constexpr char kRename[] = "Rename it, or remove it.";
 inline constexpr char kRemove[] = "Remove it.";
 inline constexpr char kDidYouMean[] = "Did you mean {0}? Rename it, or remove it.";
 inline constexpr char kSetToOne[] = "Set it to one of these.";
-inline constexpr char kPassAnInt[] = "Pass an int.";
+inline constexpr char kPassAnInt[] = "Pass an integer.";
 inline constexpr char kChooseAnother[] = "Choose another {0}.";
 inline constexpr char kRemoveTheOthers[] = "Remove the others.";
 inline constexpr char kConnected[] = "connected";
@@ -27,7 +27,7 @@ inline constexpr char kConnect[] = "Connect it: the inputs are {0}.";
 inline constexpr char kConnectedWithoutSeeds[] = "connected where global_seed and op_seed are both 0";
 inline constexpr char kNameAStream[] =
     "Without them every run would draw the same numbers, so nothing is unseeded: set global_seed or op_seed, or "
-    "connect a state, from PhiloxState.from_entropy() for instance.";
+    "connect a state, such as PhiloxState.from_entropy() in Python.";
 inline constexpr char kNoOpSeed[] = "0 with alignment 'pytorch'";
 inline constexpr char kSetGlobalSeed[] = "torch's generator has one seed: set global_seed, or connect a state.";
 inline constexpr char kNoSeedBesideAState[] = "0 where a state is connected, with alignment 'pytorch'";
@@ -35,16 +35,19 @@ inline constexpr char kRemoveOneOfBoth[] = "Remove one of the two.";
 inline constexpr char kConnectedWithoutSeed[] = "connected where global_seed is 0, with alignment 'pytorch'";
 inline constexpr char kNameASeed[] =
     "Without one every run would draw the same numbers, so nothing is unseeded: set global_seed, which is torch's "
-    "seed, or connect a state, from TorchState.from_seed(0) for instance.";
+    "seed, or connect a state, such as TorchState.from_seed(0) in Python.";
 inline constexpr char kOneSample[] = "1 where replacement is 1, with alignment 'pytorch'";
 inline constexpr char kDrawOneSample[] = "Set replacement to 0, or draw one sample at a time.";
-inline constexpr char kPassATorchState[] = "Pass TorchState.from_seed(seed).to_array().";
+inline constexpr char kPassATorchState[] =
+    "Pass TorchState.from_seed(seed).to_array() (in C, what onnx_philox_torch_states makes).";
 inline constexpr char kNotAPhiloxState[] =
-    "6 words are a PhiloxState, of alignment 'tensorflow': pass TorchState.from_seed(seed).to_array().";
+    "6 words are a PhiloxState, of alignment 'tensorflow': pass TorchState.from_seed(seed).to_array() (in C, what "
+    "onnx_philox_torch_states makes).";
 inline constexpr char kNotATorchState[] =
-    "632 words are a TorchState: set alignment to 'pytorch', or pass PhiloxState(...).to_array().";
+    "632 words are a TorchState: set alignment to 'pytorch', or pass PhiloxState(...).to_array() (in C, what "
+    "onnx_philox_state_for_run makes).";
 inline constexpr char kTakeTorchBytes[] =
-    "Bytes of get_state() become words by TorchState.from_torch(state).to_array().";
+    "Bytes of get_state() become words by TorchState.from_torch(state).to_array() in Python.";
 inline constexpr char kStatePart[] = "the state's {0}";
 inline constexpr char kNextWord[] = "from 0 to 624";
 inline constexpr char kWordsLeft[] = "1, or 625 less its next of {0}";
@@ -66,9 +69,11 @@ inline constexpr char kPassRows[] = "Pass [n], or [m, n] for m permutations, and
 inline constexpr char kRowsOfIndices[] = "[n] or [m, n], with n at most {0} of {1}";
 inline constexpr char kDrawI64[] = "Draw i64.";
 inline constexpr char kMergeDimensions[] = "Merge some and reshape the output.";
-inline constexpr char kPassAState[] = "Pass PhiloxState(...).to_array(), or reshape it.";
+inline constexpr char kPassAState[] =
+    "Pass PhiloxState(...).to_array() (in C, what onnx_philox_state_for_run makes), or reshape it.";
 inline constexpr char kStatesForRows[] = "{0} states (shape {1}) for {2} (output shape {3})";
-inline constexpr char kPassRowStates[] = "Pass as many states as rows, from row_states(...) for instance.";
+inline constexpr char kPassRowStates[] =
+    "Pass as many states as rows, from row_states(...) for instance (in C, from onnx_philox_state_of_row).";
 inline constexpr char kOneD[] = "1-D, with one entry for each dimension";
 inline constexpr char kReshapeTo1D[] = "Reshape it to 1-D.";
 inline constexpr char kNotNegative[] = "dimensions of 0 or more";

@@ -77,7 +77,7 @@ void TestAttributes() {
   given[AttributeRole::kAlignment] = GivenAttribute();
   given[AttributeRole::kOpSeed] = GivenAttribute::Float(1);
   Is(CheckAttributes(kRandomUniform, given, &attributes),
-     "RandomUniform: attribute 'op_seed' must be an integer from 0 to 2^63-1: got 1.0. Pass an int.");
+     "RandomUniform: attribute 'op_seed' must be an integer from 0 to 2^63-1: got 1.0. Pass an integer.");
   given[AttributeRole::kOpSeed] = GivenAttribute::Integer(-1);
   Says(CheckAttributes(kRandomUniform, given, &attributes), "'op_seed' must be an integer from 0 to 2^63-1: got -1.");
   Says(CheckLeftOut(kRandomUniform, 3, Attributes()), "input 'state' must be connected where global_seed and op_seed are both 0: got nothing.");
@@ -114,7 +114,7 @@ void TestStates() {
   Says(error(Known{ElementType::kU32, 3, bad, words}), "must be [6], or [1, ..., 1, 6] up to rank 8, or [B, 6], a state for each row of the output: got shape [1, 2, 6].");
   Says(error(Known{ElementType::kU32, 0, nullptr, words}), "got shape [].");
   const std::int64_t of_torch = 632;
-  Says(error(Known{ElementType::kU32, 1, &of_torch, nullptr}), "got shape [632]. Pass PhiloxState(...).to_array(), or");
+  Says(error(Known{ElementType::kU32, 1, &of_torch, nullptr}), "got shape [632]. Pass PhiloxState(...).to_array() (in C, ");
   Says(CheckInput(kRandomUniform, 3, Known{ElementType::kU32, 1, &of_torch, nullptr}, Attributes(), &arguments),
        "got shape [632]. 632 words are a TorchState: set alignment to 'pytorch', or");
   Says(error(Known{ElementType::kI64, 3, good, words}), "must be u32: got i64. Cast");

@@ -28,7 +28,7 @@ RENAME = "Rename it, or remove it."
 REMOVE = "Remove it."
 DID_YOU_MEAN = "Did you mean {}? Rename it, or remove it."
 SET_TO_ONE = "Set it to one of these."
-PASS_AN_INT = "Pass an int."
+PASS_AN_INT = "Pass an integer."
 CHOOSE_ANOTHER = "Choose another {}."
 REMOVE_THE_OTHERS = "Remove the others."
 CONNECTED = "connected"
@@ -36,7 +36,7 @@ CONNECT = "Connect it: the inputs are {}."
 CONNECTED_WITHOUT_SEEDS = "connected where global_seed and op_seed are both 0"
 NAME_A_STREAM = (
     "Without them every run would draw the same numbers, so nothing is unseeded: set global_seed "
-    "or op_seed, or connect a state, from PhiloxState.from_entropy() for instance."
+    "or op_seed, or connect a state, such as PhiloxState.from_entropy() in Python."
 )
 
 # Whose numbers are drawn.
@@ -47,19 +47,24 @@ REMOVE_ONE_OF_BOTH = "Remove one of the two."
 CONNECTED_WITHOUT_SEED = "connected where global_seed is 0, with alignment 'pytorch'"
 NAME_A_SEED = (
     "Without one every run would draw the same numbers, so nothing is unseeded: set global_seed, "
-    "which is torch's seed, or connect a state, from TorchState.from_seed(0) for instance."
+    "which is torch's seed, or connect a state, such as TorchState.from_seed(0) in Python."
 )
 ONE_SAMPLE = "1 where replacement is 1, with alignment 'pytorch'"
 DRAW_ONE_SAMPLE = "Set replacement to 0, or draw one sample at a time."
-PASS_A_TORCH_STATE = "Pass TorchState.from_seed(seed).to_array()."
+PASS_A_TORCH_STATE = (
+    "Pass TorchState.from_seed(seed).to_array() (in C, what onnx_philox_torch_states makes)."
+)
 NOT_A_PHILOX_STATE = (
     "6 words are a PhiloxState, of alignment 'tensorflow': "
-    "pass TorchState.from_seed(seed).to_array()."
+    "pass TorchState.from_seed(seed).to_array() (in C, what onnx_philox_torch_states makes)."
 )
 NOT_A_TORCH_STATE = (
-    "632 words are a TorchState: set alignment to 'pytorch', or pass PhiloxState(...).to_array()."
+    "632 words are a TorchState: set alignment to 'pytorch', or pass PhiloxState(...).to_array() "
+    "(in C, what onnx_philox_state_for_run makes)."
 )
-TAKE_TORCH_BYTES = "Bytes of get_state() become words by TorchState.from_torch(state).to_array()."
+TAKE_TORCH_BYTES = (
+    "Bytes of get_state() become words by TorchState.from_torch(state).to_array() in Python."
+)
 STATE_PART = "the state's {}"
 NEXT_WORD = "from 0 to 624"
 WORDS_LEFT = "1, or 625 less its next of {}"
@@ -82,9 +87,14 @@ PASS_ROWS = "Pass [n], or [m, n] for m permutations, and reshape the output."
 ROWS_OF_INDICES = "[n] or [m, n], with n at most {} of {}"
 DRAW_I64 = "Draw i64."
 MERGE_DIMENSIONS = "Merge some and reshape the output."
-PASS_A_STATE = "Pass PhiloxState(...).to_array(), or reshape it."
+PASS_A_STATE = (
+    "Pass PhiloxState(...).to_array() (in C, what onnx_philox_state_for_run makes), or reshape it."
+)
 STATES_FOR_ROWS = "{} states (shape {}) for {} (output shape {})"
-PASS_ROW_STATES = "Pass as many states as rows, from row_states(...) for instance."
+PASS_ROW_STATES = (
+    "Pass as many states as rows, from row_states(...) for instance (in C, from "
+    "onnx_philox_state_of_row)."
+)
 ONE_D = "1-D, with one entry for each dimension"
 RESHAPE_TO_1_D = "Reshape it to 1-D."
 NOT_NEGATIVE = "dimensions of 0 or more"

@@ -279,6 +279,5 @@ def _parsed(owner: str, argument: str, given: bytes) -> onnx.ModelProto:
         pass
     what, allowed = shown(given), "the bytes of a serialised ONNX model"
     remedy = "Pass these, or the path of a file as a str."
-    if ort_format.is_ort(given):
-        what, remedy = ort_format.GIVEN, ort_format.REMEDY
+    what, remedy = ort_format.known(given) or (what, remedy)
     return refuse(owner, argument, what, allowed, remedy)

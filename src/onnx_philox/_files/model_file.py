@@ -136,9 +136,9 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
             # Mapping costs no memory, since nothing touches the pages of the weights.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
                 try:
-                    if ort_format.is_ort(buffer[:8]):
-                        remedy = ort_format.REMEDY
-                        raise ValueError(ort_format.GIVEN)
+                    if (other := ort_format.known(buffer[:8])) is not None:
+                        remedy = other[1]
+                        raise ValueError(other[0])
                     proto = without_weights.thin(buffer)
                 except ValueError as error:
                     given = str(error)

@@ -50,7 +50,9 @@ def write_verification(report: Verification, path: Path) -> None:
         path,
         date=datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         is_ok=report.is_ok,
-        headline="Every number is the published one" if report.is_ok else "Some numbers are wrong",
+        headline="Every number of onnx-philox is the published one"
+        if report.is_ok
+        else "Some numbers are wrong",
         meaning=report.meaning,
         summary=report.summary,
         missing=report.missing,
