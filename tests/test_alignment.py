@@ -336,8 +336,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {},
         "input 'state' must be connected where global_seed is 0, with alignment 'pytorch': got "
         "nothing. Without one every run would draw the same numbers, so nothing is unseeded: set "
-        "global_seed, which is torch's seed, or connect a state, such as TorchState.from_seed(0) in "
-        "Python.",
+        "global_seed, which is torch's seed, or connect a state, such as TorchState.from_seed(0) "
+        "in Python.",
     ),
     "another word": (
         {"state": SEED_42, "alignment": "torch"},

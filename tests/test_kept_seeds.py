@@ -14,7 +14,7 @@ import pytest
 from cases import DTYPES, assert_same_bits, load_vectors
 from openvino import opset8, opset13
 from openvino_models import branch, constant, iterator, loop, model, normal, parameter, uniform
-from runtimes import array_of
+from runtimes import array_of, request_of
 
 import onnx_philox as op
 from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY
@@ -474,7 +474,9 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
         assert what in said
     done = cli.invoke("rewrite", path, "-o", target, "--keep-seeds")
     assert done.exit_code == 0, done.output
-    assert "5 nodes keep their seeds, and take no stream" in " ".join(done.output.split())
+    reported = " ".join(done.output.split())
+    assert "5 nodes keep their seeds, and take no stream" in reported
+    assert "OpenVINO's own CPU device draws others of f16, f64 and i64, and of most" in reported
     u, _ = op.reference.random_uniform([4], 0, 1, "f32", **SAID)
     assert_same_bits(drawn(CORE.read_model(target))["a"], u)
     said = " ".join(cli.invoke("inspect", target).output.split())
@@ -493,3 +495,31 @@ def test_seeds_that_an_earlier_rewrite_dropped_cannot_be_kept(tmp_path) -> None:
     command = ["rewrite", str(path), "-o", str(target), "--keep-seeds"]
     assert cli.invoke(*command).exit_code != 0
     assert not target.exists()
+
+
+def test_an_ir_without_seeds_has_none_to_keep_and_the_command_says_it(tmp_path) -> None:
+    given = opset8.random_uniform(np.array([3]), np.float32(0), np.float32(1), "f32")
+    ov.save_model(ov.Model([given], []), tmp_path / "m.xml")
+    done = cli.invoke("rewrite", tmp_path / "m.xml", "-o", tmp_path / "n.xml", "--keep-seeds")
+    assert "It has no seeds to keep." in done.output
+
+
+@pytest.mark.parametrize(
+    ("type_", "bounds", "is_documented"),
+    [
+        *(("f32", (0, 1), True), ("bf16", (0, 1), True), ("i32", (0, 100), True)),
+        *(("f32", (-2, 5), False), ("f16", (0, 1), False), ("i64", (0, 100), False)),
+        ("f64", (0, 1), False),
+    ],
+)
+def test_which_documented_numbers_openvino_s_own_cpu_device_draws(
+    type_: str, bounds: tuple[int, int], is_documented: bool
+) -> None:
+    low, high = (opset8.convert(opset8.constant(np.float32(b)), type_) for b in bounds)
+    shape, seeds = opset8.constant(np.array([64])), {"global_seed": 150, "op_seed": 10}
+    drawn = opset8.convert(opset8.random_uniform(shape, low, high, type_, **seeds), "f64")
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    compiled = ov.Core().compile_model(ov.Model([drawn], []), "CPU", config)
+    (own,) = request_of(compiled)({})
+    expected = np.asarray(op.reference.random_uniform([64], *bounds, type_, **seeds)[0])
+    assert np.array_equal(own, expected.astype(np.float64)) == is_documented

@@ -54,6 +54,8 @@ class RewrittenFile:
     """The runtime that its standard nodes are made for; None for nodes of this package."""
     is_for_web: bool = False
     """Whether a page can show its draws."""
+    keeps_seeds: bool = False
+    """Whether its seeds were to be kept."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -144,13 +146,14 @@ class RewrittenFile:
     def _about_seeds(self) -> str:
         count = len([node for node in self.report.replaced if node.keeps_seeds])
         if not count:
-            return ""
+            return "It has no seeds to keep." * self.keeps_seeds
         they, keep, take = (
             ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
         )
         return (
             f"{count} node{'s'[: count > 1]} {keep} seeds, and {take} no stream. {they} "
-            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0)."
+            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0). "
+            "OpenVINO's own CPU device draws others of f16, f64 and i64, and of most ranges of f32."
         )
 
     def _about_equal_seeds(self) -> str:
@@ -258,7 +261,9 @@ def rewrite(
             )
     inputs = [name for name in inside.inputs if name != inside.state]
     texts = _texts(caught)
-    return RewrittenFile(source, target, report, texts, inputs, inside, standard, is_for_web)
+    return RewrittenFile(
+        source, target, report, texts, inputs, inside, standard, is_for_web, asked.keep_seeds
+    )
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> list[str]:

@@ -19,6 +19,7 @@ from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
 from onnx_philox._rewriting.in_onnx.unrun import (
+    faults_of_onnxruntime,
     operators_of_no_runtime,
     random_nodes_for_training,
 )
@@ -91,6 +92,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         shows_all,
         operators_of_no_runtime(model),
         random_nodes_for_training(given.proto),
+        faults_of_onnxruntime(node.found.site for node in surveyed.nodes),
     )
 
 

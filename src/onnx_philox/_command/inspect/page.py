@@ -61,7 +61,7 @@ def write_inspection(report: Inspection, path: Path) -> None:
     if report.found:
         meaning, command = report.meaning()
         lines = [*lines, *report.lost_in_conversion(), meaning]
-    lines = [*unrun.about(report.of_no_runtime, report.for_training), *lines]
+    lines = [*unrun.about(report.of_no_runtime, report.for_training), *report.faults, *lines]
     answer, apart = report.per_row()
     pages.render(
         "inspect.html",

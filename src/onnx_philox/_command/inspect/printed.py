@@ -110,6 +110,8 @@ class Inspection:
     """The operators that no runtime has."""
     for_training: int = 0
     """How many random nodes the graphs have that train the model."""
+    faults: Sequence[str] = ()
+    """What ONNX Runtime's own nodes do wrong in it today."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -130,12 +132,13 @@ class Inspection:
             standard=None if self.standard is None else asdict(self.standard),
             of_no_runtime=list(self.of_no_runtime),
             for_training=self.for_training,
+            faults=list(self.faults),
         )
 
     def print(self, console: Console) -> None:
         """Prints the tables and what they mean."""
         console.print(self._heading())
-        for line in unrun.about(self.of_no_runtime, self.for_training):
+        for line in (*unrun.about(self.of_no_runtime, self.for_training), *self.faults):
             console.print(Text(line, "red"))
         width = terminal.columns(console)
         if self.rewritten:

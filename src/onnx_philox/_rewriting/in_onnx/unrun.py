@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import onnx
 import onnx_ir as ir
 
 from onnx_philox._files import tensors
-from onnx_philox._models.graphs import label, opset_of
+from onnx_philox._models.graphs import STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
@@ -16,6 +17,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     randomness,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 
 # What ONNX Runtime's schemas do not list, though it has it.
 _ATEN = "ATen"
@@ -50,6 +52,28 @@ def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
             "no rewrite changes."
         )
     return said
+
+
+def faults_of_onnxruntime(sites: Iterable[Site]) -> list[str]:
+    """What ONNX Runtime's own nodes do wrong at these places today, a sentence each."""
+    said, branches = [], defaultdict[str, set[str]](set)
+    for site in sites:
+        is_seeded = "seed" in site.node.attributes
+        for owner in site.owners:
+            if owner.node.op_type == "If" and not is_seeded:
+                branches[label(owner.node)].add(owner.attribute)
+        if site.op_type == "Dropout" and site.domain in STANDARD_DOMAINS:
+            said.append(
+                "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in "
+                "none of them."
+            )
+    said += [
+        f"ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
+        "nodes have no seeds."
+        for name, both in branches.items()
+        if len(both) > 1
+    ]
+    return list(dict.fromkeys(said))
 
 
 def random_nodes_for_training(proto: onnx.ModelProto) -> int:
