@@ -715,6 +715,11 @@ MOVED_ON = {
         step = Constant <value_ints = [1, 0, 0, 0, 0, 0]> ()  last = Constant <value_int = 1> ()
         wide = Cast <to = 7> ({0})  moved = Add (wide, step)  both = Add (steps, moved)
         next = Gather (both, last)  next_{0} = Cast <to = 12> (next)""",
+    "by other steps than runs": """
+        u = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})
+        steps = Constant <value = int64[2, 6] {{0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}}> ()
+        wide = Cast <to = 7> ({0})  both = Add (steps, wide)  last = Constant <value_int = 1> ()
+        next = Gather (both, last)  next_{0} = Cast <to = 12> (next)""",
     "not at all": """
         u = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})
         next_{0} = Identity ({0})""",

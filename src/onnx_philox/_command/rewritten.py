@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,7 +12,7 @@ from onnx_philox._command.wanted import Seed, option_of, words_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.generators import Generator
 from onnx_philox._files.given import Given
-from onnx_philox._models.streams import generator_of, next_of, read_input
+from onnx_philox._models.streams import generator_of, next_of, read_input, states_in
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
@@ -38,6 +38,8 @@ class Inside:
     """The generator by which it draws."""
     variable: str = ""
     """The variable that holds its state, if one does."""
+    several: Sequence[str] = ()
+    """Its states, of which only one can be run."""
     of_no_runtime: Sequence[str] = ()
     """The operators that no runtime has."""
 
@@ -125,7 +127,8 @@ def _inside_onnx(given: Given) -> Inside:
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
     if state is not None:
         name, after = state.name or "", next_of(model, state)
-        return Inside(inputs, own, False, True, name, after, drawn_by, of_no_runtime=unrun)
+        found = Inside(inputs, own, False, True, name, after, drawn_by, of_no_runtime=unrun)
+        return replace(found, several=states_in(model))
     seed = earlier.read(model).seed
     return Inside(inputs, own, seed is not None, False, generator=drawn_by, of_no_runtime=unrun)
 
@@ -140,7 +143,8 @@ def _inside_ir(given: Given) -> Inside:
     inputs, drawn_by = input_names(model.inputs, None), recorded.generator
     if recorded.is_input:
         name, after = recorded.state_name, recorded.next_state
-        return Inside(inputs, own, False, True, name, after, drawn_by)
+        several = earlier.states_in(model, recorded)
+        return Inside(inputs, own, False, True, name, after, drawn_by, several=several)
     has_seed = recorded.seed is not None and not recorded.variable
     # Standard nodes draw too, and nothing here knows them.
     has_state = False if own or has_seed or recorded.variable else None

@@ -51,7 +51,7 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
 
 
 def states_among(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
-    """The inputs that rewrites made their states, by the names of both."""
+    """Of the inputs that draws read those that rewrites made their states, by the names of both."""
     given = list(outputs)
     return [name for name in inputs if STATE in name and next_name(name, given) is not None]
 

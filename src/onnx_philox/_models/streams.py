@@ -46,8 +46,9 @@ def streams_of(model: ir.Model) -> Streams | None:
 
 def states_in(model: ir.Model) -> list[str]:
     """The inputs that rewrites made its states: several if it was merged of rewritten models."""
-    inputs, outputs = model.graph.inputs, model.graph.outputs
-    return states_among((v.name or "" for v in inputs), (v.name or "" for v in outputs))
+    read = read_states(model)
+    inputs = (value.name or "" for value in model.graph.inputs if value in read)
+    return states_among(inputs, (value.name or "" for value in model.graph.outputs))
 
 
 def record(model: ir.Model, kept: Iterable[Stream] = ()) -> None:

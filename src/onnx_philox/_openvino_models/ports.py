@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import openvino as ov
 
-from onnx_philox._contract.streams import states_among
-
 if TYPE_CHECKING:
     import onnx
 
@@ -52,12 +50,6 @@ def output_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None)
         names.append(end if end in declared else _chosen(port, own & declared or own))
     # Two outputs of one tensor.
     return [e if names.count(name) > 1 else name for name, e in zip(names, ends, strict=True)]
-
-
-def states_in(model: ov.Model) -> list[str]:
-    """The inputs that rewrites made its states: several if it was merged of rewritten models."""
-    outputs = [name for port in model.outputs for name in port.get_names()]
-    return states_among(input_names(model.inputs, None), outputs)
 
 
 def _chosen(port: ov.ConstOutput, names: set[str]) -> str:

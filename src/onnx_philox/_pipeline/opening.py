@@ -16,7 +16,6 @@ from onnx_philox._contract.streams import (
     STATE,
     Streams,
     check_one_state,
-    states_among,
 )
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
 from onnx_philox._files.stamp import Stamp
@@ -112,7 +111,6 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
             refuse(_NAME, "the model", what, allowed, remedy)
         loaded, streams = models.open(given, served, wanted.options), served.streams
         stamp = served.stamp
-    check_one_state(_NAME, states_among((p.name for p in loaded.inputs), loaded.outputs))
     asked, drawn = wanted.asked.generator, streams.generator
     if asked.is_named and asked is not drawn:
         what = f"one that draws numbers of {drawn.owner}"
@@ -159,9 +157,10 @@ def _said_by(
 ) -> Served:
     from onnx_philox._models.graphs import label
     from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
-    from onnx_philox._models.streams import streams_of
+    from onnx_philox._models.streams import states_in, streams_of
 
     checks.check_opset(graph.opset_imports.get(DOMAIN, 1), _NAME)
+    check_one_state(_NAME, states_in(graph))
     streams = streams_of(graph)
     if streams is None:
         for node in filter(draws_by_seed, of_model(graph)):
@@ -196,10 +195,12 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
 
 def _said_by_openvino(model: Any, what: str) -> Served:
     """What a model of OpenVINO says, before it is compiled; a refusal calls it so."""
+    from onnx_philox._rewriting.in_openvino import earlier
     from onnx_philox._rewriting.in_openvino.model import streams_of
     from onnx_philox._runtimes.in_openvino import OpenvinoModel
     from onnx_philox._runtimes.openvino_variables import check_state
 
+    check_one_state(_NAME, earlier.states_in(model, earlier.read(model)))
     metadata = OpenvinoModel.metadata
     streams = _recorded(metadata(model, METADATA_KEY)) or streams_of(model)
     check_state(model, what, streams)

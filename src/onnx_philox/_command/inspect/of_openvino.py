@@ -11,7 +11,6 @@ from onnx_philox._command.inspect.search import Rewritten, several_in_words, sta
 from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
-from onnx_philox._openvino_models.ports import states_in
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
@@ -49,7 +48,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
     ]
     recorded = earlier.read(model)
     run = ""
-    several = several_in_words(states_in(model))
+    several = several_in_words(earlier.states_in(model, recorded))
     if recorded.rewritten and not several:
         names = {name for port in model.inputs for name in port.get_names()}
         has_inputs = bool(names - {recorded.state_name})

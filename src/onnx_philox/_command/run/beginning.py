@@ -15,7 +15,7 @@ from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._command.wanted import Seed, WantedRuns, option_of, words_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
-from onnx_philox._contract.streams import STATE, check_one_state, next_name, states_among
+from onnx_philox._contract.streams import STATE, check_one_state, next_name
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
@@ -85,7 +85,7 @@ def go_on(feeds: Arrays, state: StatePorts | None, outputs: Arrays) -> Arrays:
 def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:
     by_name = {port.name: port for port in loaded.inputs}
     with refusing_as_argument():
-        check_one_state("run", states_among(by_name, loaded.outputs))
+        check_one_state("run", inside.several)
     states = dict(inside.states)
     if inside.has_state is None:
         ends = [name for name in by_name if name.endswith(STATE)]

@@ -10,7 +10,7 @@ import openvino as ov
 
 from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
 from onnx_philox._contract.operators import OUTPUT_TYPE
-from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name
+from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name, states_among
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
     Owner,
@@ -125,6 +125,13 @@ def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
         are_runs(constant(steps)) and _source(words.get_node()) == recorded.state
         for steps, words in permutations(node.input_values(), 2)
     )
+
+
+def states_in(model: ov.Model, recorded: Recorded) -> list[str]:
+    """The inputs that rewrites made its states: several if it was merged of rewritten models."""
+    read = {node.get_name() for each in recorded.ours for node in _sources(each)}
+    inputs = (_name(node) for node in model.get_parameters() if node.get_name() in read)
+    return states_among(inputs, (name for port in model.outputs for name in port.get_names()))
 
 
 def _source(node: ov.Node) -> ov.Node:

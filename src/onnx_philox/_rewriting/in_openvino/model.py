@@ -13,7 +13,6 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams, check_one_state
 from onnx_philox._openvino_models.graphs import forget_order
-from onnx_philox._openvino_models.ports import states_in
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.found import Numbered
@@ -64,7 +63,7 @@ def _check(
         remedy = "Rewrite the model that this one was made from."
         checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
     added = [STATE] if has_new and recorded.state is None else []
-    check_one_state(OWNER, [*states_in(model), *added])
+    check_one_state(OWNER, [*earlier.states_in(model, recorded), *added])
     if added:
         _check_names(model)
     if has_new:
