@@ -1,4 +1,4 @@
-"""`onnx_philox.torch.verify_export`: twenty modules draw torch's numbers in both runtimes; and
+"""`onnx_philox.torch.verify_export`: twenty modules compute torch's outputs in both runtimes; and
 what it says of Philox numbers, of rows, of types of 16 bits, and of what a model cannot repeat.
 
 torch itself is the oracle: `-m engines`.
@@ -202,7 +202,7 @@ def exported(module: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("make", [*MODULES, *FUNCTIONS], ids=lambda make: make.__name__)
-def test_all_draws_are_torch_s_in_both_runtimes(make: Any) -> None:
+def test_outputs_and_the_generator_s_end_are_torch_s_in_both_runtimes(make: Any) -> None:
     torch.manual_seed(1)
     module = make() if make in MODULES else of_a_function(make)
     before = torch.get_rng_state()
@@ -210,7 +210,6 @@ def test_all_draws_are_torch_s_in_both_runtimes(make: Any) -> None:
     assert verdict.is_ok, verdict
     assert [ran.runtime.split()[0] for ran in verdict.runtimes] == ["onnxruntime", "openvino"]
     assert verdict.draws > 0
-    assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
     assert torch.equal(torch.get_rng_state(), before)
     assert all(not buffer.any() for buffer in module.buffers())
 
@@ -225,22 +224,16 @@ def test_a_draw_that_another_exporter_folds_is_named_with_its_line() -> None:
     file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
     verdict = onnx_philox.torch.verify_export(module, (X,), file, seed=7)
     assert not verdict.is_ok
-    assert (verdict.seed, verdict.draws, verdict.runtimes[0].equal) == (7, 2, 1)
-    words = "Draw 2 of torch's, bernoulli of [6, 3] (test_torch_verify.py:"
-    assert words in str(verdict)
-    assert "is not in the model: torch made 2 draws, and the model 1" in str(verdict)
+    assert (verdict.seed, verdict.draws) == (7, 1)
+    assert "dropout of [6, 3] (test_torch_verify.py:" in str(verdict)
+    assert "lost" in str(verdict)
 
 
-def test_the_first_draw_that_differs_is_named_with_how_far() -> None:
-    module = of_a_function(lambda x: (torch.rand(5), x + torch.normal(0.0, 2.0, (20,)).sum()))
-    other = of_a_function(lambda x: (torch.rand(5), x + torch.normal(0.0, 2.5, (20,)).sum()))
-    third = of_a_function(lambda x: (torch.rand(5), x + torch.rand(21).sum()))
-    file = exported(module, verify=False).model_proto
+def test_a_draw_that_no_output_shows_ends_in_another_state() -> None:
+    file = exported(of_a_function(lambda x: (torch.rand(5), x)), verify=False).model_proto
+    other = of_a_function(lambda x: (torch.rand(5), x + 0 * torch.rand(21).sum()))
     differs = onnx_philox.torch.verify_export(other, (X,), file).runtimes[0]
-    assert differs.equal == 1
-    assert "differs from RandomNormal of [20]: 20 of 20 values, by up to" in str(differs.problem)
-    is_another = onnx_philox.torch.verify_export(third, (X,), file).runtimes[0]
-    assert "is not what the model draws there, RandomNormal of [20]" in str(is_another.problem)
+    assert differs.problem == "It ends in another state than torch."
 
 
 def test_calls_that_say_that_they_have_no_generator_are_drawn() -> None:
@@ -264,7 +257,7 @@ def test_outputs_that_differ_are_named() -> None:
     other = of_a_function(lambda x: 2 * x + torch.rand_like(x))
     verdict = onnx_philox.torch.verify_export(other, (X,), file)
     assert verdict.seed == 3, "the one inside"
-    assert verdict.runtimes[0].equal == verdict.draws == 1
+    assert verdict.draws == 1
     assert "differs by up to 1, beyond rtol 0.001" in str(verdict)
 
 
@@ -275,43 +268,13 @@ def test_a_tolerance_is_a_number_from_0_on(name: str, number: Any) -> None:
         onnx_philox.torch.verify_export(Vae(), (torch.zeros(1, 4),), "no.onnx", **{name: number})
 
 
-def test_normals_of_f64_may_differ_by_two_ulp_and_the_verdict_says_so() -> None:
-    def forward(x: Any) -> Any:
-        return torch.randn(3000, dtype=torch.float64).float(), torch.rand_like(x)
-
-    verdict = exported(of_a_function(forward)).verdict
-    assert verdict.is_ok
-    assert {ran.close for ran in verdict.runtimes} == {1}
-    assert "all of 2 draws equal torch's (1 in f64 within 2 ulp)" in str(verdict)
-
-
-@pytest.mark.parametrize(
-    ("equal", "draws", "text"),
-    [
-        (0, 1, "its draw does not equal torch's."),
-        (1, 1, "its draw equals torch's, outputs too"),
-        (0, 5, "none of 5 draws equals torch's."),
-        (1, 5, "only the first of 5 draws equals torch's."),
-        (3, 5, "only the first 3 of 5 draws equal torch's."),
-        (5, 5, "all of 5 draws equal torch's, outputs too"),
-    ],
-)
-def test_a_verdict_counts_draws_as_people_do(equal: int, draws: int, text: str) -> None:
-    problem = None if equal == draws else "Something differs."
-    ran = onnx_philox.torch.Ran("onnxruntime", equal, 0, problem)
-    verdict = onnx_philox.torch.Verdict(seed=1, draws=draws, runtimes=(ran,), notes=())
-    assert f"onnxruntime: {text}" in str(verdict)
-
-
 def test_what_this_torch_draws_by_other_means_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     module = of_a_function(lambda x: torch.rand_like(x))
     file = exported(module, verify=False).model_proto
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
-    monkeypatch.setattr(torch, "__version__", "2.9.1")
     verdict = onnx_philox.torch.verify_export(module, (X,), file)
     assert verdict.is_ok, "uniforms are the same"
     assert "without AVX2" in verdict.notes[0]
-    assert "before 2.13" in verdict.notes[1]
 
 
 def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
@@ -325,10 +288,10 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
             module, args, verbose=False, alignment=alignment, verify=True
         )
         assert program.verdict.is_ok, program.verdict
-        assert [ran.equal for ran in program.verdict.runtimes] == [3, 3]
+        assert len(program.verdict.runtimes) == 2
 
 
-def test_a_draw_of_f16_in_a_loop_is_passed_over_and_those_after_it_are_compared() -> None:
+def test_draws_of_f16_in_a_loop_are_torch_s() -> None:
     def forward(x: Any) -> Any:
         def step(i: Any, y: Any) -> Any:
             return i + 1, y + torch.rand_like(y)
@@ -342,7 +305,6 @@ def test_a_draw_of_f16_in_a_loop_is_passed_over_and_those_after_it_are_compared(
     ).model_proto
     verdict = onnx_philox.torch.verify_export(of_a_function(forward), args, file)
     assert verdict.is_ok, verdict
-    assert [ran.equal for ran in verdict.runtimes] == [4, 4]
     other = of_a_function(lambda x: forward(x) + torch.rand(3).sum())
     assert not onnx_philox.torch.verify_export(other, args, file).is_ok
 
@@ -440,7 +402,7 @@ def test_rows_are_verified_row_by_row(alignment: str) -> None:
         of_a_function(forward), (X,), verbose=False, per_row=True, verify=True, **options
     )
     assert program.verdict.is_ok, program.verdict
-    assert [ran.equal for ran in program.verdict.runtimes] == [4, 4]
+    assert len(program.verdict.runtimes) == 2
     other = of_a_function(lambda x: [y + 1.0 * (y > 10) for y in forward(x + 0.5)])
     verdict = onnx_philox.torch.verify_export(other, (X,), program.model_proto)
     assert not verdict.is_ok
@@ -454,14 +416,13 @@ def test_a_module_that_needs_a_whole_batch_is_refused_for_rows_of_torch_s() -> N
         exported(module, per_row=True, dynamic_shapes=({0: "batch"},))
 
 
-@pytest.mark.parametrize("make", [Vae, McDropout, Block, moved, tokens, shuffled, in_a_branch])
+@pytest.mark.parametrize("make", [Vae, McDropout, Block, moved, tokens, shuffled])
 def test_philox_numbers_are_the_reference_s_and_outputs_are_torch_s_of_them(make: Any) -> None:
     module = (make() if make in MODULES else of_a_function(make)).train()
     verdict = exported(module, alignment="tensorflow").verdict
     assert verdict.is_ok, verdict
     assert verdict.draws > 0
-    assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
-    assert "the reference's, outputs too" in str(verdict)
+    assert "equal torch's, of draws that equal the reference's" in str(verdict)
     assert not verdict.notes
 
 
@@ -483,7 +444,7 @@ def test_a_file_of_philox_numbers_that_computes_another_thing_or_lacks_a_draw_is
     verdict = onnx_philox.torch.verify_export(
         of_a_function(lambda x: 2 * module(x) - x), (X,), file
     )
-    assert (verdict.seed, verdict.runtimes[0].equal) == (3, 1)
+    assert verdict.seed == 3
     assert "differs by up to" in str(verdict)
     more = of_a_function(lambda x: module(x) + functional.dropout(x, 0.5))
     verdict = onnx_philox.torch.verify_export(more, (X,), file)
@@ -492,10 +453,12 @@ def test_a_file_of_philox_numbers_that_computes_another_thing_or_lacks_a_draw_is
     assert "lost" in str(verdict)
 
 
-def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_says_so() -> None:
-    verdict = exported(of_a_function(in_a_loop), alignment="tensorflow").verdict
+@pytest.mark.parametrize("make", [in_a_loop, in_a_branch])
+def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_says_so(
+    make: Any,
+) -> None:
+    verdict = exported(of_a_function(make), alignment="tensorflow").verdict
     assert verdict.is_ok, verdict
-    assert verdict.draws == 6
     assert "The outputs were not compared with torch's" in verdict.notes[0]
 
 
@@ -511,8 +474,8 @@ def test_a_module_that_sets_the_generator_is_named_by_export_and_by_the_verdict(
         file = exported(module, verify=False).model_proto
     assert torch.equal(torch.get_rng_state(), before)
     verdict = onnx_philox.torch.verify_export(module, (X,), file)
-    assert verdict.runtimes[0].equal == 1
-    assert "The module sets torch's generator itself (before test_torch_verify.py:" in str(verdict)
+    assert not verdict.is_ok
+    assert "The module sets torch's generator itself" in str(verdict)
 
 
 def forked(x: Any) -> Any:
@@ -537,7 +500,6 @@ def test_draws_in_a_scan_are_torch_s() -> None:
 
     verdict = exported(of_a_function(lambda x: (*scan(step, x[0] * 0, x), torch.rand(3)))).verdict
     assert verdict.is_ok, verdict
-    assert verdict.draws == 9
 
 
 def test_a_draw_in_a_map_or_in_a_scan_of_pairs_is_refused_by_name() -> None:
@@ -564,7 +526,7 @@ def test_a_batchnorm_in_training_is_named() -> None:
 
     with pytest.warns(UserWarning, match="'norm' is a BatchNorm in training"):
         verdict = exported(Norm().train()).verdict
-    assert verdict.runtimes[0].equal == verdict.draws == 1
+    assert verdict.draws == 1
     quiet = exported(Norm().eval()).verdict
     assert quiet.is_ok
     assert not quiet.notes
@@ -597,7 +559,7 @@ def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
     with pytest.warns(UserWarning, match="draws like a transposed tensor"):
         problem = str(onnx_philox.torch.verify_export(module, (X,), file).runtimes[0].problem)
-    assert "the same in another order; torch fills memory, by the strides" in problem
+    assert "its numbers are torch's in another order, as by other strides of a draw" in problem
     permuted = exported(of_a_function(lambda x: torch.rand_like(x.t())), verify=False)
     plain = of_a_function(lambda x: torch.rand_like(x.t().contiguous()))
     verdict = onnx_philox.torch.verify_export(plain, (X,), permuted)

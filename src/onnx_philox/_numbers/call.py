@@ -7,9 +7,8 @@ the native core (`fill_native.fill`), with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -26,38 +25,6 @@ from onnx_philox._numbers.draw import Distribution, Draw, Fill, distribution_of
 
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""
-
-
-@dataclass(frozen=True)
-class Called:
-    """A call of an operator, after it."""
-
-    operator: Operator
-    inputs: Mapping[str, NDArray[Any] | None]
-    attributes: Mapping[str, Any]
-    state: NDArray[np.uint32]
-    """The one that it drew from, before the seeds are added."""
-    result: Result
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """What it drew."""
-        return self.result[self.operator.drawn_output]
-
-
-Watcher = Callable[[Called], None]
-
-_watchers: list[Watcher] = []
-
-
-@contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Shows a watcher each draw meanwhile, those of other threads too."""
-    _watchers.append(watcher)
-    try:
-        yield
-    finally:
-        _watchers.remove(watcher)
 
 
 @contextmanager
@@ -184,10 +151,7 @@ def _draw(
     flat = (output.reshape(-1) for output in outputs)
     fill_by = FILLS_FROM[alignment.generator_of(attributes).alignment]
     after = fill_by(before, seeds, values, distribution, fill, *flat)
-    result = *outputs, after
-    for watcher in tuple(_watchers):
-        watcher(Called(op, arrays, attributes, before, result))
-    return result
+    return *outputs, after
 
 
 def fill_from(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -24,6 +23,7 @@ from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch_calls.programs import DECOMPOSED, copied, is_decomposed
 from onnx_philox.torch._check import compare, describe
+from onnx_philox.torch._generator import watched
 from onnx_philox.torch._prepared import PreparedProgram
 from onnx_philox.torch._program import (
     check_program,
@@ -213,40 +213,16 @@ def _generator_watched() -> Iterator[list[bool]]:
     """
     import torch
 
-    sets: list[bool] = []
-    module: Any = torch.random
     with torch.random.fork_rng(devices=[]):
         # Nobody sets it to this by chance.
         torch.default_generator.manual_seed(int.from_bytes(os.urandom(8), "little"))
         before = torch.get_rng_state()
-        own = module.default_generator
-        module.default_generator = _WatchedGenerator(own, sets)
-        try:
-            yield sets
-        finally:
-            module.default_generator = own
-            if not torch.equal(before, torch.get_rng_state()):
-                sets.append(True)
-
-
-class _WatchedGenerator:
-    """What the functions of `torch.random` take for torch's generator, as long as it is watched."""
-
-    def __init__(self, generator: Any, sets: list[bool]) -> None:
-        self._generator, self._sets = generator, sets
-
-    def __getattr__(self, name: str) -> Any:
-        import torch
-
-        if name in ("manual_seed", "seed", "set_state"):
-            frame: Any = sys._getframe(1)
-            while frame.f_code.co_filename in (torch.random.__file__, contextlib.__file__):
-                frame = frame.f_back
-            # torch's compiler, and what runs a program here, leave it as it was.
-            own = os.path.dirname(torch.__file__), os.path.dirname(__file__)
-            if not frame.f_code.co_filename.startswith(own):
-                self._sets.append(True)
-        return getattr(self._generator, name)
+        with watched() as sets:
+            try:
+                yield sets
+            finally:
+                if not torch.equal(before, torch.get_rng_state()):
+                    sets.append(True)
 
 
 def _name_operation(

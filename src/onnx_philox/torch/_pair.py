@@ -13,6 +13,7 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.streams import streams_of
 from onnx_philox._torch_calls.programs import is_decomposed
+from onnx_philox.torch import _seen
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._program import exported, functional, operations
 
@@ -95,6 +96,20 @@ class Pair:
 
         is_program = isinstance(self._module, torch.export.ExportedProgram)
         return is_program and is_decomposed(self._module)
+
+    @property
+    def draws(self) -> int:
+        """How many nodes of the model draw."""
+        graphs = self.proto.graph, *_seen.bodies(self.proto.graph)
+        return sum(len(_seen.ours(graph)) for graph in graphs)
+
+    def devices(self) -> list[str]:
+        """Others than the CPU that the module computes on."""
+        import torch
+
+        tensors = [leaf for leaf in self._leaves if isinstance(leaf, torch.Tensor)]
+        tensors += getattr(self._module, "parameters", tuple)()
+        return sorted({tensor.device.type for tensor in tensors} - {"cpu"})
 
     def lost(self) -> str:
         """What a program draws and the model does not, in words."""

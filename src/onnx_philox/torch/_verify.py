@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
 from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._models.ours import seed_of
-from onnx_philox._numbers.call import Called
 from onnx_philox._numbers.states import row_states
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import earlier
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 OWNER = "onnx_philox.torch.verify_export"
 DEFAULT_SEED = 42
-_FIRST_RELEASE = (2, 13)
 
 
 def verify_export(
@@ -59,12 +57,13 @@ def verify_export(
     ONNX Runtime and in OpenVINO, those that are installed, from the same state. The module's
     buffers and torch's generator are afterwards as before.
 
-    - With alignment "pytorch" every draw is compared with torch's to the bit, also those inside of
-      If and Loop, and the outputs within tolerances. With a state for each row, row b runs in torch
-      alone, after `torch.manual_seed(seed + b)`.
+    - With alignment "pytorch" the outputs are compared with torch's, within tolerances, and the
+      model's next state with torch's generator, to the bit. With a state for each row, row b runs
+      in torch alone, after `torch.manual_seed(seed + b)`.
     - A model that draws Philox numbers must have every draw of the program, and draw to the bit
       what `onnx_philox.reference` draws by the state and the node's stream. Its draws are then put
-      into torch in the place of torch's own, and the outputs are compared.
+      into torch in the place of torch's own, and the outputs are compared; but not where it draws
+      in an If or a Loop.
 
     Args:
         model: The `torch.nn.Module`, or a `torch.export.ExportedProgram`.
@@ -79,9 +78,9 @@ def verify_export(
 
     Returns:
         The verdict: `is_ok`, and as a text the sentence that says what differs first, and the
-        causes that are known: `torch.manual_seed` in the module, a BatchNorm in training, a dropout
-        of attention or of an RNN that is off, torch's fast path, strides, a program that is
-        decomposed already, a runtime that does not load the model.
+        causes that are known: draws that the model lacks, `torch.manual_seed` in the module, a
+        BatchNorm in training, a dropout of attention or of an RNN that is off, torch's fast path,
+        strides, a program that is decomposed already, a runtime that does not load the model.
 
     Raises:
         ImportError: PyTorch is not installed, or no runtime.
@@ -127,78 +126,53 @@ def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
     states = np.array([TorchState.from_seed(s).to_array() for s in seeds], np.uint32)
     feeds = pair.feeds() | {STATE: states[0] if pair.rows is None else states}
     eager = [pair.eager(s, row) for s, row in zip(seeds, rows, strict=True)]
-    tried = [_tried(runtime, pair, feeds) for runtime in _installed()]
-    ran = [
-        run if isinstance(run, Ran) else _ran_as_torch(*run, rows, eager, by)
-        for run in tried
-        if not isinstance(run, str)
-    ]
-    notes = [*(run for run in tried if isinstance(run, str)), *_notes(pair, eager)]
-    notes += filter(None, [_passed_over(pair, eager)])
-    draws = max((len(each.calls) for each in eager), default=0)
-    return Verdict(seed, draws, tuple(ran), tuple(notes))
+
+    def problem(seen: _seen.Seen) -> str | None:
+        for row, torchs in zip(rows, eager, strict=True):
+            computed = dict(seen.outputs)
+            if row is not None:
+                for (name, array), like in zip(computed.items(), torchs.outputs, strict=False):
+                    computed[name] = _row_of(array, row, len(rows), like)
+            found = _ends(seen, row, torchs) or _against.outputs(computed, torchs.outputs, by)
+            if found is not None:
+                return found if row is None else f"Row {row}: {found}"
+        return None
+
+    ran, notes = _in_each(lambda runtime: _seen.run(runtime, pair.proto, feeds), problem)
+    if any(each.problem is not None for each in ran):
+        program = pair.of_program()
+        lost = "" if program is None else program.lost()
+        notes += [f"The model draws otherwise: {lost}."] if lost else []
+        notes += filter(None, [_passed_over(pair)])
+    return Verdict(seed, pair.draws, tuple(ran), (*notes, *_notes(pair, eager)))
 
 
-def _tried(
-    runtime: type[LoadedModel], pair: Pair, feeds: dict[str, NDArray[Any]]
-) -> tuple[str, _seen.Seen] | Ran | str:
-    """What a runtime does: its title and what it drew; or that it fails; or what it lacks."""
-    title = f"{runtime.runtime} {runtime.version}"
-    try:
-        return title, _seen.run(runtime, pair.proto, feeds)
-    except (runtime.not_carried_error, _seen.NotLoadedError) as error:
-        is_loaded = not isinstance(error, _seen.NotLoadedError)
-        said = str(RunError.of(title, "run the model", error) if is_loaded else error).rstrip(".")
-        return f"{said}. So nothing was compared there; this says nothing of the draws."
-    except (ArgumentError, RunError) as error:
-        return Ran(title, 0, 0, f"It was not run: {error}")
-
-
-def _ran_as_torch(
-    title: str,
-    seen: _seen.Seen,
-    rows: Sequence[int | None],
-    eager: Sequence[Eager],
-    by: TorchTolerances,
-) -> Ran:
-    equal, close, problem = 0, 0, seen.problem
-    for row, torchs in zip(rows, eager, strict=True):
-        drawn = _against.drawn_by(seen, row)
-        equal, close, found = _against.with_torch(torchs.calls, drawn, is_whole=seen.is_whole)
-        if found is None:
-            found = _ends(seen, row, torchs) or _computed(seen, row, torchs.outputs, by)
-        if found is not None:
-            row_s = "" if row is None else f"Row {row}: "
-            problem = problem or f"{row_s}{found}"
-            break
-    return Ran(title, equal, close, problem)
+def _in_each(
+    run: Callable[[type[LoadedModel]], _seen.Seen],
+    problem: Callable[[_seen.Seen], str | None],
+) -> tuple[list[Ran], list[str]]:
+    """What came of each runtime; and of those that lack something, what they lack."""
+    ran, lacks = [], []
+    for runtime in _installed():
+        title = f"{runtime.runtime} {runtime.version}"
+        try:
+            ran.append(Ran(title, problem(run(runtime))))
+        except (runtime.not_carried_error, _seen.NotLoadedError) as error:
+            is_loaded = not isinstance(error, _seen.NotLoadedError)
+            said = str(RunError.of(title, "run the model", error) if is_loaded else error)
+            nothing = "So nothing was compared there; this says nothing of the draws."
+            lacks.append(f"{said.rstrip('.')}. {nothing}")
+        except (ArgumentError, RunError) as error:
+            ran.append(Ran(title, f"It was not run: {error}"))
+    return ran, lacks
 
 
 def _ends(seen: _seen.Seen, row: int | None, eager: Eager) -> str | None:
     """Whether a run ends elsewhere than torch, in words."""
-    for run in seen.runs:
-        if run.after is not None:
-            after = run.after if row is None else run.after[row]
-            if TorchState.from_array(after) != eager.after and not eager.reseeds:
-                return f"The backend {run.backend} ends in another state than torch."
-    return None
-
-
-def _computed(
-    seen: _seen.Seen, row: int | None, expected: Sequence[NDArray[Any]], by: TorchTolerances
-) -> str | None:
-    """The first output that differs, of the rows of one row."""
-    for run in seen.runs:
-        computed = run.outputs
-        if row is not None:
-            rows = len(run.after) if run.after is not None else 1
-            computed = computed | {
-                name: _row_of(array, row, rows, like)
-                for (name, array), like in zip(computed.items(), expected, strict=False)
-            }
-        if problem := _against.outputs(computed, expected, by):
-            return problem
-    return None
+    if seen.after is None or eager.sets_generator:
+        return None
+    after = TorchState.from_array(seen.after if row is None else seen.after[row])
+    return None if after == eager.after else "It ends in another state than torch."
 
 
 def _row_of(array: NDArray[Any], row: int, rows: int, like: NDArray[Any]) -> NDArray[Any]:
@@ -211,14 +185,13 @@ def _row_of(array: NDArray[Any], row: int, rows: int, like: NDArray[Any]) -> NDA
     return array
 
 
-def _in_place(model: ir.Model, called: Called) -> NDArray[Any]:
-    """What a node draws with the batch where it stands in the model."""
-    seed = called.attributes["op_seed"]
-    made = (n for n in model.graph if n.domain == DOMAIN and seed_of(n, "op_seed") == seed)
+def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]:
+    """What a node drew with the batch where it stands in the model."""
+    made = (n for n in model.graph if n.domain == DOMAIN and seed_of(n, "op_seed") == stream)
     for use in (use for node in made for output in node.outputs for use in output.uses()):
         if is_put_back(use.node):
-            return called.values.transpose(use.node.attributes.get_ints("perm"))
-    return called.values
+            return drawn.transpose(use.node.attributes.get_ints("perm"))
+    return drawn
 
 
 def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> Verdict:
@@ -228,48 +201,37 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
     else:
         state = row_states(seed, np.arange(pair.rows))
     feeds = pair.feeds() | {STATE: state}
-    ran: list[Ran] = []
-    notes, draws = [], 0
+    notes: list[str] = []
     program = pair.of_program()
     lost = "" if program is None else program.lost()
-    own = [pair.eager(seed)]
-    for runtime in _installed():
-        tried = _tried(runtime, pair, feeds)
-        if isinstance(tried, Ran):
-            ran.append(tried)
-            continue
-        if isinstance(tried, str):
-            notes.append(tried)
-            continue
-        title, seen = tried
-        draws = max(draws, len(seen.drawn))
-        equal, problem = _against.with_reference(seen, None if is_inside else state)
-        # Runtimes choose the order, and the streams are numbered in the program's.
-        ordered = sorted(seen.drawn, key=lambda called: called.attributes["op_seed"])
-        values = [_in_place(pair.model, called) for called in ordered]
-        is_looped = len({called.attributes["op_seed"] for called in ordered}) < len(ordered)
-        eager = None
-        if is_looped or not seen.is_whole:
+    own, passed_over = pair.eager(seed), _passed_over(pair)
+    if passed_over and program is not None and program.eager(seed).after == own.after:
+        passed_over = None
+
+    def problem(seen: _seen.Seen) -> str | None:
+        if lost or seen.problem:
+            return f"The model draws otherwise: {lost}." if lost else seen.problem
+        if pair.draws > len(seen.drawn):
             unplaced = "the order of draws in a loop or branch is not known"
         elif program is None:
             unplaced = "torch.export does not export the module"
         else:
-            eager = program.eager(seed, given=values)
+            # Runtimes choose the order, and the streams are numbered in the program's.
+            drawn = sorted(seen.drawn.items())
+            given = [_in_place(pair.model, stream, values) for stream, values in drawn]
+            eager = program.eager(seed, given=given)
             unplaced = eager.unplaced
-        if unplaced:
-            notes.append(f"The outputs were not compared with torch's: {unplaced}.")
-        elif problem is None and eager is not None:
-            problem = _computed(seen, None, eager.outputs, by)
-        if problem is None and len({_bytes(run.after) for run in seen.runs}) > 1:
-            problem = "Its backends end in different states."
-        problem = problem or _passed_over(pair, own)
-        ran.append(Ran(title, equal, 0, f"The model draws otherwise: {lost}." if lost else problem))
-    notes += _notes(pair, own)
-    return Verdict(seed, draws, tuple(ran), tuple(dict.fromkeys(notes)), TENSORFLOW)
+            if not unplaced:
+                return _against.outputs(seen.outputs, eager.outputs, by) or passed_over
+        notes.append(f"The outputs were not compared with torch's: {unplaced}.")
+        return passed_over
 
-
-def _bytes(state: NDArray[np.uint32] | None) -> bytes:
-    return b"" if state is None else state.tobytes()
+    begun = None if is_inside else state
+    ran, lacks = _in_each(
+        lambda r: _seen.run_beside_reference(r, pair.proto, feeds, begun), problem
+    )
+    notes = list(dict.fromkeys([*lacks, *notes, *_notes(pair, [own])]))
+    return Verdict(seed, pair.draws, tuple(ran), tuple(notes), TENSORFLOW)
 
 
 def _generator(model: ir.Model) -> Generator:
@@ -278,9 +240,9 @@ def _generator(model: ir.Model) -> Generator:
     return TORCH if recorded.state is None else recorded.generator
 
 
-def _passed_over(pair: Pair, eager: Sequence[Eager]) -> str | None:
-    """Why torch drops nothing where the model does, in words."""
-    names = pair.evaluated_encoders() if any(each.is_fast for each in eager) else ""
+def _passed_over(pair: Pair) -> str | None:
+    """Why torch may drop nothing where the model does, in words."""
+    names = pair.evaluated_encoders()
     if not names:
         return None
     return (
@@ -295,11 +257,11 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
     import torch
 
     notes = [DECOMPOSED] if pair.is_decomposed else []
-    notes += [
-        f"The module sets torch's generator itself (before {place}), as torch.manual_seed does: a "
-        "model cannot, and draws on from where it is. Take the call out of forward."
-        for place in sorted({place for each in eager for place in each.reseeds})
-    ]
+    if any(each.sets_generator for each in eager):
+        notes.append(
+            "The module sets torch's generator itself, as torch.manual_seed does: a model cannot, "
+            "and draws on from where it is. Take the call out of forward."
+        )
     if names := pair.training_norms():
         notes.append(
             f"{names} is a BatchNorm in training: it normalises by this batch, and changes its "
@@ -307,8 +269,8 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
         )
     if names := pair.evaluated_dropouts():
         notes.append(
-            f"{names} is in evaluation, so its own dropout is off in torch and in the model, while "
-            "others are on. Call train() on it if it is to drop."
+            f"{names} is in evaluation, so its own dropout is off, in torch and in the model, "
+            "while others are on. Call train() on it if it is to drop."
         )
     if platform.machine().lower() not in ("x86_64", "amd64"):
         notes.append(
@@ -320,14 +282,8 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
             "This torch runs without AVX2 (its CPU capability is DEFAULT): its normals differ in "
             "the last bits from those with AVX2, which the model draws."
         )
-    numbers = torch.__version__.split(".")[:2]
-    if tuple(int(n) for n in numbers) < _FIRST_RELEASE:
+    if devices := pair.devices():
         notes.append(
-            f"This is torch {torch.__version__}: before 2.13, bernoulli_, dropout and exponential_ "
-            "could draw with MKL's generator on Intel processors."
-        )
-    if devices := sorted({device for each in eager for device in each.devices}):
-        notes.append(
-            f"The module draws on {' and '.join(devices)}, from another generator than the CPU's."
+            f"The module runs on {' and '.join(devices)}, with another generator than the CPU's."
         )
     return notes
