@@ -9,6 +9,7 @@ from pathlib import Path
 
 import cli
 import numpy as np
+import onnx
 import openvino as ov
 import pytest
 from cases import DTYPES, assert_same_bits, load_vectors
@@ -502,6 +503,13 @@ def test_an_ir_without_seeds_has_none_to_keep_and_the_command_says_it(tmp_path) 
     ov.save_model(ov.Model([given], []), tmp_path / "m.xml")
     done = cli.invoke("rewrite", tmp_path / "m.xml", "-o", tmp_path / "n.xml", "--keep-seeds")
     assert "It has no seeds to keep." in done.output
+    # Seeds of ONNX's nodes document no numbers: what is kept of them are draws that are equal.
+    body = "g (float[3] x) => (float[3] y) { y = RandomNormalLike <seed = 3.0> (x) }"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {body}')
+    onnx.save(model, tmp_path / "m.onnx")
+    done = cli.invoke("rewrite", tmp_path / "m.onnx", "-o", tmp_path / "n.onnx", "--keep-seeds")
+    assert done.exit_code == 0
+    assert "no seeds to keep" not in done.output
 
 
 @pytest.mark.parametrize(

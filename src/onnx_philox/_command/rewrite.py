@@ -145,15 +145,18 @@ class RewrittenFile:
 
     def _about_seeds(self) -> str:
         count = len([node for node in self.report.replaced if node.keeps_seeds])
+        is_openvino_s = is_ir(self.source)
         if not count:
-            return "It has no seeds to keep." * self.keeps_seeds
+            return "It has no seeds to keep." * (self.keeps_seeds and is_openvino_s)
+        others = "others of f16, f64 and i64, and of most ranges of f32"
         they, keep, take = (
             ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
         )
         return (
             f"{count} node{'s'[: count > 1]} {keep} seeds, and {take} no stream. {they} "
-            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0). "
-            "OpenVINO's own CPU device draws others of f16, f64 and i64, and of most ranges of f32."
+            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0)."
+            + f" OpenVINO's own CPU device draws {others}."
+            * is_openvino_s
         )
 
     def _about_equal_seeds(self) -> str:

@@ -109,8 +109,8 @@ _NOISE: dict[str, Any] = {
     "decomposed": True,
 }
 _GEOMETRIC = (
-    "Draw torch.poisson(torch.empty_like(x).exponential_(p / (1 - p))) + 1 for an x of floats: the "
-    "same distribution, and the same integers everywhere."
+    "Draw torch.poisson(torch.empty_like(x).exponential_(p / (1 - p))) + 1 for an x of floats, "
+    "without alignment='pytorch': the same distribution, and the same integers everywhere."
 )
 
 _WITH_REJECTIONS = (
