@@ -29,7 +29,7 @@ PAGES = (
     *("mc-dropout", "states", "runtimes", "distributions", "specification", "choose-a-seed"),
     *("export-quantise-rewrite-simplify", "export-from-pytorch", "export-from-keras"),
     *("models-of-keras-and-optimum-intel", "ovc-and-netron", "torchs-numbers"),
-    *("where-no-plugin-can-go", "record-and-replay"),
+    *("where-no-plugin-can-go", "record-and-replay", "the-same-law"),
 )
 # Whose blocks of `py` the tests of engines run.
 ENGINES = (

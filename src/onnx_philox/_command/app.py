@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from click import option
+from click.core import ParameterSource
 
 from onnx_philox import _command as rooms
 from onnx_philox import _native_library
@@ -228,18 +233,31 @@ def run(
     rooms.terminal.show(report, as_json=as_json)
 
 
+_RUNS_OF_A_LAW = 1000
+
+
 @app.command(
     short_help="Run a rewritten model in two runtimes, and compare.",
     arguments={"MODEL": "A rewritten ONNX file, or OpenVINO IR (.xml)."},
     example="onnx-philox compare new.onnx --seed 42 --fill",
-    exits="0, they agree; 1, they differ, or a runtime failed; 2, an argument is wrong.",
+    exits="0, they agree; 1, they differ, or a runtime failed; 2, an argument is wrong, or nothing "
+    "can be said of the original.",
 )
 @click.argument("model", type=PATH)
+@option(
+    "--original",
+    type=PATH,
+    metavar="FILE",
+    help="The model before it was rewritten: compare what both draw, in many runs in one runtime "
+    f"({_RUNS_OF_A_LAW} runs, unless --runs says how many).",
+)
+@number("--seconds", frame.NUMBER, 60, "With --original, begin no more runs after so many seconds.")
 @option(
     "--runtime",
     type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
     multiple=True,
-    help=f"One of the two ({NOTES}). Give it twice; without it, the first two that are installed.",
+    help=f"One of the two ({NOTES}). Give it twice; without it, the first two that are installed. "
+    "With --original, the only one; without it, the first that loads the original.",
 )
 @option(
     "--precision",
@@ -261,6 +279,8 @@ def run(
 @JSON
 def compare(
     model: Path,
+    original: Path | None,
+    seconds: float,
     runtime: tuple[str, ...],
     precision: tuple[str, ...],
     device: tuple[str, ...],
@@ -276,16 +296,25 @@ def compare(
 
     What the random nodes of the main graph draw, and the next state, must be equal to the last bit.
     The outputs must agree within tolerances, since each runtime rounds in its own way.
+
+    With --original, the numbers are not compared, which a rewrite changes, but their law: how they
+    are distributed, and which go together.
     """
+    source = click.get_current_context().get_parameter_source
+    run: Callable[..., Any] = rooms.compare.compare
+    if original is not None:
+        run = partial(rooms.compare.compare_laws, original=original, seconds=seconds)
+        if source("runs") is ParameterSource.DEFAULT:
+            wanted = replace(wanted, runs=_RUNS_OF_A_LAW)
     with (
         rooms.terminal.errors(
             "compare", rooms.compare.ArgumentError, OSError, failed=(rooms.compare.RunError,)
         ),
         rooms.terminal.progress("loading the model") as progress,
     ):
-        report = rooms.compare.compare(
+        report = run(
             model,
-            wanted,
+            wanted=wanted,
             runtimes=runtime,
             precisions=precision,
             devices=device,
@@ -294,7 +323,7 @@ def compare(
         )
     rooms.terminal.show(report, as_json=as_json)
     if not report.is_ok:
-        raise SystemExit(1)
+        raise SystemExit(2 if report.is_ok is None else 1)
 
 
 @app.command(

@@ -3,6 +3,7 @@
 An OpenVINO IR is run in OpenVINO at two precisions, or on two devices.
 
 `differences` compares two arrays, and `printed` prints. The model is loaded and fed as in `run`.
+`law` compares a model with its original instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
+from onnx_philox._command.compare.law import compare_laws
 from onnx_philox._command.compare.printed import ComparedRuns
 from onnx_philox._command.run import beginning, loading
 from onnx_philox._command.wanted import WantedRuns
@@ -22,7 +24,7 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
-__all__ = ["ArgumentError", "ComparedRuns", "RunError", "Tolerances", "compare"]
+__all__ = ["ArgumentError", "ComparedRuns", "RunError", "Tolerances", "compare", "compare_laws"]
 
 # A runtime's own precision, which is bf16 on some processors, would drown every difference.
 _PRECISION = "f32"

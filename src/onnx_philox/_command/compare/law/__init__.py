@@ -1,0 +1,140 @@
+"""`onnx-philox compare --original`: whether a rewritten model draws by the law of its original.
+
+Both run many times in one runtime, with equal inputs. `statistics` keeps some values of each run
+and compares them, and `printed` says what differs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from onnx_philox._command import paths, rewritten
+from onnx_philox._command.compare.differences import Tolerances
+from onnx_philox._command.compare.law.printed import ComparedLaws
+from onnx_philox._command.compare.law.statistics import Sample
+from onnx_philox._command.rewritten import Inside
+from onnx_philox._command.run import beginning, loading
+from onnx_philox._command.wanted import WantedRuns
+from onnx_philox._contract.declaration import listed
+from onnx_philox._progress import Progress, ignore
+from onnx_philox._runtimes import RUNTIMES
+from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.port import ArgumentError, Arrays
+
+_ONCE = ("--runtime", "--precision", "--device")
+_PRECISION = "f32"
+# Whose own faults `inspect` knows.
+_WITH_FAULTS = "onnxruntime"
+_NOTHING = np.empty(0)
+
+
+def compare_laws(
+    model: Path,
+    original: Path,
+    wanted: WantedRuns,
+    *,
+    seconds: float = 60,
+    runtimes: Sequence[str] = (),
+    precisions: Sequence[str] = (),
+    devices: Sequence[str] = (),
+    tolerances: Tolerances | None = None,
+    progress: Progress | None = None,
+) -> ComparedLaws:
+    """Runs a rewritten model and its original many times in one runtime, with equal inputs.
+
+    That is the first that takes the original, or one that is named. No run begins after so many
+    seconds. A float within the tolerances of one of the original's counts as equal to it.
+
+    Raises:
+        ArgumentError: An argument is wrong, or does not suit the models.
+        RunError: The runtime does not load a model, or a run fails.
+    """
+    tell = progress or ignore
+    tell(0, wanted.runs, "loading the models")
+    given, given_original = (paths.given("compare", each) for each in (model, original))
+    inside, inside_original = rewritten.inside(given), rewritten.inside(given_original)
+    inside.check_rewritten(model)
+    if wanted.seed is not None and not inside.takes_seed:
+        inside.refuse_seed(wanted.seed, model)
+    takes = [r.name for r in RUNTIMES.values() if r.takes_ir or not given_original.of_openvino]
+    for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
+        if len(given_ones) > 1:
+            got = " and ".join(given_ones)
+            raise ArgumentError(f"{option} must be given once here: got {got}. Give one of them.")
+    runtime = (*runtimes, *takes)[0]
+    has_precisions = runtime in RUNTIMES and RUNTIMES[runtime].precisions
+    precision = (*precisions, _PRECISION if has_precisions else None)[0]
+    settings = Settings(precision=precision, device=(*devices, Settings.device)[0])
+    before = loading.load_model(given_original, runtime, settings)
+    after = loading.load_model(given, runtime, settings)
+    filled = beginning.fill_inputs(before, wanted, inside_original)
+    olds = _runs(before, replace(wanted, first_run=0), filled, inside_original)
+    news = _runs(after, wanted, filled, inside)
+    samples: list[Sample] = []
+    end = time.monotonic() + seconds
+    for done in range(wanted.runs):
+        if done and time.monotonic() > end:
+            break
+        tell(done, wanted.runs, "running both")
+        old, new = next(olds), next(news)
+        samples = samples or _samples(old, new)
+        for sample in samples:
+            # A sequence may be shorter than it was.
+            sample.add(*(outputs.get(sample.name, _NOTHING) for outputs in (old, new)))
+    seed = (wanted.seed or 0) if inside.takes_seed else None
+    for sample in samples:
+        sample.finish(tolerances or Tolerances())
+    report = ComparedLaws(model, original, after, seed, filled, samples)
+    if report.changes or report.repeats:
+        tell(wanted.runs, wanted.runs, "trying the original's random nodes")
+        report.nodes = _nodes(original, runtime)
+    return report
+
+
+def _runs(
+    loaded: LoadedModel, wanted: WantedRuns, filled: Arrays, inside: Inside
+) -> Iterator[Arrays]:
+    """The outputs of run after run, without the next state."""
+    feeds, state, _ = beginning.begin(loaded, wanted, filled, inside)
+    following = None if state is None else state.next
+    while True:
+        outputs = loaded.run(feeds)
+        feeds = beginning.go_on(feeds, state, outputs)
+        yield {name: array for name, array in outputs.items() if name != following}
+
+
+def _samples(old: Arrays, new: Arrays) -> list[Sample]:
+    """What will be kept of outputs like these: of those that are real numbers."""
+    alone = old.keys() ^ new.keys()
+    numbers = {name: array for name, array in old.items() if array.dtype.kind not in "cOSU"}
+    if alone or not numbers:
+        got = f"{listed(sorted(alone))} in one of them alone" if alone else "none"
+        raise ArgumentError(
+            f"the model and its original must have the same outputs, of numbers: got {got}. Pass "
+            "the model that was rewritten."
+        )
+    return [Sample(name, array, len(numbers)) for name, array in numbers.items()]
+
+
+def _nodes(original: Path, runtime: str) -> list[str]:
+    """What the runtime does with the random operators of a model, as `inspect` finds it."""
+    # Loaded only where it is needed.
+    from onnx_philox._command.inspect import inspect
+    from onnx_philox._command.inspect.printed import operator_of
+
+    with contextlib.suppress(OSError, TypeError, ValueError, ImportError):
+        report = inspect(original)
+        said = [
+            f"{operator_of(found.node)}: {report.trial(trials, found).sentence}"
+            for trials in report.runtimes
+            if trials.name == runtime
+            for found in report.found
+        ]
+        return [*dict.fromkeys(said), *(report.faults if runtime == _WITH_FAULTS else ())]
+    return []
