@@ -270,10 +270,9 @@ def test_a_data_set_draws_by_a_seed_for_each_row_whatever_its_batches(alignment:
     for count in (4, 6):
         with pytest.raises(ValueError, match=f"Pipeline.map: seeds must be one .*: got {count} fo"):
             list(pipe.map([{"x": x[:2]}, {"x": x[2:]}], seeds=range(count)))
-    with pytest.raises(ValueError, match="seed must be given without seeds: got both"):
-        pipe.map([{"x": x}], seed=1, seeds=seeds)
-    with pytest.raises(ValueError, match="first_row and run must be left out beside seeds"):
-        pipe.map([{"x": x}], seeds=seeds, first_row=1)
+    for other in ("seed", "first_row", "run"):
+        with pytest.raises(ValueError, match="seeds must be given alone: got seed, first_row or"):
+            pipe.map([{"x": x}], seeds=seeds, **{other: 1})
 
 
 def test_existing_sessions_are_taken_as_they_are() -> None:

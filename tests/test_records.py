@@ -317,7 +317,7 @@ def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     onnx.save(onnx_philox.make_reproducible(model, per_row=True, alignment=alignment), path)
     np.save(x, np.ones((3, 1), np.float32))
     given = (path, "--seeds", "3,8,18446744073709551615", "--input", f"x={x}")
-    assert "; seeds 3,8,18446744073709551615" in said(
+    assert "; seed 3,8,18446744073709551615" in said(
         "run", *given, "--runtime", runtime, "--runs", 2, "--record", record
     )
     written = json.loads(record.read_text())

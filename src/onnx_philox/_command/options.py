@@ -14,7 +14,7 @@ from click import option
 
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame
-from onnx_philox._command.wanted import WantedRuns
+from onnx_philox._command.wanted import RowSeeds, WantedRuns
 
 
 class _File(click.Path):
@@ -81,7 +81,7 @@ def _seeds(context: click.Context, param: click.Parameter, value: Any) -> Any:
     if value is None:
         return None
     numbers = [frame.INTEGER.convert(each, param, context) for each in value.split(",")]
-    return tuple(seed_of(64)(context, param, each) for each in numbers)
+    return RowSeeds(seed_of(64)(context, param, each) for each in numbers)
 
 
 def number(
@@ -143,7 +143,7 @@ def wanted_runs(command: Callable[..., Any]) -> Callable[..., Any]:
     def called(
         *,
         seed: int | None,
-        seeds: tuple[int, ...] | None,
+        seeds: RowSeeds | None,
         runs: int,
         first_run: int,
         input: tuple[str, ...],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from onnx_philox._command.wanted import Seed, option_of, words_of
+from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.generators import Generator
 from onnx_philox._files.given import Given
@@ -92,8 +92,7 @@ class Inside:
             fact = f"reads several states from {self.state!r}"
             remedy = "Pass that input, with --input."
         raise ArgumentError(
-            f"{option_of(seed)} must be left out, since the model {fact}: got {words_of(seed)}. "
-            f"{remedy}"
+            f"{option_of(seed)} must be left out, since the model {fact}: got {seed}. {remedy}"
         )
 
     @property

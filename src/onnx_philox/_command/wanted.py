@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Seed = int | tuple[int, ...]
+
+class RowSeeds(tuple[int, ...]):
+    """One for each row."""
+
+    def __str__(self) -> str:
+        """They as a user writes them."""
+        return ",".join(map(str, self))
+
+
+Seed = int | RowSeeds
 """One for all rows, or one for each."""
+
+
+def option_of(seed: Seed) -> str:
+    """The option that gave it."""
+    return "--seeds" if isinstance(seed, RowSeeds) else "--seed"
 
 
 @dataclass(frozen=True)
@@ -30,18 +44,3 @@ class WantedRuns:
     def numbers(self) -> range:
         """The numbers of the runs."""
         return range(self.first_run, self.first_run + self.runs)
-
-
-def option_of(seed: Seed) -> str:
-    """The option that gave it."""
-    return "--seeds" if isinstance(seed, tuple) else "--seed"
-
-
-def words_of(seed: Seed) -> str:
-    """It as a user writes it."""
-    return ",".join(map(str, seed)) if isinstance(seed, tuple) else str(seed)
-
-
-def title_of(seed: Seed | None) -> str:
-    """It at the end of a title; empty where there is none."""
-    return "" if seed is None else f"; {option_of(seed).lstrip('-')} {words_of(seed)}"

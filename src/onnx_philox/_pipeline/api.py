@@ -329,7 +329,9 @@ class Pipeline:
         if not self.is_per_row:
             self._refuse_rows(_MAP)
         if seeds is not None:
-            self._check_seeds_alone(seed, first_row, run)
+            if seed is not None or first_row or run:
+                given = "seed, first_row or run beside them"
+                refuse(_MAP, "seeds", given, "given alone", "Leave the others out.")
             seeds = request.checked_seeds(_MAP, self.streams, seeds)
         elif not self.streams.generator.is_counter_based:
             request.refuse_one_seed(_MAP, self.streams, seed)
@@ -373,13 +375,6 @@ class Pipeline:
         engine = self._engine
         ran = engine.run(feed, state)
         return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
-
-    def _check_seeds_alone(self, seed: int | None, first_row: int, run: int) -> None:
-        if seed is not None:
-            refuse(_MAP, "seed", "both", "given without seeds", "Leave one of them out.")
-        if first_row or run:
-            given, allowed = f"{first_row} and {run}", "left out beside seeds, as these say it all"
-            refuse(_MAP, "first_row and run", given, allowed, "Pass the seeds of those rows.")
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
         is_counted = self.is_per_row and seeds is None

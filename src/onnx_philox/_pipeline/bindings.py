@@ -13,7 +13,6 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract import arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
-from onnx_philox._files.stamp import Stamp
 from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.inputs import Feed, refuse_state
 from onnx_philox._pipeline.variables import Variables
@@ -37,7 +36,7 @@ class BindingEngine(Engine):
     # share it, so that each knows the memory that another has bound.
     _bound: ClassVar[WeakKeyDictionary[onnxruntime.IOBinding, _Bound]] = WeakKeyDictionary()
 
-    def __init__(self, model: Any, streams: Streams, stamp: Stamp) -> None:
+    def __init__(self, model: Any, streams: Streams, stamp: object) -> None:
         super().__init__(model, streams, stamp)
         self._session: onnxruntime.InferenceSession = model.session
 

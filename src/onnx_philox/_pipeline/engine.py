@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._files.stamp import Stamp
 from onnx_philox._pipeline.inputs import Feed, Inputs, RowCount, check_mapping
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
@@ -35,7 +34,7 @@ class EngineRun(NamedTuple):
 class Engine:
     """A model in a runtime; any number of threads may run it at once."""
 
-    def __init__(self, model: LoadedModel, streams: Streams, stamp: Stamp) -> None:
+    def __init__(self, model: LoadedModel, streams: Streams, stamp: object) -> None:
         self.streams = streams
         self.model = model
         self.opened_from: Any = None

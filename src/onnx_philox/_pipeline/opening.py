@@ -18,7 +18,6 @@ from onnx_philox._contract.streams import (
     check_one_state,
 )
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
-from onnx_philox._files.stamp import Stamp
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
@@ -89,7 +88,7 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
     given, runtime = wanted.given, RUNTIMES[wanted.runtime]
     if given.runtime is not None:
         loaded, streams = _adopted(given, runtime, source)
-        stamp: Stamp = ()
+        stamp: object = ()
     else:
         if source is not None:
             allowed = (

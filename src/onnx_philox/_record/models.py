@@ -8,11 +8,10 @@ from typing import Any
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._files.given import Given
-from onnx_philox._files.stamp import Stamp
 from onnx_philox._record import hashes
 
 
-def files(given: Given, stamp: Stamp) -> dict[str, Any]:
+def files(given: Given, stamp: object) -> dict[str, Any]:
     """The model of a record: a file, its hash, and those of the files with its weights.
 
     Raises:
@@ -30,7 +29,7 @@ def files(given: Given, stamp: Stamp) -> dict[str, Any]:
     return {"file": None, "sha256": hashes.of_bytes(given.model), "beside": {}}
 
 
-def check_unchanged(given: Given, stamp: Stamp) -> None:
+def check_unchanged(given: Given, stamp: object) -> None:
     """Refuses files that are no longer those of a stamp, from before they were read.
 
     Raises:

@@ -17,7 +17,6 @@ from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files.given import Given
-from onnx_philox._files.stamp import Stamp
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument, title
 
 
@@ -64,7 +63,7 @@ class Served:
     """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
     model: Any = None
     """Itself: of ONNX in memory, or OpenVINO's; None for a file as it is."""
-    stamp: Stamp = ()
+    stamp: object = ()
     """What its files were when they were read."""
 
 

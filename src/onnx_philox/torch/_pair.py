@@ -125,17 +125,13 @@ class Pair:
         """The names of encoder layers in evaluation whose dropouts are on."""
         from torch.nn import TransformerEncoderLayer
 
-        return self._named(
-            lambda m: isinstance(m, TransformerEncoderLayer) and not m.training and _drops(m)
-        )
+        def is_passed_over(m: Any) -> bool:
+            is_evaluated = isinstance(m, TransformerEncoderLayer) and not m.training
+            # Torch's own conditions for its fast path.
+            is_fast = is_evaluated and m.self_attn.batch_first and m.activation_relu_or_gelu
+            return bool(is_fast) and _drops(m)
 
-    def evaluated_dropouts(self) -> str:
-        """The names of what has a dropout of its own that is off, where dropouts are on."""
-        from torch.nn import MultiheadAttention, RNNBase
-
-        kinds = (MultiheadAttention, RNNBase)
-        names = self._named(lambda m: isinstance(m, kinds) and not m.training and m.dropout > 0)
-        return names if _drops(self._module) else ""
+        return self._named(is_passed_over)
 
     def _named(self, is_meant: Callable[[Any], bool]) -> str:
         modules: Any = getattr(self._module, "named_modules", tuple)()

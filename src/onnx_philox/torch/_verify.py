@@ -79,8 +79,8 @@ def verify_export(
     Returns:
         The verdict: `is_ok`, and as a text the sentence that says what differs first, and the
         causes that are known: draws that the model lacks, `torch.manual_seed` in the module, a
-        BatchNorm in training, a dropout of attention or of an RNN that is off, torch's fast path,
-        strides, a program that is decomposed already, a runtime that does not load the model.
+        BatchNorm in training, torch's fast path, strides, a program that is decomposed already, a
+        runtime that does not load the model.
 
     Raises:
         ImportError: PyTorch is not installed, or no runtime.
@@ -266,11 +266,6 @@ def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:
         notes.append(
             f"{names} is a BatchNorm in training: it normalises by this batch, and changes its "
             "statistics in each run. Call eval() on it before the export."
-        )
-    if names := pair.evaluated_dropouts():
-        notes.append(
-            f"{names} is in evaluation, so its own dropout is off, in torch and in the model, "
-            "while others are on. Call train() on it if it is to drop."
         )
     if platform.machine().lower() not in ("x86_64", "amd64"):
         notes.append(

@@ -15,7 +15,7 @@ from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
 from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
 from onnx_philox._command.terminal import document
-from onnx_philox._command.wanted import Seed, title_of
+from onnx_philox._command.wanted import Seed
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
 
@@ -57,7 +57,7 @@ class ComparedRuns:
 
     def print(self, console: Console) -> None:
         """Prints the table and the verdict."""
-        seed = title_of(self.seed)
+        seed = "" if self.seed is None else f"; seed {self.seed}"
         console.print(Text.assemble((str(self.model), "bold"), seed))
         for loaded in self.loaded:
             console.print(Text(f"in {loaded.title}"))

@@ -23,7 +23,6 @@ from onnx_philox._command.run.printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_signals
-from onnx_philox._files.stamp import Stamp
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
@@ -54,7 +53,7 @@ def run(
         RunError: The runtime does not load the model, or a run fails.
     """
     given = paths.given("run", model)
-    stamp: Stamp = () if record is None else given.stamp
+    stamp: object = () if record is None else given.stamp
     tell = progress or ignore
     settings = settings or Settings()
     written = {}
@@ -114,7 +113,9 @@ def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     return read
 
 
-def _record(path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays, stamp: Stamp) -> None:
+def _record(
+    path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays, stamp: object
+) -> None:
     """Writes the record of a report; `feeds` are the inputs of the first run.
 
     Raises:

@@ -12,7 +12,7 @@ from onnx_philox import generate
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import ports
 from onnx_philox._command.run.ports import StatePorts
-from onnx_philox._command.wanted import Seed, WantedRuns, option_of, words_of
+from onnx_philox._command.wanted import RowSeeds, Seed, WantedRuns, option_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, check_one_state, next_name
@@ -112,21 +112,20 @@ def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
 
 def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
-    given = {} if wanted.seed is None else {option_of(wanted.seed): words_of(wanted.seed)}
-    if wanted.first_run:
-        given["--first-run"] = str(wanted.first_run)
-    for option, value in given.items():
-        raise ArgumentError(
-            f"{option} must be left out beside --input {state.name}, which says where to draw: "
-            f"got {value}. Leave one of them out."
-        )
+    named = option_of(wanted.seed or 0)
+    for option, value in ((named, wanted.seed), ("--first-run", wanted.first_run or None)):
+        if value is not None:
+            raise ArgumentError(
+                f"{option} must be left out beside --input {state.name}, which says where to draw: "
+                f"got {value}. Leave one of them out."
+            )
 
 
 def _first_state(
     state: StatePorts, seed: Seed, run: int, loaded: LoadedModel, feeds: Arrays
 ) -> NDArray[Any]:
     try:
-        if isinstance(seed, tuple):
+        if isinstance(seed, RowSeeds):
             return state.of_seeds(seed, run, loaded.inputs, feeds)
         if state.is_per_row:
             return state.of_rows(seed, run, loaded.inputs, feeds)

@@ -16,7 +16,7 @@ from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside, rewrite_first
 from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._command.terminal import document
-from onnx_philox._command.wanted import Seed, title_of
+from onnx_philox._command.wanted import Seed
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
@@ -113,7 +113,7 @@ class ModelRuns:
 
     def print(self, console: Console) -> None:
         """Prints the table, the hash of all runs, and what they mean."""
-        seed = title_of(self.seed)
+        seed = "" if self.seed is None else f"; seed {self.seed}"
         console.print(Text.assemble((str(self.model), "bold"), f" in {self.loaded.title}{seed}"))
         terminal.print_table(console, self._table())
         count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
