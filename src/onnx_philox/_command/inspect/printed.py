@@ -125,8 +125,8 @@ class Inspection:
             next_state=self.next_state,
             rewritten_nodes=[asdict(node) for node in self.rewritten],
             per_row={
-                "batch": None if self.batch is None else self.batch.name,
-                "where": None if self.batch is None else self.batch.where,
+                "batch": self.batch and self.batch.name,
+                "where": self.batch and self.batch.where,
                 "obstacle": self.row_obstacle,
             },
             standard=None if self.standard is None else asdict(self.standard),
@@ -377,8 +377,7 @@ class Inspection:
         if self.row_obstacle is not None:
             return f"not possible: {self.row_obstacle}", []
         apart = [(f.node.called, f.row_problem) for f in self.found if f.row_problem is not None]
-        assert self.batch is not None, "nothing stands in its way"
-        rows = f"draw rows of {self.batch.where}"
+        rows = f"draw rows of {self.batch and self.batch.where}"
         if not apart:
             return f"possible, all nodes {rows}.", []
         count = f"{len(self.found) - len(apart)} of {_count(len(self.found), 'node')}"
