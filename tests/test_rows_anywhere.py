@@ -6,6 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -23,7 +24,7 @@ from real_models import (
 from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox import TorchState, make_reproducible, row_states
+from onnx_philox import Pipeline, TorchState, make_reproducible, row_states
 from onnx_philox.onnxruntime import _session
 
 Load = Callable[[onnx.ModelProto], Run]
@@ -104,6 +105,12 @@ STANDING = {
     "the mask of a dropout": Standing(f"{TRUE} z, y = Dropout (x, half, go)", kind="bool"),
     "dropout that drops a mask": Standing(
         f"{TRUE} z, m = Dropout (x, half, go) n = Cast <to = 1> (m) y = Add (n, z)"
+    ),
+    "dropout before a layer": Standing(
+        f"""{TRUE} d = Dropout (x, half, go)
+        w = Constant <value = float[3, 2] {{1, 2, 3, 4, 5, 6}}> ()
+        b = Constant <value = float[2] {{1, 2}}> () m = MatMul (d, w) y = Add (m, b)""",
+        dims="3, batch, 3",
     ),
     "probabilities": Standing("p = Sigmoid (x) y = Bernoulli <dtype = 9> (p)", kind="bool"),
     "a comparison": Standing(
@@ -216,3 +223,93 @@ def test_a_file_of_before_and_its_model_draw_as_they_did(load: Load) -> None:
         draws = draws_of(load(with_draws_as_outputs(model))(feed))
         drawn = hashlib.sha256(b"".join(draw.tobytes() for draw in draws)).hexdigest()
         assert (len(draws), drawn[:16]) == (2, "c86caf9b25220981")
+
+
+@pytest.mark.parametrize("name", ["merged with heads", "carried by a Loop", "dropout"])
+def test_standard_nodes_draw_the_same_rows(name: str) -> None:
+    case = STANDING[name]
+    model = make_reproducible(case.model, per_row=True)
+    feed = case.fed(ORDERS[0]) | {"random_state": states(ORDERS[0], "tensorflow")}
+    ours = load_in_onnxruntime(model, "native")(feed)
+    standard = onnx_philox.to_standard_nodes(model)
+    assert not {node.domain for node in standard.graph.node} & {"onnx_philox"}
+    drawn = load_in_onnxruntime(standard, "native")(feed)
+    for output, values in ours.items():
+        assert_same_bits(drawn[output], values)
+
+
+REFUSED = {
+    "twice": ("t = Transpose (x) m = MatMul (x, t) y = RandomNormalLike (m)", "got [batch, batch]"),
+    "the inner factor": (
+        "flat = Constant <value_ints = [-1, 4]> () t = Transpose <perm = [1, 0, 2]> (z) "
+        "f = Reshape (t, flat) y = RandomNormalLike (f)",
+        "got [6 * batch, 4]",
+    ),
+    "classes along it": (
+        "t = Transpose (x) c = Multinomial (t) y = Cast <to = 1> (c)",
+        "the shape of what it draws must be one of which a dimension is 'batch', the first",
+    ),
+    "classes of several positions": (
+        "flat = Constant <value_ints = [-1, 4]> () f = Reshape (z, flat) "
+        "c = Multinomial (f) y = Cast <to = 1> (c)",
+        "Call torch.multinomial with weights of [batch, classes], once for each position",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_row_for_each_of_the_batch_is_refused_by_name(name: str) -> None:
+    body, said = REFUSED[name]
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[batch, 4] x, float[batch, 6, 4] z) '
+        f"=> (float[a, b] y) {{ {body} }}"
+    )
+    with pytest.raises(ValueError, match=r"of '[cy]' \(opset") as error:
+        make_reproducible(model, per_row=True)
+    assert said in str(error.value)
+
+
+TWO = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[time, batch, 4] x) => (float[a, b, c] y) { y = RandomNormalLike (x) }""")
+
+
+def test_the_first_dimension_is_the_batch_with_a_warning_where_another_could_be() -> None:
+    with pytest.warns(UserWarning, match=r"'time', the first of .*; 'batch' stands in every draw"):
+        model = make_reproducible(TWO, per_row=True)
+    assert model.graph.input[-1].type.tensor_type.shape.dim[0].dim_param == "time"
+    for said in ("batch", "x:1"):
+        model = make_reproducible(TWO, per_row=True, batch=said)
+        assert model.graph.input[-1].type.tensor_type.shape.dim[0].dim_param == "batch"
+    # A node that is named draws rows of its first dimension all the same.
+    with pytest.warns(UserWarning, match="stands in every draw"):
+        assert make_reproducible(TWO, per_row=["y"]) == make_reproducible(TWO, per_row=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        ({"per_row": True, "batch": "N"}, ValueError, r"dynamic dimension .* \(time, batch\)"),
+        ({"batch": "batch"}, ValueError, "batch must be left out for a model with one state"),
+        ({"per_row": True, "batch": 1}, TypeError, "batch must be the name of a dimension"),
+    ],
+)
+def test_a_batch_that_no_input_has_is_refused(
+    words: dict[str, object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        make_reproducible(TWO, **words)
+
+
+def test_a_pipeline_counts_the_rows_where_they_stand(tmp_path: Path) -> None:
+    case = STANDING["like a sequence"]
+    path = tmp_path / "model.onnx"
+    onnx.save(case.model, path)
+    for runtime in ("onnxruntime", "openvino"):
+        pipe = Pipeline(path, runtime=runtime, per_row=True, batch="batch")
+        assert (pipe.streams.batch, pipe.streams.batch_axis) == ("x", 1)
+        whole = pipe(case.fed([0, 1, 2]), seeds=SEEDS[:3])
+        (alone,) = (pipe(case.fed([1]), seeds=SEEDS[1:2])["y"],)
+        assert_same_bits(alone, whole["y"][:, 1:2])
+        with pytest.raises(ValueError, match="number of rows of 'x'"):
+            pipe(case.fed([0, 1]), seeds=SEEDS[:3])
+        assert pipe(case.fed([0, 1]), seed=7)["y"].shape == (6, 2, 7)

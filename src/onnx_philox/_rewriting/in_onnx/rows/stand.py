@@ -50,6 +50,8 @@ def stand_first(
         if declared_output.is_state or not (uses or any(value is output for value in new)):
             continue
         put = turn.back(after, output)
+        # What is declared of it is true of what is put back.
+        put.shape, output.shape = output.shape, None
         for use in uses:
             use.node.replace_input_with(use.idx, put)
         new = [put if value is output else value for value in new]
