@@ -13,6 +13,8 @@ import onnx
 from onnx_philox._files import tensors
 from onnx_philox._files.without_weights import placeholder
 
+_SPARSE = (onnx.AttributeProto.SPARSE_TENSOR, onnx.AttributeProto.SPARSE_TENSORS)
+_OF_TYPES = (onnx.AttributeProto.TYPE_PROTO, onnx.AttributeProto.TYPE_PROTOS)
 _Unreadable = onnx.ValueInfoProto | onnx.AttributeProto | onnx.GraphProto
 
 
@@ -33,12 +35,12 @@ def readable(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _make_readable(attribute: onnx.AttributeProto) -> None:
-    if attribute.HasField("sparse_tensor"):
+    if attribute.type == onnx.AttributeProto.SPARSE_TENSOR:
         # A Constant has it so.
         attribute.name = attribute.name.removeprefix("sparse_")
         attribute.t.CopyFrom(_in_place_of(attribute.sparse_tensor))
         attribute.type = onnx.AttributeProto.TENSOR
-    elif attribute.sparse_tensors:
+    elif attribute.type == onnx.AttributeProto.SPARSE_TENSORS:
         attribute.tensors.extend(map(_in_place_of, attribute.sparse_tensors))
         attribute.type = onnx.AttributeProto.TENSORS
     else:
@@ -69,9 +71,11 @@ def _in_graph(graph: onnx.GraphProto) -> Iterator[_Unreadable]:
 def _in_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[_Unreadable]:
     for node in nodes:
         for attribute in node.attribute:
-            is_sparse = attribute.HasField("sparse_tensor") or attribute.sparse_tensors
-            if is_sparse or any(map(_is_unreadable, (attribute.tp, *attribute.type_protos))):
+            if attribute.type in _SPARSE:
                 yield attribute
+            elif attribute.type in _OF_TYPES:
+                types = (attribute.tp, *attribute.type_protos)
+                yield from [attribute] * any(map(_is_unreadable, types))
             for inner in tensors.subgraphs(attribute):
                 yield from _in_graph(inner)
 
