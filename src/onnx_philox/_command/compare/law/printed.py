@@ -14,7 +14,7 @@ from onnx_philox._command import terminal
 from onnx_philox._command.compare.law import statistics
 from onnx_philox._command.compare.law.statistics import Sample
 from onnx_philox._command.run.printed import about_filled
-from onnx_philox._command.wanted import Seed, title_of
+from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
 
@@ -93,7 +93,8 @@ class ComparedLaws:
     def print(self, console: Console) -> None:
         """Prints what was compared, the verdict and what differs."""
         names = (str(self.model), "bold"), " and its original ", (str(self.original), "bold")
-        console.print(Text.assemble(*names, f" in {self.loaded.title}{title_of(self.seed)}"))
+        seed = "" if self.seed is None else f"; {option_of(self.seed).lstrip('-')} {self.seed}"
+        console.print(Text.assemble(*names, f" in {self.loaded.title}{seed}"))
         outputs = ", ".join(sample.name for sample in self.samples)
         lines = [*map(_one_run, self.samples)] if self.repeats else self.changes
         nodes = [f"  {line}" for line in self.nodes]

@@ -49,7 +49,7 @@ def _explicit_seed(node: ir.Node) -> str | None:
         # TensorFlow's are a pair, and 0 and 0 is none.
         seeds = {"seed": 0, "seed2": 0} | seeds if any(seeds.values()) else {}
     # A float, such as 12.0, equals the integer of a Dropout.
-    shown = (f"{n} {s if isinstance(s, int) else format(s, '.9g')}" for n, s in seeds.items())
+    shown = (f"{n} {format(s, '.9g') if isinstance(s, float) else s}" for n, s in seeds.items())
     return " and ".join(shown) or None
 
 
