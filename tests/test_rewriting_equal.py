@@ -85,9 +85,15 @@ PAIRS = {
     "other counters": ("one = Add (counter, counter)", "key, counter", "key, one", 1),
     "other keys": ("", "key, counter", "shape1, counter", 1),
     "a cast that cuts": ("k = Cast <to = 6> (wide)", "wide, counter", "k, counter", 1),
+    "a product that overflows": (
+        """k32 = Constant <value = int32 {65536}> () k = Mul (k32, k32)
+           l64 = Constant <value = int64 {65536}> () l = Mul (l64, l64)""",
+        "k, counter",
+        "l, counter",
+        1,
+    ),
     "keys that are drawn": (
-        """k = RandomUniformInt <seed = 1> (shape1, low, high)
-           l = RandomUniformInt <seed = 2> (shape1, low, high)""",
+        "k = RandomUniformInt (shape1, low, high) l = RandomUniformInt (shape1, low, high)",
         "k, counter",
         "l, counter",
         3,
@@ -126,11 +132,13 @@ def test_nodes_of_one_key_draw_equal_numbers(pair: str, openvino: OpenVino) -> N
 
 
 LOOP = f"""g (int32[1] shape, int32[1] small, int64 trips)
-    => (float[N] first, float[T, N] a, float[T, N] b, float[T, N] c, float[T, M] d) {{
+    => (float[N] first, float[T, N] a, float[T, N] b, float[T, N] c, float[T, M] d,
+        float[T, N] e) {{
     {CONSTANTS}
     first = {UNIFORM} (shape, key, counter, alg)
-    k, a, b, c, d = Loop (trips, go, key) <body = body (int64 i, bool on, uint64[1] carried)
-        => (bool go_on, uint64[1] as_it_was, float[N] u, float[N] v, float[N] w, float[M] x) {{
+    k, a, b, c, d, e = Loop (trips, go, key) <body = body (int64 i, bool on, uint64[1] carried)
+        => (bool go_on, uint64[1] as_it_was, float[N] u, float[N] v, float[N] w, float[M] x,
+        float[N] y) {{
         go_on = Identity (on)
         as_it_was = Identity (carried)
         u = {UNIFORM} (shape, key, counter, alg)
@@ -139,6 +147,10 @@ LOOP = f"""g (int32[1] shape, int32[1] small, int64 trips)
         one = Unsqueeze (i, axis)
         w = {UNIFORM} (shape, one, counter, alg)
         x = {UNIFORM} (small, i, counter, alg)
+        low = Constant <value = int32 {{0}}> ()
+        high = Constant <value = int32 {{9}}> ()
+        anew = RandomUniformInt (shape, low, high)
+        y = {UNIFORM} (shape, anew, counter, alg)
     }}>
 }}"""
 
@@ -150,13 +162,15 @@ def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
 ) -> None:
     feeds = {"shape": np.int32([size]), "small": np.int32([small]), "trips": np.array(3)}
     new = make_reproducible(parse(LOOP))
-    first, a, b, c, d, _ = ran(new, feeds | {"random_state": state}, openvino)
-    begin = state
+    first, a, b, c, d, e, _ = ran(new, feeds | {"random_state": state}, openvino)
+    begin = of_drawn = state
     for i in range(3):
         for same in (first, a[i], b[i]):
             assert_same_bits(same, uniform(size, 0, state))
         assert_same_bits(c[i], uniform(size, 3, begin))
         assert_same_bits(d[i], uniform(small, 3, begin))
+        assert_same_bits(e[i], uniform(size, 6, of_drawn))
+        of_drawn = after(size, of_drawn)
         # Behind what any of them used.
         begin = after(max(size, small), begin)
 
@@ -176,14 +190,16 @@ def test_standard_nodes_of_one_stream_draw_equal_numbers(target: str, openvino: 
 NESTED = f"""g (int32[1] shape, int64 trips, bool t) => (float[T, 2, N] a, float[T, N] b) {{
     {CONSTANTS}
     two = Constant <value = int64 {{2}}> ()
+    one = Constant <value = int32 {{1}}> ()
+    most = Add (shape, one)
     a, b = Loop (trips, go) <body = outer (int64 i, bool k)
         => (bool on, float[2, N] u, float[N] v) {{
         on = Identity (k)
         yes = Constant <value = bool {{1}}> ()
         u = Loop (two, yes) <body = inner (int64 j, bool kk) => (bool still, float[N] uu) {{
             still = Identity (kk)
-            more = Cast <to = 6> (j)
-            size = Add (shape, more)
+            less = Cast <to = 6> (j)
+            size = Sub (most, less)
             longer = {UNIFORM} (size, i, counter, alg)
             start = Constant <value = int64[1] {{0}}> ()
             end = Cast <to = 7> (shape)
@@ -229,7 +245,8 @@ SCAN = f"""g (int32[1] shape, float[T] x)
         counted = Add (count, one)
         from = Constant <value = uint64[2] {{0, 0}}> ()
         by = Constant <value = int32 {{1}}> ()
-        u = {UNIFORM} (size, carried, from, by)
+        drawn = {UNIFORM} (size, carried, from, by)
+        u = Add (drawn, row)
         v = {UNIFORM} (size, count, from, by)
         w = {UNIFORM} (size, count, from, by)
     }}> (shape, key, zero, x)
@@ -284,18 +301,15 @@ def test_each_row_draws_by_its_own_state_what_its_key_says(openvino: OpenVino) -
 def test_a_node_that_shares_draws_no_integers_in_place_of_its_floats(openvino: OpenVino) -> None:
     """Else `x mod 10` would stand beside a float of the same word, of which it is no part."""
     model = parse(
-        f"""g (int32[1] shape) => (float[N] a, int32[N] b) {{
-            {CONSTANTS}
-            a = {UNIFORM} (shape, key, counter, alg)
-            u = {UNIFORM} (shape, key, counter, alg)
-            ten = Constant <value = float {{10.0}}> ()
+        """g () => (float[9] a, int32[9] b) {
+            a = RandomUniform <shape = [9], seed = 5.0> ()
+            u = RandomUniform <shape = [9], seed = 5.0> ()
+            ten = Constant <value = float {10.0}> ()
             scaled = Mul (u, ten)
             b = Cast <to = 6> (scaled)
-        }}"""
+        }"""
     )
-    a, b, _ = ran(
-        make_reproducible(model), {"shape": np.int32([9]), "random_state": STATE}, openvino
-    )
+    a, b, _ = ran(make_reproducible(model, keep_seeds=True), {"random_state": STATE}, openvino)
     assert_same_bits(b, (a * np.float32(10)).astype(np.int32))
 
 
@@ -413,6 +427,23 @@ def test_a_seed_of_0_in_every_node_means_nothing(tmp_path: Path) -> None:
     result = cli.invoke("rewrite", tmp_path / "model.onnx", "-o", tmp_path / "new.onnx")
     assert "2 nodes of seed 0 draw numbers of their own." in result.stdout
     assert "Warning" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("node", "seed"),
+    [
+        ("RandomShuffle <seed = 3> (x)", "seed 3 and seed2 0"),
+        ("RandomShuffle <seed = 0, seed2 = 0> (x)", None),
+        ("RandomUniformLike <seed = 0.0> (x)", "seed 0"),
+        ("RandomUniformLike <seed = 0.1> (x)", "seed 0.100000001"),
+        ('GaussianNoise <seed = "none"> (x)', None),
+    ],
+)
+def test_a_seed_is_what_the_operator_s_framework_means_by_it(node: str, seed: str | None) -> None:
+    (found,) = rewriting.find_random_nodes(
+        parse(f"g (float[2] x) => (float[2] y) {{ y = {node} }}")
+    )
+    assert found.explicit_seed == seed
 
 
 def test_the_commands_say_which_nodes_have_one_seed(

@@ -108,7 +108,7 @@ def warn_of_equal_seeds(nodes: Sequence[RandomNode]) -> None:
         return
     said = "; ".join(f"{seed} of {few([n.called for n in e])}" for seed, e in equal.items())
     text = "nodes of equal seeds repeat each other in the runtimes, and now draw numbers of their "
-    text += f"own: {said}. With keep_seeds=True they draw the same again"
+    text += f"own: {said}. With keep_seeds=True (--keep-seeds) they draw the same again"
     warnings.warn(text, stacklevel=shown.stacklevel())
 
 

@@ -100,7 +100,7 @@ class Report:
     """What a rewrite did.
 
     Attributes:
-        replaced: The nodes that were replaced, in the order of their streams.
+        replaced: The nodes that were replaced, in the order in which they got their streams.
         kept: The nodes that `keep_unknown` left as they are.
         recorded: How many random nodes an earlier rewrite had replaced.
         seed: The seed that is a constant inside the model; None where the state is an input.

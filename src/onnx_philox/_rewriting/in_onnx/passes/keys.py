@@ -87,7 +87,9 @@ class Keys:
         if operator in KEY_MAKERS:
             # They read numbers; one of them gives the algorithm too.
             operator, passed = operator.replace("KeyCounterAlg", "KeyCounter"), _GIVE_THEIR_NUMBERS
-        said = sorted((name, each.value) for name, each in node.attributes.items())
+        values = ((name, each.value) for name, each in node.attributes.items())
+        # A type is none, and two nodes of another type have other inputs.
+        said = sorted(each for each in values if isinstance(each[1], Hashable))
         inputs = (self._name(value, passed) for value in node.inputs)
         what = node.domain, operator, *said, *inputs, index
         return self._operations.setdefault(what, len(self._operations))

@@ -43,8 +43,8 @@ def site_of(
 
 
 def _explicit_seed(node: ir.Node) -> str | None:
-    given = ((name, node.attributes.get(name)) for name in ("seed", "seed2"))
-    seeds = {name: each.value for name, each in given if each is not None}
+    given = {name: node.attributes.get(name) for name in ("seed", "seed2")}
+    seeds = {n: a.value for n, a in given.items() if a and isinstance(a.value, int | float)}
     if is_known(node):
         # TensorFlow's are a pair, and 0 and 0 is none.
         seeds = {"seed": 0, "seed2": 0} | seeds if any(seeds.values()) else {}
