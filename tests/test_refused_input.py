@@ -210,8 +210,8 @@ def test_it_is_there_without_a_runtime() -> None:
     child.python("-c", program)
 
 
-def test_an_error_that_is_not_of_the_input_stays_what_it_is() -> None:
-    """A node of ONNX's own fails: nobody can say whose fault that is."""
+def test_what_a_node_of_onnx_refuses_is_of_the_feed_but_for_a_lack_of_memory() -> None:
+    """A server answers the first with an error of the client's, the other with one of its own."""
     model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
         g (float[N, 3] p, int64[2] shape) => (float[K, L] y) {
             b = Bernoulli (p)
@@ -219,7 +219,15 @@ def test_an_error_that_is_not_of_the_input_stays_what_it_is() -> None:
         }""")
     feed = {**GOOD, "shape": np.array([4, 4])}
     for runtime in ("onnxruntime", "openvino"):
-        pipe = Pipeline(model, runtime=runtime)
-        with pytest.raises(Exception, match="eshape") as raised:
-            pipe(feed, seed=1)
-        assert not isinstance(raised.value, RefusedInputError)
+        with pytest.raises(RefusedInputError, match=f"got one that {runtime} refuses .*eshape"):
+            Pipeline(model, runtime=runtime)(feed, seed=1)
+    large = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+        g (float[1, 1] p, int64[2] shape) => (float[K, L] y) {
+            b = RandomNormalLike (p)
+            y = Expand (b, shape)
+        }""")
+    pipe = Pipeline(large)
+    feed = {"p": np.zeros((1, 1), np.float32), "shape": np.array([2**22, 2**22])}
+    with pytest.raises(Exception, match="Failed to allocate memory") as raised:
+        pipe(feed, seed=1)
+    assert not isinstance(raised.value, RefusedInputError)
