@@ -24,7 +24,8 @@ from onnx_philox._command import verify
 from onnx_philox._command.verify import cases
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes.in_openvino import OpenvinoModel
-from onnx_philox._runtimes.models import Settings
+from onnx_philox._runtimes.models import ToOpen
+from onnx_philox._runtimes.options import OpenVinoOptions
 
 pytestmark = pytest.mark.gpu
 
@@ -68,8 +69,12 @@ def test_under_hetero_the_cpu_draws_and_the_gpu_does_the_rest(
 ) -> None:
     model = elementwise(per_row)
     loaded = [
-        OpenvinoModel.load(
-            Given.of("test", model), Settings(backend, precision, shows_drawn=True, device=device)
+        OpenvinoModel.open(
+            ToOpen(
+                Given.of("test", model),
+                OpenVinoOptions.of(backend, precision, device),
+                shows_drawn=True,
+            )
         )
         for device in ("CPU", HETERO)
     ]

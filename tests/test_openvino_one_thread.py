@@ -76,8 +76,8 @@ import sys
 import numpy as np
 import onnx_philox
 from onnx_philox._files.given import Given
-from onnx_philox._runtimes.models import Settings
 from onnx_philox._runtimes import RUNTIMES
+from onnx_philox._runtimes.models import ToOpen
 from test_openvino_one_thread import SECRET, feed
 
 model = onnx_philox.make_reproducible(SECRET)
@@ -87,7 +87,8 @@ for backend in onnx_philox.openvino.BACKENDS:
     pipe = onnx_philox.Pipeline(SECRET, runtime="openvino", backend=backend)
     runs.append(lambda given, pipe=pipe: pipe(given, seed=1))
     # What the commands run.
-    loaded = RUNTIMES["openvino"].models().load(Given.of("test", model), Settings(backend))
+    asked = ToOpen(Given.of("test", model), RUNTIMES["openvino"].options.of(backend))
+    loaded = RUNTIMES["openvino"].models().open(asked)
     runs.append(lambda given, loaded=loaded: loaded.outputs_of({**given, **state}))
 for run in runs:
     assert run(feed(0.5, 777))["y"].min() >= 777

@@ -33,7 +33,8 @@ from onnx_philox._contract import memory
 from onnx_philox._files import model_file
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import in_openvino
-from onnx_philox._runtimes.models import Settings
+from onnx_philox._runtimes.models import ToOpen
+from onnx_philox._runtimes.options import OpenVinoOptions
 
 RUNTIMES = ("onnxruntime", "openvino")
 STANDARD = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
@@ -491,8 +492,8 @@ def test_openvino_is_told_the_device() -> None:
     pipe = Pipeline(UNIFORM, runtime="openvino", device="HETERO:CPU")
     assert pipe._engine.model.compiled.get_property("MULTI_DEVICE_PRIORITIES") == "CPU"
     assert_same_bits(pipe({}, seed=3)["y"], Pipeline(UNIFORM)({}, seed=3)["y"])
-    settings = Settings(device="HETERO:CPU")
-    loaded = in_openvino.OpenvinoModel.load(Given.of("test", UNIFORM), settings)
+    asked = ToOpen(Given.of("test", UNIFORM), OpenVinoOptions(device="HETERO:CPU"))
+    loaded = in_openvino.OpenvinoModel.open(asked)
     assert loaded.how == "HETERO:CPU"
 
 

@@ -11,6 +11,9 @@ INVERT_BERNOULLI = "--invert-bernoulli"
 BATCH = "--batch"
 PER_ROW_NODE = "--per-row-node"
 _OPTIONS = {
+    "INFERENCE_PRECISION_HINT": "--precision",
+    "backend": "--backend",
+    "device": "--device",
     "seed": "--seed",
     "alignment": "--alignment",
     "keep_seeds": KEEP_SEEDS,
@@ -25,17 +28,15 @@ def text(error: Exception, command: str = "") -> str:
     # Imported only if there is such an error.
     from onnx_philox._rewriting.found import MayStayError
     from onnx_philox._rewriting.not_rows import NotRowsError
-    from onnx_philox._runtimes.models import BACKEND, DEVICE, PRECISION, SettingError
+    from onnx_philox._runtimes.models import SettingError
 
     if isinstance(error, MayStayError):
         error = error.offering(KEEP_UNKNOWN)
     if isinstance(error, NotRowsError):
         error = error.naming(PER_ROW_NODE)
-    if isinstance(error, SettingError):
-        operator, what, *others = error.parts
-        named = f"--{what}" if what in (BACKEND, DEVICE, PRECISION) else what
-        return SettingError(operator, named, *others).sentence
-    if isinstance(error, RefusalError) and (error.is_of_function or error.operator == command):
+    if isinstance(error, SettingError) or (
+        isinstance(error, RefusalError) and (error.is_of_function or error.operator == command)
+    ):
         what, given = _OPTIONS.get(error.what, error.what), error.given
         if what in (KEEP_SEEDS, PER_ROW) and given == "True":
             given = "it"

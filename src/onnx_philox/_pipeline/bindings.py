@@ -59,7 +59,7 @@ class BindingEngine(Engine):
         bound = self._bound.get(binding)
         self._check_states(binding, bound)
         if bound is None or bound.before.size != state.size:
-            bound = self._bound[binding] = _Bound(self._shaped(state))
+            bound = self._bound[binding] = _Bound(self._state.holding(state))
         bound.before.reshape(-1)[:] = state.reshape(-1)
         # Each time, since the user may have cleared what was bound.
         binding.bind_ortvalue_input(self.streams.state, bound.given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -52,16 +52,7 @@ class Engine:
         batch = streams.batch
         axis = streams.batch_axis
         self._rows = None if batch is None else RowCount(batch, axis, ports, model.aliases)
-        # A state of rank 4, for instance, as DirectML has it.
-        dimensions = (
-            [d if isinstance(d, int) else 1 for d in state.shape or ()]
-            if streams.batch is None
-            else []
-        )
-        self._shape = dimensions if len(dimensions) > 1 else None
-        assert state.dtype is not None
-        # In OpenVINO it may be int32, with the same bits.
-        self._type = state.dtype
+        self._state = state
 
     @property
     def outputs(self) -> Iterable[str]:
@@ -86,17 +77,23 @@ class Engine:
                 of another type.
             ValueError: An input is missing or unknown, or of another shape.
         """
+        values, then = self.values(feed, state, variables)
+        outputs = {name: values[i] for i, name in self._outputs.items()}
+        after = values[self._next].view(np.uint32).reshape(state.shape)
+        return EngineRun(outputs, after, then)
+
+    def values(
+        self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None
+    ) -> tuple[Sequence[Any], Variables]:
+        """The same: all outputs of the model in their order, and what the variables hold then."""
         inputs = self._inputs.of(feed)
-        inputs[self.streams.state] = self._shaped(state).view(self._type)
+        inputs[self.streams.state] = self._state.holding(state)
         try:
-            values, then = self.model.values_from(inputs, variables)
+            return self.model.values_from(inputs, variables)
         except Exception as error:
             self._inputs.check_shapes(inputs)
             _runtime_errors.raise_of_feed("Pipeline", self.model.runtime, error)
             raise
-        outputs = {name: values[i] for i, name in self._outputs.items()}
-        after = values[self._next].view(np.uint32).reshape(state.shape)
-        return EngineRun(outputs, after, then)
 
     def arrays_of(self, feed: Feed) -> dict[str, NDArray[Any]]:
         """The inputs that a feed holds, as arrays."""
@@ -105,9 +102,6 @@ class Engine:
             taken = self.model.taken(value)
             arrays[name] = np.asarray(value if taken is None else taken)
         return arrays
-
-    def _shaped(self, state: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        return state if self._shape is None else state.reshape(self._shape)
 
 
 def _checkable(port: Port) -> Port:

@@ -22,7 +22,7 @@ from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
 from onnx_philox._runtimes import options as of_runtimes
-from onnx_philox._runtimes.models import LoadedModel, Served
+from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen
 from onnx_philox._runtimes.options import Options
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def wanted(
     return Wanted(given, given.runtime, asked, Options())
 
 
-def engine_of(wanted: Wanted, source: Any) -> Engine:
-    """The engine for what a `Pipeline` is given; see there."""
+def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) -> Engine:
+    """The engine for what a `Pipeline` is given, see there; what it draws may be outputs, too."""
     given, runtime = wanted.given, RUNTIMES[wanted.runtime]
     if given.runtime is not None:
         loaded, streams = _adopted(given, runtime, source)
@@ -108,8 +108,8 @@ def engine_of(wanted: Wanted, source: Any) -> Engine:
             what, allowed = "one rewritten for a single state", "one with a state for each row"
             remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
             refuse(_NAME, "the model", what, allowed, remedy)
-        loaded, streams = models.open(given, served, wanted.options), served.streams
-        stamp = served.stamp
+        loaded = models.open(ToOpen(given, wanted.options, served, shows_drawn))
+        streams, stamp = served.streams, served.stamp
     asked, drawn = wanted.asked.generator, streams.generator
     if asked.is_named and asked is not drawn:
         what = f"one that draws numbers of {drawn.owner}"
@@ -228,7 +228,7 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
     if is_another or streams.state not in models.names_of_inputs(given.model):
         allowed = f"the model that the {what} was made from"
         refuse(_NAME, _SOURCE, "another model", allowed, "Pass that one.")
-    return models.adopt(given, served), streams
+    return models.open(ToOpen(given, runtime.options(), served)), streams
 
 
 def _said_by_source(source: Given) -> Served:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, models
 from onnx_philox._record.document import Record
 from onnx_philox._record.hashes import hashes
-from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import by_name
 
 _NAME = "Result.record"
@@ -78,35 +77,23 @@ def _record(
     state: NDArray[np.uint32],
 ) -> Record:
     again = engine.run(feed, state).outputs
-    names = list(outputs)
-    had = hashes(by_name(names, list(outputs.values())), ())
-    if had != hashes(by_name(list(again), list(again.values())), ()):
+    kept, now = (by_name([*each], [*each.values()]) for each in (outputs, again))
+    if hashes(kept, ()) != hashes(now, ()):
         what = "outputs that the model does not give again"
         remedy = "Record before the feed or the outputs are changed."
         refuse(_NAME, "the result", what, "what its state and feed give", remedy)
-    given = wanted.given.by(_NAME)
+    given, streams = wanted.given.by(_NAME), engine.streams
     of_file = models.files(given, engine.stamp)
-    model = given
-    if not given.of_openvino:
-        made = opening.served_by(wanted).model
-        model = given if made is None else Given.of(_NAME, made)
-    loaded = RUNTIMES[wanted.runtime].models().load(model, wanted.options.settings())
-    inputs = {
-        key: array for key, array in engine.arrays_of(feed).items() if key != engine.streams.state
-    }
-    port = next((port for port in loaded.inputs if port.name == engine.streams.state), None)
-    if port is None:
+    if given.of_openvino and streams.state not in _inputs_of_ir(given):
         what, allowed = "one of an IR with OpenVINO's own random nodes", "one of a rewritten model"
         remedy = "Rewrite the IR with onnx-philox rewrite, and pass Pipeline the new file."
         refuse(_NAME, "the pipeline", what, allowed, remedy)
-    shape = [d if isinstance(d, int) else 1 for d in port.shape or ()]
-    shaped = state if state.ndim == 2 or len(shape) < 2 else state.reshape(shape)
-    feeds = {**inputs, port.name: shaped.view(port.dtype or np.uint32)}
-    drawn = loaded.run({p.name: feeds[p.name] for p in loaded.inputs if p.name in feeds})
-    # The outputs themselves are the session's: its options may round in another way.
-    found = [h for h in hashes(drawn, loaded.drawn) if h.name not in outputs]
-    kept = hashes(by_name(names, list(outputs.values())), loaded.drawn)
-    run = document.run_of(None, state, kept + found, engine.streams.next_state)
+    shown = opening.engine_of(replace(wanted, given=given), shows_drawn=True)
+    loaded, inputs = shown.model, shown.arrays_of(feed)
+    drawn = by_name(loaded.outputs, shown.values(feed, state)[0])
+    # Not the outputs: OpenVINO may round them in another way where draws are outputs, too.
+    ran = hashes(kept | drawn | kept, loaded.drawn)
+    run = document.run_of(None, state, ran, streams.next_state)
     # Nor did it change while this read it.
     models.check_unchanged(given, engine.stamp)
     named = wanted.asked.named
@@ -114,4 +101,10 @@ def _record(
     if inverted := wanted.asked.invert_bernoulli:
         of_file["invert_bernoulli"] = inverted if inverted is True else sorted(inverted)
     entries = [document.input_of(key, array) for key, array in inputs.items()]
-    return document.record(of_file, loaded, engine.streams, seed, entries, [run])
+    return document.record(of_file, loaded, streams, seed, entries, [run])
+
+
+def _inputs_of_ir(given: Given) -> set[str]:
+    from onnx_philox._runtimes import in_openvino
+
+    return in_openvino.OpenvinoModel.names_of_inputs(in_openvino.read_openvino_s(given))

@@ -57,7 +57,8 @@ class Result(dict[str, Any]):
 
         It has the hashes of the model's files, of the inputs, draws and outputs; the streams, the
         seed and the state; and the versions. For this the model is run again: once as it is, and
-        once to show what it draws. Inputs of more than 4096 bytes are in it as hashes alone.
+        once, opened anew, to show what it draws. Inputs of more than 4096 bytes are in it as hashes
+        alone.
 
         Raises:
             ValueError: The pipeline is closed, or was not made of a path or of bytes; or its feed

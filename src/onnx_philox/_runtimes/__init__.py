@@ -13,7 +13,12 @@ import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from onnx_philox._runtimes.options import OnnxRuntimeOptions, OpenVinoOptions, Options
+from onnx_philox._runtimes.options import (
+    OnnxRuntimeOptions,
+    OpenVinoOptions,
+    Options,
+    StandardOptions,
+)
 
 if TYPE_CHECKING:
     # The command's help needs only the names.
@@ -41,7 +46,7 @@ class Runtime:
     is_only_asked_for: bool = False
     """Whether `verify` draws in it only where its name is given."""
     options: type[Options] = Options
-    """What `Pipeline` takes for it beside its own arguments."""
+    """How to open a model in it: what `Pipeline` takes for it beside its own arguments."""
     note: str = ""
     """What to know before choosing it."""
 
@@ -102,6 +107,7 @@ RUNTIMES = {
             "standard",
             "onnx_philox.rewriting",
             is_only_asked_for=True,
+            options=StandardOptions,
             note="ONNX's own nodes, no plugin",
         ),
     )

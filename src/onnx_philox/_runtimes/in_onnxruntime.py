@@ -10,12 +10,12 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
+from onnx_philox._backends import AUTO
 from onnx_philox._contract import choices
 from onnx_philox._contract.types import BF16, F16, ElementType
-from onnx_philox._files.given import Given
 from onnx_philox._runtimes import models
-from onnx_philox._runtimes.models import LoadedModel, Served, Settings
-from onnx_philox._runtimes.options import OWNER, OnnxRuntimeOptions
+from onnx_philox._runtimes.models import LoadedModel, ToOpen
+from onnx_philox._runtimes.options import OWNER
 from onnx_philox._runtimes.port import Port
 
 _WEIGHTS = "session.model_external_initializers_file_folder_path"
@@ -43,40 +43,27 @@ class OnnxruntimeModel(LoadedModel):
         return BACKENDS
 
     @classmethod
-    def load(cls, given: Given, settings: Settings) -> Self:
+    def open(cls, asked: ToOpen) -> Self:
         from onnx_philox.onnxruntime import InferenceSession
 
-        model = models.path_of(given) if given.is_file else given.proto
-        backend = models.choose_backend(cls, settings.backend)
-        drawn = {}
-        options = ort.SessionOptions()
-        # ONNX Runtime also raises its errors as exceptions.
-        options.log_severity_level = 4
-        if settings.shows_drawn:
-            if given.is_file:
-                options.add_session_config_entry(_WEIGHTS, str(given.path.absolute().parent))
-            model = models.proto_of(given, weights=False)
-            drawn = models.show_drawn(model)
-        providers = ["CPUExecutionProvider"]
-        loaded = cls(InferenceSession(model, options, providers=providers, backend=backend))
-        loaded.backend, loaded.drawn = backend, drawn
-        return loaded
-
-    @classmethod
-    def open(cls, given: Given, served: Served, options: OnnxRuntimeOptions) -> Self:
-        from onnx_philox.onnxruntime import InferenceSession
-
+        given, options, served = asked.given, asked.options, asked.served
+        if given.runtime is not None:
+            return cls(given.model)
         _check_providers(options.providers or ())
-        chosen = options.given()
-        if served.model is not None and given.is_file and options.finds_weights:
-            chosen["sess_options"] = beside = ort.SessionOptions()
-            beside.add_session_config_entry(_WEIGHTS, str(given.path.absolute().parent))
-        model = given.for_runtime if served.model is None else served.model
-        return cls(InferenceSession(model, **chosen))
-
-    @classmethod
-    def adopt(cls, given: Given, served: Served) -> Self:  # noqa: ARG003
-        return cls(given.model)
+        chosen = {"sess_options": ort.SessionOptions(), **options.given()}
+        drawn: Mapping[str, str] = {}
+        model: Any = asked.path if given.is_file else given.proto
+        if asked.shows_drawn or (served is not None and served.model is not None):
+            model, drawn = asked.proto(weights=not options.finds_weights)
+            if given.is_file and options.finds_weights:
+                beside = str(given.path.absolute().parent)
+                chosen["sess_options"].add_session_config_entry(_WEIGHTS, beside)
+        if served is None:
+            # ONNX Runtime also raises its errors as exceptions.
+            chosen["sess_options"].log_severity_level = 4
+        loaded = cls(InferenceSession(model, **chosen))
+        loaded.backend, loaded.drawn = models.choose_backend(cls, options.backend or AUTO), drawn
+        return loaded
 
     @staticmethod
     def metadata(model: ort.InferenceSession, key: str) -> str | None:

@@ -15,7 +15,8 @@ import onnx
 import openvino as ov
 from openvino import opset8
 
-from onnx_philox import _backends, _runtime_errors
+from onnx_philox import _runtime_errors
+from onnx_philox._backends import AUTO, Backend
 from onnx_philox._contract import choices
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError, shown
@@ -27,17 +28,10 @@ from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_models import arrays as ov_arrays
 from onnx_philox._openvino_models import requests
 from onnx_philox._openvino_models.ports import input_names, output_names
-from onnx_philox._runtimes import RUNTIMES, models
-from onnx_philox._runtimes.models import (
-    DEVICE,
-    PRECISION,
-    LoadedModel,
-    Served,
-    SettingError,
-    Settings,
-)
+from onnx_philox._runtimes import models
+from onnx_philox._runtimes.models import LoadedModel, Served, SettingError, ToOpen
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
-from onnx_philox._runtimes.options import OWNER, OpenVinoOptions
+from onnx_philox._runtimes.options import PRECISION
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._standard import made
 
@@ -105,7 +99,6 @@ def _fits(model: ov.Model, shapes: dict[int, ov.PartialShape], sizes: dict[Place
     return True
 
 
-PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 # What OpenVINO calls its ways to choose among devices.
 _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 # Where OpenVINO keeps the metadata of an ONNX model.
@@ -151,7 +144,7 @@ class OpenvinoModel(LoadedModel):
         self._initial = initial
 
     @staticmethod
-    def backends() -> Mapping[str, _backends.Backend]:
+    def backends() -> Mapping[str, Backend]:
         from onnx_philox.openvino import BACKENDS
 
         return BACKENDS
@@ -162,50 +155,36 @@ class OpenvinoModel(LoadedModel):
         return list(ov.Core().available_devices)
 
     @classmethod
-    def load(cls, given: Given, settings: Settings) -> Self:
-        precision = settings.precision
-        precisions = RUNTIMES[cls.runtime].precisions
-        if precision not in (None, *precisions):
-            allowed = f"one of {', '.join(precisions)}"
-            remedy = "Choose one of these, or leave it out."
-            raise SettingError(cls.runtime, PRECISION, repr(precision), allowed, remedy)
-        if given.is_file:
-            models.path_of(given)
-        backend = models.choose_backend(cls, settings.backend)
-        core = _core(backend)
-        graph = None if given.of_openvino else _check(given.proto, precision)
-        opened_model = read_by_core(core, given, None if given.is_file else given.proto)
-        _check_standard(cls.metadata(opened_model, STANDARD), precision)
-        drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
-        config = {} if precision is None else {PRECISION_HINT: precision}
-        compiled = _compiled(cls.runtime, core, opened_model, settings.device, config, SettingError)
-        loaded = cls(compiled, graph)
-        loaded.backend, loaded.drawn = backend, drawn
-        loaded.precision, loaded.device = _precision(compiled), settings.device
-        loaded.how = _how(loaded.precision, settings.device, precision)
-        return loaded
-
-    @classmethod
-    def open(cls, given: Given, served: Served, options: OpenVinoOptions) -> Self:
-        config, device = options.config or {}, options.device
-        hint = config.get(PRECISION_HINT)
+    def open(cls, asked: ToOpen) -> Self:
+        given, options, served = asked.given, asked.options, asked.served
+        if served is not None and given.runtime is not None:
+            states, initial = given.model.create_infer_request().query_state(), None
+            if states:
+                initial = Initial.of_source(new_core(AUTO), served.model, states)
+            return cls(given.model, served.graph, initial, _carrying(served, served.model))
+        config, device = options.config or {}, "CPU" if options.device is None else options.device
+        hint = config.get(PRECISION)
         precision = hint.to_string() if isinstance(hint, ov.Type) else hint
-        made.check_openvino(OWNER, served.standard, precision, PRECISION_HINT)
-        core = new_core(options.backend)
-        model = served.model
-        if not given.of_openvino:
-            model = read_by_core(core, given, model)
-        initial = Initial(core, model) if model.get_variables() else None
-        device = Settings.device if device is None else device
-        compiled = _compiled(OWNER, core, model, device, config)
-        return cls(compiled, served.graph, initial, _carrying(served, model))
-
-    @classmethod
-    def adopt(cls, given: Given, served: Served) -> Self:
-        initial, states = None, given.model.create_infer_request().query_state()
-        if states:
-            initial = Initial.of_source(new_core("auto"), served.model, states)
-        return cls(given.model, served.graph, initial, _carrying(served, served.model))
+        if given.is_file:
+            _ = asked.path
+        if served is None:
+            core, initial = _core(options.backend), None
+            graph = None if given.of_openvino else _check(given, precision)
+            model = read_by_core(core, given, None if given.is_file else given.proto)
+            _check_standard(given, cls.metadata(model, STANDARD), precision)
+        else:
+            _check_standard(given, served.standard, precision)
+            core, graph, model = new_core(options.backend), served.graph, served.model
+            if not given.of_openvino:
+                model = read_by_core(core, given, model)
+            initial = Initial(core, model) if model.get_variables() else None
+        drawn = _show_drawn(model) if asked.shows_drawn else {}
+        compiled = _compiled(given.owner, core, model, device, config)
+        loaded = cls(compiled, graph, initial, _carrying(served, model))
+        loaded.backend, loaded.drawn = models.choose_backend(cls, options.backend), drawn
+        loaded.precision, loaded.device = _precision(compiled), device
+        loaded.how = _how(loaded.precision, device, precision)
+        return loaded
 
     @staticmethod
     def metadata(model: ov.Model | ov.CompiledModel, key: str) -> str | None:
@@ -297,7 +276,7 @@ def read_by_core(core: ov.Core, given: Given, model: onnx.ModelProto | None = No
     return core.read_model(model.SerializeToString())
 
 
-def read_openvino_s(given: Given, backend: str = _backends.AUTO) -> ov.Model:
+def read_openvino_s(given: Given, backend: str = AUTO) -> ov.Model:
     """A model of OpenVINO itself, or what an IR holds."""
     return read_by_core(new_core(backend), given) if given.is_file else given.model
 
@@ -307,7 +286,7 @@ def compile_model(
 ) -> ov.CompiledModel:
     """Compiles a model, one of standard nodes at the precision that they are made for."""
     if OpenvinoModel.metadata(model, STANDARD) is not None:
-        config = {**config, PRECISION_HINT: made.PRECISION}
+        config = {**config, PRECISION: made.PRECISION}
     from onnx_philox import openvino
 
     return openvino.compile_model(core, model, device, config)
@@ -319,26 +298,25 @@ def _compiled(
     model: ov.Model,
     device: Any,
     config: Mapping[str, Any],
-    error: type[ValueRefusalError] = ValueRefusalError,
 ) -> ov.CompiledModel:
     """A compiled model, or a refusal of the device or the property that OpenVINO does not take."""
     try:
         return compile_model(core, model, device, config)
     except Exception:
-        _check_divided(owner, model, error)
-        _check_device(owner, device, core, error)
+        _check_divided(owner, model)
+        _check_device(owner, device, core)
         _check_config(owner, device, config)
         raise
 
 
-def _carrying(served: Served, model: ov.Model | None) -> Collection[Carrier]:
+def _carrying(served: Served | None, model: ov.Model | None) -> Collection[Carrier]:
     """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
-    if served.graph is not None or model is None or served.streams.batch is None:
+    if served is None or served.graph is not None or model is None or served.streams.batch is None:
         return ()
     return carriers(model, served.streams.batch, served.streams.batch_axis)
 
 
-def _check_divided(owner: str, model: ov.Model, error: type[ValueRefusalError]) -> None:
+def _check_divided(owner: str, model: ov.Model) -> None:
     """Refuses Beta and Dirichlet by their name: OpenVINO's CPU plugin computes no f64."""
     for node in model.get_ops():
         if _DIRICHLET in node.get_friendly_name():
@@ -347,10 +325,12 @@ def _check_divided(owner: str, model: ov.Model, error: type[ValueRefusalError]) 
                 "torch._standard_gamma(alpha), then g / g.sum(-1, keepdim=True)."
             )
             given = "one that draws Beta or Dirichlet by it, in f64, which its CPU does not compute"
-            raise error(owner, "the model", given, f"without {_DIRICHLET} in OpenVINO", remedy)
+            raise SettingError(
+                owner, "the model", given, f"without {_DIRICHLET} in OpenVINO", remedy
+            )
 
 
-def _check_device(owner: str, device: Any, core: ov.Core, error: type[ValueRefusalError]) -> None:
+def _check_device(owner: str, device: Any, core: ov.Core) -> None:
     """Refuses a name that is no device's here, of which OpenVINO's own error says too much."""
     # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU.1 and CPU.
     names = re.findall(r"([^\W\d]\w*)\.?(\w*)", device) if isinstance(device, str) else []
@@ -359,7 +339,7 @@ def _check_device(owner: str, device: Any, core: ov.Core, error: type[ValueRefus
     if not names or not all(name in known and _has_number(core, name, n) for name, n in names):
         allowed = f"one that OpenVINO finds here ({', '.join(available)})"
         remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
-        raise error(owner, DEVICE, repr(device), allowed, remedy)
+        raise SettingError(owner, "device", repr(device), allowed, remedy)
 
 
 def _has_number(core: ov.Core, name: str, number: str) -> bool:
@@ -392,9 +372,9 @@ def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
 
 def _precision(compiled: ov.CompiledModel) -> str | None:
     """The precision that a model computes in; None of HETERO, whose parts have their own."""
-    if PRECISION_HINT not in compiled.get_property("SUPPORTED_PROPERTIES"):
+    if PRECISION not in compiled.get_property("SUPPORTED_PROPERTIES"):
         return None
-    used: str = compiled.get_property(PRECISION_HINT).to_string()
+    used: str = compiled.get_property(PRECISION).to_string()
     return used
 
 
@@ -411,13 +391,14 @@ def _given(value: Any) -> Any:
     return ov_arrays.tensor(array) if array.dtype == BF16.dtype else array
 
 
-def _check(model: onnx.ModelProto, precision: str | None) -> onnx.GraphProto:
+def _check(given: Given, precision: str | None) -> onnx.GraphProto:
     """Refuses an ONNX model that OpenVINO misreads, or that is made for another runtime.
 
     Returns its graph, without large weights.
     """
+    model = given.proto
     note = {entry.key: entry.value for entry in model.metadata_props}.get(STANDARD)
-    _check_standard(note, precision)
+    _check_standard(given, note, precision)
     misread = next(misread_by_openvino(model), None)
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
@@ -428,8 +409,8 @@ def _check(model: onnx.ModelProto, precision: str | None) -> onnx.GraphProto:
     return model.graph
 
 
-def _check_standard(note: str | None, precision: str | None) -> None:
-    made.check_openvino(OpenvinoModel.runtime, note, precision, PRECISION, SettingError)
+def _check_standard(given: Given, note: str | None, precision: str | None) -> None:
+    made.check_openvino(given.owner, note, precision, PRECISION, SettingError)
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:

@@ -9,9 +9,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from onnx_philox import _backends
-from onnx_philox._files.given import Given
-from onnx_philox._runtimes import models
-from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.models import LoadedModel, ToOpen
 from onnx_philox._runtimes.port import Port
 from onnx_philox.onnx_reference import OPS
 
@@ -28,6 +26,7 @@ class ReferenceModel(LoadedModel):
 
     runtime = "reference"
     version = onnx.__version__
+    backend = "onnx"
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
@@ -37,15 +36,13 @@ class ReferenceModel(LoadedModel):
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
-        return {"onnx": _Evaluator()}
+        return {ReferenceModel.backend: _Evaluator()}
 
     @classmethod
-    def load(cls, given: Given, settings: Settings) -> Self:
-        backend = models.choose_backend(cls, settings.backend)
-        model = models.proto_of(given)
-        drawn = models.show_drawn(model) if settings.shows_drawn else {}
+    def open(cls, asked: ToOpen) -> Self:
+        model, drawn = asked.proto()
         loaded = cls(model)
-        loaded.backend, loaded.drawn = backend, drawn
+        loaded.drawn = drawn
         return loaded
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import onnx
 
 from onnx_philox import _backends
+from onnx_philox._backends import AUTO
 from onnx_philox._contract.types import BY_NAME, ElementType
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, models
-from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.models import LoadedModel, ToOpen
 from onnx_philox._standard.api import to_standard_nodes
+from onnx_philox._standard.made import PRECISION
 from onnx_philox._standard.targets import TARGETS, InexactError, has_no_nodes, is_rounded_twice
 
 
@@ -56,14 +57,13 @@ class StandardModel(LoadedModel):
         return {name: _Drawer(name) for name in TARGETS}
 
     @classmethod
-    def load(cls, given: Given, settings: Settings) -> Self:
-        backend = models.choose_backend(cls, settings.backend)
-        model = models.proto_of(given)
-        drawn = models.show_drawn(model) if settings.shows_drawn else {}
-        standard = to_standard_nodes(model, target=backend)
-        precision = settings.precision or ("f32" if backend == "openvino" else None)
-        inner = replace(settings, backend=_backends.AUTO, precision=precision, shows_drawn=False)
-        loaded = cls(RUNTIMES[backend].models().load(Given.of(given.owner, standard), inner))
+    def open(cls, asked: ToOpen) -> Self:
+        backend = models.choose_backend(cls, asked.options.backend)
+        model, drawn = asked.proto()
+        standard = Given.of(asked.given.owner, to_standard_nodes(model, target=backend))
+        runtime = RUNTIMES[backend]
+        options = runtime.options.of(AUTO, PRECISION if runtime.precisions else None)
+        loaded = cls(runtime.models().open(ToOpen(standard, options)))
         loaded.backend, loaded.drawn = backend, drawn
         return loaded
 

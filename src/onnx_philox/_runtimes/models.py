@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
-from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files.given import Given
-from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument, title
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, title
 
 
 class RunError(Exception):
@@ -30,26 +30,8 @@ class RunError(Exception):
         return cls(f"{runtime} does not {what}: {said}")
 
 
-BACKEND = "backend"
-PRECISION = "precision"
-DEVICE = "device"
-
-
 class SettingError(ValueRefusalError, ArgumentError):
-    """The settings, above all BACKEND or PRECISION, do not suit the runtime or the model."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to load a model."""
-
-    backend: str = _backends.AUTO
-    precision: str | None = None
-    """OpenVINO's precision hint; None for the device's own."""
-    shows_drawn: bool = False
-    """Whether the tensors that the random nodes of the main graph draw are outputs too."""
-    device: str = "CPU"
-    """OpenVINO's name of the device, such as "CPU" or "HETERO:GPU,CPU"."""
+    """An option does not suit the runtime or the model, or the runtime does not take the file."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +47,45 @@ class Served:
     """Itself: of ONNX in memory, or OpenVINO's; None for a file as it is."""
     stamp: object = ()
     """What its files were when they were read."""
+
+
+@dataclass(frozen=True)
+class ToOpen:
+    """A model, and how to open it."""
+
+    given: Given
+    options: Any
+    """The runtime's `Options`."""
+    served: Served | None = None
+    """What a pipeline serves of it, if one does."""
+    shows_drawn: bool = False
+    """Whether the tensors that the random nodes of the main graph draw are outputs too."""
+
+    @property
+    def path(self) -> str:
+        """The path of a file that a runtime opens.
+
+        Raises:
+            SettingError: It cannot, since the path is not UTF-8, or it is no whole IR.
+        """
+        try:
+            return self.given.for_runtime
+        except RefusalError as error:
+            raise SettingError(*error.parts) from error
+
+    def proto(self, *, weights: bool = True) -> tuple[onnx.ModelProto, dict[str, str]]:
+        """The ONNX model, and which of its outputs random nodes draw; or without the weights.
+
+        Those are the ones that lie beside a file.
+        """
+        given, served = self.given, self.served
+        if served is not None and served.model is not None:
+            model = served.model
+        elif given.is_file:
+            model = onnx.load(given.path, load_external_data=weights)
+        else:
+            model = given.proto
+        return model, show_drawn(model) if self.shows_drawn else {}
 
 
 class LoadedModel(ABC):
@@ -123,23 +144,15 @@ class LoadedModel(ABC):
     """Whether a pipeline runs what a user has bound to memory, too."""
 
     @classmethod
-    def open(cls, given: Given, served: Served, options: Any) -> Self:
-        """Opens a model for a pipeline, with the runtime's `Options`.
+    @abstractmethod
+    def open(cls, asked: ToOpen) -> Self:
+        """Opens a model; a session or compiled model of the user's as it is.
 
         Raises:
+            ArgumentError: The runtime does not take an option, or the model. It is also a
+                ValueError.
             TypeError: An option is of another type.
-            ValueError: The runtime does not take an option, or the model.
         """
-        raise NotImplementedError
-
-    @classmethod
-    def adopt(cls, given: Given, served: Served) -> Self:
-        """A session or compiled model of the user's, for a pipeline.
-
-        Raises:
-            ValueError: Nothing says what its variables hold at first.
-        """
-        raise NotImplementedError
 
     @staticmethod
     def metadata(model: Any, key: str) -> str | None:
@@ -150,16 +163,6 @@ class LoadedModel(ABC):
     def names_of_inputs(model: Any) -> set[str]:
         """All names that the inputs of a session or compiled model have."""
         raise NotImplementedError
-
-    @classmethod
-    @abstractmethod
-    def load(cls, given: Given, settings: Settings) -> Self:
-        """Loads a file, or an ONNX model in memory.
-
-        Raises:
-            SettingError: The settings do not suit the runtime, or the model.
-            ArgumentError: The file does not.
-        """
 
     def run(self, feeds: Arrays) -> Arrays:
         """Runs it once; the caller owns the arrays that it returns.
@@ -197,16 +200,6 @@ class LoadedModel(ABC):
         return None
 
 
-def path_of(given: Given) -> str:
-    """The path of a file that a runtime opens.
-
-    Raises:
-        ArgumentError: It cannot, since the path is not UTF-8, or it is no whole IR.
-    """
-    with refusing_as_argument():
-        return given.for_runtime
-
-
 def choose_backend(model: type[LoadedModel], requested: str) -> str:
     """The name of the backend that "auto" or a name means.
 
@@ -220,17 +213,10 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     except ValueError:
         allowed = f"one of {', '.join((_backends.AUTO, *backends))} for {runtime}"
         remedy = "Choose one of these."
-        raise SettingError(runtime, BACKEND, repr(requested), allowed, remedy) from None
+        raise SettingError(runtime, "backend", repr(requested), allowed, remedy) from None
     except ImportError as error:
         raise ArgumentError(str(error)) from error
     return next(name for name, b in backends.items() if b is backend)
-
-
-def proto_of(given: Given, *, weights: bool = True) -> onnx.ModelProto:
-    """The ONNX model, with the weights that lie beside a file, or without."""
-    if not given.is_file:
-        return given.proto
-    return onnx.load(given.path, load_external_data=weights)
 
 
 def name_of_mask(values: str) -> str:

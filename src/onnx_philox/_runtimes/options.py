@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from onnx_philox._contract import choices
 from onnx_philox._contract.refusal import refuse, shown
 
-if TYPE_CHECKING:
-    from onnx_philox._runtimes.models import Settings
-
 OWNER = "Pipeline"
-_HINT = "INFERENCE_PRECISION_HINT"
+PRECISION = "INFERENCE_PRECISION_HINT"
+"""OpenVINO's property that says in which type it computes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +33,20 @@ class Options:
         """The device, if one is named."""
         return ""
 
-    def settings(self) -> Settings:
-        """The same for a record, in which the draws are outputs."""
-        from onnx_philox._runtimes.models import Settings
+    @classmethod
+    def of(cls, backend: str, precision: str | None = None, device: str | None = None) -> Self:
+        """What a command asks for, as far as the runtime has it; on a CPU, if nothing is said."""
+        asked: dict[str, Any] = {"backend": backend, "device": device}
+        asked |= {"providers": ["CPUExecutionProvider"]}
+        asked |= {"config": {} if precision is None else {PRECISION: precision}}
+        return cls(**{name: asked[name] for name in cls.names() if name in asked})
 
-        return Settings(shows_drawn=True)
+
+@dataclass(frozen=True, kw_only=True)
+class StandardOptions(Options):
+    """For which runtime standard nodes are made."""
+
+    backend: str = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +85,6 @@ class OnnxRuntimeOptions(Options):
         named = {name: getattr(self, name) for name in self.names()}
         return {name: value for name, value in named.items() if value is not None}
 
-    def settings(self) -> Settings:
-        from onnx_philox._runtimes.models import Settings
-
-        return Settings(self.backend or Settings.backend, shows_drawn=True)
-
 
 @dataclass(frozen=True, kw_only=True)
 class OpenVinoOptions(Options):
@@ -104,14 +106,6 @@ class OpenVinoOptions(Options):
     @property
     def where(self) -> str:
         return "" if self.device is None else str(self.device)
-
-    def settings(self) -> Settings:
-        from onnx_philox._runtimes.models import Settings
-
-        hint = (self.config or {}).get(_HINT)
-        precision = hint if isinstance(hint, str) else None
-        device = Settings.device if self.device is None else self.device
-        return Settings(self.backend, precision, shows_drawn=True, device=device)
 
 
 def read_options(

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract import generators
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.feeds import title as title_of_input
-from onnx_philox._contract.generators import GENERATORS
+from onnx_philox._contract.generators import GENERATORS, Generator
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
 
@@ -85,6 +86,18 @@ class Port:
                 "map or a type that NumPy does not have. Run the model from Python: "
                 "onnx_philox.Pipeline takes lists, dicts and onnxruntime.OrtValue."
             )
+
+    @property
+    def generator(self) -> Generator:
+        """The generator whose state it takes."""
+        return generators.of_words((self.shape or (None,))[-1]) or generators.named(None)
+
+    def holding(self, words: NDArray[Any]) -> NDArray[Any]:
+        """A state, or one for each row, in its shape and type: one state may be of rank 1 to 8."""
+        if words.ndim == 1 and self.shape is not None:
+            words = words.reshape(*[1] * (len(self.shape) - 1), words.size)
+        # In OpenVINO it may be int32, with the same bits.
+        return words.view(self.dtype or np.uint32)
 
     def takes(self, shape: tuple[int, ...]) -> bool:
         """Whether an array of this shape fits."""

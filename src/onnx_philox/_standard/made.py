@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 
-from onnx_philox._contract.refusal import RefusalError, ValueRefusalError, shown
+from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
 from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
@@ -46,11 +46,7 @@ def record_made(
 
 
 def check_openvino(
-    owner: str,
-    note: str | None,
-    precision: str | None,
-    hint: str,
-    error: type[RefusalError] = ValueRefusalError,
+    owner: str, note: str | None, precision: str | None, hint: str, error: type[RefusalError]
 ) -> None:
     """Refuses standard nodes that OpenVINO cannot run, or would draw different numbers from.
 
@@ -58,7 +54,7 @@ def check_openvino(
         owner: The function or class that refuses.
         note: What the model's metadata says of its standard nodes; None if it has none.
         precision: The inference precision that was asked for, if one was.
-        hint: What the caller calls that.
+        hint: OpenVINO's name of that.
         error: The class of the refusal.
     """
     if note is None:

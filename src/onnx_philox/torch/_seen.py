@@ -11,13 +11,14 @@ import onnx
 from numpy.typing import NDArray
 from onnx import numpy_helper
 
+from onnx_philox._backends import AUTO
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._files.given import Given
 from onnx_philox._numbers import call as calls
 from onnx_philox._numbers import fill_numpy
 from onnx_philox._rewriting.recorded import NEXT_STATE
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.models import LoadedModel, RunError, ToOpen
 from onnx_philox._runtimes.port import ArgumentError
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -52,10 +53,10 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
         NotLoadedError: It does not load the model.
         RunError: It does not run it.
     """
-    precision = "f32" if RUNTIMES[runtime.runtime].precisions else None
-    given = Given.of("onnx_philox.torch", proto)
+    known, given = RUNTIMES[runtime.runtime], Given.of("onnx_philox.torch", proto)
+    options = known.options.of(AUTO, "f32" if known.precisions else None)
     try:
-        loaded = runtime.load(given, Settings(precision=precision))
+        loaded = runtime.open(ToOpen(given, options))
     except (ArgumentError, runtime.not_carried_error):
         raise
     except Exception as error:

@@ -15,13 +15,15 @@ from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.law import compare_laws
 from onnx_philox._command.compare.printed import ComparedRuns
-from onnx_philox._command.run import beginning, loading
+from onnx_philox._command.run import loading
+from onnx_philox._command.run.beginning import Serving
+from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
 
 __all__ = ["ArgumentError", "ComparedRuns", "RunError", "Tolerances", "compare", "compare_laws"]
@@ -61,20 +63,15 @@ def compare(
         inside.refuse_seed(wanted.seed, model)
     load = _load_ir if given.of_openvino else _load
     one, other = load(given, runtimes, precisions, devices)
-    # Once for both: OpenVINO forgets the names of dimensions.
-    filled = beginning.fill_inputs(one, wanted, inside)
-    feeds, state, used = beginning.begin(one, wanted, filled, inside)
-    feeds_of_other, *_ = beginning.begin(other, wanted, filled, inside)
-    report = ComparedRuns(model, (one, other), used, tolerances or Tolerances(), filled)
+    serving = Serving(one, wanted, inside)
+    other_s = Serving(other, wanted, inside, like=serving)
+    next_state = None if serving.state is None else serving.state.next
+    kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
+    by = tolerances or Tolerances()
+    report = ComparedRuns(model, (one, other), serving.seed, by, serving.filled)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
-        outputs, outputs_of_other = one.run(feeds), other.run(feeds_of_other)
-        next_state = None if state is None else state.next
-        kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
-        differences = of_run(outputs, outputs_of_other, kinds, report.tolerances)
-        report.runs.append((number, differences))
-        feeds = beginning.go_on(feeds, state, outputs)
-        feeds_of_other = beginning.go_on(feeds_of_other, state, outputs_of_other)
+        report.runs.append((number, of_run(serving.run(), other_s.run(), kinds, by)))
     return report
 
 

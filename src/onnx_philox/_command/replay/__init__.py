@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,10 @@ from onnx_philox._command import paths
 from onnx_philox._command.replay import checks
 from onnx_philox._command.replay.printed import ReplayedRecord
 from onnx_philox._command.run import beginning, loading, ports
+from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.streams import STATE, Streams
+from onnx_philox._contract.streams import STATE
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
@@ -27,7 +27,7 @@ from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.report import wants_rewrite
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 __all__ = ["ArgumentError", "ReplayedRecord", "RunError", "replay"]
@@ -71,16 +71,19 @@ def replay(
     report.checks += checks.of_model(written, found, models.listed(streams))
     report.checks += checks.of_runtime(written, loaded, document.versions())
     report.checks += checks.of_seed(written)
-    state = None if streams is None else streams.state
-    report.checks += checks.of_numbers(written, counts_runs=_counts_runs(loaded.inputs, streams))
+    state = "" if streams is None else streams.state
+    port = next((port for port in loaded.inputs if port.name == state), None)
+    counts_runs = port is not None and StatePorts(port, None, state.endswith(STATE)).counts_runs
+    report.checks += checks.of_numbers(written, counts_runs=counts_runs)
     feeds = _inputs(written, inputs, loaded.inputs, state)
     # Before they are fed: the runtime would say less well what has another type or shape.
     report.checks += checks.of_inputs(written, feeds)
     for done, run in enumerate(written["runs"]):
         tell(done, len(written["runs"]), f"run {run['run']}")
-        begun = _state(loaded.inputs, state, run["state"])
-        report.checks += checks.of_state(run, takes_state=bool(begun))
-        fed = feeds | begun
+        report.checks += checks.of_state(run, takes_state=port is not None)
+        fed = dict(feeds)
+        if port is not None and run["state"] is not None:
+            fed[state] = port.holding(np.array(run["state"], np.uint32))
         missing = [p.name for p in loaded.inputs if p.is_required and p.name not in fed]
         if missing:
             raise ArgumentError(
@@ -100,13 +103,6 @@ def replay(
         same = report.is_same_runtime
         report.checks += checks.of_run(run, hashed, following, is_same_runtime=same)
     return report
-
-
-def _counts_runs(known: Sequence[Port], streams: Streams | None) -> bool:
-    port = next((p for p in known if streams is not None and p.name == streams.state), None)
-    if port is None:
-        return False
-    return StatePorts(port, None, is_rewritten=port.name.endswith(STATE)).counts_runs
 
 
 def _path_of(written: document.Record, given: Path | None) -> Path:
@@ -151,7 +147,7 @@ def _load(given: Given, runtime: str, written: document.Record) -> LoadedModel:
 
 
 def _inputs(
-    written: document.Record, given: Sequence[str], known: Sequence[Port], state: str | None
+    written: document.Record, given: Sequence[str], known: Sequence[Port], state: str
 ) -> Arrays:
     """The recorded inputs: as given now, from the record, made up again, or from their files."""
     feeds = ports.read_inputs(given, known, state)
@@ -172,14 +168,3 @@ def _inputs(
             )
         feeds[name] = array
     return feeds
-
-
-def _state(known: Sequence[Port], name: str | None, words: Any) -> Arrays:
-    """The state of a run, as the model takes it."""
-    port = next((port for port in known if port.name == name), None)
-    if port is None or words is None:
-        return {}
-    array = np.array(words, np.uint32)
-    if array.ndim == 1 and port.shape is not None:
-        array = array.reshape(*[1] * (len(port.shape) - 1), array.size)
-    return {port.name: array.view(port.dtype or np.uint32)}

@@ -19,6 +19,7 @@ import numpy as np
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, loading, ports
+from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.given import Given
@@ -26,7 +27,7 @@ from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_sig
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
-from onnx_philox._runtimes.models import RunError, Settings
+from onnx_philox._runtimes.models import RunError
 from onnx_philox._runtimes.port import ArgumentError, Arrays, refusing_as_argument
 
 __all__ = ["ArgumentError", "ModelRuns", "RunError", "Settings", "run"]
@@ -74,22 +75,20 @@ def run(
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
     loaded = loading.load_model(given, runtime, settings)
-    filled = beginning.fill_inputs(loaded, wanted, inside)
-    feeds, state, used = beginning.begin(loaded, wanted, filled, inside)
+    serving = beginning.Serving(loaded, wanted, inside)
+    state = serving.state
     if wanted.seed is not None and state is None:
         inside.refuse_seed(wanted.seed, model)
 
-    begun = feeds
-    report = ModelRuns(given, loaded, settings, used, state, filled, inside)
+    report = ModelRuns(given, serving, settings, inside)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
-        outputs = loaded.run(feeds)
+        began = None if state is None else state.words(serving.inputs[state.name])
+        outputs = serving.run()
         path = _save(prefix, number, outputs) if prefix is not None else None
-        began = None if state is None else state.words(feeds[state.name])
         report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
-        feeds = beginning.go_on(feeds, state, outputs)
     if record is not None:
-        _record(record, report, wanted, begun, stamp)
+        _record(record, report, wanted, stamp)
         report.record = record
     return report
 
@@ -113,10 +112,8 @@ def _read(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     return read
 
 
-def _record(
-    path: Path, report: ModelRuns, wanted: WantedRuns, feeds: Arrays, stamp: object
-) -> None:
-    """Writes the record of a report; `feeds` are the inputs of the first run.
+def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) -> None:
+    """Writes the record of a report.
 
     Raises:
         ArgumentError: The model is no longer that of the stamp.
@@ -126,26 +123,26 @@ def _record(
         of_file = models.files(report.given, stamp)
         streams = models.streams(report.given)
         models.check_unchanged(report.given, stamp)
-    state = report.state
+    serving, state = report.serving, report.state
     name = None if state is None else state.name
     named = {
         each: argument
         for argument in wanted.inputs
-        for each in ports.read_inputs([argument], report.loaded.inputs, name)
+        for each in ports.read_inputs([argument], serving.loaded.inputs, name)
     }
-    numbers = {each: i for i, each in enumerate(report.filled)}
+    numbers = {each: i for i, each in enumerate(serving.filled)}
     inputs = [
         document.input_of(each, array, filled=numbers.get(each), argument=named.get(each))
-        for each, array in feeds.items()
+        for each, array in serving.inputs.items()
         if each != name
     ]
     following = None if state is None else state.next
     runs = [document.run_of(run.number, run.state, run.outputs, following) for run in report.runs]
     written = document.record(
         of_file,
-        report.loaded,
+        serving.loaded,
         streams,
-        report.seed,
+        serving.seed,
         inputs,
         runs,
     )

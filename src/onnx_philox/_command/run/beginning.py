@@ -20,66 +20,61 @@ from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 
-def begin(
-    loaded: LoadedModel, wanted: WantedRuns, filled: Arrays, inside: Inside
-) -> tuple[Arrays, StatePorts | None, Seed | None]:
-    """Reads the inputs of the first run, and makes its state.
+class Serving:
+    """A model in a runtime, and what its next run is given.
 
-    Returns:
-        All inputs; which of them is the state, None where the model takes none; and the seed that
-        it was made of, if it was.
-
-    Raises:
-        ArgumentError: An argument is wrong, or does not suit the model.
-    """
-    state = _state(loaded, inside)
-    name = None if state is None else state.name
-    feeds = {**filled, **ports.read_inputs(wanted.inputs, loaded.inputs, name)}
-    if wanted.first_run and loaded.variables:
-        names = ", ".join(loaded.variables)
-        raise ArgumentError(
-            f"--first-run must be 0 for a model with variables of its own ({names}), which go on "
-            f"from run to run: got {wanted.first_run}. Leave it out, and raise --runs."
-        )
-    if state is None or not state.counts_runs:
-        _refuse_first_run(wanted.first_run, state)
-    elif wanted.numbers.stop > RUNS:
-        raise ArgumentError(
-            f"the last run must be from 0 to 2^32-1: got {wanted.numbers[-1]}. Choose another "
-            "seed for more runs: after the last one, the numbers of the first would come again."
-        )
-    used = None
-    if state is not None and state.name in feeds:
-        _refuse_beside(state, wanted)
-    elif state is not None:
-        used = wanted.seed if wanted.seed is not None else 0
-        # The number of rows of a state may depend on the other inputs.
-        ports.check_all_given(loaded.inputs, {**feeds, state.name: None}, name)
-        feeds[state.name] = _first_state(state, used, wanted.first_run, loaded, feeds)
-    ports.check_all_given(loaded.inputs, feeds, name)
-    return feeds, state, used
-
-
-def fill_inputs(loaded: LoadedModel, wanted: WantedRuns, inside: Inside) -> Arrays:
-    """Makes up the inputs that a user wants made up, but for the state.
+    Args:
+        loaded: The model.
+        wanted: The runs that a user asks for.
+        inside: What decides its numbers.
+        like: Another runtime's, whose inputs that are made up it takes.
 
     Raises:
-        ArgumentError: An argument is wrong, or an input cannot be made up.
+        ArgumentError: An argument is wrong, or does not suit the model; or an input cannot be made
+            up.
     """
-    if not wanted.fills:
-        return {}
-    state = _state(loaded, inside)
-    name = None if state is None else state.name
-    given = ports.read_inputs(wanted.inputs, loaded.inputs, name)
-    others = [port for port in loaded.inputs if port.name != name]
-    return made_up(others, given)
 
+    def __init__(
+        self, loaded: LoadedModel, wanted: WantedRuns, inside: Inside, like: Serving | None = None
+    ) -> None:
+        self.loaded = loaded
+        self.state = state = _state(loaded, inside)
+        """Which of the inputs is the state; None where the model takes none."""
+        name = None if state is None else state.name
+        given = ports.read_inputs(wanted.inputs, loaded.inputs, name)
+        self.filled: Arrays = {}
+        """The inputs that are made up."""
+        if like is not None:
+            # OpenVINO forgets the names of dimensions.
+            self.filled = like.filled
+        elif wanted.fills:
+            others = [port for port in loaded.inputs if port.name != name]
+            self.filled = made_up(others, given)
+        self.inputs = {**self.filled, **given}
+        """All of the next run."""
+        _check_numbers(wanted, loaded, state)
+        self.seed: Seed | None = None
+        """What the first state is made of; None where there is none, or it is given."""
+        if state is not None and state.name in self.inputs:
+            _refuse_beside(state, wanted)
+        elif state is not None:
+            self.seed = 0 if wanted.seed is None else wanted.seed
+            # The number of rows of a state may depend on the other inputs.
+            ports.check_all_given(loaded.inputs, {**self.inputs, state.name: None}, name)
+            first = _first_state(state, self.seed, wanted.first_run, loaded, self.inputs)
+            self.inputs[state.name] = first
+        ports.check_all_given(loaded.inputs, self.inputs, name)
 
-def go_on(feeds: Arrays, state: StatePorts | None, outputs: Arrays) -> Arrays:
-    """The inputs of the next run: the same, from the state that this one left."""
-    if state is None or state.next is None:
-        return feeds
-    return {**feeds, state.name: state.shaped(outputs[state.next])}
+    def run(self) -> Arrays:
+        """Runs the model; the next run is given the same inputs, and the state that this one left.
+
+        Raises:
+            RunError: The runtime refuses an input, or fails.
+        """
+        outputs = self.loaded.run(self.inputs)
+        if self.state is not None and self.state.next is not None:
+            self.inputs[self.state.name] = outputs[self.state.next]
+        return outputs
 
 
 def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:
@@ -97,6 +92,23 @@ def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:
             is_rewritten = name.endswith(STATE)
             return StatePorts(by_name[name], following if is_given else None, is_rewritten)
     return None
+
+
+def _check_numbers(wanted: WantedRuns, loaded: LoadedModel, state: StatePorts | None) -> None:
+    """Refuses numbers of runs that the model does not count."""
+    if wanted.first_run and loaded.variables:
+        names = ", ".join(loaded.variables)
+        raise ArgumentError(
+            f"--first-run must be 0 for a model with variables of its own ({names}), which go "
+            f"on from run to run: got {wanted.first_run}. Leave it out, and raise --runs."
+        )
+    if state is None or not state.counts_runs:
+        _refuse_first_run(wanted.first_run, state)
+    elif wanted.numbers.stop > RUNS:
+        raise ArgumentError(
+            f"the last run must be from 0 to 2^32-1: got {wanted.numbers[-1]}. Choose another "
+            "seed for more runs: after the last one, the numbers of the first would come again."
+        )
 
 
 def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:

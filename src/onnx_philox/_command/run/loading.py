@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from onnx_philox import _backends
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime
-from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.models import LoadedModel, RunError, SettingError, ToOpen, choose_backend
+from onnx_philox._runtimes.options import PRECISION
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
 # The ending of files in ONNX Runtime's own format.
 _ORT = ".ort"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to load a model."""
+
+    backend: str = _backends.AUTO
+    precision: str | None = None
+    """OpenVINO's precision hint; None for the device's own."""
+    shows_drawn: bool = False
+    """Whether the tensors that the random nodes of the main graph draw are outputs too."""
+    device: str = "CPU"
+    """OpenVINO's name of the device, such as "CPU" or "HETERO:GPU,CPU"."""
 
 
 def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:
@@ -55,15 +72,21 @@ def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedM
 
 
 def _load(given: Given, runtime: Runtime, settings: Settings) -> LoadedModel:
-    models = runtime.models()
+    models, precision = runtime.models(), settings.precision
     # Only ONNX Runtime reads its own format, but nothing can be made another output of it.
     is_ort_read = runtime.takes_ort and not settings.shows_drawn
     if given.is_file and not (given.path.suffix == _ORT and is_ort_read):
         # Each runtime has words of its own for what is no model.
         with refusing_as_argument():
             given.check()
+    if precision not in (None, *runtime.precisions):
+        allowed = f"one of {', '.join(runtime.precisions)}"
+        remedy = "Choose one of these, or leave it out."
+        raise SettingError(runtime.name, PRECISION, repr(precision), allowed, remedy)
+    backend = choose_backend(models, settings.backend)
+    options = runtime.options.of(backend, precision, settings.device)
     try:
-        return models.load(given, settings)
+        return models.open(ToOpen(given, options, shows_drawn=settings.shows_drawn))
     except ArgumentError:
         raise
     except Exception as error:

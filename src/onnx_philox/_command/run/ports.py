@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors, row_states
 from onnx_philox._command import paths
-from onnx_philox._contract import arrays, feeds, generators
+from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.generators import Generator
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
@@ -239,7 +239,7 @@ class StatePorts:
     @property
     def generator(self) -> Generator:
         """The generator whose state it is."""
-        return generators.of_words((self.port.shape or (None,))[-1]) or generators.named(None)
+        return self.port.generator
 
     @property
     def counts_runs(self) -> bool:
@@ -255,7 +255,7 @@ class StatePorts:
     def of_seed(self, seed: int, run: int) -> NDArray[Any]:
         """The state of a seed in a run; in the first one, where its generator counts none."""
         owner = self.generator.seeding.partition("(")[0]
-        return self.shaped(self.generator.of_seed(owner, seed, run))
+        return self.port.holding(self.generator.of_seed(owner, seed, run))
 
     def of_rows(self, seed: int, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
         """The states of rows 0, 1, ... of a seed in a run, as many as the other inputs have rows.
@@ -315,10 +315,3 @@ class StatePorts:
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""
         return array if self.is_per_row else array.reshape(-1)
-
-    def shaped(self, words: NDArray[Any]) -> NDArray[Any]:
-        """The words in the shape of the input; one state may be of rank 1 to 8."""
-        if self.is_per_row:
-            return words
-        rank = len(self.port.shape or (words.size,))
-        return np.ascontiguousarray(words).reshape(*[1] * (rank - 1), words.size)

@@ -14,15 +14,15 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside, rewrite_first
+from onnx_philox._command.run.beginning import Serving
+from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._command.terminal import document
-from onnx_philox._command.wanted import Seed
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
 from onnx_philox._files.given import Given
 from onnx_philox._record.hashes import Hash, of_all
-from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Arrays, identity
 
 # The table shows so much of a hash: 48 bits, enough to compare by eye.
@@ -68,15 +68,9 @@ class ModelRuns:
     """All runs of a model."""
 
     given: Given
-    loaded: LoadedModel
+    serving: Serving
     settings: Settings
-    seed: Seed | None
-    """Of the first state; None where the model takes none, or an input was it."""
-    state: StatePorts | None
-    """None where the model takes none."""
-    filled: Arrays = field(default_factory=dict)
-    """The inputs that are made up."""
-    inside: Inside = field(default_factory=Inside)
+    inside: Inside
     """What decides the numbers where the model takes no state."""
     runs: list[Run] = field(default_factory=list)
     record: Path | None = None
@@ -88,6 +82,11 @@ class ModelRuns:
         return self.given.path
 
     @property
+    def state(self) -> StatePorts | None:
+        """None where the model takes none."""
+        return self.serving.state
+
+    @property
     def sha256(self) -> str:
         """One hash of all runs."""
         return of_all(run.sha256 for run in self.runs)
@@ -95,16 +94,16 @@ class ModelRuns:
     @property
     def drawn_sha256(self) -> str | None:
         """One hash of all draws; None if they are not outputs."""
-        return of_all(run.drawn_sha256 for run in self.runs) if self.loaded.drawn else None
+        return of_all(run.drawn_sha256 for run in self.runs) if self.serving.loaded.drawn else None
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
-        loaded = self.loaded
+        loaded = self.serving.loaded
         return document(
             model=str(self.model),
             **identity(loaded),
-            seed=self.seed,
-            filled=list(self.filled),
+            seed=self.serving.seed,
+            filled=list(self.serving.filled),
             runs=[_run_json(run) for run in self.runs],
             sha256=self.sha256,
             drawn_sha256=self.drawn_sha256,
@@ -113,15 +112,17 @@ class ModelRuns:
 
     def print(self, console: Console) -> None:
         """Prints the table, the hash of all runs, and what they mean."""
-        seed = "" if self.seed is None else f"; seed {self.seed}"
-        console.print(Text.assemble((str(self.model), "bold"), f" in {self.loaded.title}{seed}"))
+        seed = "" if self.serving.seed is None else f"; seed {self.serving.seed}"
+        console.print(
+            Text.assemble((str(self.model), "bold"), f" in {self.serving.loaded.title}{seed}")
+        )
         terminal.print_table(console, self._table())
         count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
         console.print(Text.assemble(f"{count}, all outputs: ", (self.sha256[:_SHOWN], "bold")))
         if self.drawn_sha256 is not None:
             drawn = (self.drawn_sha256[:_SHOWN], "bold green")
             note = ", equal in every runtime"
-            if OF_ARRAYS & set(self.loaded.drawn.values()):
+            if OF_ARRAYS & set(self.serving.loaded.drawn.values()):
                 note += " that computes the same parameters"
             console.print(Text.assemble(f"{count}, drawn in the main graph: ", drawn, note))
         for line in self._meaning():
@@ -153,7 +154,7 @@ class ModelRuns:
 
     def _meaning(self) -> list[str]:
         lines = [
-            about_filled(self.filled),
+            about_filled(self.serving.filled),
             self._about_files(),
             self._about_numbers(),
             self._about_going_on(),
@@ -165,10 +166,10 @@ class ModelRuns:
     def _about_going_on(self) -> str:
         if self.state is None or self.state.next is None:
             return ""
-        if self.loaded.variables:
-            names = ", ".join(self.loaded.variables)
+        if self.serving.loaded.variables:
+            names = ", ".join(self.serving.loaded.variables)
             return f"Variables of its own go on from run to run ({names}): repeat all runs at once."
-        if self.state.counts_runs and self.seed is not None:
+        if self.state.counts_runs and self.serving.seed is not None:
             next_run = self.runs[-1].number + 1
             remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
             return f"Go on with {remedy}; repeat any run with --first-run N."
@@ -183,7 +184,7 @@ class ModelRuns:
                 "Compare runtimes with onnx-philox compare: the draws are equal; the outputs "
                 "differ by each runtime's rounding."
             )
-        if not self.loaded.drawn:
+        if not self.serving.loaded.drawn:
             return "No node of onnx-philox is in the main graph, so --drawn shows nothing."
         return ""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +18,13 @@ from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.statistics import Sample
-from onnx_philox._command.rewritten import Inside
-from onnx_philox._command.run import beginning, loading
+from onnx_philox._command.run import loading
+from onnx_philox._command.run.beginning import Serving
+from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 _ONCE = ("--runtime", "--precision", "--device")
@@ -73,16 +73,15 @@ def compare_laws(
     settings = Settings(precision=precision, device=(*devices, Settings.device)[0])
     before = loading.load_model(given_original, runtime, settings)
     after = loading.load_model(given, runtime, settings)
-    filled = beginning.fill_inputs(before, wanted, inside_original)
-    olds = _runs(before, replace(wanted, first_run=0), filled, inside_original)
-    news = _runs(after, wanted, filled, inside)
+    olds = Serving(before, replace(wanted, first_run=0), inside_original)
+    news = Serving(after, wanted, inside, like=olds)
     samples: list[Sample] = []
     end = time.monotonic() + seconds
     for done in range(wanted.runs):
         if done and time.monotonic() > end:
             break
         tell(done, wanted.runs, "running both")
-        old, new = next(olds), next(news)
+        old, new = _run(olds), _run(news)
         samples = samples or _samples(old, new)
         for sample in samples:
             # A sequence may be shorter than it was.
@@ -90,23 +89,17 @@ def compare_laws(
     seed = (wanted.seed or 0) if inside.takes_seed else None
     for sample in samples:
         sample.finish(tolerances or Tolerances())
-    report = ComparedLaws(model, original, after, seed, filled, samples)
+    report = ComparedLaws(model, original, after, seed, olds.filled, samples)
     if report.changes or report.repeats:
         tell(wanted.runs, wanted.runs, "trying the original's random nodes")
         report.nodes = _nodes(original, runtime)
     return report
 
 
-def _runs(
-    loaded: LoadedModel, wanted: WantedRuns, filled: Arrays, inside: Inside
-) -> Iterator[Arrays]:
-    """The outputs of run after run, without the next state."""
-    feeds, state, _ = beginning.begin(loaded, wanted, filled, inside)
-    following = None if state is None else state.next
-    while True:
-        outputs = loaded.run(feeds)
-        feeds = beginning.go_on(feeds, state, outputs)
-        yield {name: array for name, array in outputs.items() if name != following}
+def _run(serving: Serving) -> Arrays:
+    """The outputs of the next run, without the next state."""
+    following = None if serving.state is None else serving.state.next
+    return {name: array for name, array in serving.run().items() if name != following}
 
 
 def _samples(old: Arrays, new: Arrays) -> list[Sample]:

@@ -19,7 +19,7 @@ from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
-from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.models import LoadedModel, ToOpen
 
 CUDA = "cuda"
 """The device that is ONNX Runtime's, and none of OpenVINO's."""
@@ -67,10 +67,9 @@ class ModelRunner(Runner):
         self._models = models
         self._device = device
         self.how = f"device {device}" if device else ""
-        self._settings = Settings(backend)
-        if device is not None:
-            # A GPU's own precision is f16, in which it would scale what a dropout keeps.
-            self._settings = Settings(backend, precision="f32", device=device)
+        # A GPU's own precision is f16, in which it would scale what a dropout keeps.
+        precision = None if device is None else "f32"
+        self._options = RUNTIMES[models.runtime].options.of(backend, precision, device)
 
     def takes(self, case: Case) -> bool:
         """All cases but numbers that standard nodes cannot draw, where these draw."""
@@ -79,7 +78,7 @@ class ModelRunner(Runner):
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
         try:
-            loaded = self._models.load(Given.of("verify", example.model()), self._settings)
+            loaded = self._models.open(ToOpen(Given.of("verify", example.model()), self._options))
         except self._models.not_carried_error as error:
             if self._models.may_refuse(self.backend, example.operator.name, example.type):
                 raise NotCarriedError(str(error)) from error
