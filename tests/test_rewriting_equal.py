@@ -354,6 +354,13 @@ def test_by_default_nodes_of_one_seed_draw_their_own_numbers_and_one_warning_say
     assert f"own: seed 12 of {first}; seed 8 and seed2 7 of {second}. With keep_seeds=True" in text
 
 
+def test_the_warning_offers_no_kept_seeds_to_one_generator_of_torch_s() -> None:
+    draws = " ".join(f"{n} = RandomUniform <shape = [3], seed = 1.0> ()" for n in "ab")
+    model = parse(f"g () => (float[3] a, float[3] b) {{ {draws} }}")
+    with pytest.warns(UserWarning, match=r"seed 1 of \(gives a\), \(gives b\)$"):
+        make_reproducible(model, alignment="pytorch")
+
+
 def test_kept_seeds_of_an_onnx_model_are_one_stream_each(openvino: OpenVino) -> None:
     model = parse(SEEDED)
     report = rewriting.rewrite(ir.from_proto(model), keep_seeds=True)

@@ -101,14 +101,16 @@ def equal_seeds(nodes: Iterable[RandomNode]) -> dict[str, list[RandomNode]]:
     return {seed: alike for seed, alike in found.items() if len(alike) > 1}
 
 
-def warn_of_equal_seeds(nodes: Sequence[RandomNode]) -> None:
+def warn_of_equal_seeds(nodes: Sequence[RandomNode], generator: Generator) -> None:
     """Warns of nodes that repeat each other today, and no more after a rewrite."""
     equal = equal_seeds(nodes)
     if not equal or all(node.explicit_seed == _UNMEANT for node in nodes):
         return
     said = "; ".join(f"{seed} of {few([n.called for n in e])}" for seed, e in equal.items())
     text = "nodes of equal seeds repeat each other in the runtimes, and now draw numbers of their "
-    text += f"own: {said}. With keep_seeds=True (--keep-seeds) they draw the same again"
+    text += f"own: {said}"
+    if generator.is_counter_based:
+        text += ". With keep_seeds=True (--keep-seeds) they draw the same again"
     warnings.warn(text, stacklevel=shown.stacklevel())
 
 

@@ -275,7 +275,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     has_key = recorded.has_key or (recorded.state is None and bool(new))
     records = tuple(node.record() for node in numbered)
     if not asked.keep_seeds:
-        warn_of_equal_seeds(records)
+        warn_of_equal_seeds(records, asked.generator)
     settled = format.settle(model)
     plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
     format.replace(model, recorded, plan)
