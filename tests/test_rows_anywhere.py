@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+import openvino as ov
 import pytest
 from cases import assert_same_bits
 from onnx import parser
+from openvino import opset8
 from real_models import (
     MODELS,
     Run,
@@ -313,3 +317,184 @@ def test_a_pipeline_counts_the_rows_where_they_stand(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="number of rows of 'x'"):
             pipe(case.fed([0, 1]), seeds=SEEDS[:3])
         assert pipe(case.fed([0, 1]), seed=7)["y"].shape == (6, 2, 7)
+
+
+def of_openvino(shape: list[int], layout: str = "") -> ov.Model:
+    """Two dropouts in a row, and one of heads that are merged with the batch."""
+    x = opset8.parameter(shape, np.float32, name="x")
+    x.output(0).set_names({"x"})
+    if layout:
+        x.set_layout(ov.Layout(layout))
+    first = onnx_philox.openvino.random_dropout(x, np.float32(0.5), 0, 1)
+    second = onnx_philox.openvino.random_dropout(first.output(0), np.float32(0.25), 0, 2)
+    apart = opset8.reshape(x, np.array([6, -1, 4]), special_zero=False)
+    turned = opset8.transpose(apart, np.array([1, 0, 2]))
+    third = onnx_philox.openvino.random_dropout(turned, np.float32(0.5), 0, 3)
+    # [batch * 2, 6, 4]
+    back = opset8.transpose(third.output(0), np.array([1, 0, 2]))
+    whole = opset8.reshape(back, opset8.shape_of(x), special_zero=False)
+    drawn = opset8.add(second.output(0), whole)
+    result = opset8.result(drawn)
+    result.output(0).set_names({"y"})
+    return ov.Model([result], [x], "dropouts")
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "said"),
+    [
+        ([6, -1, 8], "", None),
+        ([6, -1, 8], "TNC", "N"),
+        ([6, -1, 8], "", "x:1"),
+    ],
+)
+def test_a_model_of_openvino_draws_rows_where_they_stand(
+    shape: list[int], layout: str, said: str | None, tmp_path: Path
+) -> None:
+    given, runtime = of_openvino(shape, layout), OpenVino("native")
+    model = make_reproducible(given, per_row=True, batch=said)
+    streams = json.loads(str(model.get_rt_info(["onnx_philox.streams"]).value))
+    assert (streams["batch"], streams["batch_axis"]) == ("x", 1)
+    ov.save_model(model, tmp_path / "model.xml", compress_to_fp16=False)
+    run = load_in_openvino(runtime, tmp_path / "model.xml", "f32")
+    plain = load_in_openvino(runtime, make_reproducible(given), "f32")
+    case = Standing("", dims="6, batch, 8")
+    rows = list(range(9))
+    whole = run(case.fed(rows) | {"random_state": states(rows, "tensorflow")})["y"]
+    for some in ORDERS:
+        part = run(case.fed(some) | {"random_state": states(some, "tensorflow")})["y"]
+        assert_same_bits(part, whole[:, some])
+    (state,) = states([4], "tensorflow")
+    assert_same_bits(plain(case.fed([4]) | {"random_state": state})["y"], whole[:, [4]])
+    with pytest.raises(Exception, match="random_state_must_have_one_row_for_each_row_of_x:1"):
+        run(case.fed([1, 2, 3]) | {"random_state": states([1, 2], "tensorflow")})
+
+
+def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() -> None:
+    with pytest.raises(ValueError, match=r"RandomDropout '.*' \(opset 1, main graph\)"):
+        make_reproducible(of_openvino([-1, 6, 8]), per_row=True)
+
+
+def modules() -> dict[str, tuple[Any, Callable[[Any, Any], Any], bool]]:
+    """Torch's modules that draw inside, what is called of each, and whether the batch is first."""
+    from torch import nn
+    from torch.nn import functional
+
+    def heads(_: Any, x: Any) -> Any:
+        q = x.reshape(-1, 3, 2, 4).transpose(1, 2)
+        return functional.scaled_dot_product_attention(q, q, q, dropout_p=0.3)
+
+    def convolved(module: Any, x: Any) -> Any:
+        return module(x.permute(1, 2, 0)).permute(2, 0, 1)
+
+    found: dict[str, Any] = {"attention by hand": (nn.Identity(), heads, True)}
+    for first in (True, False):
+        attention = nn.MultiheadAttention(8, 2, 0.3, batch_first=first)
+        layers: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+            "attention": (attention, lambda m, x: m(x, x, x)),
+            "no weights": (attention, lambda m, x: m(x, x, x, need_weights=False)[0]),
+            "encoder": (
+                nn.TransformerEncoderLayer(8, 2, 16, 0.2, batch_first=first),
+                lambda m, x: m(x),
+            ),
+            "decoder": (
+                nn.TransformerDecoderLayer(8, 2, 16, 0.2, batch_first=first),
+                lambda m, x: m(x, x * 0.5),
+            ),
+        }
+        for kind in (nn.LSTM, nn.GRU, nn.RNN):
+            cells = kind(8, 5, num_layers=2, dropout=0.3, batch_first=first)
+            layers[kind.__name__] = (cells, lambda m, x: m(x)[0])
+        order = "batch first" if first else "sequence first"
+        found |= {f"{name}, {order}": (*layer, first) for name, layer in layers.items()}
+    convolution = nn.Sequential(nn.Conv1d(8, 6, 3, padding=1), nn.Dropout1d(0.4), nn.Dropout(0.2))
+    found["convolution, sequence first"] = (convolution, convolved, False)
+    return found
+
+
+MODULES_THAT_DRAW = [
+    "attention by hand",
+    *(
+        f"{name}, {order}"
+        for name in ("attention", "no weights", "encoder", "decoder", "LSTM", "GRU", "RNN")
+        for order in ("batch first", "sequence first")
+    ),
+    "convolution, sequence first",
+]
+
+
+def called(name: str) -> tuple[Any, Any, int]:
+    """A module, its input and the dimension of its batch."""
+    import torch
+
+    torch.manual_seed(1)
+    inner, function, is_first = modules()[name]
+
+    class Called(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return function(self.inner, x)
+
+    return Called(), torch.randn((4, 3, 8) if is_first else (3, 4, 8)), int(not is_first)
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+@pytest.mark.parametrize("name", MODULES_THAT_DRAW)
+def test_a_module_of_torch_s_exports_with_rows(name: str, alignment: str) -> None:
+    import torch
+
+    module, x, axis = called(name)
+    # Each row is drawn by the model as by torch of that row alone, and outputs are equal.
+    verdict = onnx_philox.torch.export(
+        module,
+        (x,),
+        dynamic_shapes=({axis: torch.export.Dim("batch", min=1)},),
+        per_row=True,
+        alignment=alignment,
+        verify=True,
+        verbose=False,
+    ).verdict
+    assert verdict.is_ok, verdict
+
+
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MODULES_THAT_DRAW)
+def test_a_trace_of_a_module_converts_with_rows(name: str) -> None:
+    import torch
+
+    module, x, axis = called(name)
+    trace = torch.jit.trace(module, x, check_trace=False)
+    shape = [-1 if i == axis else size for i, size in enumerate(x.shape)]
+    extension = onnx_philox.openvino.pytorch_extensions()
+    given = ov.convert_model(
+        trace, example_input=x, input=[ov.PartialShape(shape)], extension=extension
+    )
+    rows = make_reproducible(with_names(given), per_row=True)
+    run = load_in_openvino(OpenVino("native"), rows, "f32")
+    plain = load_in_openvino(OpenVino("native"), make_reproducible(with_names(given)), "f32")
+
+    def fed(some: list[int]) -> dict[str, np.ndarray]:
+        return {"x": np.take(x.numpy(), some, axis)}
+
+    state = states([0, 1, 2, 3], "tensorflow")
+    for row in range(4):
+        alone = plain(fed([row]) | {"random_state": state[row]})
+        one = run(fed([row]) | {"random_state": state[[row]]})
+        assert_same_bits(one["y"], alone["y"])
+    whole, turned = (run(fed(o) | {"random_state": state[o]})["y"] for o in ([0, 1, 2, 3], [3, 1]))
+    assert np.allclose(np.take(whole, [3, 1], axis), turned, atol=1e-5)
+    assert not np.allclose(
+        whole, run(fed([0, 1, 2, 3]) | {"random_state": state[::-1].copy()})["y"]
+    )
+
+
+def with_names(model: ov.Model) -> ov.Model:
+    model = model.clone()
+    model.inputs[0].set_names({"x"})
+    model.outputs[0].set_names({"y"})
+    return model
