@@ -519,12 +519,12 @@ def test_what_is_not_proved_to_be_rows_is_refused_by_name() -> None:
     for config in (DEFAULT, ONE_THREAD):
         with pytest.raises(RuntimeError, match="one_row_for_each_row_of_y"):
             drawn(new, feeds, state=states[:1], config=config)
+    turned = opset8.transpose(x, np.array([1, 0]))
     for node, says in (
         (uniform([3, 4]), "the shape of what it draws must be one of which a dimension is"),
         (multinomial(opset8.reduce_sum(x, np.int64(0), True), 2), r"got \[1, 4\]"),
         (loop(x, 2, uniform), "its place must be the main graph"),
-        (uniform(opset8.shape_of(opset8.transpose(x, np.array([1, 0])))), r"got \[4, \?\]"),
-        (uniform(opset8.shape_of(opset8.reshape(x, np.array([-1]), False))), "proved"),
+        (uniform(opset8.shape_of(opset8.reshape(turned, np.array([-1]), False))), "proved"),
     ):
         with pytest.raises(ValueError, match=says):
             op.make_reproducible(model({"z": node}, [x]), per_row=True)
