@@ -15,6 +15,7 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from cli import document
 from onnx import parser
 from openvino import opset8
 from real_models import (
@@ -498,3 +499,16 @@ def with_names(model: ov.Model) -> ov.Model:
     model.inputs[0].set_names({"x"})
     model.outputs[0].set_names({"y"})
     return model
+
+
+def test_run_and_compare_count_the_rows_where_they_stand(tmp_path: Path) -> None:
+    case, path = STANDING["like a sequence"], tmp_path / "rows.onnx"
+    onnx.save(make_reproducible(case.model, per_row=True), path)
+    np.save(tmp_path / "x.npy", case.fed([0, 1, 2])["x"])
+    given = ("--seed", "3", "--input", f"x={tmp_path / 'x.npy'}")
+    hashes = set()
+    for runtime in ("onnxruntime", "openvino"):
+        said = document("run", path, "--runtime", runtime, *given)
+        hashes.add(json.dumps(said["runs"]))
+    assert len(hashes) == 1
+    document("compare", path, *given)

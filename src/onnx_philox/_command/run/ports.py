@@ -306,11 +306,21 @@ class StatePorts:
         """How many rows the other inputs may have."""
         assert self.port.shape is not None
         batch = self.port.shape[0]
-        firsts = {port.name: port.shape[0] for port in ports if port.shape and port.name in feeds}
-        named = [name for name, first in firsts.items() if batch and first == batch]
+        if isinstance(batch, int):
+            return {batch}
+        fed = [port for port in ports if port.shape and port.name in feeds]
+        sized = [
+            (axis, d, size)
+            for port in fed
+            for axis, (d, size) in enumerate(
+                zip(port.shape or (), feeds[port.name].shape, strict=False)
+            )
+            if not isinstance(d, int)
+        ]
+        named = {size for _, d, size in sized if batch and d == batch}
         # OpenVINO forgets the names of dimensions.
-        dynamic = [name for name, first in firsts.items() if not isinstance(first, int)]
-        return {batch} if isinstance(batch, int) else {len(feeds[n]) for n in named or dynamic}
+        firsts = {size for axis, _, size in sized if not axis}
+        return named or firsts or {size for *_, size in sized}
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""
