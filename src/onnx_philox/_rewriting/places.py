@@ -208,9 +208,11 @@ class BatchPlaces(Generic[Value]):
         """
         rank = len(shape)
         named = [axis for axis, d in enumerate(shape) if self._products.has(d, self._batch)]
+        if len(named) > 1:
+            return [Place(axis, rank) for axis in named]
         places = [Place(axis, rank) for axis in named if shape[axis] == self._batch]
-        if len(named) > 1 or places or like is None:
-            return places if len(named) <= 1 else [Place(axis, rank) for axis in named]
+        if places or like is None:
+            return places
         merged = named or [axis for axis, d in enumerate(shape) if d is None]
         return [Place(axis, rank, True) for axis in merged if self._is_outer(like, axis)][:1]
 
