@@ -1,0 +1,102 @@
+"""Sums of the house that may only fall, each beside its bound.
+
+    python tests/sums.py            prints them
+    python tests/sums.py -n auto    runs pytest with these options, and prints its processor time
+
+The bounds are in bounds.toml; test_layout.py fails above one. To raise one is a commit of its own,
+which says who gains.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+GENERATED = (
+    *("custom_ops/core/kernels/coefficients.h", "custom_ops/core/kernels/declared_names.h"),
+    *("custom_ops/core/kernels/mt19937_jumps.h", "custom_ops/core/operators_table.h"),
+    *("src/onnx_philox/graphs.py", "src/onnx_philox/openvino/_factories.py"),
+    "src/onnx_philox/reference.py",
+)
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+def bounds() -> dict[str, int]:
+    """The most that each sum may be."""
+    return tomllib.loads((ROOT / "tests/bounds.toml").read_text())
+
+
+def sums() -> dict[str, int]:
+    """All but the processor's time."""
+    pages = list(_files("docs", ".md"))
+    others = [file for file in _files(".", ".md") if file not in pages]
+    by_hand = [f for f in _files("custom_ops", ".h", ".cpp") if not _is_apart(f)]
+    return {
+        "src": sum(map(_code, _files("src", ".py"))),
+        "tests": sum(map(_code, _files("tests", ".py"))),
+        "tests_data": sum(map(_lines, _files("tests", ".json", ".txt", ".xml", ".toml"))),
+        "cpp": sum(_lines(file, _COMMENTS) for file in by_hand),
+        "docs_words": sum(len(file.read_text().split()) for file in pages),
+        "other_words": sum(len(file.read_text().split()) for file in others),
+        "pages": len(pages),
+    }
+
+
+def _files(folder: str, *endings: str) -> Iterator[Path]:
+    """Those that are checked in, or would be."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = (ROOT / name for name in names.split("\0") if name.endswith(endings))
+    return (file for file in files if file.is_file())
+
+
+def _is_apart(file: Path) -> bool:
+    """Whether C++ is a test's, generated, of NVIDIA's cards, or a benchmark's."""
+    name = file.relative_to(ROOT).as_posix()
+    return name in GENERATED or bool({"tests", "bench"} & {*file.parts}) or "cuda" in name
+
+
+def _lines(file: Path, comments: re.Pattern[str] | None = None) -> int:
+    text = file.read_text()
+    text = text if comments is None else comments.sub("", text)
+    return sum(not line.isspace() for line in text.splitlines() if line)
+
+
+def _code(file: Path) -> int:
+    """The lines of Python without blanks, comments and docstrings."""
+    text = file.read_text()
+    told: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            told.update(range(value.lineno, (value.end_lineno or value.lineno) + 1))
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in (*_SILENT, tokenize.ENDMARKER):
+            found.update(range(token.start[0], token.end[0] + 1))
+    return len(found - told)
+
+
+def _pytest(options: list[str]) -> tuple[int, dict[str, int]]:
+    """Its exit code, and the seconds of a processor that it and its processes took."""
+    import resource  # Windows has none.
+
+    code = subprocess.run([sys.executable, "-m", "pytest", *options], check=False).returncode
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return code, {"pytest_seconds": round(used.ru_utime + used.ru_stime)}
+
+
+if __name__ == "__main__":
+    status, found = _pytest(sys.argv[1:]) if sys.argv[1:] else (0, sums())
+    for what, much in found.items():
+        print(f"{what:14} {much:9,} of {bounds()[what]:9,}")
+    sys.exit(status)
