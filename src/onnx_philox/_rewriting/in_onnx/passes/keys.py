@@ -6,12 +6,14 @@ a model get names in the order of its nodes: values of one name are surely equal
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 
 import onnx_ir as ir
 
 from onnx_philox._models.constants import small_constant
-from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, subgraphs, walk
+from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, opset_of, subgraphs, walk
+from onnx_philox._models.inlining import with_callers
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import has_schema
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import key_of
 from onnx_philox._rewriting.in_onnx.types import Types
 
@@ -36,7 +38,8 @@ class Keys:
 
     def __init__(self, model: ir.Model, drawing: Iterable[ir.Node], types: Types) -> None:
         self._types = types
-        self._others = {node for node in drawing if key_of(node) is None}
+        # And those of which nobody knows what they do: a clock, a queue, a counter of calls.
+        self._others = {node for node in drawing if key_of(node) is None} | _unknown(model)
         self._names: dict[ir.Value, Hashable] = {}
         # Each operation on inputs of other names has a number, so that names stay short.
         self._operations: dict[Hashable, int] = {}
@@ -124,3 +127,24 @@ class Keys:
         if old is None or not (old.is_integer() and new.is_integer()):
             return old is not new
         return old.itemsize > new.itemsize
+
+
+def _unknown(model: ir.Model) -> set[ir.Node]:
+    """The nodes of a model that are no operator of ONNX, and make or draw by no key."""
+
+    def among(nodes: Iterable[ir.Node], imports: Mapping[str, int]) -> set[ir.Node]:
+        return {
+            node
+            for node in nodes
+            if node.op_identifier() not in model.functions
+            and not has_schema(node, opset_of(imports, node.domain))
+            and node.op_type not in KEY_MAKERS
+            and key_of(node) is None
+        }
+
+    functions = model.functions.items()
+    holding = {name for name, f in functions if among(f.all_nodes(), f.opset_imports)}
+    calling = with_callers(model, holding)
+    nodes = list(model.graph.all_nodes())
+    calls = {node for node in nodes if node.op_identifier() in calling}
+    return calls | among(nodes, model.opset_imports)
