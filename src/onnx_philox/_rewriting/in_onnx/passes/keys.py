@@ -6,7 +6,7 @@ a model get names in the order of its nodes: values of one name are surely equal
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 
 import onnx_ir as ir
 
@@ -130,21 +130,16 @@ class Keys:
 
 
 def _unknown(model: ir.Model) -> set[ir.Node]:
-    """The nodes of a model that are no operator of ONNX, and make or draw by no key."""
-
-    def among(nodes: Iterable[ir.Node], imports: Mapping[str, int]) -> set[ir.Node]:
-        return {
-            node
-            for node in nodes
-            if node.op_identifier() not in model.functions
-            and not has_schema(node, opset_of(imports, node.domain))
-            and node.op_type not in KEY_MAKERS
-            and key_of(node) is None
-        }
-
-    functions = model.functions.items()
-    holding = {name for name, f in functions if among(f.all_nodes(), f.opset_imports)}
-    calling = with_callers(model, holding)
-    nodes = list(model.graph.all_nodes())
-    calls = {node for node in nodes if node.op_identifier() in calling}
-    return calls | among(nodes, model.opset_imports)
+    """The nodes that are no operator of ONNX and have no key; also calls of functions of such."""
+    holders: list[ir.Graph | ir.Function] = [model.graph, *model.functions.values()]
+    unknown = {
+        node: held
+        for held in holders
+        for node in held.all_nodes()
+        if not (node.op_identifier() in model.functions or node.op_type in KEY_MAKERS)
+        and not (key_of(node) or has_schema(node, opset_of(held.opset_imports, node.domain)))
+    }
+    calls = with_callers(
+        model, {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
+    )
+    return {n for n in model.graph.all_nodes() if n in unknown or n.op_identifier() in calls}
