@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -367,7 +368,9 @@ def test_the_warning_offers_no_kept_seeds_to_one_generator_of_torch_s() -> None:
         make_reproducible(model, alignment="pytorch")
 
 
-def test_kept_seeds_of_an_onnx_model_are_one_stream_each(openvino: OpenVino) -> None:
+def test_kept_seeds_of_an_onnx_model_are_one_stream_each(
+    tmp_path: Path, openvino: OpenVino
+) -> None:
     model = parse(SEEDED)
     report = rewriting.rewrite(ir.from_proto(model), keep_seeds=True)
     assert [node.stream for node in report.replaced] == [0, 0, 2, 3, 3, 0]
@@ -379,8 +382,11 @@ def test_kept_seeds_of_an_onnx_model_are_one_stream_each(openvino: OpenVino) -> 
     assert_same_bits(c, uniform(20, 2).reshape(10, 2))
     assert_same_bits(d[:, 0], e)
     assert_same_bits(f, uniform(4))
-    pipe = Pipeline(model, keep_seeds=True)
+    onnx.save(model, tmp_path / "m.onnx")
+    pipe = Pipeline(tmp_path / "m.onnx", keep_seeds=True)
     again = pipe({"x": x, "y": x[:, 0].copy()}, seed=1)
+    (tmp_path / "r.json").write_text(json.dumps(again.record()))
+    assert "Equal" in cli.invoke("replay", tmp_path / "r.json").stdout
     assert_same_bits(again["a"], again["b"])
     assert Pipeline(new).request(seed=1).checkpoint() == pipe.request(seed=1).checkpoint()
 

@@ -100,6 +100,8 @@ def _record(
     of_file["per_row"] = sorted(named) if named else named is not None
     if inverted := wanted.asked.invert_bernoulli:
         of_file["invert_bernoulli"] = inverted if inverted is True else sorted(inverted)
+    if wanted.asked.keep_seeds:
+        of_file["keep_seeds"] = True
     entries = [document.input_of(key, array) for key, array in inputs.items()]
     return document.record(of_file, loaded, streams, seed, entries, [run])
 

@@ -253,6 +253,7 @@ _DOCUMENT: dict[str, Any] = {
         "beside": _is_beside,
         "per_row": _Later(_is_word_or_names),
         "invert_bernoulli": _Later(_is_word_or_names),
+        "keep_seeds": _Later(lambda given: given is True),
     },
     "streams": _Optional(
         {

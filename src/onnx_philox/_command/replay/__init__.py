@@ -127,7 +127,7 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     if given.of_openvino or not wants_rewrite(api.found_in(given), models.streams(given)):
         return given
     model = written["model"]
-    words = {word: model.get(word, False) for word in ("per_row", "invert_bernoulli")}
+    words = {each: model.get(each, False) for each in ("per_row", "invert_bernoulli", "keep_seeds")}
     # Records from before had one answer.
     streams = written["streams"] or {}
     alignment = str(streams.get("alignment", TENSORFLOW))
