@@ -1,10 +1,9 @@
 """Sums of the house that may only fall, each beside its bound.
 
     python tests/sums.py            prints them
-    python tests/sums.py -n auto    runs pytest with these options, and prints its processor time
 
 The bounds are in bounds.toml; test_layout.py fails above one. To raise one is a commit of its own,
-which says who gains.
+which says who gains. `.ci/run` prints the processor time of pytest beside its bound.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import ast
 import io
 import re
 import subprocess
-import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator
@@ -36,7 +34,7 @@ def bounds() -> dict[str, int]:
 
 
 def sums() -> dict[str, int]:
-    """All but the processor's time."""
+    """All but the processor time of pytest."""
     pages = list(_files("docs", ".md"))
     others = [file for file in _files(".", ".md") if file not in pages]
     by_hand = [f for f in _files("custom_ops", ".h", ".cpp") if not _is_apart(f)]
@@ -86,17 +84,6 @@ def _code(file: Path) -> int:
     return len(found - told)
 
 
-def _pytest(options: list[str]) -> tuple[int, dict[str, int]]:
-    """Its exit code, and the seconds of a processor that it and its processes took."""
-    import resource  # Windows has none.
-
-    code = subprocess.run([sys.executable, "-m", "pytest", *options], check=False).returncode
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return code, {"pytest_seconds": round(used.ru_utime + used.ru_stime)}
-
-
 if __name__ == "__main__":
-    status, found = _pytest(sys.argv[1:]) if sys.argv[1:] else (0, sums())
-    for what, much in found.items():
+    for what, much in sums().items():
         print(f"{what:14} {much:9,} of {bounds()[what]:9,}")
-    sys.exit(status)

@@ -110,6 +110,10 @@ MODELS = [(kind, n) for i, kind in enumerate(KINDS) for n in range(i % 2, len(OP
 WAYS = list(itertools.product(["f32", "bf16", "f16"], [False, True], [None, False, True]))
 
 
+# Both draws of a model have the same seeds.
+pytestmark = pytest.mark.filterwarnings("ignore:nodes of equal seeds repeat each other")
+
+
 def by_hand(kind: str, number: int) -> ov.Model:
     """A model that draws twice, so that its draws have the streams 0 and 1."""
     x = parameter("x", [-1, 4])
