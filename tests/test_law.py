@@ -394,6 +394,9 @@ def test_the_document_has_the_keys_of_its_page(noise):
     other, _ = saved("g (float[N,8] x) => (float[N,8] y) { y = Neg (x) }", "other")
     said = cli.refusal("compare", new, "--original", other, "--fill")
     assert "must have the same outputs, of numbers: got z in one of them alone. Pass" in said
+    other, _ = saved("g (float[N,8] p) => (float[N,8] y, float[N,8] z) {y, z = Split (p)}", "other")
+    said = cli.refusal("compare", new, "--original", other, "--fill")
+    assert "must have the same inputs: got x in one of them alone. Pass" in said
 
 
 def test_runs_that_prove_nothing_end_with_2(noise):
@@ -403,6 +406,8 @@ def test_runs_that_prove_nothing_end_with_2(noise):
         2,
         "Nothing is proved: so few runs show no difference. Raise --runs and --seconds.",
     )
+    once = cli.document("compare", new, "--original", original, "--fill", "--runs", 1, code=2)
+    assert (once["is_ok"], once["repeats"], once["nodes"]) == (None, False, [])
     still, new = saved("g (float[4] x) => (float[4] y) { y = Neg (x) }", "still")
     given = cli.document("compare", new, "--original", still, "--fill", "--runs", 100, code=2)
     assert (given["is_ok"], given["repeats"], given["changes"]) == (None, True, [])
@@ -422,6 +427,9 @@ def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
         "CPU, precision f32",
         True,
     )
+    cli.text("rewrite", original, "-o", "new.xml")
+    arguments = ("new.xml", *arguments[:-1], 2)
+    assert cli.document("compare", *arguments, code=2)["runtime"] == "openvino"
 
 
 def test_what_has_no_law_to_compare_is_refused(noise):

@@ -1,4 +1,4 @@
-"""Tools that change a rewritten model: quantisation and float16 as in the docs, prefixes."""
+"""Tools that change a rewritten model: quantisation (NNCF too) and float16 as in the docs."""
 
 from __future__ import annotations
 
@@ -87,6 +87,28 @@ def test_a_rewritten_model_is_quantised_after_calibration(path: Path, tmp_path: 
     assert_same_bits(quantised_next, next_state)
     # Where the noise is an output, it leaves the model quantised: in one of 256 values.
     assert np.abs(quantised_noise - noise).max() <= np.ptp(noise) / 255
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_nncf_quantises_a_rewritten_model_and_it_draws_as_before(path: Path, runtime: str) -> None:
+    import nncf
+
+    core = onnx_philox.openvino.register(ov.Core())
+    model = core.read_model(path) if runtime == "openvino" else onnx.load(path)
+    onnx_philox.register_schemas()
+    with mock.patch("onnxruntime.InferenceSession", InferenceSession):
+        calibration = nncf.Dataset([*iter(Calibration().get_next, None)])
+        quantised = nncf.quantize(model, calibration, subset_size=3)
+    given = {"x": X, "random_state": STATE}
+    if runtime == "openvino":
+        assert "FakeQuantize" in {op.get_type_name() for op in quantised.get_ops()}
+        compiled = core.compile_model(quantised, "CPU")
+        actual = [compiled(given)[name] for name in DRAWS]
+    else:
+        assert "QuantizeLinear" in operators(quantised)
+        actual = InferenceSession(quantised).run(DRAWS, given)
+    assert_all_same(actual, draws_of(path))
 
 
 def test_a_rewritten_model_is_quantised_dynamically(path: Path, tmp_path: Path) -> None:

@@ -60,11 +60,11 @@ class Inside:
             return STATES
         return {self.state: self.next_state} if self.has_state else {}
 
-    def check_rewritten(self, model: Path) -> None:
-        """Refuses a model whose random nodes each runtime draws in its own way.
+    def check_rewritten(self, model: Path, seed: Seed | None) -> None:
+        """Refuses a model whose random nodes each runtime draws in its own way, or a seed in vain.
 
         Raises:
-            ArgumentError: It is such a model.
+            ArgumentError: It is such a model, or takes no seed.
         """
         if self.own:
             raise ArgumentError(
@@ -72,6 +72,8 @@ class Inside:
                 f"{self.own[0].op_type}, which each runtime draws in its own way. "
                 f"{rewrite_first(model)}"
             )
+        if seed is not None and not self.takes_seed:
+            self.refuse_seed(seed, model)
 
     def refuse_seed(self, seed: Seed, model: Path) -> NoReturn:
         """Refuses a seed for a model that takes no state.

@@ -58,9 +58,7 @@ def compare(
     tell(0, wanted.runs, "loading the model")
     given = paths.given("compare", model)
     inside = rewritten.inside(given)
-    inside.check_rewritten(model)
-    if wanted.seed is not None and not inside.takes_seed:
-        inside.refuse_seed(wanted.seed, model)
+    inside.check_rewritten(model, wanted.seed)
     load = _load_ir if given.of_openvino else _load
     one, other = load(given, runtimes, precisions, devices)
     serving = Serving(one, wanted, inside)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,8 +29,6 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 _ONCE = ("--runtime", "--precision", "--device")
 _PRECISION = "f32"
-# Whose own faults `inspect` knows.
-_WITH_FAULTS = "onnxruntime"
 _NOTHING = np.empty(0)
 
 
@@ -59,10 +57,9 @@ def compare_laws(
     tell(0, wanted.runs, "loading the models")
     given, given_original = (paths.given("compare", each) for each in (model, original))
     inside, inside_original = rewritten.inside(given), rewritten.inside(given_original)
-    inside.check_rewritten(model)
-    if wanted.seed is not None and not inside.takes_seed:
-        inside.refuse_seed(wanted.seed, model)
-    takes = [r.name for r in RUNTIMES.values() if r.takes_ir or not given_original.of_openvino]
+    inside.check_rewritten(model, wanted.seed)
+    has_ir = given.of_openvino or given_original.of_openvino
+    takes = [r.name for r in RUNTIMES.values() if r.takes_ir or not has_ir]
     for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
         if len(given_ones) > 1:
             got = " and ".join(given_ones)
@@ -73,6 +70,8 @@ def compare_laws(
     settings = Settings(precision=precision, device=(*devices, Settings.device)[0])
     before = loading.load_model(given_original, runtime, settings)
     after = loading.load_model(given, runtime, settings)
+    wants = {port.name for port in after.inputs if port.is_required and not port.is_state}
+    _check_same("inputs", wants - {port.name for port in before.inputs})
     olds = Serving(before, replace(wanted, first_run=0), inside_original)
     news = Serving(after, wanted, inside, like=olds)
     samples: list[Sample] = []
@@ -106,13 +105,18 @@ def _samples(old: Arrays, new: Arrays) -> list[Sample]:
     """What will be kept of outputs like these: of those that are real numbers."""
     alone = old.keys() ^ new.keys()
     numbers = {name: array for name, array in old.items() if array.dtype.kind not in "cOSU"}
-    if alone or not numbers:
+    _check_same("outputs, of numbers", alone, is_empty=not numbers)
+    return [Sample(name, array, len(numbers)) for name, array in numbers.items()]
+
+
+def _check_same(what: str, alone: Set[str], *, is_empty: bool = False) -> None:
+    """Refuses two models of which one has inputs or outputs that the other has not."""
+    if alone or is_empty:
         got = f"{listed(sorted(alone))} in one of them alone" if alone else "none"
         raise ArgumentError(
-            f"the model and its original must have the same outputs, of numbers: got {got}. Pass "
-            "the model that was rewritten."
+            f"the model and its original must have the same {what}: got {got}. Pass the model that "
+            "was rewritten."
         )
-    return [Sample(name, array, len(numbers)) for name, array in numbers.items()]
 
 
 def _nodes(original: Path, runtime: str) -> list[str]:
@@ -129,5 +133,5 @@ def _nodes(original: Path, runtime: str) -> list[str]:
             if trials.name == runtime
             for found in report.found
         ]
-        return [*dict.fromkeys(said), *(report.faults if runtime == _WITH_FAULTS else ())]
+        return [*dict.fromkeys(said), *(report.faults if runtime == "onnxruntime" else ())]
     return []

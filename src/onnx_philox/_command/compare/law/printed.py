@@ -36,8 +36,8 @@ class ComparedLaws:
 
     def __post_init__(self) -> None:
         self.runs = len(self.samples[0].was)
-        self.repeats = all(sample.repeats for sample in self.samples)
-        """Whether the original gave the same in each run."""
+        self.repeats = self.runs > 1 and all(sample.repeats for sample in self.samples)
+        """Whether the original gave the same in each run of several."""
         columns = sum(sample.was.shape[1] for sample in self.samples)
         self.least_share = statistics.least(self.runs, columns)
         self.least_correlation = 2 * statistics.least(self.runs, columns**2)
