@@ -326,12 +326,13 @@ def results(
     "name", [pytest.param(name, marks=marks) for name, marks in marked(list(CASES))]
 )
 def test_ir_gives_the_bits_of_the_reference_in_a_fresh_process(
-    results: dict[str, dict[str, Any]], hint: str, name: str
+    results: dict[str, dict[str, Any]], way: str, hint: str, name: str
 ) -> None:
     expected = [{k: packed(v) for k, v in run.items()} for run in case_of(name).expected]
     found = results[hint][name]
-    if "RandomDropout_f32" in name and precision_of(None if hint == "default" else hint) != "f32":
-        # This processor rounds data to 16 bits before they are dropped.
+    is_rounded = precision_of(None if hint == "default" else hint) != "f32" or way == "save_model"
+    if "RandomDropout_f32" in name and is_rounded:
+        # To 16 bits, by this processor or in the file: data, and not what is drawn.
         expected = [{k: v for k, v in run.items() if k != "output"} for run in expected]
     assert [
         {k: run[k] for k in wanted} for run, wanted in zip(found, expected, strict=True)
