@@ -15,6 +15,7 @@ import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_all_same, assert_same_bits
+from google.protobuf import text_format
 from onnx import numpy_helper, parser
 from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -145,17 +146,20 @@ def test_a_prefix_before_all_names_leaves_a_model_what_it_is(path: Path, runtime
     assert [i.any_name for i in stateful.inputs] == ["first/x"]
 
 
+@pytest.mark.parametrize("state", ["random_state", "state"])
 @pytest.mark.parametrize(
     ("first", "second", "prefixes"),
     [("a_", "b_", {"prefix1": "a_", "prefix2": "b_"}), ("", "b/", {"prefix2": "b/"})],
 )
 def test_a_model_that_was_merged_of_rewritten_ones_is_refused_by_the_names_of_its_states(
-    path: Path, tmp_path: Path, first: str, second: str, prefixes: dict[str, str]
+    path: Path, tmp_path: Path, state: str, first: str, second: str, prefixes: dict[str, str]
 ) -> None:
     """Half of it would repeat itself: one of the states would be an input like any other."""
     model = onnx.load(path)
-    merged = onnx.compose.merge_models(model, model, io_map=[], **prefixes)
-    names = f"{first}random_state and {second}random_state"
+    text = text_format.MessageToString(model).replace("random_state", state)
+    called = text_format.Parse(text, onnx.ModelProto())
+    merged = onnx.compose.merge_models(called, called, io_map=[], **prefixes)
+    names = f"{first}{state} and {second}{state}"
     core = onnx_philox.openvino.register(ov.Core())
     read = core.read_model(merged.SerializeToString())
     onnx.save(merged, tmp_path / "m.onnx")

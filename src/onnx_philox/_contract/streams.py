@@ -51,9 +51,13 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
 
 
 def states_among(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
-    """Of the inputs that draws read those that rewrites made their states, by the names of both."""
+    """Of the inputs that draws read their states, by the names of the next ones.
+
+    Beside one that a rewrite has named, others are a user's own.
+    """
     given = list(outputs)
-    return [name for name in inputs if STATE in name and next_name(name, given) is not None]
+    found = [name for name in inputs if next_name(name, given) is not None]
+    return [name for name in found if STATE in name] or found
 
 
 def check_one_state(owner: str, states: Sequence[str]) -> None:
@@ -62,6 +66,8 @@ def check_one_state(owner: str, states: Sequence[str]) -> None:
     Raises:
         ValueError: There are several.
     """
+    # One that a rewrite adds is the state: see `states_among`.
+    states = [name for name in states if STATE in name] or states
     if len(states) > 1:
         given, allowed = f"one with {' and '.join(states)}", "one with one state for all draws"
         remedy = "Merge the models before they are rewritten, and rewrite the result."

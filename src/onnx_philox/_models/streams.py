@@ -45,8 +45,8 @@ def streams_of(model: ir.Model) -> Streams | None:
 
 
 def states_in(model: ir.Model) -> list[str]:
-    """The inputs that rewrites made its states: several if it was merged of rewritten models."""
-    read = read_states(model)
+    """The inputs that are its states: several if it was merged of rewritten models."""
+    read = {value for value in read_states(model) if value.dtype is ir.DataType.UINT32}
     inputs = (value.name or "" for value in model.graph.inputs if value in read)
     return states_among(inputs, (value.name or "" for value in model.graph.outputs))
 

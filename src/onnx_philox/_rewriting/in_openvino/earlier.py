@@ -29,6 +29,7 @@ from onnx_philox._rewriting import recorded
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.recorded import are_runs
 
+_WORDS = (ov.Type.u32, ov.Type.i32)
 # What stands between a state and the nodes that draw from it, beside the Add of the next run: where
 # each row has a state, what checks how many there are.
 _MOVES = {"Convert", "Gather", "Reshape", "Split", "VariadicSplit"}
@@ -128,9 +129,10 @@ def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
 
 
 def states_in(model: ov.Model, recorded: Recorded) -> list[str]:
-    """The inputs that rewrites made its states: several if it was merged of rewritten models."""
+    """The inputs that are its states: several if it was merged of rewritten models."""
     read = {node.get_name() for each in recorded.ours for node in _sources(each)}
-    inputs = (_name(node) for node in model.get_parameters() if node.get_name() in read)
+    of_words = [n for n in model.get_parameters() if n.get_element_type() in _WORDS]
+    inputs = (_name(node) for node in of_words if node.get_name() in read)
     return states_among(inputs, (name for port in model.outputs for name in port.get_names()))
 
 

@@ -139,7 +139,6 @@ def _unknown(model: ir.Model) -> set[ir.Node]:
         if not (node.op_identifier() in model.functions or node.op_type in KEY_MAKERS)
         and not (key_of(node) or has_schema(node, opset_of(held.opset_imports, node.domain)))
     }
-    calls = with_callers(
-        model, {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
-    )
+    holding = {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
+    calls = with_callers(model, holding)
     return {n for n in model.graph.all_nodes() if n in unknown or n.op_identifier() in calls}
