@@ -359,7 +359,7 @@ def test_dimensions_without_a_name_are_told_apart(load: Load) -> None:
     model = model_of("y = RandomNormalLike (x)", "float[1, 1] x")
     for dimension in model.graph.input[0].type.tensor_type.shape.dim:
         dimension.Clear()
-    with pytest.warns(UserWarning, match=r"'x.shape\[1\]' stands in every"):
+    with pytest.warns(UserWarning, match=r"every draw has 'x.shape\[1\]', too"):
         model = make_reproducible(model, per_row=True)
     (state,) = (i for i in model.graph.input if i.name == "random_state")
     first, words = state.type.tensor_type.shape.dim
@@ -654,6 +654,19 @@ def test_a_draw_that_depends_on_other_rows_is_refused(condition: str, inner: str
         ):
             make_reproducible(model, per_row=per_row)
     make_reproducible(model)
+
+
+OF_DATA = f"sum = ReduceSum <keepdims = 0> (v) often = Cast <to = 9> (sum) {IF}"
+OF_SIZE = f"dims = Shape <end = 1> (v) often = ReduceMax <keepdims = 0> (dims) {LOOP}"
+
+
+@pytest.mark.parametrize("inner", [OF_DATA, OF_SIZE, WHILE])
+def test_torch_s_generator_is_refused_where_other_rows_say_how_far_it_walks(inner: str) -> None:
+    # Each node has a stream of its own, but torch's one generator draws all that is behind, too.
+    model = model_of(f"{TRUE} v = Identity (x) {inner} y = RandomUniformLike (w)")
+    make_reproducible(model, per_row=True)
+    with pytest.raises(ValueError, match=r"how often it draws must be .*: got what (If|Loop)"):
+        make_reproducible(model, per_row=True, alignment="pytorch")
 
 
 def test_what_a_loop_makes_depend_on_other_rows_later_is_refused() -> None:

@@ -279,14 +279,14 @@ TWO = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
 
 
 def test_the_first_dimension_is_the_batch_with_a_warning_where_another_could_be() -> None:
-    with pytest.warns(UserWarning, match=r"'time', the first of .*; 'batch' stands in every draw"):
+    with pytest.warns(UserWarning, match=r"'time', the first of .*; every draw has 'batch', too"):
         model = make_reproducible(TWO, per_row=True)
     assert model.graph.input[-1].type.tensor_type.shape.dim[0].dim_param == "time"
     for said in ("batch", "x:1"):
         model = make_reproducible(TWO, per_row=True, batch=said)
         assert model.graph.input[-1].type.tensor_type.shape.dim[0].dim_param == "batch"
     # A node that is named draws rows of its first dimension all the same.
-    with pytest.warns(UserWarning, match="stands in every draw"):
+    with pytest.warns(UserWarning, match="every draw has"):
         assert make_reproducible(TWO, per_row=["y"]) == make_reproducible(TWO, per_row=True)
 
 
@@ -303,6 +303,14 @@ def test_a_batch_that_no_input_has_is_refused(
 ) -> None:
     with pytest.raises(error, match=said):
         make_reproducible(TWO, **words)
+
+
+def test_what_meets_itself_along_the_first_dimension_may_have_another_batch() -> None:
+    body = "q = Transpose <perm = [1, 0, 2]> (x) k = Transpose <perm = [1, 2, 0]> (x)"
+    case = Standing(f"{body} m = MatMul (q, k) y = RandomNormalLike (m)", dims="time, batch, 4")
+    with pytest.raises(ValueError, match=r"got \[batch, time, time\].*batch='batch' \(--batch"):
+        make_reproducible(case.model, per_row=True)
+    make_reproducible(case.model, per_row=True, batch="batch")
 
 
 def test_a_pipeline_counts_the_rows_where_they_stand(tmp_path: Path) -> None:

@@ -91,11 +91,18 @@ def of_shape(
         f"one of which a dimension is {batch}, or is made by a Reshape of it and those behind it, "
         "for a state for each row"
     )
-    others = "".join(f", name another batch with {saying(rival)}" for rival in rivals[:1])
-    remedy = (
-        f"Draw a row for each of the batch, as torch.rand_like(x) does{others}, or {ONE_STATE}."
-    )
+    remedy = "Draw a row for each of the batch, as torch.rand_like(x) does"
+    if shape and None in shape:
+        allowed = allowed.replace("dimension is", "dimension is proved to be")
+        remedy = "Export the module with onnx_philox.torch.export, or with the batch first"
+    remedy = f"{remedy}{_others(rivals)}."
     return ValueRefusalError(title, "the shape of what it draws", written(shape), allowed, remedy)
+
+
+def _others(rivals: Sequence[str]) -> str:
+    """What else may be done: name another batch, or have none."""
+    another = "".join(f", name another batch with {saying(rival)}" for rival in rivals[:1])
+    return f"{another}, or {ONE_STATE}"
 
 
 def unproved(title: str, name: str, shape: Sequence[object] | None, batch: str) -> NotRowsError:
@@ -111,6 +118,7 @@ def of_operator(
     shape: Sequence[object] | None,
     places: Sequence[Place],
     batch: str,
+    rivals: Sequence[str] = (),
 ) -> ValueRefusalError | None:
     """What stands in the way of rows in an operator, for values of this shape and its batch."""
     what, given = "the shape of what it draws", written(shape)
@@ -121,7 +129,7 @@ def of_operator(
         return ValueRefusalError(title, "what it draws", given, allowed, remedy)
     if len(places) > 1:
         allowed = f"one of which one dimension alone is {batch}, for a state for each row"
-        remedy = f"Draw for each row before rows meet each other, or {ONE_STATE}."
+        remedy = f"Draw for each row before rows meet each other{_others(rivals)}."
         return ValueRefusalError(title, what, given, allowed, remedy)
     if operator.size_input.role is Role.LOGITS and places and not places[0].is_first:
         allowed = f"[rows, classes] with rows that are {batch}, for a state for each row"

@@ -178,8 +178,8 @@ def prove_rows(
     if rows.rivals:
         others = " and ".join(map(repr, rows.rivals))
         warnings.warn(
-            f"{OWNER}: the batch is taken to be {rows.batch.where}; {others} stands in every draw, "
-            f"too. Say which of them it is, with {saying(rows.rivals[0])} for instance.",
+            f"{OWNER}: each row is one of {rows.batch.where}; every draw has {others}, too. Say "
+            f"which of them is the batch, with {saying(rows.rivals[0])} for instance.",
             stacklevel=shown.stacklevel(),
         )
     return rows.batch, said

@@ -85,7 +85,8 @@ class Rows:
             for name in names:
                 standing = BatchPlaces(name, products, self._dimensions, _source)
                 found[name] = [self._places(draw, standing) for draw in draws]
-        said = next((at for n, node in inputs.items() if (at := _laid(n, node, asked.batch))), None)
+        laid = (_laid(name, node, asked.batch) for name, node in inputs.items())
+        said = next((at for at in laid if at in names), None)
         name, input, axis, self.rivals = choose(
             shapes,
             said or asked.batch,
@@ -112,11 +113,11 @@ class Rows:
             return ValueRefusalError(site.title, "its place", given, allowed, remedy)
         known = arrays.known_dimensions(self._shapes[site.node.get_name()])
         places = self._found[site.node.get_name()]
-        if is_named and known and known[0] is None:
+        if is_named and known and known[0] is None and len(places) == 1:
             places = [place for place in places if place.is_first]
         if known == () or (known and known[0] is not None and not places):
             return of_shape(site.title, known, batch, self.rivals)
-        if (error := of_operator(site.title, draw.operator, known, places, batch)) is not None:
+        if error := of_operator(site.title, draw.operator, known, places, batch, self.rivals):
             return error
         if not places:
             return unproved(site.title, site.called, known, batch)

@@ -64,6 +64,8 @@ class BatchRows:
             shapes = {n: s for n, s in shapes.items() if ours in map(_name, inputs[n].shape or ())}
             said = said or ours
         self._nodes = nodes
+        # One generator walks through all nodes: what one draws moves those behind it.
+        self._is_walk = not asked.generator.is_counter_based
         name, input, axis, self.rivals = choose(shapes, said, self._places_of_all, _REMEDY)
         self.batch = Batch(inputs[input], name, axis)
         drawing = {node.site.node for node in nodes}
@@ -93,20 +95,21 @@ class BatchRows:
             remedy = f"Give it a row for each of the batch, or {ONE_STATE}."
             return ValueRefusalError(title, what, given, allowed, remedy)
         places = self._places(random, self.batch.name)
-        if is_named and shape and not isinstance(shape[0], int):
+        if is_named and shape and not isinstance(shape[0], int) and len(places) == 1:
             places = [place for place in places if place.is_first]
         if shape is not None and not places and self._is_never_batch(shape):
             return of_shape(title, shape, batch, self.rivals)
         operator = random.replacement.operator
-        if (error := of_operator(title, operator, shape, places, batch)) is not None:
+        if (error := of_operator(title, operator, shape, places, batch, self.rivals)) is not None:
             return error
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
-            if loop is not None and self._dependence.of_how_often(owner):
+            if (loop is not None or self._is_walk) and self._dependence.of_how_often(owner):
+                inside = f" inside {loop.label}" if loop else ""
                 return ValueRefusalError(
                     title,
                     "how often it draws",
-                    f"what {owner.label} inside {loop.label} says, which may depend on the batch",
+                    f"what {owner.label}{inside} says, which may depend on the batch",
                     "the same for every batch, for a state for each row",
                     "Draw before it, or let it depend on the iteration and on inputs that have no "
                     f"batch only; or {ONE_STATE}.",
