@@ -139,17 +139,7 @@ def test_a_pages_examples_print_what_it_says(
 
 def test_every_page_for_a_task_is_tested_here() -> None:
     others = [
-        *(
-            "README",
-            "cuda",
-            "design",
-            "install",
-            "json",
-            "limits",
-            "operators",
-            "promise",
-            "proved",
-        ),
-        *("statistics", "torchs-calls", "troubleshooting", "wheels"),
+        *("README", "cuda", "design", "install", "json", "limits", "operators", "promise"),
+        *("proved", "statistics", "torchs-calls", "troubleshooting", "wheels"),
     ]
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}

@@ -604,6 +604,7 @@ def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     }[name]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     "name",
     [
@@ -637,6 +638,7 @@ def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
     assert np.allclose(np.corrcoef(drawn.T), np.corrcoef(expected.T), atol=0.05)
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize("replacement", [True, False])
 def test_as_many_classes_as_the_model_computes_are_refused_with_what_draws_them(
     replacement: bool,
