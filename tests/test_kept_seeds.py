@@ -510,6 +510,8 @@ def test_an_ir_without_seeds_has_none_to_keep_and_the_command_says_it(tmp_path) 
     done = cli.invoke("rewrite", tmp_path / "m.onnx", "-o", tmp_path / "n.onnx", "--keep-seeds")
     assert done.exit_code == 0
     assert "no seeds to keep" not in done.output
+    done = cli.invoke("rewrite", tmp_path / "n.onnx", "-o", tmp_path / "o.onnx", "--keep-seeds")
+    assert "--keep-seeds did nothing: pass the model that this one was made from." in done.output
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ class RewrittenFile:
             console.print(_became(self.report.replaced))
         for share in dict.fromkeys(node.share for node in self.report.replaced if node.share):
             nodes = (node.called for node in self.report.replaced if node.share == share)
-            console.print(Text(f"{', '.join(nodes)}: {share}."))
+            if not any(f": {share}." in text for text in self.warnings):
+                console.print(Text(f"{', '.join(nodes)}: {share}."))
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in (
@@ -146,6 +147,8 @@ class RewrittenFile:
     def _about_seeds(self) -> str:
         count = len([node for node in self.report.replaced if node.keeps_seeds])
         is_openvino_s = is_ir(self.source)
+        if self.keeps_seeds and self.report.recorded and not self.report.replaced:
+            return "--keep-seeds did nothing: pass the model that this one was made from."
         if not count:
             return "It has no seeds to keep." * (self.keeps_seeds and is_openvino_s)
         others = "others of f16, f64 and i64, and of most ranges of f32"
@@ -263,14 +266,10 @@ def rewrite(
                 given, target, asked, progress, standard, inexact, is_for_web=is_for_web
             )
     inputs = [name for name in inside.inputs if name != inside.state]
-    texts = _texts(caught)
+    texts = [str(each.message) for each in caught if each.category is UserWarning]
     return RewrittenFile(
         source, target, report, texts, inputs, inside, standard, is_for_web, asked.keep_seeds
     )
-
-
-def _texts(caught: list[warnings.WarningMessage]) -> list[str]:
-    return [str(warning.message) for warning in caught if warning.category is UserWarning]
 
 
 def _outputs(target: Path) -> dict[Path, str]:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -156,13 +157,15 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
 def errors(
     command: str, *wrong: type[Exception], failed: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """A block whose errors end the command.
+    """A block whose errors end the command, and whose warnings are sentences on stderr.
 
     The exit code is 2 for what is `wrong` with what the user gave, and 1 for what `failed` where
     all of that is right.
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda said, *_, **__: print_error(command, f"warning: {said}")
+            yield
     except wrong as error:
         fail(command, error, 2)
     except failed as error:

@@ -10,6 +10,7 @@ import numpy as np
 from onnx_philox._contract.refusal import refuse
 
 RENAME = "Leave it out, or correct its name."
+OWN_VALUE = "OpenVINO computes with the file's value: leave it out, or pass runtime='onnxruntime'."
 _OTHER_STATES = {
     ("632", "6"): "632 words are a TorchState: pass a PhiloxState.",
     ("6", "632"): "6 words are a PhiloxState: pass a TorchState.",

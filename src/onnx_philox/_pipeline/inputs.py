@@ -74,7 +74,9 @@ class Inputs:
             refuse_state(name)
         port, what = self._ports.get(name), feeds.title(name)
         if port is None:
-            feeds.refuse_unknown(_NAME, repr(name), self._listed(self._ports) or [self._state])
+            remedy = feeds.OWN_VALUE if name in self._model.own_values else feeds.RENAME
+            known = self._listed(self._ports) or [self._state]
+            feeds.refuse_unknown(_NAME, repr(name), known, remedy)
         wanted = port.dtype
         if value is None:
             if port.is_required:

@@ -158,7 +158,7 @@ def check_names(
     for name in named:
         if name not in known:
             allowed = f"one of the random nodes to replace ({', '.join(sorted(known)) or 'none'})"
-            remedy = "Choose one of these."
+            remedy = "Choose one of these." if known else "Leave it out, or pass the original."
             checks.refuse(OWNER, what, repr(name), allowed, remedy)
 
 

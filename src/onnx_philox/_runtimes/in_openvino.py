@@ -131,6 +131,7 @@ class OpenvinoModel(LoadedModel):
         self.outputs = output_names(compiled.outputs, graph)
         # OpenVINO drops inputs that nothing reads. Those with a value in the model are constants.
         constant = {tensor.name for tensor in graph.initializer} if graph else set()
+        self.own_values = known.keys() & constant
         unread = sorted(known.keys() - set(names) - constant)
         self.dropped = [_dropped(known[name]) for name in unread]
         self.aliases = {

@@ -109,6 +109,8 @@ class LoadedModel(ABC):
     """Other names of inputs, and the inputs that they mean."""
     variables: Mapping[str, np.dtype[Any]] = {}
     """The types of its own variables, which go on from run to run where nobody sets them."""
+    own_values: Collection[str] = ()
+    """Inputs of the model for which the runtime computes with the file's own values."""
     dropped: Collection[Port] = ()
     """Inputs of the model that the runtime does not have, since nothing reads them."""
     drawn: Mapping[str, str] = {}
