@@ -51,13 +51,14 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
 
 
 def states_among(inputs: Iterable[str], outputs: Iterable[str]) -> list[str]:
-    """Of the inputs that draws read their states, by the names of the next ones.
-
-    Beside one that a rewrite has named, others are a user's own.
-    """
+    """Of the inputs that draws read their states, by the names of the next ones."""
     given = list(outputs)
-    found = [name for name in inputs if next_name(name, given) is not None]
-    return [name for name in found if STATE in name] or found
+    return [name for name in inputs if next_name(name, given) is not None]
+
+
+def of_rewrites(states: Sequence[str]) -> Sequence[str]:
+    """Those of a model's states that rewrites have named: beside one, others are a user's own."""
+    return [name for name in states if STATE in name] or states
 
 
 def check_one_state(owner: str, states: Sequence[str]) -> None:
@@ -66,8 +67,7 @@ def check_one_state(owner: str, states: Sequence[str]) -> None:
     Raises:
         ValueError: There are several.
     """
-    # One that a rewrite adds is the state: see `states_among`.
-    states = [name for name in states if STATE in name] or states
+    states = of_rewrites(states)
     if len(states) > 1:
         given, allowed = f"one with {' and '.join(states)}", "one with one state for all draws"
         remedy = "Merge the models before they are rewritten, and rewrite the result."
@@ -123,6 +123,7 @@ class Streams:
             in which the one generator goes through them.
         alignment: Whose numbers they draw: "tensorflow" or "pytorch".
         batch_axis: Which dimension of that input.
+        inverted: What a rewrite called the Bernoullis that draw the complement, as it was asked.
     """
 
     state: str
@@ -131,6 +132,7 @@ class Streams:
     nodes: tuple[Stream, ...]
     alignment: str = TENSORFLOW
     batch_axis: int = 0
+    inverted: tuple[str, ...] = ()
 
     @property
     def generator(self) -> generators.Generator:
@@ -145,18 +147,22 @@ class Streams:
         content: list[Any] = [self.batch is not None, [node.drawn for node in self.nodes]]
         if self.generator.is_named:
             content.append(self.alignment)
+        if self.inverted:
+            content.append(self.inverted)
         text = json.dumps(content, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it says, without what earlier versions did not know, where that says nothing."""
+        return {k: v for k, v in asdict(self).items() if v or k not in ("batch_axis", "inverted")}
 
     def to_json(self) -> str:
         """The text of the metadata."""
         nodes = [node.to_list() for node in self.nodes]
-        content = {"version": _VERSION, **asdict(self), "nodes": nodes}
+        content = {"version": _VERSION, **self.to_dict(), "nodes": nodes}
         # As earlier versions wrote it.
         if not self.generator.is_named:
             del content["alignment"]
-        if not self.batch_axis:
-            del content["batch_axis"]
         return json.dumps(content, separators=(",", ":"))
 
     @classmethod
@@ -166,23 +172,25 @@ class Streams:
         None also for a model whose state is a constant: its record says which nodes kept their
         seeds, for `kept_in`.
         """
-        streams = cls._read(text)
-        return streams if streams is not None and streams.next_state else None
+        streams = cls.recorded(text)
+        return streams if streams.next_state else None
 
     @classmethod
-    def _read(cls, text: str) -> Streams | None:
+    def recorded(cls, text: str) -> Streams:
+        """What the metadata say, also of a constant state; nothing if others wrote them."""
+        nothing = cls("", "", None, ())
         try:
             content = json.loads(text)
             version = content.pop("version")
             if type(version) is not int or version != _VERSION:  # True is 1, too
-                return None
+                return nothing
             nodes = tuple(Stream(*node) for node in content.pop("nodes"))
-            return cls(**content, nodes=nodes)
+            inverted = tuple(content.pop("inverted", ()))
+            return cls(**content, nodes=nodes, inverted=inverted)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return None
+            return nothing
 
 
 def kept_in(text: str) -> frozenset[Stream]:
     """The nodes that kept their own seeds, by the text of the metadata."""
-    streams = Streams._read(text)
-    return frozenset(node for node in streams.nodes if node.kept) if streams else frozenset()
+    return frozenset(node for node in Streams.recorded(text).nodes if node.kept)

@@ -41,7 +41,8 @@ def streams_of(model: ir.Model) -> Streams | None:
         nodes = recorded.nodes if recorded else ()
     alignment = generator_of(model).alignment
     batch, axis = _batch_of(model, state)
-    return Streams(state.name or "", next_state, batch, nodes, alignment, axis)
+    inverted = Streams.recorded(model.metadata_props.get(METADATA_KEY, "")).inverted
+    return Streams(state.name or "", next_state, batch, nodes, alignment, axis, inverted)
 
 
 def states_in(model: ir.Model) -> list[str]:
@@ -51,8 +52,14 @@ def states_in(model: ir.Model) -> list[str]:
     return states_among(inputs, (value.name or "" for value in model.graph.outputs))
 
 
-def record(model: ir.Model, kept: Iterable[Stream] = ()) -> None:
-    """Writes the streams into the model's metadata, given the nodes that newly kept their seeds."""
+def record(model: ir.Model, kept: Iterable[Stream] = (), *inverted: str) -> None:
+    """Writes the streams into the model's metadata.
+
+    Args:
+        model: The model.
+        kept: The nodes that newly kept their seeds.
+        inverted: The Bernoullis that newly draw the complement.
+    """
     kept = {*_kept(model), *kept}
     streams = streams_of(model)
     if streams is None and kept:
@@ -60,7 +67,8 @@ def record(model: ir.Model, kept: Iterable[Stream] = ()) -> None:
     if streams is not None:
         by_order = {each.order: each for each in kept}
         nodes = tuple(by_order.get(node.order, node) for node in streams.nodes)
-        model.metadata_props[METADATA_KEY] = replace(streams, nodes=nodes).to_json()
+        streams = replace(streams, nodes=nodes, inverted=streams.inverted + inverted)
+        model.metadata_props[METADATA_KEY] = streams.to_json()
 
 
 def stream_of(node: ir.Node, kept: str = "") -> Stream:
@@ -110,7 +118,9 @@ def read_input(model: ir.Model) -> ir.Value | None:
         read = read_states(model)
         states = [value for value in states if value in read]
     # A rewritten model may also have a state of its user's own.
-    return max(states, key=lambda v: (next_of(model, v) is not None, v.name == STATE), default=None)
+    return max(
+        states, key=lambda v: (next_of(model, v) is not None, STATE in str(v.name)), default=None
+    )
 
 
 def generator_of(model: ir.Model) -> Generator:

@@ -271,6 +271,7 @@ _DOCUMENT: dict[str, Any] = {
             ],
             "alignment": _Later(lambda given: given in list(GENERATORS)),
             "batch_axis": _Later(_is_count),
+            "inverted": _Later(_is_word_or_names),
         }
     ),
     "runtime": _is_text,

@@ -61,8 +61,4 @@ def listed(streams: Streams | None) -> dict[str, Any] | None:
         return None
     # Earlier versions knew of no nodes that keep their seeds.
     nodes = [{k: v for k, v in asdict(n).items() if k != "kept" or v} for n in streams.nodes]
-    said = asdict(streams)
-    if not streams.batch_axis:
-        # As earlier versions wrote it.
-        del said["batch_axis"]
-    return {"fingerprint": streams.fingerprint, **said, "nodes": nodes}
+    return {"fingerprint": streams.fingerprint, **streams.to_dict(), "nodes": nodes}

@@ -208,6 +208,12 @@ class Plan(Generic[Random, BatchOf]):
     """The nodes that are only said to draw rows of the batch."""
 
     @property
+    def inverted(self) -> tuple[str, ...]:
+        """What the nodes are called that draw the complement, as it was asked."""
+        of = ((n.random.share, n.random.site) for n in self.nodes)
+        return tuple(site.called for share, site in of if share is not None and share.is_inverted)
+
+    @property
     def global_seed(self) -> int:
         """That of the nodes with a stream."""
         return 0 if self.has_key else self.seed or 0

@@ -109,7 +109,7 @@ def check_draws_beside(recorded: Recorded[Any], *, counts_runs: bool) -> None:
     if recorded.is_input and not counts_runs:
         given = "one made otherwise, after which other nodes would repeat their numbers"
         allowed = "that of the next run, as an earlier rewrite makes it"
-        remedy = "Rename the state and the output: a rewrite adds a state of its own."
+        remedy = "Rename the state and the output, to move it on yourself: a rewrite adds its own."
         checks.refuse(OWNER, "the next state of the model", given, allowed, remedy)
 
 

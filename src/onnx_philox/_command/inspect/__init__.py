@@ -70,7 +70,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
-    several = search.several_in_words(states_in(model))
+    states = states_in(model)
+    several = search.several_in_words(states)
     in_standard = standard.find(model, path)
     run = standard.command_to_run(model, path) if nodes.rewritten and not several else ""
     if in_standard is not None:
@@ -80,7 +81,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         opset,
         found,
         nodes.rewritten,
-        several or nodes.state,
+        several or nodes.state + search.also_in_words(states),
         None if surveyed.obstacle is None else str(surveyed.obstacle),
         runtimes,
         nodes.idle_dropouts,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnx_philox._command import refusals, rewritten
-from onnx_philox._command.inspect import openvino_probes, trials
+from onnx_philox._command.inspect import openvino_probes, search, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
-from onnx_philox._command.inspect.search import Rewritten, several_in_words, state_in_words
 from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
@@ -48,7 +47,8 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
     ]
     recorded = earlier.read(model)
     run = ""
-    several = several_in_words(earlier.states_in(model, recorded))
+    states = earlier.states_in(model, recorded)
+    several = search.several_in_words(states)
     if recorded.rewritten and not several:
         names = {name for port in model.inputs for name in port.get_names()}
         has_inputs = bool(names - {recorded.state_name})
@@ -60,7 +60,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
-        several or _state(recorded),
+        several or _state(recorded) + search.also_in_words(states),
         _problem(surveyed.obstacle),
         runtimes,
         batch=surveyed.batch,
@@ -104,11 +104,11 @@ def _problem(error: Exception | None) -> str | None:
 def _state(recorded: earlier.Recorded) -> str:
     if recorded.state is None:
         return ""
-    name = recorded.state_name if recorded.is_input else None
-    return state_in_words(name, recorded.seed, recorded.generator, has_rows=recorded.has_rows)
+    name, has_rows = recorded.state_name if recorded.is_input else None, recorded.has_rows
+    return search.state_in_words(name, recorded.seed, recorded.generator, has_rows=has_rows)
 
 
-def _rewritten(ours: earlier.Ours) -> Rewritten:
+def _rewritten(ours: earlier.Ours) -> search.Rewritten:
     name = ours.node.get_friendly_name()
     path = tuple(owner.label for owner in ours.owners)
-    return Rewritten(name, path, ours.stream.op_type, *ours.seeds, ours.is_kept)
+    return search.Rewritten(name, path, ours.stream.op_type, *ours.seeds, ours.is_kept)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
 
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._contract.streams import STATE
+from onnx_philox._contract.streams import STATE, of_rewrites
 from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.streams import generator_of, kept_among, read_input
@@ -94,14 +94,20 @@ def _state(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
     return state_in_words(name, recorded.seed, generator_of(model), has_rows=has_rows)
 
 
-def several_in_words(states: list[str]) -> str:
+def several_in_words(states: Sequence[str]) -> str:
     """What to say of the states of a model that has several; empty for others."""
-    if len(states) < 2:
+    if len(of_rewrites(states)) < 2:
         return ""
     return (
         f"the inputs {' and '.join(states)}, and from equal ones nodes draw equal numbers: no "
         "command runs such a model. Merge the models before they are rewritten, and rewrite that"
     )
+
+
+def also_in_words(states: Sequence[str]) -> str:
+    """What else a node's state may be, after what a rewrite made; empty where that is all."""
+    own = [name for name in states if name not in of_rewrites(states)]
+    return f", or {' or '.join(own)}, which whoever runs it moves on" if own else ""
 
 
 def state_in_words(

@@ -130,7 +130,7 @@ def _replace(
         Replace(names, 0, batch, generator).all(model, carried)
         close(carried)
     verify(model, shadowed)
-    record(model, kept)
+    record(model, kept, *plan.inverted)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"

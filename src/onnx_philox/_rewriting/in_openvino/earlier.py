@@ -92,7 +92,8 @@ def read(model: ov.Model) -> Recorded:
     )
     outputs = [name for output in model.outputs for name in output.get_names()]
     found = {node.get_name(): node for each in ours for node in _sources(each)}
-    for node in found.values():
+    # Beside the state of a rewrite there may be a user's own.
+    for node in sorted(found.values(), key=lambda each: STATE not in _name(each)):
         after = next_name(_name(node), outputs)
         if node.get_type_name() == "Parameter" and after is not None:
             return _recorded(ours, node, next_state=after)

@@ -12,7 +12,7 @@ from openvino import opset8
 from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams, check_one_state
-from onnx_philox._openvino_models.graphs import forget_order
+from onnx_philox._openvino_models.graphs import forget_order, recorded_streams
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.found import Numbered
@@ -24,6 +24,8 @@ from onnx_philox._rewriting.in_openvino.stand import stand_first
 from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
 from onnx_philox._rewriting.recorded import NEXT_STATE, check_draws_beside, refuse_name
 from onnx_philox._rewriting.report import RandomNode, Report
+
+_Plan = order.Plan[NewDraw, Batch]
 
 
 def find_random_nodes(model: ov.Model) -> list[RandomNode]:
@@ -74,14 +76,14 @@ def _check(
         checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
 
 
-def _replace(model: ov.Model, recorded: earlier.Recorded, plan: order.Plan[NewDraw, Batch]) -> None:
+def _replace(model: ov.Model, recorded: earlier.Recorded, plan: _Plan) -> None:
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
     is_key_apart = recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
     of_kept = state_of_kept(recorded) if is_key_apart else state
     made = {drawn.get_name() for each in plan.nodes for drawn in _draw(each, state, of_kept, plan)}
     forget_order(model)
     model.validate_nodes_and_infer_types()
-    _record(model, plan.batch, made)
+    _record(model, plan, made)
 
 
 def _check_names(model: ov.Model) -> None:
@@ -93,9 +95,7 @@ def _check_names(model: ov.Model) -> None:
             refuse_name(name, f"model.{where}({name!r}).set_names({{'own_{name}'}})")
 
 
-def _draw(
-    numbered: Numbered[NewDraw], state: State, of_kept: State, plan: order.Plan[NewDraw, Batch]
-) -> list[ov.Node]:
+def _draw(numbered: Numbered[NewDraw], state: State, of_kept: State, plan: _Plan) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
     draw, owners = numbered.random, numbered.random.site.owners
     carrier = Carrier(owners)
@@ -141,7 +141,7 @@ def _of_seed(generator: Generator, seeds: tuple[int, int] | None) -> dict[str, A
     return {**generator.attributes, "state": opset8.constant(generator.of_seed(OWNER, 0))}
 
 
-def _record(model: ov.Model, batch: Batch | None, kept: Collection[str]) -> None:
+def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
     recorded = earlier.read(model)
     ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
@@ -150,8 +150,10 @@ def _record(model: ov.Model, batch: Batch | None, kept: Collection[str]) -> None
     if streams is None and any(each.is_kept for each in recorded.rewritten):
         streams = Streams(STATE, "", None, _sorted(recorded))
     if streams is not None:
-        name, axis = (None, 0) if batch is None else (batch.name, batch.axis)
-        model.set_rt_info(replace(streams, batch=name, batch_axis=axis).to_json(), [METADATA_KEY])
+        name, axis = (None, 0) if plan.batch is None else (plan.batch.name, plan.batch.axis)
+        inverted = Streams.recorded(recorded_streams(model)).inverted + plan.inverted
+        streams = replace(streams, batch=name, batch_axis=axis, inverted=inverted)
+        model.set_rt_info(streams.to_json(), [METADATA_KEY])
 
 
 def streams_of(model: ov.Model) -> Streams | None:
