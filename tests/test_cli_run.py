@@ -747,10 +747,16 @@ g (string[N] city) => (float[N] y) {
 
 @pytest.mark.parametrize("given", ["city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'])
 def test_strings_are_an_input_by_each_way_that_is_named(given, tmp_path):
+    np.save("plain.npy", np.array(["a", "b"]))
+    onnx.save(parser.parse_model(CITIES.replace("city)", "city, float x)", 1)), "old.onnx")
+    *_, command, said = cli.invoke("rewrite", "old.onnx", "-o", "new.onnx").stdout.splitlines()
+    assert "--fill makes up x: give" in said
+    assert command in cli.invoke("inspect", "new.onnx").stdout
+    assert command == "  onnx-philox run new.onnx --seed 42 --runs 3 --input city=FILE.npy --fill"
+    cli.text(*command.replace("FILE", "plain").split()[1:])
     model = onnx_philox.make_reproducible(parser.parse_model(CITIES))
     onnx.save(model, tmp_path / "m.onnx")
     objects = np.array(["a", "b"], object)
-    np.save("plain.npy", np.array(["a", "b"]))
     np.save("of_objects.npy", objects.astype(str))
     record = tmp_path / "r.json"
     ran = document(

@@ -411,8 +411,10 @@ def test_runs_that_prove_nothing_end_with_2(noise):
     still, new = saved("g (float[4] x) => (float[4] y) { y = Neg (x) }", "still")
     given = cli.document("compare", new, "--original", still, "--fill", "--runs", 100, code=2)
     assert (given["is_ok"], given["repeats"], given["changes"]) == (None, True, [])
-    timed = cli.document("compare", new, "--original", still, "--fill", "--seconds", 0, code=2)
-    assert timed["runs"] == 1
+    timed = cli.invoke("compare", new, "--original", still, "--fill", "--seconds", 0)
+    assert (timed.exit_code, "\n1 run of each; compared: y\n" in timed.stdout) == (2, True)
+    said = cli.refusal("compare", new, "--fill", "--seconds", 3)
+    assert "--seconds must be given with --original: got 3.0. Add that, or leave it out." in said
 
 
 def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
@@ -430,7 +432,15 @@ def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
     cli.text("rewrite", original, "-o", "new.xml")
     given = cli.document("compare", "new.xml", *arguments[:-1], 2500, code=1)
     assert given["runtime"] == "openvino"
-    assert given["nodes"][-1].startswith("OpenVINO draws both uniforms of a normal without a seed")
+    normals = given["nodes"][-1]
+    assert normals.startswith("OpenVINO draws both uniforms of a normal without a seed alike")
+    ov.save_model(ov.convert_model(original), "noise.xml")
+    assert cli.document("inspect", "noise.xml")["faults"] == [normals]
+    still = MODELS / "mc_dropout.onnx"
+    rewriting.rewrite_file(still, "dropout.onnx")
+    given = cli.document("compare", "dropout.onnx", "--original", still, "--fill", code=2)
+    (removed,) = given["nodes"]
+    assert "draws nothing: the runtime removes the node" in removed
 
 
 def test_what_has_no_law_to_compare_is_refused(noise):

@@ -41,6 +41,7 @@ To make a model reproducible:
   onnx-philox rewrite model.onnx -o new.onnx   replaces them
   onnx-philox run new.onnx --seed 42 --fill    runs it, and prints hashes
   onnx-philox compare new.onnx --fill          compares two runtimes
+  onnx-philox compare new.onnx --original model.onnx --fill   compares their laws
 
 Each takes an OpenVINO IR (model.xml), too.
 
@@ -306,6 +307,9 @@ def compare(
         run = partial(rooms.compare.compare_laws, original=original, seconds=seconds)
         if source("runs") is ParameterSource.DEFAULT:
             wanted = replace(wanted, runs=_RUNS_OF_A_LAW)
+    elif source("seconds") is not ParameterSource.DEFAULT:
+        text = "--seconds must be given with --original: got {}. Add that, or leave it out."
+        raise click.UsageError(text.format(seconds))
     with (
         rooms.terminal.errors(
             "compare", rooms.compare.ArgumentError, OSError, failed=(rooms.compare.RunError,)

@@ -46,8 +46,6 @@ class RewrittenFile:
     target: Path
     report: rewriting.Report
     warnings: list[str]
-    inputs: list[str]
-    """What a run of the new model must be given, but for the state."""
     inside: rewritten.Inside
     """What decides the numbers of the new model."""
     standard: str | None = None
@@ -78,12 +76,8 @@ class RewrittenFile:
     @property
     def command(self) -> str:
         """The command line that runs the new model."""
-        return rewritten.command_to_run(
-            self.target,
-            has_state=bool(self.inside.state),
-            has_inputs=bool(self.inputs),
-            target=self.standard,
-        )
+        inside = self.inside
+        return rewritten.command_to_run(self.target, inside.inputs, inside.state, self.standard)
 
     def print(self, console: Console) -> None:
         """Prints what the rewrite did and what to do next."""
@@ -114,8 +108,10 @@ class RewrittenFile:
             return
         # Not wrapped, so that it can be copied.
         console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
-        if self.inputs:
-            names = ", ".join(self.inputs)
+        inputs = self.inside.inputs.items()
+        filled = [name for name, is_text in inputs if not is_text and name != self.inside.state]
+        if filled:
+            names = ", ".join(filled)
             console.print(Text(f"--fill makes up {names}: give yours with --input NAME=FILE.npy."))
 
     def _heading(self) -> Text:
@@ -265,10 +261,9 @@ def rewrite(
             report, inside = _to_the_same(
                 given, target, asked, progress, standard, inexact, is_for_web=is_for_web
             )
-    inputs = [name for name in inside.inputs if name != inside.state]
     texts = [str(each.message) for each in caught if each.category is UserWarning]
     return RewrittenFile(
-        source, target, report, texts, inputs, inside, standard, is_for_web, asked.keep_seeds
+        source, target, report, texts, inside, standard, is_for_web, asked.keep_seeds
     )
 
 

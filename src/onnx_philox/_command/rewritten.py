@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
@@ -17,13 +17,17 @@ from onnx_philox._models.untouched import graph_of
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
+if TYPE_CHECKING:
+    import onnx_ir as ir
+    import openvino as ov
+
 
 @dataclass(frozen=True)
 class Inside:
     """What decides the numbers of a model."""
 
-    inputs: Sequence[str] = ()
-    """What a run must be given, the state too."""
+    inputs: Mapping[str, bool] = field(default_factory=dict)
+    """What a run must be given, the state too, and whether it is text."""
     own: Sequence[RandomNode] = ()
     """The random nodes that each runtime draws in its own way."""
     has_seed: bool = False
@@ -124,8 +128,8 @@ def _inside_onnx(given: Given) -> Inside:
 
     model = graph_of(given)
     unrun = operators_of_no_runtime(model)
-    inputs = [value.name or "" for value in model.graph.inputs if not value.is_initializer()]
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
+    inputs = inputs_of(model)
     if state is not None:
         name, after = state.name or "", next_of(model, state)
         found = Inside(inputs, own, False, True, name, after, drawn_by, of_no_runtime=unrun)
@@ -134,14 +138,27 @@ def _inside_onnx(given: Given) -> Inside:
     return Inside(inputs, own, seed is not None, False, generator=drawn_by, of_no_runtime=unrun)
 
 
-def _inside_ir(given: Given) -> Inside:
+def inputs_of(model: ir.Model) -> dict[str, bool]:
+    """The inputs that a run must be given, and whether each is text."""
+    required = (value for value in model.graph.inputs if not value.is_initializer())
+    return {value.name or "": str(value.dtype) == "STRING" for value in required}
+
+
+def inputs_of_ir(model: ov.Model) -> dict[str, bool]:
+    """The inputs that a run must be given, and whether each is text."""
     from onnx_philox._openvino_models.ports import input_names
+
+    types = (port.get_element_type().get_type_name() for port in model.inputs)
+    return {n: t == "string" for n, t in zip(input_names(model.inputs, None), types, strict=True)}
+
+
+def _inside_ir(given: Given) -> Inside:
     from onnx_philox._rewriting.in_openvino import earlier, files
     from onnx_philox._rewriting.in_openvino.model import find_random_nodes
 
     model = files.openvino_model_of(given)
     recorded, own = earlier.read(model), _own(find_random_nodes(model))
-    inputs, drawn_by = input_names(model.inputs, None), recorded.generator
+    inputs, drawn_by = inputs_of_ir(model), recorded.generator
     if recorded.is_input:
         name, after = recorded.state_name, recorded.next_state
         several = earlier.states_in(model, recorded)
@@ -158,9 +175,9 @@ def _own(nodes: list[RandomNode]) -> list[RandomNode]:
 
 
 def command_to_run(
-    model: Path, *, has_state: bool, has_inputs: bool, target: str | None = None
+    model: Path, inputs: Mapping[str, bool], state: str | None, target: str | None = None
 ) -> str:
-    """The command line that runs a rewritten model.
+    """The command line that runs a rewritten model of these inputs, among them its state.
 
     `target` is the runtime that its standard nodes are made for; None for nodes of this package.
     """
@@ -168,8 +185,10 @@ def command_to_run(
     if target == "openvino":
         # In another precision these nodes would draw other floats.
         words += ["--runtime", target, "--precision", "f32"]
-    if has_state:
+    if state:
         words += ["--seed", "42", "--runs", "3"]
-    if has_inputs:
+    for name in (name for name, is_text in inputs.items() if is_text):
+        words += ["--input", f"{name}=FILE.npy"]
+    if not all(is_text or name == state for name, is_text in inputs.items()):
         words.append("--fill")
     return shlex.join(words)

@@ -18,11 +18,7 @@ from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
-from onnx_philox._rewriting.in_onnx.unrun import (
-    faults_of_onnxruntime,
-    operators_of_no_runtime,
-    random_nodes_for_training,
-)
+from onnx_philox._rewriting.in_onnx.unrun import operators_of_no_runtime, random_nodes_for_training
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import Unrewritten
@@ -93,7 +89,6 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         shows_all,
         operators_of_no_runtime(model),
         random_nodes_for_training(given.proto),
-        faults_of_onnxruntime(node.found.site for node in surveyed.nodes),
     )
 
 

@@ -50,11 +50,8 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
     states = earlier.states_in(model, recorded)
     several = search.several_in_words(states)
     if recorded.rewritten and not several:
-        names = {name for port in model.inputs for name in port.get_names()}
-        has_inputs = bool(names - {recorded.state_name})
-        run = rewritten.command_to_run(
-            given.path, has_state=recorded.is_input, has_inputs=has_inputs
-        )
+        state = recorded.state_name if recorded.is_input else None
+        run = rewritten.command_to_run(given.path, rewritten.inputs_of_ir(model), state)
     return Inspection(
         given,
         None,

@@ -110,8 +110,6 @@ class Inspection:
     """The operators that no runtime has."""
     for_training: int = 0
     """How many random nodes the graphs have that train the model."""
-    faults: Sequence[str] = ()
-    """What ONNX Runtime's own nodes do wrong in it today."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -132,7 +130,7 @@ class Inspection:
             standard=None if self.standard is None else asdict(self.standard),
             of_no_runtime=list(self.of_no_runtime),
             for_training=self.for_training,
-            faults=list(self.faults),
+            faults=self.faults,
         )
 
     def print(self, console: Console) -> None:
@@ -327,6 +325,17 @@ class Inspection:
     def trial(self, runtime: Trials, found: InspectedNode) -> Trial:
         """What a runtime did with a node."""
         return runtime.trials[found.probe]
+
+    def faults_in(self, runtime: Trials) -> list[str]:
+        """What a runtime does wrong in it today, a sentence each."""
+        none = (Behaviour.REMOVED, *FAILURES)
+        drawn = (each for each in self.found if self.trial(runtime, each).behaviour not in none)
+        return unrun.faults(runtime.name, [each.node for each in drawn])
+
+    @property
+    def faults(self) -> list[str]:
+        """What the runtimes do wrong in it today."""
+        return [fault for runtime in self.runtimes for fault in self.faults_in(runtime)]
 
     def meaning(self) -> tuple[str, str]:
         """What a rewrite would do, and the command for it."""

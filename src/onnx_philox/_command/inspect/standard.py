@@ -84,11 +84,7 @@ def find(model: ir.Model, path: Path) -> Standard | None:
 
 def command_to_run(model: ir.Model, path: Path, target: str | None = None) -> str:
     """The command line that runs a rewritten model; see `onnx_philox._command.rewritten`."""
-    names = {value.name for value in model.graph.inputs if not value.is_initializer()}
-    state = _state(model)
-    return rewritten.command_to_run(
-        path, has_state=state is not None, has_inputs=bool(names - {state}), target=target
-    )
+    return rewritten.command_to_run(path, rewritten.inputs_of(model), _state(model), target)
 
 
 def _state(model: ir.Model) -> str | None:

@@ -8,6 +8,7 @@ import importlib.util
 import itertools
 import json
 import queue
+import signal
 import threading
 import time
 from collections import Counter
@@ -228,7 +229,8 @@ class _Worker:
                 if code is None:
                     continue
                 self.is_alive = False
-                return {"failed": "crash", "reason": f"with the code {code}"}
+                of_signal = f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else ""
+                return {"failed": "crash", "reason": of_signal or f"exit code {code}"}
             self._seconds = _PROBE_SECONDS
             return answer
         self.is_alive = False

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import onnx
 import onnx_ir as ir
 
+from onnx_philox._contract.operators import RANDOM_NORMAL
 from onnx_philox._files import tensors
 from onnx_philox._models.graphs import STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import types
@@ -17,10 +18,18 @@ from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     randomness,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.report import RandomNode
 
 # What ONNX Runtime's schemas do not list, though it has it.
 _ATEN = "ATen"
+_DROPOUT = (
+    "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none of "
+    "them."
+)
+_NORMALS = (
+    "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
+    "below the mean."
+)
 
 
 def operators_of_no_runtime(model: ir.Model) -> list[str]:
@@ -54,26 +63,23 @@ def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
     return said
 
 
-def faults_of_onnxruntime(sites: Iterable[Site]) -> list[str]:
-    """What ONNX Runtime's own nodes do wrong at these places today, a sentence each."""
-    said, branches = [], defaultdict[str, set[str]](set)
-    for site in sites:
-        is_seeded = "seed" in site.node.attributes
-        for owner in site.owners:
-            if owner.node.op_type == "If" and not is_seeded:
-                branches[label(owner.node)].add(owner.attribute)
-        if site.op_type == "Dropout" and site.domain in STANDARD_DOMAINS:
-            said.append(
-                "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in "
-                "none of them."
-            )
-    said += [
+def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
+    """What a runtime does wrong where it draws these nodes today, a sentence each."""
+    nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
+    unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
+    if runtime == "openvino":
+        return [_NORMALS] * any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
+    branches = defaultdict[str, set[str]](set)
+    for step in (step for node in unseeded for step in node.path):
+        owner, _, branch = step.rpartition(" ")
+        if owner.startswith("If "):
+            branches[owner].add(branch)
+    return [_DROPOUT] * any(node.op_type == "Dropout" for node in nodes) + [
         f"ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
         "nodes have no seeds."
         for name, both in branches.items()
         if len(both) > 1
     ]
-    return list(dict.fromkeys(said))
 
 
 def random_nodes_for_training(proto: onnx.ModelProto) -> int:

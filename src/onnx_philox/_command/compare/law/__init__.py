@@ -29,10 +29,6 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 _ONCE = ("--runtime", "--precision", "--device")
 _PRECISION = "f32"
-_NORMALS = (
-    "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
-    "below the mean."
-)
 _NOTHING = np.empty(0)
 
 
@@ -131,14 +127,12 @@ def _nodes(original: Path, runtime: str) -> list[str]:
 
     with contextlib.suppress(OSError, TypeError, ValueError, ImportError):
         report = inspect(original)
+        tried = [trials for trials in report.runtimes if trials.name == runtime]
         said = [
             f"{operator_of(found.node)}: {report.trial(trials, found).sentence}"
-            for trials in report.runtimes
-            if trials.name == runtime
+            for trials in tried
             for found in report.found
         ]
-        normals = [each.node for each in report.found if each.node.replacement == "RandomNormal"]
-        is_alike = any(not (node.seeds or node.explicit_seed) for node in normals)
-        faults = {"onnxruntime": report.faults, "openvino": [_NORMALS] * is_alike}
-        return [*dict.fromkeys(said), *faults.get(runtime, ())]
+        faults = [fault for trials in tried for fault in report.faults_in(trials)]
+        return [*dict.fromkeys(said), *faults]
     return []

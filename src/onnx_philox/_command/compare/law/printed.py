@@ -100,7 +100,8 @@ class ComparedLaws:
         nodes = [f"  {line}" for line in self.nodes]
         if nodes:
             nodes.insert(0, f"The original's random nodes in {self.loaded.runtime}:")
-        head = [f"{self.runs} runs of each; compared: {outputs}", about_filled(self.filled)]
+        count = f"{self.runs} run{'s'[: self.runs > 1]}"
+        head = [f"{count} of each; compared: {outputs}", about_filled(self.filled)]
         for line in (
             *filter(None, head),
             self._verdict(),
