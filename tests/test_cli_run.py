@@ -830,12 +830,15 @@ def test_a_seed_makes_a_state_for_each_row(rows_of, runtime):
         assert_same_bits(np.load(run["file"])["y"], expected)
 
 
-def test_where_names_of_dimensions_are_forgotten_the_batch_must_be_told(rows_of):
+def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told(rows_of):
     np.save("x.npy", np.zeros((4, 3), np.float32))
     inputs = ["--input", "x=x.npy", "--input", "z=[1, 2]"]
     assert document(rows_of, *inputs, "--runtime", "onnxruntime")
     core = onnx_philox.openvino.register(ov.Core())
     ov.save_model(core.read_model(rows_of), "rows.xml", compress_to_fp16=False)
+    assert document("rows.xml", *inputs)
+    ir = Path("rows.xml")
+    ir.write_text(ir.read_text().replace("onnx_philox.streams", "lost"))
     refused = refusal("rows.xml", *inputs)
     assert (
         "the inputs must have one number of rows, since random_state has a state for each row: "

@@ -15,7 +15,7 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from cli import document
+from cli import document, text
 from onnx import parser
 from openvino import opset8
 from real_models import (
@@ -328,6 +328,15 @@ def test_a_pipeline_counts_the_rows_where_they_stand(tmp_path: Path) -> None:
         assert pipe(case.fed([0, 1]), seed=7)["y"].shape == (6, 2, 7)
 
 
+def test_a_checkpoint_holds_which_dimension_is_the_batch() -> None:
+    pipes = [Pipeline(TWO, per_row=True, batch=said) for said in ("time", "batch")]
+    first, second = (pipe.request(seeds=SEEDS[:3]) for pipe in pipes)
+    # That of a batch that is first has been written into checkpoints.
+    assert first.checkpoint()["model"] == "07ac1a82b6a79cb2"
+    with pytest.raises(ValueError, match="resume must be a checkpoint of this model"):
+        pipes[0].request(resume=second.checkpoint())
+
+
 def of_openvino(shape: list[int], layout: str = "") -> ov.Model:
     """Two dropouts in a row, and one of heads that are merged with the batch."""
     x = opset8.parameter(shape, np.float32, name="x")
@@ -520,3 +529,26 @@ def test_run_and_compare_count_the_rows_where_they_stand(tmp_path: Path) -> None
         hashes.add(json.dumps(said["runs"]))
     assert len(hashes) == 1
     document("compare", path, *given)
+
+
+def test_run_counts_the_rows_that_an_ir_says_where_no_dimension_is_known(tmp_path: Path) -> None:
+    x = opset8.parameter([-1, -1, -1], np.float32, name="x")
+    x.output(0).set_names({"x"})
+    drawn = onnx_philox.openvino.random_dropout(x, np.float32(0.5), 0, 1)
+    model = ov.Model([opset8.result(drawn.output(0))], [x], "dropout")
+    ov.save_model(make_reproducible(model, per_row=True, batch="x:1"), tmp_path / "model.xml")
+    np.save(tmp_path / "x.npy", np.ones((2, 3, 4), np.float32))
+    given = ("--input", f"x={tmp_path / 'x.npy'}", "--seeds", "3,8,5")
+    assert document("run", tmp_path / "model.xml", *given)["runs"]
+    assert document("inspect", tmp_path / "model.xml")["state"] == STATE_OF_ROWS
+
+
+STATE_OF_ROWS = "the input random_state, for each row of the batch, dimension 1 of the input 'x'"
+
+
+def test_inspect_says_where_the_batch_stands_and_what_else_it_could_be(tmp_path: Path) -> None:
+    onnx.save(TWO, tmp_path / "two.onnx")
+    said = " ".join(text("inspect", tmp_path / "two.onnx").split())
+    assert "'x'; every draw has 'batch', too. Say which of them is the batch, with batch=" in said
+    onnx.save(make_reproducible(TWO, per_row=True, batch="batch"), tmp_path / "rows.onnx")
+    assert document("inspect", tmp_path / "rows.onnx")["state"] == STATE_OF_ROWS

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NoReturn
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
 from onnx_philox._models.streams import generator_of, next_of, read_input, states_in
 from onnx_philox._models.untouched import graph_of
+from onnx_philox._record import models
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
@@ -40,6 +42,8 @@ class Inside:
     """The output with the next state, if it has one."""
     generator: Generator = generators.PHILOX
     """The generator by which it draws."""
+    streams: Streams | None = None
+    """What the model itself says of its draws, if it takes a state."""
     variable: str = ""
     """The variable that holds its state, if one does."""
     several: Sequence[str] = ()
@@ -115,7 +119,8 @@ def rewrite_first(model: Path) -> str:
 def inside(given: Given) -> Inside:
     """Looks into a file, once; finds nothing in what it cannot read."""
     try:
-        return _inside_ir(given) if given.of_openvino else _inside_onnx(given)
+        found = _inside_ir(given) if given.of_openvino else _inside_onnx(given)
+        return replace(found, streams=models.streams(given)) if found.has_state else found
     except (OSError, TypeError, ValueError, ImportError):
         # The runtimes report what is wrong with it.
         return Inside()

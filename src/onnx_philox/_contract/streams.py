@@ -149,6 +149,8 @@ class Streams:
             content.append(self.alignment)
         if self.inverted:
             content.append(self.inverted)
+        if self.batch_axis:
+            content.append(self.batch_axis)
         text = json.dumps(content, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

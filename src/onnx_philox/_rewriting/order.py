@@ -124,6 +124,10 @@ class Batch(Protocol):
     def where(self) -> str:
         """What messages call it."""
 
+    @property
+    def rivals(self) -> Sequence[str]:
+        """The dimensions that it could be as well."""
+
 
 BatchOf = TypeVar("BatchOf", bound=Batch, covariant=True)
 RandomIn = TypeVar("RandomIn", contravariant=True)
@@ -135,10 +139,6 @@ class Rows(Protocol[RandomIn, BatchOf]):
     @property
     def batch(self) -> BatchOf:
         """The batch."""
-
-    @property
-    def rivals(self) -> Sequence[str]:
-        """The dimensions that it could be as well."""
 
     def obstacle(self, random: RandomIn, /, *, is_named: bool = False) -> RefusalError | None:
         """What stands in the way of a node's drawing rows of the batch; None where nothing does.
@@ -175,14 +175,20 @@ def prove_rows(
             unnamed.append(error)
     if unnamed:
         raise of_all(unnamed, [random.site.called for random in said])
-    if rows.rivals:
-        others = " and ".join(map(repr, rows.rivals))
+    if rows.batch.rivals:
         warnings.warn(
-            f"{OWNER}: each row is one of {rows.batch.where}; every draw has {others}, too. Say "
-            f"which of them is the batch, with {saying(rows.rivals[0])} for instance.",
+            f"{OWNER}: each row is one of {rows.batch.where}; {about_rivals(rows.batch.rivals)}",
             stacklevel=shown.stacklevel(),
         )
     return rows.batch, said
+
+
+def about_rivals(rivals: Sequence[str]) -> str:
+    """What to do where other dimensions could be the batch as well."""
+    return (
+        f"every draw has {' and '.join(map(repr, rivals))}, too. Say which of them is the batch, "
+        f"with {saying(rivals[0])} for instance."
+    )
 
 
 _log = logging.getLogger("onnx_philox")

@@ -9,8 +9,10 @@ from onnx_philox._command.inspect import openvino_probes, search, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
+from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress
+from onnx_philox._record import models
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
@@ -57,7 +59,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
-        several or _state(recorded) + search.also_in_words(states),
+        several or _state(recorded, models.streams(given)) + search.also_in_words(states),
         _problem(surveyed.obstacle),
         runtimes,
         batch=surveyed.batch,
@@ -98,11 +100,11 @@ def _problem(error: Exception | None) -> str | None:
     return None if error is None else refusals.text(error)
 
 
-def _state(recorded: earlier.Recorded) -> str:
+def _state(recorded: earlier.Recorded, streams: Streams | None) -> str:
     if recorded.state is None:
         return ""
-    name, has_rows = recorded.state_name if recorded.is_input else None, recorded.has_rows
-    return search.state_in_words(name, recorded.seed, recorded.generator, has_rows=has_rows)
+    name = recorded.state_name if recorded.is_input else None
+    return search.state_in_words(name, recorded.seed, recorded.generator, streams)
 
 
 def _rewritten(ours: earlier.Ours) -> search.Rewritten:

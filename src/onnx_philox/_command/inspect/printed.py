@@ -23,7 +23,7 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
-from onnx_philox._rewriting.order import Batch
+from onnx_philox._rewriting.order import Batch, about_rivals
 from onnx_philox.rewriting import RandomNode
 
 _MOST = 20
@@ -388,7 +388,9 @@ class Inspection:
         apart = [(f.node.called, f.row_problem) for f in self.found if f.row_problem is not None]
         rows = f"draw rows of {self.batch and self.batch.where}"
         if not apart:
-            return f"possible, all nodes {rows}.", []
+            rivals = self.batch.rivals if self.batch else ()
+            others = f"; {about_rivals(rivals)}" if rivals else "."
+            return f"possible, all nodes {rows}{others}", []
         count = f"{len(self.found) - len(apart)} of {_count(len(self.found), 'node')}"
         return f"{count} {rows}. In the way of the others:", apart
 

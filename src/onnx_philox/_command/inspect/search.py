@@ -9,14 +9,15 @@ import onnx_ir as ir
 
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._contract.streams import STATE, of_rewrites
+from onnx_philox._contract.streams import STATE, Streams, of_rewrites
 from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import seed_of
-from onnx_philox._models.streams import generator_of, kept_among, read_input
+from onnx_philox._models.streams import generator_of, kept_among, read_input, streams_of
 from onnx_philox._rewriting.in_onnx.model import FORMAT
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.places import written_place
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.survey import Survey, survey
 
@@ -90,8 +91,7 @@ def _state(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
         if state is None or not (state.name or "").endswith(STATE):
             return ""
     name = (state.name or "") if state.is_graph_input() else None
-    has_rows = state.shape is not None and len(state.shape) > 1
-    return state_in_words(name, recorded.seed, generator_of(model), has_rows=has_rows)
+    return state_in_words(name, recorded.seed, generator_of(model), streams_of(model))
 
 
 def several_in_words(states: Sequence[str]) -> str:
@@ -111,13 +111,16 @@ def also_in_words(states: Sequence[str]) -> str:
 
 
 def state_in_words(
-    name: str | None, seed: int | None, generator: Generator, *, has_rows: bool
+    name: str | None, seed: int | None, generator: Generator, streams: Streams | None
 ) -> str:
     """Where nodes get their state: the input of this name, or a constant of this seed."""
     if name is None:
         return f"a constant inside, of seed {seed}: every run is the same"
     kind = f", {generator.owner}'s generator ({generator.seeding})" if generator.is_named else ""
-    return f"the input {name}{kind}{', for each row of the batch' if has_rows else ''}"
+    if streams is not None and streams.batch is not None:
+        place = f", {written_place(streams.batch, streams.batch_axis)}"
+        kind += f", for each row of the batch{place if streams.batch_axis else ''}"
+    return f"the input {name}{kind}"
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...], *, keeps_seeds: bool) -> Rewritten:

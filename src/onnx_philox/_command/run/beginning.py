@@ -87,10 +87,10 @@ def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:
         states |= {name: next_name(name, loaded.outputs) for name in ends}
     for name, following in states.items():
         if name in by_name and by_name[name].is_state:
-            is_given = following in loaded.outputs
+            following = following if following in loaded.outputs else None
             # A tool may have put a prefix before the names of a rewritten model.
             is_rewritten = name.endswith(STATE)
-            return StatePorts(by_name[name], following if is_given else None, is_rewritten)
+            return StatePorts(by_name[name], following, is_rewritten, inside.streams)
     return None
 
 

@@ -19,6 +19,7 @@ from onnx_philox._command import paths
 from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.streams import Streams
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 _NAME = "run"
@@ -230,6 +231,8 @@ class StatePorts:
     """The output that the next run takes; None where the model has none."""
     is_rewritten: bool
     """Whether it is a rewritten model's."""
+    streams: Streams | None = None
+    """What the model itself says of its draws, where that is known."""
 
     @property
     def name(self) -> str:
@@ -318,9 +321,10 @@ class StatePorts:
             if not isinstance(d, int)
         ]
         named = {size for _, d, size in sized if batch and d == batch}
-        # OpenVINO forgets the names of dimensions.
-        firsts = {size for axis, _, size in sized if not axis}
-        return named or firsts or {size for *_, size in sized}
+        if not named and (said := self.streams) and said.batch in feeds:
+            # OpenVINO forgets the names of dimensions.
+            named = set(feeds[said.batch].shape[said.batch_axis :][:1])
+        return named or {size for axis, _, size in sized if not axis}
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
         """The state that a run was given, without dimensions that say nothing."""

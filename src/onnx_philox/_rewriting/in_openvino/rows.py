@@ -44,6 +44,8 @@ class Batch:
     name: str
     """The input's."""
     axis: int = 0
+    rivals: Sequence[str] = ()
+    """The dimensions that it could be as well."""
     places: dict[str, Place] = field(default_factory=dict)
     """Where it stands in what random nodes draw, by `get_name`."""
 
@@ -87,14 +89,14 @@ class Rows:
                 found[name] = [self._places(draw, standing) for draw in draws]
         laid = (_laid(name, node, asked.batch) for name, node in inputs.items())
         said = next((at for at in laid if at in names), None)
-        name, input, axis, self.rivals = choose(
+        name, input, axis, rivals = choose(
             shapes,
             said or asked.batch,
             found.__getitem__,
             "Convert or reshape the model with a batch of -1",
         )
         self._found = dict(zip(self._shapes, found[name], strict=True))
-        self.batch = Batch(inputs[input], input, axis)
+        self.batch = Batch(inputs[input], input, axis, rivals)
 
     def obstacle(self, draw: NewDraw, *, is_named: bool = False) -> RefusalError | None:
         """See `order.Rows`."""
@@ -116,8 +118,8 @@ class Rows:
         if is_named and known and known[0] is None and len(places) == 1:
             places = [place for place in places if place.is_first]
         if known == () or (known and known[0] is not None and not places):
-            return of_shape(site.title, known, batch, self.rivals)
-        if error := of_operator(site.title, draw.operator, known, places, batch, self.rivals):
+            return of_shape(site.title, known, batch, self.batch.rivals)
+        if error := of_operator(site.title, draw.operator, known, places, batch, self.batch.rivals):
             return error
         if not places:
             return unproved(site.title, site.called, known, batch)

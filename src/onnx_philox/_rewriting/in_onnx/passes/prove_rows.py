@@ -66,8 +66,8 @@ class BatchRows:
         self._nodes = nodes
         # One generator walks through all nodes: what one draws moves those behind it.
         self._is_walk = not asked.generator.is_counter_based
-        name, input, axis, self.rivals = choose(shapes, said, self._places_of_all, _REMEDY)
-        self.batch = Batch(inputs[input], name, axis)
+        name, input, axis, rivals = choose(shapes, said, self._places_of_all, _REMEDY)
+        self.batch = Batch(inputs[input], name, axis, rivals)
         drawing = {node.site.node for node in nodes}
         self._dependence = BatchDependence(model, self._shapes, name, drawing)
 
@@ -98,9 +98,9 @@ class BatchRows:
         if is_named and shape and not isinstance(shape[0], int) and len(places) == 1:
             places = [place for place in places if place.is_first]
         if shape is not None and not places and self._is_never_batch(shape):
-            return of_shape(title, shape, batch, self.rivals)
+            return of_shape(title, shape, batch, self.batch.rivals)
         operator = random.replacement.operator
-        if (error := of_operator(title, operator, shape, places, batch, self.rivals)) is not None:
+        if error := of_operator(title, operator, shape, places, batch, self.batch.rivals):
             return error
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)

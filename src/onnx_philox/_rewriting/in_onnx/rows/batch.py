@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +29,8 @@ class Batch:
     """What symbolic shapes call it."""
     axis: int = 0
     """Which dimension of the input."""
+    rivals: Sequence[str] = ()
+    """The dimensions that it could be as well."""
     places: dict[ir.Node, Place] = field(default_factory=dict)
     """Where it stands in what random nodes draw."""
     unproved: frozenset[ir.Node] = frozenset()
