@@ -317,6 +317,25 @@ def test_a_batch_that_is_dynamic_draws_in_the_order_of_memory_too() -> None:
 
 
 @pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: torch.randn_like(x.permute(1, 0, 2)),
+        lambda x: torch.empty_like(x.permute(1, 0, 2)).normal_(),
+        # Fewer than 16 of a row.
+        lambda x: torch.randn_like(x[:, :2, :4].contiguous().permute(2, 0, 1)),
+    ],
+)
+def test_normals_of_a_row_are_judged_by_the_memory_of_the_row(
+    forward: Callable[[Any], Any],
+) -> None:
+    options: Any = {"dynamic_shapes": ({0: torch.export.Dim("batch", min=1)},), "per_row": True}
+    module, x = of_a_function(forward), torch.linspace(-1, 1, 96).reshape(4, 3, 8)
+    assert exported(module, x, **options).verdict.is_ok
+    with pytest.raises(ValueError, match="normals that do not lie side by side"):
+        exported(of_a_function(lambda x: torch.randn_like(x.permute(2, 0, 1))), x, **options)
+
+
+@pytest.mark.parametrize(
     ("forward", "named"),
     [
         (lambda x: torch.randn_like(x.t()), "aten::randn_like: .* got one of 24 normals"),

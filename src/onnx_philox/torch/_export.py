@@ -11,7 +11,6 @@ from os import PathLike
 from typing import Any
 
 from onnx_philox._contract.arguments import check_bool
-from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, refuse, refusing_as
 from onnx_philox._contract.schemas import register_schemas
@@ -136,7 +135,7 @@ def export(
     table = {**translations(), **own}
     import torch
 
-    prepared = PreparedProgram(as_torch=asked.generator is TORCH)
+    prepared = PreparedProgram(asked)
     try:
         with (
             _generator_watched() as sets,

@@ -27,9 +27,9 @@ def order_of(value: Any) -> list[int] | None:
     return [next(ordered) if i in wide else i for i in range(len(sizes))]
 
 
-def lies_in_order(value: Any) -> bool:
-    """Whether a tensor is contiguous, in the sizes of the example."""
-    sizes, strides = _sizes_and_strides(value)
+def lies_in_order(value: Any, batch: Any = None) -> bool:
+    """Whether a tensor is contiguous, in the sizes of the example: a row of it, given the batch."""
+    sizes, strides = _sizes_and_strides(unmapped(value), batch)
     expected = 1
     for size, stride in reversed(list(zip(sizes, strides, strict=True))):
         if size != 1 and stride != expected:
@@ -61,15 +61,24 @@ def unmapped(value: Any) -> Any:
     return value
 
 
-def _sizes_and_strides(value: Any) -> tuple[list[int], list[int]]:
-    return [_hint(n) for n in value.shape], [_hint(n) for n in value.stride()]
+def _sizes_and_strides(value: Any, batch: Any = None) -> tuple[list[int], list[int]]:
+    return [_hint(n, batch) for n in value.shape], [_hint(n, batch) for n in value.stride()]
 
 
-def _hint(number: Any) -> int:
+def of_row(number: Any, batch: Any) -> Any:
+    """A dimension, a stride or a size with the batch, if there is one, at 1."""
+    import torch
+
+    if batch is None or not isinstance(number, torch.SymInt):
+        return number
+    return number.node.shape_env.create_symintnode(number.node.expr.subs(batch, 1), hint=None)
+
+
+def _hint(number: Any, batch: Any) -> int:
     """A dimension as the example has it; of one that values decide, any number."""
     from torch.fx.experimental.symbolic_shapes import optimization_hint
 
-    return int(optimization_hint(number, fallback=64))
+    return int(optimization_hint(of_row(number, batch), fallback=64))
 
 
 def turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:

@@ -13,11 +13,13 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._torch_calls.programs import arguments, call, calls, name_of, prepare, replace
 from onnx_philox.torch import _written_out
-from onnx_philox.torch._memory import is_mapped, lies_in_order, order_of, turned_back, unmapped
-from onnx_philox.torch._program import draws, operations, place_of_node
+from onnx_philox.torch._memory import is_mapped, lies_in_order, of_row, order_of, turned_back
+from onnx_philox.torch._program import batch_of, draws, operations, place_of_node
 from onnx_philox.torch._strides import UNKNOWN, state_strides
 
 _NORMALS = ("randn_like", "normal_")
@@ -30,15 +32,16 @@ class PreparedProgram:
     """What a program's draws need before it is decomposed.
 
     Args:
-        as_torch: Whether torch's numbers are to be drawn.
+        asked: Whether torch's numbers are to be drawn, and whether for each row.
 
     Attributes:
         kept: How many outputs the last program got, behind its own.
         unseen: Why it is not known how the last program lies in memory, in words; None if it is.
     """
 
-    def __init__(self, *, as_torch: bool) -> None:
-        self._as_torch = as_torch
+    def __init__(self, asked: Asked) -> None:
+        self._as_torch = asked.generator is TORCH
+        self._asked = asked
         self.kept = 0
         self.unseen: str | None = None
 
@@ -77,13 +80,14 @@ class PreparedProgram:
         prepare(program)
         if not self._as_torch:
             return program
+        batch = batch_of(program, self._asked)
         for module in program.graph_module.modules():
             graph = getattr(module, "graph", None)
             if graph is None:
                 continue
             for node in calls(graph):
                 if torch.Tag.nondeterministic_seeded in node.target.tags:
-                    _reorder(node)
+                    _reorder(node, batch)
             for node in calls(graph):
                 copied_from |= _written_out.in_single(node)
             graph.lint()
@@ -110,8 +114,11 @@ def _check_projection(node: Any, given: dict[str, Any]) -> None:
         )
 
 
-def _reorder(node: Any) -> None:
-    """Makes of a draw one in the order of memory, and a permutation of it."""
+def _reorder(node: Any, batch: Any) -> None:
+    """Makes of a draw one in the order of memory, and a permutation of it.
+
+    Normals are judged by a row of the batch, the symbol of a dimension, if there is one.
+    """
     import torch
 
     aten, name, given = torch.ops.aten, name_of(node), arguments(node)
@@ -141,10 +148,10 @@ def _reorder(node: Any) -> None:
     order = order_of(filled)
     if order is None:
         _refuse(node, "one whose elements share memory", "one with memory of its own for each")
-    size = filled.numel()
+    size = of_row(filled.numel(), batch)
     # Few normals are drawn one by one, wherever they lie; others only if they lie side by side.
     is_few = isinstance(size, int) and size < _written_out.SIXTEEN
-    if name in _NORMALS and not is_few and not lies_in_order(filled):
+    if name in _NORMALS and not is_few and not lies_in_order(filled, batch):
         apart = f"one of {size} normals that do not lie side by side in memory"
         _refuse(node, apart, f"contiguous, or of fewer than {_written_out.SIXTEEN} normals")
     if order == sorted(order):
@@ -166,7 +173,7 @@ def _check_mapped(node: Any) -> None:
     """Refuses a draw inside of vmap but into memory in plain order, which needs nothing."""
     values = [each.meta.get("val") for each in (node, *node.all_input_nodes)]
     if name_of(node) == "native_dropout" or not all(
-        lies_in_order(unmapped(value)) for value in values if is_mapped(value)
+        lies_in_order(value) for value in values if is_mapped(value)
     ):
         _refuse(node, "one that vmap maps in another order than that of memory", "contiguous")
 

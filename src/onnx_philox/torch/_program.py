@@ -11,6 +11,7 @@ from typing import Any
 
 from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._torch_calls.programs import arguments
 
 Dimension = int | str
@@ -57,6 +58,19 @@ def operations(program: Any) -> list[Operation]:
         for node in _nodes(program)
         for operation in [_operation(node)] * draws(node.target, arguments(node))
     ]
+
+
+def batch_of(program: Any, asked: Asked) -> Any:
+    """The symbol of the dimension that a rewrite takes for the batch; None if several may be it."""
+    import torch
+
+    inputs = program.graph_module.graph.find_nodes(op="placeholder")
+    shapes = [getattr(node.meta.get("val"), "shape", ()) for node in inputs]
+    sizes = [(axis, size) for shape in shapes for axis, size in enumerate(shape)]
+    found = [(axis, size.node.expr) for axis, size in sizes if isinstance(size, torch.SymInt)]
+    firsts = {each for axis, each in found if not axis and asked.batch is None}
+    batches = list(firsts or {each for _, each in found})
+    return batches[0] if asked.named is not None and len(batches) == 1 else None
 
 
 def require_torch() -> None:
