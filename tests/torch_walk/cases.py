@@ -39,6 +39,13 @@ FUNCTIONAL = {
 }
 """What exporters make of calls in place; no module can call them."""
 
+MIXES_ROWS = (
+    *("gumbel_softmax", "scaled_dot_product_attention", "RelaxedOneHotCategorical.sample"),
+    *("dropout of channels_last", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"),
+    *("a view taken", "Bandit", "DropBlock", "_sample_dirichlet", "Dirichlet."),
+)
+"""What computes along the batch, or cuts it, where that is dimension 1."""
+
 NOT_WALKED = {
     *("_cudnn_attention_backward", "_cudnn_attention_forward", "_cudnn_init_dropout_state"),
     *("_cudnn_rnn", "_efficient_attention_forward", "_fill_mem_eff_dropout_mask_"),

@@ -1,7 +1,8 @@
 """What is known not to be drawn: `known.txt` lists faults, `refused.txt` what is refused by name.
 
-A line is a case, a road, a batch ("static", "dynamic") and the reason, with bars between them. What
-no line says is an error. A line whose case is drawn after all is one to remove.
+A line is a case, a road, a batch (`roads.BATCHES`) and the reason, with bars between them. What
+no line says is an error. A batch in dimension 1 need not do what a dynamic one does not. A line
+whose case is drawn after all is one to remove.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from torch_walk.roads import ROWS
 from torch_walk.walking import RAW, REFUSED, TORCH, WRONG, Record
 
 _FOLDER = Path(__file__).parent
@@ -28,8 +30,11 @@ def _read(name: str) -> dict[Key, str]:
     return found
 
 
-EXPECTED = {key: name for file in _FILES for key, name in _read(file).items()}
+LISTED = {key: name for file in _FILES for key, name in _read(file).items()}
 """The file that has a line for a case, a road and a batch."""
+
+EXPECTED = {(*key[:2], ROWS): name for key, name in LISTED.items() if key[2] == "dynamic"} | LISTED
+"""The same, and what follows from it for a batch in dimension 1."""
 
 ENDS_THE_PROCESS = {("Multinomial.sample", "trace", "dynamic")}
 """What is not walked: OpenVINO scatters past the rows that the trace has, and the process ends."""

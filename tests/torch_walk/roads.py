@@ -24,6 +24,12 @@ from torch_walk.meaning import to_numpy
 CONFIG = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
 
 
+ROWS = "in dimension 1"
+"""The batch that is not the first dimension, each row of which has a state."""
+
+BATCHES = "static", "dynamic", ROWS
+
+
 @dataclass(frozen=True)
 class Given:
     """A module and what it is run with.
@@ -33,14 +39,36 @@ class Given:
         example: The input to convert with.
         x: The input to run with, of another batch where that is dynamic.
         seeds: What each run begins at.
-        is_dynamic: Whether the batch is.
+        batch: "static", "dynamic", or ROWS.
     """
 
     module: torch.nn.Module
     example: torch.Tensor
     x: torch.Tensor
     seeds: Sequence[int]
-    is_dynamic: bool
+    batch: str
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether each row has a state, of the seed at its place."""
+        return self.batch == ROWS
+
+    def rows(self, model: ov.Model) -> dict[str, Any]:
+        """What a rewrite of a converted model is told, whose dimensions all are dynamic."""
+        if not self.has_rows:
+            return {}
+        model.inputs[0].set_names({"x"})
+        return {"per_row": True, "batch": "x:1"}
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether the batch is."""
+        return self.batch != "static"
+
+    def states(self, alignment: str) -> Iterator[np.ndarray]:
+        """Those of each run."""
+        found = [_state(seed, alignment) for seed in self.seeds]
+        yield from [np.stack(found)] if self.has_rows else found
 
 
 Outputs = list[list[np.ndarray]]
@@ -90,6 +118,7 @@ class Files:
                 (self.given.example,),
                 alignment=alignment,
                 verbose=False,
+                per_row=self.given.has_rows,
                 **shapes,
             ).model_proto
 
@@ -103,7 +132,7 @@ class Files:
             )
 
     def _dynamic(self) -> Any:
-        return ({0: torch.export.Dim("batch", min=2)},)
+        return ({int(self.given.has_rows): torch.export.Dim("batch", min=2)},)
 
     def _once(self, key: str, make: Callable[[], Any]) -> Any:
         if key not in self._made:
@@ -122,18 +151,14 @@ def _in_onnxruntime(files: Files, alignment: str) -> Outputs:
     (state,) = (i.name for i in session.get_inputs() if i.name == "random_state")
     others = [i.name for i in session.get_inputs() if i.name != state]
     feed = {name: to_numpy(files.given.x) for name in others}
-    return [
-        session.run(None, feed | {state: _state(seed, alignment)})[:-1]
-        for seed in files.given.seeds
-    ]
+    return [session.run(None, feed | {state: each})[:-1] for each in files.given.states(alignment)]
 
 
 def _in_openvino(model: Any, given: Given, alignment: str) -> Outputs:
     core = op.openvino.register(ov.Core())
     compiled = core.compile_model(model, "CPU", CONFIG)
     x, outputs = to_numpy(given.x), []
-    for seed in given.seeds:
-        state = _state(seed, alignment)
+    for state in given.states(alignment):
         feed = {port: state if _is_state(port) else x for port in compiled.inputs}
         results = infer(compiled, feed)
         outputs.append([results[i].copy() for i in range(len(compiled.outputs) - 1)])
@@ -156,7 +181,7 @@ def exported(files: Files) -> Outputs:
     program = files.program()
     with quiet():
         model = ov.convert_model(program, extension=op.openvino.pytorch_extensions())
-        model = op.make_reproducible(model)
+        model = op.make_reproducible(model, **files.given.rows(model))
     return _in_openvino(model, files.given, "tensorflow")
 
 
@@ -172,7 +197,7 @@ def traced(files: Files) -> Outputs:
             extension=op.openvino.pytorch_extensions(),
             **static,
         )
-        model = op.make_reproducible(model)
+        model = op.make_reproducible(model, **given.rows(model))
     return _in_openvino(model, given, "tensorflow")
 
 

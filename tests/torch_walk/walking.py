@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 from openvino.frontend import OpConversionFailure
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from torch_walk.case import Case
+from torch_walk.cases import MIXES_ROWS
 from torch_walk.meaning import Meaning, NoMeaningError, drawing, to_numpy
-from torch_walk.roads import ROADS, TORCHS, Files, Given
+from torch_walk.roads import ROADS, ROWS, TORCHS, Files, Given
 
 SEEDS = (42, 7)
 EXAMPLE, OTHER = 3, 5
@@ -30,7 +32,7 @@ class Record:
 
     case: str
     road: str
-    is_dynamic: bool
+    batch: str
     verdict: str
     said: str = ""
 
@@ -42,20 +44,22 @@ class Record:
     @property
     def key(self) -> tuple[str, str, str]:
         """The case, the road and the batch."""
-        return self.case, self.road, "dynamic" if self.is_dynamic else "static"
+        return self.case, self.road, self.batch
 
 
-def values(batch: int) -> torch.Tensor:
+def values(rows: int, batch: str = "dynamic") -> torch.Tensor:
     """Inputs that every type of float holds exactly, and that are probabilities."""
-    return (torch.arange(1.0, 4 * batch + 1) / 32).reshape(batch, 4)
+    x = (torch.arange(1.0, 4 * rows + 1) / 32).reshape(rows, 4)
+    return x.t().contiguous() if batch == ROWS else x
 
 
 class Walked(torch.nn.Module):
     """Cases in order, each followed by a draw of its own."""
 
-    def __init__(self, cases: Sequence[Case]) -> None:
+    def __init__(self, cases: Sequence[Case], batch: str = "dynamic") -> None:
         super().__init__()
         self.cases = tuple(cases)
+        self.batch = batch
         torch.manual_seed(1)
         made = [case.make() for case in cases]
         self.functions = [None if isinstance(each, torch.nn.Module) else each for each in made]
@@ -65,7 +69,10 @@ class Walked(torch.nn.Module):
     def of_case(self, index: int, x: torch.Tensor) -> list[torch.Tensor]:
         """A case's outputs, and the draw behind them."""
         given = self.functions[index] or self.parts[index]
-        return [*(_plain(y) for y in _flat(given(x))), torch.rand(3)]
+        return [*(_plain(y) for y in _flat(given(x))), self._behind(x)]
+
+    def _behind(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.rand(3, x.shape[1]) if self.batch == ROWS else torch.rand(3)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """All of them."""
@@ -101,6 +108,36 @@ def operations() -> list[Any]:
     return found
 
 
+class _Shapes(TorchDispatchMode):
+    """Notes the shapes of draws."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[int, ...]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            self.seen += [tuple(each.shape) for each in _flat(result)][:1]
+        return result
+
+
+def draws_rows(case: Case) -> bool:
+    """Whether each draw has a batch that stands in dimension 1 of the input as a dimension."""
+    if case.name.startswith(MIXES_ROWS):
+        return False
+    found = []
+    for rows in (2, 3):
+        with _Shapes() as shapes, torch.no_grad():
+            try:
+                Walked([case], ROWS).of_case(0, values(rows, ROWS))
+            except (RuntimeError, ValueError, IndexError):
+                return False
+        found.append(shapes.seen[:-1])
+    pairs = [list(zip(*pair, strict=True)) for pair in zip(*found, strict=True)]
+    return bool(pairs) and all([p for p in pair if p[0] != p[1]] == [(2, 3)] for pair in pairs)
+
+
 def expected(
     module: Walked, x: torch.Tensor, road: str, *, seen: set[Any] | None = None
 ) -> Expected:
@@ -108,12 +145,13 @@ def expected(
 
     Args:
         module: The cases.
-        x: Their input.
+        x: Their input; of rows, each alone is drawn from a seed of its own.
         road: The road that they take.
         seen: Gains the operations that draw, where it is the reference that draws.
     """
     wanted: Expected = [[] for _ in module.cases]
-    for seed in SEEDS:
+    for row, seed in enumerate(SEEDS):
+        own_x = x[:, [row]] if module.batch == ROWS else x
         own = copy.deepcopy(module)
         meaning = Meaning(seed, seen)
         torch.manual_seed(seed)
@@ -123,11 +161,11 @@ def expected(
                     warnings.simplefilter("ignore")
                     if road in TORCHS:
                         with torch.no_grad():
-                            outputs = own.of_case(index, x)
+                            outputs = own.of_case(index, own_x)
                     else:
                         meaning.begin(case.dead)
                         with drawing(meaning, is_traced=road == "trace"):
-                            outputs = own.of_case(index, x)
+                            outputs = own.of_case(index, own_x)
             except (NoMeaningError, NotImplementedError):
                 wanted[index] = None
                 continue
@@ -136,16 +174,11 @@ def expected(
     return wanted
 
 
-def walk(cases: Sequence[Case], road: str, *, is_dynamic: bool) -> list[Record]:
-    """Takes cases by a road, all in one module, or where that fails in smaller ones."""
-    return Walk(is_dynamic=is_dynamic).by(road, cases)
-
-
 class Walk:
     """A walk, which makes a file of some cases only once for all roads."""
 
-    def __init__(self, *, is_dynamic: bool) -> None:
-        self._is_dynamic = is_dynamic
+    def __init__(self, batch: str) -> None:
+        self._batch = batch
         self._files: dict[tuple[Case, ...], tuple[Walked, Files]] = {}
 
     def by(self, road: str, cases: Sequence[Case]) -> list[Record]:
@@ -169,6 +202,8 @@ class Walk:
         if wanted[0] is None:
             said = "drawn, though the contract gives it no meaning"
             return [self._record(cases[0], road, WRONG, said)]
+        if self._batch == ROWS:
+            outputs = _apart(outputs[0], wanted)
         problems = _compared(cases, wanted, outputs, is_torchs=road in TORCHS)
         if len(cases) == 1:
             verdict = WRONG if problems[0] else HOLDS
@@ -183,14 +218,14 @@ class Walk:
 
     def _made(self, cases: tuple[Case, ...]) -> tuple[Walked, Files]:
         if cases not in self._files:
-            module, example = Walked(cases), values(EXAMPLE)
-            x = values(OTHER) if self._is_dynamic else example
-            given = Given(module, example, x, SEEDS, self._is_dynamic)
+            rows = {"static": EXAMPLE, "dynamic": OTHER, ROWS: len(SEEDS)}[self._batch]
+            module, example = Walked(cases, self._batch), values(EXAMPLE, self._batch)
+            given = Given(module, example, values(rows, self._batch), SEEDS, self._batch)
             self._files[cases] = module, Files(given)
         return self._files[cases]
 
     def _record(self, case: Case, road: str, verdict: str, said: str = "") -> Record:
-        return Record(case.name, road, self._is_dynamic, verdict, said)
+        return Record(case.name, road, self._batch, verdict, said)
 
 
 def _parts(cases: Sequence[Case], said: str) -> list[Sequence[Case]]:
@@ -205,6 +240,19 @@ def _parts(cases: Sequence[Case], said: str) -> list[Sequence[Case]]:
 def _names(case: Case, said: str) -> bool:
     names = "|".join(re.escape(name) for name in case.call)
     return re.search(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])", said) is not None
+
+
+def _apart(outputs: list[np.ndarray], wanted: Expected) -> list[list[np.ndarray]]:
+    """The outputs of a whole batch as those of each row."""
+    shapes = [y.shape for case in wanted for y in (case or [[]])[0]]
+    found: list[list[np.ndarray]] = [[] for _ in SEEDS]
+    for y, shape in zip(outputs, shapes, strict=False):
+        # One that has no rows is compared whole.
+        axes = [i for i, (n, m) in enumerate(zip(y.shape, shape, strict=False)) if n != m]
+        parts = np.array_split(y, len(SEEDS), axes[0]) if len(axes) == 1 else [y] * len(SEEDS)
+        for row, part in enumerate(parts):
+            found[row].append(part)
+    return found
 
 
 def _compared(
