@@ -210,7 +210,6 @@ def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any])
     assert_torch_s_bits(forward)
     verdict = exported(of_a_function(forward)).verdict
     assert verdict.is_ok, verdict
-    assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
