@@ -1,4 +1,4 @@
-"""Checks what each wheel holds against docs/wheels.md's table, and what it needs of a system.
+"""Checks what each wheel holds against docs/install.md's table, and what it needs of a system.
 
 auditwheel and delvewheel have judged the wheels for Linux and Windows: for those, only the tag is
 read here. delocate, their sibling for macOS, needs macOS, so those libraries are read here.
