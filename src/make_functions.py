@@ -15,16 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from onnx_philox._contract import operators
 from onnx_philox._contract.declaration import Role, listed
-from onnx_philox._contract.operators import (
-    ALIGNMENT,
-    OPERATORS,
-    OUTPUT_TYPE,
-    SEEDS,
-    Attribute,
-    Input,
-    Operator,
-)
 
 _PACKAGE = Path(__file__).parent / "onnx_philox"
 _MARK = "# From here on made by src/make_functions.py from the declaration; do not edit.\n"
@@ -47,34 +39,34 @@ class _Module(ABC):
     """The function that does the work."""
 
     @abstractmethod
-    def positional(self, op: Operator) -> Iterator[Argument]:
+    def positional(self, op: operators.Operator) -> Iterator[Argument]:
         """The arguments that may be given without their names, in order."""
 
     @abstractmethod
-    def named(self, op: Operator) -> Iterator[Argument]:
+    def named(self, op: operators.Operator) -> Iterator[Argument]:
         """The others, but for alignment, which is last: earlier releases had none."""
 
     @abstractmethod
-    def summary(self, op: Operator) -> str:
+    def summary(self, op: operators.Operator) -> str:
         """The first line of the docstring."""
 
     @abstractmethod
-    def result(self, op: Operator) -> str:
+    def result(self, op: operators.Operator) -> str:
         """What the function returns."""
 
     @abstractmethod
-    def errors(self, op: Operator) -> dict[str, str]:
+    def errors(self, op: operators.Operator) -> dict[str, str]:
         """What it raises, and why."""
 
-    def example(self, op: Operator) -> str:  # noqa: ARG002
+    def example(self, op: operators.Operator) -> str:  # noqa: ARG002
         """Doctests."""
         return ""
 
-    def names(self, op: Operator) -> list[str]:  # noqa: ARG002
+    def names(self, op: operators.Operator) -> list[str]:  # noqa: ARG002
         """The names of what the call returns, where its type does not say how many that are."""
         return []
 
-    def returned(self, op: Operator) -> str:  # noqa: ARG002
+    def returned(self, op: operators.Operator) -> str:  # noqa: ARG002
         """The type of what the function returns."""
         return self.returns
 
@@ -86,16 +78,19 @@ class _Module(ABC):
     def text(self) -> str:
         """The whole file: what stands before the mark stays as it is."""
         head, mark, _ = self.file.read_text().partition(_MARK)
-        names = sorted(op.function for op in OPERATORS.values())
+        names = sorted(op.function for op in operators.OPERATORS.values())
         lines = ["__all__ = [", *(f'    "{name}",' for name in names), "]"]
-        for op in OPERATORS.values():
+        for op in operators.OPERATORS.values():
             lines += ["", "", *self._function(op)]
         return head + mark + "\n".join([*lines, ""])
 
-    def _function(self, op: Operator) -> Iterator[str]:
+    def _function(self, op: operators.Operator) -> Iterator[str]:
         # Arguments without a default come first.
         positional = sorted(self.positional(op), key=lambda argument: argument[2] is not None)
-        named = [*self.named(op), *(_attribute(a) for a in op.attributes if a is ALIGNMENT)]
+        named = [
+            *self.named(op),
+            *(_attribute(a) for a in op.attributes if a is operators.ALIGNMENT),
+        ]
         yield f"def {op.function}("
         for name, type_, default, _ in positional:
             yield f"    {name}: {type_}{_default(default)},"
@@ -139,41 +134,41 @@ def _wrapped(text: str, *, hanging: bool = True) -> list[str]:
     )
 
 
-def _attributes(op: Operator) -> list[Attribute]:
+def _attributes(op: operators.Operator) -> list[operators.Attribute]:
     """Those that a user chooses: not what has one value only."""
     return [a for a in op.attributes if len(a.allowed) != 1]
 
 
-def _own(op: Operator) -> list[Attribute]:
-    return [a for a in _attributes(op) if a not in (*SEEDS, ALIGNMENT)]
+def _own(op: operators.Operator) -> list[operators.Attribute]:
+    return [a for a in _attributes(op) if a not in (*operators.SEEDS, operators.ALIGNMENT)]
 
 
-def _attribute(a: Attribute) -> Argument:
+def _attribute(a: operators.Attribute) -> Argument:
     if a.is_flag:
         return a.name, "bool", str(bool(a.default)), a.doc
     default = None if a.default is None else f'"{a.default}"' if a.allowed else str(a.default)
     doc = a.doc
-    if a.name == OUTPUT_TYPE:
+    if a.name == operators.OUTPUT_TYPE:
         doc += f" One of {', '.join(a.allowed)}."
     elif a.allowed:
         doc += f" One of {listed(a.allowed)}." if len(a.allowed) > 1 else f" Only {a.allowed[0]}."
     else:
-        doc = f"{doc[:-1]}; {a.minimum}{' to 2^63-1' if a in SEEDS else ' or more'}."
+        doc = f"{doc[:-1]}; {a.minimum}{' to 2^63-1' if a in operators.SEEDS else ' or more'}."
     return a.name, a.type.__name__, default, doc
 
 
-def _types(i: Input) -> str:
+def _types(i: operators.Input) -> str:
     return listed([t.name for t in i.types])
 
 
-def _is_like(op: Operator, i: Input) -> bool:
+def _is_like(op: operators.Operator, i: operators.Input) -> bool:
     """Whether all but the first sentence of an input's text is that of the one before."""
     kinds = [(x.role, x.types, x.optional, x.numbers and x.numbers.rule) for x in op.parameters]
     index = op.parameters.index(i)
     return index > 0 and kinds[index] == kinds[index - 1]
 
 
-def _sentence(i: Input, node: str = "") -> str:
+def _sentence(i: operators.Input, node: str = "") -> str:
     """What a parameter may be: a node of a runtime, or a number or an array."""
     if i.role in (Role.LOGITS, Role.DATA):
         return f"{i.brief} {_one_of(node, f'an array of {_types(i)}')}."
@@ -194,7 +189,7 @@ def _one_of(node: str, array: str) -> str:
     return f"{node}, or {array}" if node else array[0].upper() + array[1:]
 
 
-def _left_out(i: Input) -> str:
+def _left_out(i: operators.Input) -> str:
     return " None leaves it out." * i.optional
 
 
@@ -205,20 +200,22 @@ class _Reference(_Module):
     returns = ""
     does = "_run"
 
-    def summary(self, op: Operator) -> str:
+    def summary(self, op: operators.Operator) -> str:
         return f"Draws {op.draws}{op.like}."
 
-    def positional(self, op: Operator) -> Iterator[Argument]:
+    def positional(self, op: operators.Operator) -> Iterator[Argument]:
         for i in op.inputs:
             if not (i.role is Role.STATE and i.optional):
                 yield self._input(op, i)
         yield from (_attribute(a) for a in _own(op))
 
-    def named(self, op: Operator) -> Iterator[Argument]:
-        yield from (_attribute(a) for a in op.attributes if len(a.allowed) == 1 or a in SEEDS)
+    def named(self, op: operators.Operator) -> Iterator[Argument]:
+        yield from (
+            _attribute(a) for a in op.attributes if len(a.allowed) == 1 or a in operators.SEEDS
+        )
         yield from (self._input(op, i) for i in op.inputs if i.role is Role.STATE and i.optional)
 
-    def _input(self, op: Operator, i: Input) -> Argument:
+    def _input(self, op: operators.Operator, i: operators.Input) -> Argument:
         match i.role:
             case Role.STATE if i.optional:
                 doc = f"{_ROWS} None is a state of zeros."
@@ -234,7 +231,7 @@ class _Reference(_Module):
         type_, default = ("ArrayLike | None", "None") if i.optional else ("ArrayLike", None)
         return i.name, type_, default, doc
 
-    def result(self, op: Operator) -> str:
+    def result(self, op: operators.Operator) -> str:
         what = [
             f"the {o.name}{_type_in_numpy(op, index)}" for index, o in enumerate(op.outputs[:-1])
         ]
@@ -242,7 +239,7 @@ class _Reference(_Module):
             f"{_and([what[0].capitalize(), *what[1:]])}, and the next state, of the state's shape."
         )
 
-    def errors(self, op: Operator) -> dict[str, str]:
+    def errors(self, op: operators.Operator) -> dict[str, str]:
         unseeded = ", no state with both seeds 0" * op.inputs[-1].optional
         return {
             "TypeError": "An input of a wrong type.",
@@ -250,13 +247,13 @@ class _Reference(_Module):
             "hold.",
         }
 
-    def example(self, op: Operator) -> str:
+    def example(self, op: operators.Operator) -> str:
         return op.example
 
-    def names(self, op: Operator) -> list[str]:
+    def names(self, op: operators.Operator) -> list[str]:
         return [o.name for o in op.outputs]
 
-    def returned(self, op: Operator) -> str:
+    def returned(self, op: operators.Operator) -> str:
         types = ["NDArray[np.uint32]" if o.is_state else "NDArray[Any]" for o in op.outputs]
         return f"tuple[{', '.join(types)}]"
 
@@ -265,7 +262,7 @@ def _and(words: Sequence[str]) -> str:
     return ", ".join(words)
 
 
-def _type_in_numpy(op: Operator, index: int) -> str:
+def _type_in_numpy(op: operators.Operator, index: int) -> str:
     """What a docstring adds to the name of an output."""
     output = op.outputs[index]
     shape = f" [{op.size_rule}]" if op.size_rule else ""
@@ -282,16 +279,16 @@ class _Graphs(_Module):
     returns = "onnx.ModelProto"
     does = "build"
 
-    def summary(self, op: Operator) -> str:
+    def summary(self, op: operators.Operator) -> str:
         return f"Builds a model that draws {op.draws}."
 
-    def positional(self, op: Operator) -> Iterator[Argument]:
+    def positional(self, op: operators.Operator) -> Iterator[Argument]:
         for i in op.inputs:
             if i.role is not Role.STATE:
                 yield self._input(op, i)
         yield from (_attribute(a) for a in _own(op))
 
-    def _input(self, op: Operator, i: Input) -> Argument:
+    def _input(self, op: operators.Operator, i: operators.Input) -> Argument:
         if i.role is Role.SHAPE:
             which = ", [n] or [m, n]" if op.draws_rows else ", 0 to 8 of them"
             doc = (
@@ -312,7 +309,7 @@ class _Graphs(_Module):
             none = f"{none[:-1]}, of `rank` dimensions."
         return i.name, "Any", default, _sentence(i) + none
 
-    def named(self, op: Operator) -> Iterator[Argument]:
+    def named(self, op: operators.Operator) -> Iterator[Argument]:
         for i in op.parameters:
             if len(i.types) > 1:
                 doc = f"The type of that graph input, or of a Python number, {_types(i)}."
@@ -329,7 +326,7 @@ class _Graphs(_Module):
                 "of one number, or one for each row."
             )
             yield "inputs", "Sequence[str]", "()", doc
-        yield from (_attribute(seed) for seed in SEEDS)
+        yield from (_attribute(seed) for seed in operators.SEEDS)
         if op.inputs[-1].optional:
             doc = (
                 'Whether the model has the graph input "state" (uint32[6]) and the output '
@@ -350,7 +347,7 @@ class _Graphs(_Module):
             )
         yield "per_row", "bool", "False", doc
 
-    def result(self, op: Operator) -> str:
+    def result(self, op: operators.Operator) -> str:
         outputs = [f'"{o.name}"{_type_in_onnx(op, o.type)}' for o in op.outputs[:-1]]
         if op.inputs[-1].optional:
             named = f"output{'s' * (len(outputs) > 1)} {_and(outputs)}"
@@ -360,7 +357,7 @@ class _Graphs(_Module):
             f"and {_NEXT}."
         )
 
-    def errors(self, op: Operator) -> dict[str, str]:
+    def errors(self, op: operators.Operator) -> dict[str, str]:
         unseeded = ", or neither seed nor state" * op.inputs[-1].optional
         return {
             "TypeError": "An argument of a wrong type.",
@@ -371,7 +368,7 @@ class _Graphs(_Module):
 _NEXT = '"next_state"'
 
 
-def _type_in_onnx(op: Operator, type_: object) -> str:
+def _type_in_onnx(op: operators.Operator, type_: object) -> str:
     shape = f" [{op.size_rule}]" if op.size_rule else ""
     return shape if type_ is None else f"{shape} ({type_.dtype})"
 
@@ -387,19 +384,19 @@ class _Factories(_Module):
         "rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B."
     )
 
-    def summary(self, op: Operator) -> str:
+    def summary(self, op: operators.Operator) -> str:
         return f"Makes a node that draws {op.draws}."
 
-    def positional(self, op: Operator) -> Iterator[Argument]:
+    def positional(self, op: operators.Operator) -> Iterator[Argument]:
         for i in op.inputs:
             if not (i.role is Role.STATE and i.optional):
                 yield self._input(op, i)
-        yield from (_attribute(a) for a in _attributes(op) if a is not ALIGNMENT)
+        yield from (_attribute(a) for a in _attributes(op) if a is not operators.ALIGNMENT)
         for i in op.inputs:
             if i.role is Role.STATE and i.optional:
                 yield self._input(op, i)
 
-    def _input(self, op: Operator, i: Input) -> Argument:
+    def _input(self, op: operators.Operator, i: operators.Input) -> Argument:
         match i.role:
             case Role.STATE if i.optional:
                 return (
@@ -428,10 +425,10 @@ class _Factories(_Module):
             rule = " Data of f64 reach it in f32, in which OpenVINO's CPU plugin computes them."
         return i.name, "Any", default, _sentence(i, node) + rule + _left_out(i)
 
-    def named(self, op: Operator) -> Iterator[Argument]:  # noqa: ARG002
+    def named(self, op: operators.Operator) -> Iterator[Argument]:  # noqa: ARG002
         yield "name", "str | None", "None", "The node's friendly name."
 
-    def result(self, op: Operator) -> str:
+    def result(self, op: operators.Operator) -> str:
         outputs = [
             f"{o.name}{f' [{op.size_rule}]' if op.size_rule else ''}"
             f"{f' ({o.type.name})' if o.type else ''}"
@@ -439,7 +436,7 @@ class _Factories(_Module):
         ]
         return f"A node with the outputs {_and(outputs)} and next state (u32)."
 
-    def errors(self, op: Operator) -> dict[str, str]:
+    def errors(self, op: operators.Operator) -> dict[str, str]:
         return _Graphs().errors(op)
 
 

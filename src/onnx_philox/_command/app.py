@@ -15,18 +15,7 @@ from click.core import ParameterSource
 from onnx_philox import _command as rooms
 from onnx_philox import _native_library
 from onnx_philox import _runtimes as runtimes
-from onnx_philox._command import frame
-from onnx_philox._command.options import (
-    HTML,
-    JSON,
-    NOTES,
-    PATH,
-    PRECISIONS,
-    flag,
-    number,
-    runtime_option,
-    wanted_runs,
-)
+from onnx_philox._command import frame, options
 from onnx_philox._command.rewriting import rewrite
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.refusal import RefusalError
@@ -67,7 +56,8 @@ def app() -> None:
     "--runtime",
     type=frame.NameChoice(by=runtimes.standard_first),
     multiple=True,
-    help=f"Only this one ({NOTES}). Can be given again. Without it, all that are installed.",
+    help=f"Only this one ({options.NOTES}). Can be given again. Without it, all that are "
+    "installed.",
 )
 @option(
     "--backend",
@@ -82,9 +72,9 @@ def app() -> None:
     help="OpenVINO alone, on its device of that name: GPU or HETERO:GPU,CPU for instance. Or cuda: "
     "ONNX Runtime alone, on an NVIDIA card.",
 )
-@flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
-@HTML
-@JSON
+@options.flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
+@options.HTML
+@options.JSON
 def verify(
     runtime: tuple[str, ...],
     backend: tuple[str, ...],
@@ -121,14 +111,14 @@ def verify(
     example="onnx-philox inspect model.onnx",
     exits="0, also where there are none; 2, the file cannot be read.",
 )
-@click.argument("model", type=PATH)
-@flag(
+@click.argument("model", type=options.PATH)
+@options.flag(
     "--all",
     "shows_all",
     help="Show each node. Without it, equal ones of more than 20 are shown as one.",
 )
-@HTML
-@JSON
+@options.HTML
+@options.JSON
 def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -> None:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
@@ -156,8 +146,8 @@ app.add_command(rewrite)
     example="onnx-philox run new.onnx --seed 42 --runs 3 --fill --record record.json",
     exits="0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.",
 )
-@click.argument("model", type=PATH)
-@runtime_option("the first that is installed; openvino for an IR")
+@click.argument("model", type=options.PATH)
+@options.runtime_option("the first that is installed; openvino for an IR")
 @option(
     "--backend",
     type=frame.NameChoice("auto", "native", "python"),
@@ -166,7 +156,7 @@ app.add_command(rewrite)
 )
 @option(
     "--precision",
-    type=PRECISIONS,
+    type=options.PRECISIONS,
     help="OpenVINO's precision hint. Without it, the device's own, which is bf16 on some "
     "processors; the random numbers are the same in each.",
 )
@@ -176,7 +166,7 @@ app.add_command(rewrite)
     default="CPU",
     help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
 )
-@wanted_runs
+@options.wanted_runs
 @option(
     "--output",
     "-o",
@@ -184,7 +174,7 @@ app.add_command(rewrite)
     help="Save the outputs of each run: in this folder (ends in /), or in files whose names begin "
     "so: PATH.run0.npz, PATH.run1.npz, ... Without it, nothing is written.",
 )
-@flag(
+@options.flag(
     "--drawn",
     help="Give the tensors that the random nodes draw as outputs too (those of the main graph). "
     "They are the same bits in every runtime; what a runtime computes from them is its own "
@@ -192,11 +182,11 @@ app.add_command(rewrite)
 )
 @option(
     "--record",
-    type=PATH,
+    type=options.PATH,
     metavar="FILE",
     help="Write a record of the runs (JSON), which onnx-philox replay runs again. Means --drawn.",
 )
-@JSON
+@options.JSON
 def run(
     model: Path,
     runtime: str | None,
@@ -244,25 +234,27 @@ _RUNS_OF_A_LAW = 1000
     exits="0, they agree; 1, they differ, or a runtime failed; 2, an argument is wrong, or nothing "
     "can be said of the original.",
 )
-@click.argument("model", type=PATH)
+@click.argument("model", type=options.PATH)
 @option(
     "--original",
-    type=PATH,
+    type=options.PATH,
     metavar="FILE",
     help="The model before it was rewritten: compare what both draw, in many runs in one runtime "
     f"({_RUNS_OF_A_LAW} runs, unless --runs says how many).",
 )
-@number("--seconds", frame.NUMBER, 60, "With --original, begin no more runs after so many seconds.")
+@options.number(
+    "--seconds", frame.NUMBER, 60, "With --original, begin no more runs after so many seconds."
+)
 @option(
     "--runtime",
     type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
     multiple=True,
-    help=f"One of the two ({NOTES}). Give it twice; without it, the first two that are installed. "
-    "With --original, the only one; without it, the first that loads the original.",
+    help=f"One of the two ({options.NOTES}). Give it twice; without it, the first two that are "
+    "installed. With --original, the only one; without it, the first that loads the original.",
 )
 @option(
     "--precision",
-    type=PRECISIONS,
+    type=options.PRECISIONS,
     multiple=True,
     help="OpenVINO's precision hint. [default: f32] For an IR, one of the two that are compared: "
     "give it twice. [default: f32 and bf16]",
@@ -274,10 +266,12 @@ _RUNS_OF_A_LAW = 1000
     help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. Give it twice for an IR, "
     "to compare the two. [default: CPU]",
 )
-@wanted_runs
-@number("--rtol", frame.NUMBER, 1e-3, "How far outputs may differ, relative to their values.")
-@number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
-@JSON
+@options.wanted_runs
+@options.number(
+    "--rtol", frame.NUMBER, 1e-3, "How far outputs may differ, relative to their values."
+)
+@options.number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
+@options.JSON
 def compare(
     model: Path,
     original: Path | None,
@@ -337,11 +331,11 @@ def compare(
     exits="0, all is equal that must be; 1, it is not, or the runtime failed; 2, an argument is "
     "wrong.",
 )
-@click.argument("record", type=PATH)
-@runtime_option("the record's")
+@click.argument("record", type=options.PATH)
+@options.runtime_option("the record's")
 @option(
     "--model",
-    type=PATH,
+    type=options.PATH,
     metavar="FILE",
     help="The model. Without it, the file that the record names.",
 )
@@ -351,7 +345,7 @@ def compare(
     metavar="NAME=FILE.npy",
     help="An input, as in onnx-philox run. Without it, what the record holds or names.",
 )
-@JSON
+@options.JSON
 def replay(
     record: Path, *, runtime: str | None, model: Path | None, input: tuple[str, ...], as_json: bool
 ) -> None:

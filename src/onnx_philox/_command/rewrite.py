@@ -16,14 +16,8 @@ from onnx_philox._command import paths, rewritten, web
 from onnx_philox._command.terminal import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
+from onnx_philox._files import new_files
 from onnx_philox._files.given import PATHS, Form, Given
-from onnx_philox._files.new_files import (
-    NewFiles,
-    check_apart,
-    check_room,
-    no_room_named,
-    tidied_up_on_signals,
-)
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting import api
@@ -252,8 +246,8 @@ def rewrite(
         remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
         choices.check_choice(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
     is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
-    check_apart(_OWNER, _outputs(target), given.reads)
-    with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
+    new_files.check_apart(_OWNER, _outputs(target), given.reads)
+    with new_files.tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if is_ir(target) and not given.of_openvino:
             report, inside = _to_ir(given, target, asked, progress)
@@ -300,13 +294,13 @@ def _to_ir(
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
 
-    with NewFiles() as files:
+    with new_files.NewFiles() as files:
         # Beside the target, where there is room for the weights.
         folder = files.folder_beside(target)
         # No external data has this name, since it is unpredictable.
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
-        with no_room_named(target, folder):
+        with new_files.no_room_named(target, folder):
             result = _to_the_same(source, between, asked, progress)
         if progress is not None:
             progress(0, 1, "OpenVINO converts")
@@ -321,7 +315,7 @@ def _to_ir(
             ov.save_model(model, written, compress_to_fp16=False)
         except Exception as error:
             # OpenVINO does not report a full disk.
-            check_room(
+            new_files.check_room(
                 folder, sum(file.stat().st_size for file in between.parent.rglob("*")), target
             )
             raise _unconverted(error) from error

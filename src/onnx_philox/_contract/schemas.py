@@ -8,17 +8,8 @@ from typing import Any
 import onnx
 from onnx import defs, helper, numpy_helper
 
-from onnx_philox._contract import alignment, checks
+from onnx_philox._contract import alignment, checks, operators
 from onnx_philox._contract.known import UNKNOWN, Known
-from onnx_philox._contract.operators import (
-    DOMAIN,
-    MAX_RANK,
-    OPERATORS,
-    OPSET_VERSION,
-    Attribute,
-    Operator,
-    Role,
-)
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import BY_ONNX, U32
 
@@ -38,20 +29,22 @@ def register_schemas() -> None:
     # share. So its import must come first.
     import onnx.reference  # noqa: F401
 
-    for op in OPERATORS.values():
-        if not defs.has(op.name, DOMAIN):
+    for op in operators.OPERATORS.values():
+        if not defs.has(op.name, operators.DOMAIN):
             defs.register_schema(make_schema(op))
             # onnx 1.19 drops schemas when Python has ended, and waits for it for ever where
             # one holds a function of Python's.
-            atexit.register(defs.deregister_schema, op.name, OPSET_VERSION, DOMAIN)
+            atexit.register(
+                defs.deregister_schema, op.name, operators.OPSET_VERSION, operators.DOMAIN
+            )
 
 
-def make_schema(op: Operator) -> defs.OpSchema:
+def make_schema(op: operators.Operator) -> defs.OpSchema:
     """The schema of one operator, with its type and shape inference."""
     schema = defs.OpSchema(
         op.name,
-        DOMAIN,
-        OPSET_VERSION,
+        operators.DOMAIN,
+        operators.OPSET_VERSION,
         op.doc,
         inputs=[
             defs.OpSchema.FormalParameter(
@@ -79,14 +72,14 @@ def _option(optional: bool) -> defs.OpSchema.FormalParameterOption:
     return _OPTION.Optional if optional else _OPTION.Single
 
 
-def _type_of(op: Operator, name: str) -> str:
+def _type_of(op: operators.Operator, name: str) -> str:
     types = op.input(name).types
     if not types:
         return _TYPES
     return types[0].onnx_name if len(types) == 1 else f"T_{name}"
 
 
-def _type_constraints(op: Operator) -> list[tuple[str, list[str], str]]:
+def _type_constraints(op: operators.Operator) -> list[tuple[str, list[str], str]]:
     constraints = [
         (f"T_{i.name}", [t.onnx_name for t in i.types], f"Type of {i.name}.")
         for i in op.inputs
@@ -98,7 +91,7 @@ def _type_constraints(op: Operator) -> list[tuple[str, list[str], str]]:
     return constraints
 
 
-def _attribute(attribute: Attribute) -> defs.OpSchema.Attribute:
+def _attribute(attribute: operators.Attribute) -> defs.OpSchema.Attribute:
     if attribute.default is None:
         kind = defs.OpSchema.AttrType.STRING if attribute.allowed else defs.OpSchema.AttrType.INT
         return defs.OpSchema.Attribute(attribute.name, kind, attribute.doc, required=True)
@@ -106,7 +99,7 @@ def _attribute(attribute: Attribute) -> defs.OpSchema.Attribute:
     return defs.OpSchema.Attribute(attribute.name, default, attribute.doc)
 
 
-def _infer(op: Operator, context: Any) -> None:
+def _infer(op: operators.Operator, context: Any) -> None:
     """Infers type and shape, and checks all that is known by then."""
     given = {
         a.name: helper.get_attribute_value(proto)
@@ -146,12 +139,12 @@ def _infer(op: Operator, context: Any) -> None:
 
 
 def _values_shape(
-    op: Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
+    op: operators.Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
 ) -> Shape:
     index = op.inputs.index(op.size_input)
     if not op.has_shape:
         given = _shape_of(index, context)
-        if op.size_input.role is Role.DATA:
+        if op.size_input.role is operators.Role.DATA:
             return given
         return (None if given is None else given[0], attributes.get("sample_size", 1))
     known = inputs[op.inputs[index].name]
@@ -183,7 +176,7 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
 def _known(context: Any, index: int) -> Known:
     data = context.get_input_data(index)
     # More dimensions are refused whatever their values, and NumPy cannot hold many more.
-    if data is not None and len(data.dims) <= MAX_RANK:
+    if data is not None and len(data.dims) <= operators.MAX_RANK:
         return Known.array(numpy_helper.to_array(data))
     proto = context.get_input_type(index)
     if proto is None or not proto.HasField("tensor_type"):

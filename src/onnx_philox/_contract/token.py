@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
+from onnx_philox._contract import inputs
 from onnx_philox._contract.declaration import Input, Numbers, Operator, Output, Role, Words
-from onnx_philox._contract.inputs import (
-    NEXT_STATE,
-    SEEDS,
-    row_numbers_input,
-    state_input,
-    type_attribute,
-)
 from onnx_philox._contract.types import BF16, F16, F32, I32, I64
 
 RANDOM_TOKEN = Operator(
@@ -34,14 +28,14 @@ RANDOM_TOKEN = Operator(
             brief="Logits [batch, classes], of at least one class. -inf is a token that is never "
             "drawn.",
         ),
-        row_numbers_input(
+        inputs.row_numbers_input(
             "temperature",
             "What the logits are divided by, 0 or above; 0 is the largest logit, always.",
             F32,
             Numbers("a finite number, 0 or above", "Pass a temperature; 0 is greedy.", 0),
             1,
         ),
-        row_numbers_input(
+        inputs.row_numbers_input(
             "top_k",
             "How many of the most probable tokens are kept; 0, and the number of classes or more, "
             "keep all.",
@@ -49,7 +43,7 @@ RANDOM_TOKEN = Operator(
             Numbers("0 or above", "Pass how many tokens to keep; 0 keeps all.", 0),
             0,
         ),
-        row_numbers_input(
+        inputs.row_numbers_input(
             "top_p",
             "The share of the probability that is kept, of the most probable tokens; 1 keeps all.",
             F32,
@@ -58,19 +52,19 @@ RANDOM_TOKEN = Operator(
             ),
             1,
         ),
-        row_numbers_input(
+        inputs.row_numbers_input(
             "min_p",
             "The least probability that is kept, as a share of the largest; 0 keeps all.",
             F32,
             Numbers("from 0 to 1", "Pass a share; 0 keeps all tokens.", 0, 1),
             0,
         ),
-        state_input(optional=True),
+        inputs.state_input(optional=True),
     ),
-    outputs=(Output("token", "The index of each row's token, [batch, 1]."), NEXT_STATE),
+    outputs=(Output("token", "The index of each row's token, [batch, 1]."), inputs.NEXT_STATE),
     attributes=(
-        type_attribute("The element type of the tokens.", I32, I64, default="i64"),
-        *SEEDS,
+        inputs.type_attribute("The element type of the tokens.", I32, I64, default="i64"),
+        *inputs.SEEDS,
     ),
     distribution="token",
     words=Words(each=2),

@@ -12,20 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract import alignment as alignments
-from onnx_philox._contract import arrays, checks, choices, float_environment, generators
+from onnx_philox._contract import arrays, checks, choices, float_environment, generators, operators
 from onnx_philox._contract.arguments import parameter_array
 from onnx_philox._contract.declaration import OUTPUT_TYPE, listed
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
-from onnx_philox._contract.operators import (
-    OPERATORS,
-    RANDOM_BERNOULLI,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
-    STATE_WORDS,
-    Operator,
-    Role,
-)
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
@@ -36,7 +27,7 @@ from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
 _WORD = np.dtype(np.uint32)
-_STATE = (STATE_WORDS,)
+_STATE = (operators.STATE_WORDS,)
 
 
 @overload
@@ -171,7 +162,7 @@ def _prepared(
             op = _operator(operator)
             if not op.has_shape or op.draws_rows:
                 return None
-            state = np.zeros(STATE_WORDS, np.uint32)
+            state = np.zeros(operators.STATE_WORDS, np.uint32)
             inputs, attributes, _ = _parted(op, generators.PHILOX, values, arguments)
             arrays, attributes, drawn, _ = call.checked(
                 op, {**inputs, "shape": (), "state": state}, attributes
@@ -219,17 +210,19 @@ def _generate(
     return after if before.ndim == 2 else generator.state.from_array(after)
 
 
-def _operator(name: Any) -> Operator:
-    choices.check_choice(_NAME, "operator", name, OPERATORS)
-    return OPERATORS[name]
+def _operator(name: Any) -> operators.Operator:
+    choices.check_choice(_NAME, "operator", name, operators.OPERATORS)
+    return operators.OPERATORS[name]
 
 
 def _parted(
-    op: Operator, generator: Generator, values: ElementType, arguments: Mapping[str, Any]
+    op: operators.Operator, generator: Generator, values: ElementType, arguments: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The inputs, the attributes, and the memory for other outputs than the first."""
     own = {OUTPUT_TYPE, ALIGNMENT.name, *(seed.name for seed in SEEDS)}
-    inputs = [i.name for i in op.inputs if i.role not in (Role.SHAPE, Role.STATE)]
+    inputs = [
+        i.name for i in op.inputs if i.role not in (operators.Role.SHAPE, operators.Role.STATE)
+    ]
     attributes = [a.name for a in op.attributes if a.name not in own]
     outputs = [o.name for o in op.values_outputs[1:]]
     unknown = arguments.keys() - {*inputs, *attributes, *outputs}
@@ -245,7 +238,7 @@ def _parted(
 
 
 def _drawn_by(
-    op: Operator,
+    op: operators.Operator,
     generator: Generator,
     before: NDArray[np.uint32],
     values: ElementType,
@@ -298,12 +291,12 @@ def _distribution(
         case ("p",):
             if not arguments:
                 checks.refuse(_NAME, "p", "nothing", "a probability, for bool", "Pass one.")
-            return _checked(RANDOM_BERNOULLI, values, shape, arguments)
+            return _checked(operators.RANDOM_BERNOULLI, values, shape, arguments)
         case ("minval", "maxval"):
             return _uniform(values, shape, arguments)
         case ("mean", "scale"):
             numbers = {"mean": 0, "scale": 1} | arguments
-            return _checked(RANDOM_NORMAL, values, shape, numbers)
+            return _checked(operators.RANDOM_NORMAL, values, shape, numbers)
     return Bits()
 
 
@@ -322,11 +315,11 @@ def _uniform(values: ElementType, shape: tuple[int, ...], bounds: dict[str, Any]
     if not values.is_float and len(bounds) < 2:
         what, given = "the arguments for integers", " and ".join(bounds) or "none"
         checks.refuse(_NAME, what, given, "minval and maxval", "Pass both.")
-    return _checked(RANDOM_UNIFORM, values, shape, {"minval": 0, "maxval": 1} | bounds)
+    return _checked(operators.RANDOM_UNIFORM, values, shape, {"minval": 0, "maxval": 1} | bounds)
 
 
 def _checked(
-    op: Operator, values: ElementType, shape: tuple[int, ...], given: dict[str, Any]
+    op: operators.Operator, values: ElementType, shape: tuple[int, ...], given: dict[str, Any]
 ) -> Distribution:
     """What an operator draws into an array of that type and shape, by its parameters."""
     arrays = {i.name: parameter_array(_NAME, i, given[i.name], values) for i in op.parameters}

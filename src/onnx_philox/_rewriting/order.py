@@ -17,15 +17,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._rewriting import kept_seeds
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random, leave
-from onnx_philox._rewriting.kept_seeds import (
-    STREAMS,
-    check_streams,
-    streams_of,
-    warn_of_equal_seeds,
-    warn_of_repeats,
-)
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
 from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
@@ -47,9 +41,9 @@ def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Numbe
     kept = [*recorded.kept, *new]
     given = _stream_numbers(recorded.streams, recorded.next_stream)
     converted = {next(given): node.site.title for node in nodes if node.is_numbered}
-    check_streams(kept, converted)
-    check_streams(new, recorded.streams if recorded.state is not None else {})
-    taken = {*recorded.streams, *converted, *streams_of(kept)}
+    kept_seeds.check_streams(kept, converted)
+    kept_seeds.check_streams(new, recorded.streams if recorded.state is not None else {})
+    taken = {*recorded.streams, *converted, *kept_seeds.streams_of(kept)}
     others = _stream_numbers(taken, recorded.next_stream)
     first = iter(converted)
 
@@ -78,8 +72,8 @@ def _stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:
     for stream in itertools.count(first):
         if stream in taken:
             continue
-        if stream >= STREAMS:
-            allowed = f"from 0 to {STREAMS - 1}"
+        if stream >= kept_seeds.STREAMS:
+            allowed = f"from 0 to {kept_seeds.STREAMS - 1}"
             remedy = "Rewrite the model that this one was made from."
             checks.refuse(OWNER, "the next stream number (op_seed)", stream, allowed, remedy)
         yield stream
@@ -283,11 +277,11 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
         batch, unproved = prove_rows(nodes, named, rows)
     numbered = number_nodes(nodes, recorded)
     new = [node.kept for node in nodes if node.kept is not None]
-    warn_of_repeats(new, recorded.kept)
+    kept_seeds.warn_of_repeats(new, recorded.kept)
     has_key = recorded.has_key or (recorded.state is None and bool(new))
     records = tuple(node.record() for node in numbered)
     if not asked.keep_seeds:
-        warn_of_equal_seeds(records, asked.generator)
+        kept_seeds.warn_of_equal_seeds(records, asked.generator)
     settled = format.settle(model)
     plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
     format.replace(model, recorded, plan)

@@ -11,18 +11,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks
-from onnx_philox._contract.operators import (
-    OUTPUT_TYPE,
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_DROPOUT,
-    RANDOM_EXPONENTIAL,
-    RANDOM_GENERATOR,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
-    Operator,
-)
+from onnx_philox._contract import checks, operators
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BF16, F16, F32, I32, ElementType
@@ -86,7 +75,7 @@ class DrawnNode(CheckedNode):
     def words_per_value(self) -> int:
         """How many words of the generator a value takes."""
         words = self.operator.words
-        is_fixed = words.each is not None or words.by == OUTPUT_TYPE
+        is_fixed = words.each is not None or words.by == operators.OUTPUT_TYPE
         return words.per_element(self.type if is_fixed else self.type_of(words.by))
 
 
@@ -152,7 +141,7 @@ def _below(b: Builder, draw: DrawnNode, u: ir.Value, out: Out, p: str = "p") -> 
 
 def is_rounded_twice(operator: str, type: ElementType) -> bool:
     """Whether ONNX Runtime's cast of an f64 rounds what an operator draws a second time."""
-    return operator == RANDOM_EXPONENTIAL.name and type in (F16, BF16)
+    return operator == operators.RANDOM_EXPONENTIAL.name and type in (F16, BF16)
 
 
 class OnnxRuntime(Target):
@@ -226,7 +215,9 @@ def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
     return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
 
 
-def _check_operator(op: Operator, known: Collection[str], nodes: str, plugin: str) -> None:
+def _check_operator(
+    op: operators.Operator, known: Collection[str], nodes: str, plugin: str
+) -> None:
     """Refuses an operator that has no nodes in a target, whatever its types and parameters."""
     if op.name not in known:
         given = f"{op.name}, which has no {nodes}"
@@ -240,23 +231,23 @@ def has_no_nodes(operator: str) -> bool:
 
 
 _OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Value | Values]] = {
-    RANDOM_GENERATOR.name: _bits,
-    RANDOM_UNIFORM.name: _uniforms,
-    RANDOM_NORMAL.name: _normals,
-    RANDOM_BERNOULLI.name: _booleans,
-    RANDOM_CATEGORICAL.name: _classes,
-    RANDOM_EXPONENTIAL.name: _exponentials,
-    RANDOM_DROPOUT.name: _kept,
+    operators.RANDOM_GENERATOR.name: _bits,
+    operators.RANDOM_UNIFORM.name: _uniforms,
+    operators.RANDOM_NORMAL.name: _normals,
+    operators.RANDOM_BERNOULLI.name: _booleans,
+    operators.RANDOM_CATEGORICAL.name: _classes,
+    operators.RANDOM_EXPONENTIAL.name: _exponentials,
+    operators.RANDOM_DROPOUT.name: _kept,
 }
 """The values that words make there, by operator."""
 
 
 _OF_OPENVINO = (
-    RANDOM_GENERATOR.name,
-    RANDOM_UNIFORM.name,
-    RANDOM_NORMAL.name,
-    RANDOM_BERNOULLI.name,
-    RANDOM_DROPOUT.name,
+    operators.RANDOM_GENERATOR.name,
+    operators.RANDOM_UNIFORM.name,
+    operators.RANDOM_NORMAL.name,
+    operators.RANDOM_BERNOULLI.name,
+    operators.RANDOM_DROPOUT.name,
 )
 
 # The least width that times 2^-23 is a normal number, so that only one product rounds.
@@ -285,16 +276,20 @@ class OpenVino(Target):
             remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."
             allowed = "[6], or rows of it"
             checks.refuse(op, "input 'state'", "[0, 6]", allowed, remedy)
-        if op is RANDOM_GENERATOR:
+        if op is operators.RANDOM_GENERATOR:
             return
-        if is_inexact_allowed and op in (RANDOM_UNIFORM, RANDOM_NORMAL) and draw.type is F32:
+        if (
+            is_inexact_allowed
+            and op in (operators.RANDOM_UNIFORM, operators.RANDOM_NORMAL)
+            and draw.type is F32
+        ):
             return
-        if op is RANDOM_BERNOULLI and draw.type_of("p") is F32:
+        if op is operators.RANDOM_BERNOULLI and draw.type_of("p") is F32:
             return
         is_scaled_exactly = draw.type is F32 or is_inexact_allowed
-        if op is RANDOM_DROPOUT and draw.type_of("ratio") is F32 and is_scaled_exactly:
+        if op is operators.RANDOM_DROPOUT and draw.type_of("ratio") is F32 and is_scaled_exactly:
             return
-        if op is RANDOM_UNIFORM and draw.type in (F32, I32):
+        if op is operators.RANDOM_UNIFORM and draw.type in (F32, I32):
             bounds = draw.constant("minval"), draw.constant("maxval")
             if any(bound is None for bound in bounds):
                 self._refuse(op, f"{draw.type.name} with bounds that are no constants")
@@ -303,10 +298,10 @@ class OpenVino(Target):
                 return
             self._refuse(op, f"f32 from {low!r} to {high!r}")
         dropped = "f64 ratio" if draw.type is F32 else f"{draw.type.name} data"
-        given = {RANDOM_BERNOULLI.name: "f64 p", RANDOM_DROPOUT.name: dropped}
+        given = {operators.RANDOM_BERNOULLI.name: "f64 p", operators.RANDOM_DROPOUT.name: dropped}
         self._refuse(op, given.get(op.name, draw.type.name))
 
-    def _refuse(self, op: Operator, given: str) -> NoReturn:
+    def _refuse(self, op: operators.Operator, given: str) -> NoReturn:
         raise InexactError(
             op.name,
             "what it draws",
@@ -333,7 +328,7 @@ class OpenVino(Target):
         return words_limbs.next_state(b, state, count)[0]
 
     def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
-        if draw.operator is RANDOM_DROPOUT:
+        if draw.operator is operators.RANDOM_DROPOUT:
             dropped = _below(b, draw, words_limbs.unit(b, words), out, "ratio")
             data, ratio = draw.inputs["data"], draw.number("ratio")
             factor = values.factor_of(b, ratio, draw.type)
@@ -347,11 +342,11 @@ class OpenVino(Target):
 
     def _values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
         match draw.operator.name:
-            case RANDOM_GENERATOR.name:
+            case operators.RANDOM_GENERATOR.name:
                 return b.cast(out.shaped(b, words), ir.DataType.UINT32)
-            case RANDOM_BERNOULLI.name:
+            case operators.RANDOM_BERNOULLI.name:
                 return _below(b, draw, words_limbs.unit(b, words), out)
-        if draw.operator is RANDOM_NORMAL:
+        if draw.operator is operators.RANDOM_NORMAL:
             standard = values.standard_normals(b, words_limbs.unit(b, words), F32)[0]
             moments = draw.number("mean"), draw.number("scale")
             return out.shaped(b, values.moved(b, standard, *moments), is_even=True)

@@ -10,15 +10,8 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
+from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract import sentences as say
-from onnx_philox._contract.openvino_plugin import (
-    ENDS,
-    EXACT,
-    EXTENSION,
-    INTEGERS,
-    MAX_ELEMENTS,
-    MERGED,
-)
 from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino._constants import Upstream
 
@@ -53,12 +46,15 @@ def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | Non
 
 
 def _is_end(node: ov.Node) -> bool:
-    return node.get_type_name() in ENDS or node.get_type_info().version_id == EXTENSION
+    return (
+        node.get_type_name() in openvino_plugin.ENDS
+        or node.get_type_info().version_id == openvino_plugin.EXTENSION
+    )
 
 
 def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]]:
     """The nodes that must be exact for this one to be, and their roles."""
-    exact = EXACT.get(node.get_type_name())
+    exact = openvino_plugin.EXACT.get(node.get_type_name())
     if exact is None:
         return
     for index in range(node.get_input_size()):
@@ -83,21 +79,21 @@ def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str
     furthest = max(outside, key=lambda x: x if x >= 0 else ~x)
     if is_whole:
         given = say.CONSTANTS_WITH.format(value.size, kind, furthest)
-        return given, say.WHOLE_CONSTANT.format(MAX_ELEMENTS)
+        return given, say.WHOLE_CONSTANT.format(openvino_plugin.MAX_ELEMENTS)
     return say.MERGED_FROM.format(kind, furthest), say.CLAMPED_CONSTANTS
 
 
 def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
     """What is inexact in a node itself, whatever its inputs."""
     name = node.get_type_name()
-    exact = EXACT.get(name)
-    allowed = say.EXACT_NODES.format(", ".join(sorted(EXACT)))
+    exact = openvino_plugin.EXACT.get(name)
+    allowed = say.EXACT_NODES.format(", ".join(sorted(openvino_plugin.EXACT)))
     if exact is None:
         return say.COMPUTED_BY.format(name), allowed
     kind = node.get_output_element_type(0).get_type_name()
     if name == "Convert":
         source = node.get_input_element_type(0).get_type_name()
-        if kind not in exact.types or source not in INTEGERS:
+        if kind not in exact.types or source not in openvino_plugin.INTEGERS:
             return say.CONVERTED_BY.format(name, source, kind), allowed
     elif kind not in exact.types:
         return say.COMPUTED_BY_OF.format(name, kind), allowed
@@ -153,13 +149,13 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
         # OpenVINO does not merge a constant in an index with one in the data.
         ways = [known[source.get_name()] for source, role in followed if role == "d"]
         merged = max(ways, key=lambda way: (way.bound, way.count), default=_Merged())
-        if is_way and node.get_type_name() in MERGED:
+        if is_way and node.get_type_name() in openvino_plugin.MERGED:
             for source in node.input_values():
                 size = _magnitude(source.get_node(), upstream)
                 if size is not None and size <= _INT32.max + 1:
                     merged = merged.with_constant(size)
         if merged.count > 1 and merged.bound > _INT32.max:
-            given = say.MERGED_CONSTANTS.format(", ".join(MERGED), merged.count)
+            given = say.MERGED_CONSTANTS.format(", ".join(openvino_plugin.MERGED), merged.count)
             return given, say.ONE_CONSTANT
         known[node.get_name()] = merged
     return None

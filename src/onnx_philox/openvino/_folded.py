@@ -11,48 +11,43 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
+from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract import sentences as say
-from onnx_philox._contract.openvino_plugin import (
-    ALTERED_IN_CONSTANTS,
-    MOVING,
-    NEVER_IN_RUNS,
-    STAYS,
-    TRANSFORMED,
-    Past,
-)
 
 _INT32 = np.iinfo(np.int32)
 
 
 def is_transformed(node: ov.Node) -> bool:
     """Whether OpenVINO has begun to transform the model, now or before saving it."""
-    return TRANSFORMED in node.get_rt_info()
+    return openvino_plugin.TRANSFORMED in node.get_rt_info()
 
 
-def is_folded(node: Any, inputs: list[ov.Tensor], past: Past) -> bool:
+def is_folded(node: Any, inputs: list[ov.Tensor], past: openvino_plugin.Past) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run.
 
     Never true if `Model.evaluate` alone evaluates it. The marks of a node from a file say nothing:
     a cached model keeps only the first one.
     """
     marks = node.get_rt_info()
-    if TRANSFORMED not in marks:
+    if openvino_plugin.TRANSFORMED not in marks:
         return False
     # A Loop's inputs may also become constants late. What the node reads before the plugin narrows
     # it says nothing.
-    is_late = Past.CLONED in past and any(
-        tensor.get_element_type().get_type_name() in NEVER_IN_RUNS
+    is_late = openvino_plugin.Past.CLONED in past and any(
+        tensor.get_element_type().get_type_name() in openvino_plugin.NEVER_IN_RUNS
         for declared, tensor in zip(node.operator.inputs, inputs, strict=False)
         if not node.wide.get(declared.name)
     )
-    return is_late or (STAYS not in marks and Past.FROM_FILE not in past)
+    return is_late or (
+        openvino_plugin.STAYS not in marks and openvino_plugin.Past.FROM_FILE not in past
+    )
 
 
-def asked(node: ov.Node, inputs: list[ov.Output]) -> Past:
+def asked(node: ov.Node, inputs: list[ov.Output]) -> openvino_plugin.Past:
     """Whether a clone is asked for a run's shapes: the plugin makes a constant of each tensor."""
     pairs = zip(node.input_values(), inputs, strict=False)
     is_asked = any(_is_constant(new) and not _is_constant(old) for old, new in pairs)
-    return Past.ASKED if is_asked else Past(0)
+    return openvino_plugin.Past.ASKED if is_asked else openvino_plugin.Past(0)
 
 
 def _is_constant(output: ov.Output) -> bool:
@@ -101,10 +96,10 @@ def leaves(output: ov.Output) -> bool:
 
 def _hands_on(drawn: ov.Output, made: ov.Output) -> bool:
     """Whether a node passes a draw on in one of its outputs."""
-    if made.get_node().get_type_name() not in MOVING:
+    if made.get_node().get_type_name() not in openvino_plugin.MOVING:
         return False
     type_ = made.get_element_type()
     return (
-        type_.get_type_name() in ALTERED_IN_CONSTANTS
+        type_.get_type_name() in openvino_plugin.ALTERED_IN_CONSTANTS
         and type_.is_real() == drawn.get_element_type().is_real()
     )

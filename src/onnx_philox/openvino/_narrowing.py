@@ -16,12 +16,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset8
 
-from onnx_philox._contract.openvino_plugin import (
-    EXTENSION,
-    NARROWED_ALL,
-    ONLY_MOVE,
-    SIGNED_STATE_MARK,
-)
+from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._openvino_models import arrays
@@ -131,7 +126,7 @@ def convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
             name = node.get_type_name()
             if name in ("Result", "Convert"):
                 continue
-            if name in ONLY_MOVE and consumer.get_index() == 0:
+            if name in openvino_plugin.ONLY_MOVE and consumer.get_index() == 0:
                 stack.append(node.output(0))
                 continue
             if converted is None:
@@ -173,7 +168,7 @@ def narrowed_text(
         was: The types that the model declares for numbers.
         is_signed: Whether it declares the state int32.
     """
-    state = f" {SIGNED_STATE_MARK}" * is_signed
+    state = f" {openvino_plugin.SIGNED_STATE_MARK}" * is_signed
     of_logits = was.get("logits")
     if of_logits in (F16, BF16) and sources["logits"].get_element_type() == ov.Type.f32:
         return of_logits.name + state
@@ -184,7 +179,7 @@ def narrowed_text(
         is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
     data = op.type_input
     if data is None:
-        return f"{NARROWED_ALL}{state}" * is_narrowed
+        return f"{openvino_plugin.NARROWED_ALL}{state}" * is_narrowed
     arrived = arrived_type(data, sources[data.name], is_signed=is_signed)
     return f"{values.name}{state}" * (is_narrowed or arrived is not was.get(data.name, arrived))
 
@@ -208,7 +203,7 @@ def _is_narrowed_state(state: ov.Output) -> bool:
     while state.get_element_type() != ov.Type.i32:
         node = state.get_node()
         op = OPERATORS.get(node.get_type_name())
-        if op is None or node.get_type_info().version_id != EXTENSION:
+        if op is None or node.get_type_info().version_id != openvino_plugin.EXTENSION:
             return False
         index = op.inputs.index(op.input("state"))
         if index >= node.get_input_size():

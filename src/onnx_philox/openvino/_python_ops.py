@@ -43,19 +43,6 @@ from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _narrowing, _rounded
 from onnx_philox.openvino._constants import Upstream, captured, is_captured
-from onnx_philox.openvino._narrowing import (
-    ARRIVES_AS,
-    NARROWER,
-    arrived_type,
-    computed_type,
-    convert_for_consumers,
-    has_narrowed_integers,
-    narrowed_text,
-    narrowings,
-    numbers_of,
-    read_wide,
-    types_of,
-)
 from onnx_philox.openvino._shapes import as_dimensions, values_shape
 from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE, surroundings
 
@@ -149,7 +136,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if self._settled is not None and self._settled == self._all_that_counts():
             return
         self._upstream = Upstream()
-        self.wide = read_wide(self, self.wide if Past.CLONED in self._past else None)
+        self.wide = _narrowing.read_wide(self, self.wide if Past.CLONED in self._past else None)
         for declared in op.inputs[: self.get_input_size()]:
             if declared.name == _clamped.PROBABILITIES and not self._clamp:
                 self._clamp = _clamped.take_before_clamp(self._input(declared))
@@ -170,11 +157,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._set_outputs(op, values, sources)
         if is_half_new and values is F32:
             # Once only: the plugin merges these into the nodes after them.
-            convert_for_consumers(self.output(0), F16)
+            _narrowing.convert_for_consumers(self.output(0), F16)
         self._past |= Past.VALIDATED
         self._upstream = Upstream()
         # The nodes downstream count, too, where the plugin narrows the values.
-        self._settled = None if values in NARROWER else self._all_that_counts()
+        self._settled = None if values in _narrowing.NARROWER else self._all_that_counts()
 
     def _all_that_counts(self) -> tuple[Any, ...] | None:
         """All that a validation reads, to be compared; None if that is too much."""
@@ -241,7 +228,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _known(self, declared: Input, values: ElementType, source: ov.Output) -> Known:
         """What is known of an input, in its declared type even if the plugin changed it."""
-        types = types_of(declared, values)
+        types = _narrowing.types_of(declared, values)
         arrived = self._arrived(declared, source)
         shape = arrays.known_dimensions(source.get_partial_shape())
         if declared.role is Role.SHAPE:
@@ -255,14 +242,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if (
             arrived not in types
             and Past.VALIDATED in self._past
-            and arrived in narrowings(types[0])
+            and arrived in _narrowing.narrowings(types[0])
         ):
             arrived = types[0]
         return Known(arrived, shape)
 
     def _arrived(self, declared: Input, source: ov.Output) -> ElementType | np.dtype[Any] | None:
         """The type of an input; that of words for a state that is declared int32."""
-        return arrived_type(declared, source, is_signed=Past.SIGNED_STATE in self._past)
+        return _narrowing.arrived_type(declared, source, is_signed=Past.SIGNED_STATE in self._past)
 
     def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
         value = self._upstream.value_of(source.get_node())
@@ -275,20 +262,20 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             self._past &= ~Past.SIGNED_STATE
             if sources["state"].get_element_type() == ov.Type.i32:
                 self._past |= Past.SIGNED_STATE
-        for declared, source in numbers_of(self.operator, sources):
+        for declared, source in _narrowing.numbers_of(self.operator, sources):
             if is_clone and declared.name in self._declared:
                 continue
-            types = types_of(declared, values)
+            types = _narrowing.types_of(declared, values)
             arrived = arrays.element_type(source.get_element_type())
             type_ = next((t for t in types if t is arrived), None)
-            if type_ is None and is_clone and arrived in narrowings(types[0]):
+            if type_ is None and is_clone and arrived in _narrowing.narrowings(types[0]):
                 type_ = types[0]
             self._declared.pop(declared.name, None)
             if type_ is not None:
                 self._declared[declared.name] = type_
         # Data tell of the precision f16 by themselves.
         if values is F32 and not is_clone and self.operator.type_input is None:
-            for declared, _ in numbers_of(self.operator, sources)[:1]:
+            for declared, _ in _narrowing.numbers_of(self.operator, sources)[:1]:
                 _narrowing.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
@@ -299,7 +286,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """
         if Past.CLONED not in self._past:
             return False
-        for declared, source in numbers_of(self.operator, sources):
+        for declared, source in _narrowing.numbers_of(self.operator, sources):
             is_declared = self._declared.get(declared.name) is F32
             if not is_declared or source.get_element_type() != ov.Type.f16:
                 continue
@@ -323,12 +310,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """What IR says about a validated node whose inputs the plugin changed; empty for others."""
         is_signed = Past.SIGNED_STATE in self._past
         values, declared = self._attributes_type(), self._declared
-        return narrowed_text(self.operator, self._sources(), values, declared, is_signed=is_signed)
+        return _narrowing.narrowed_text(
+            self.operator, self._sources(), values, declared, is_signed=is_signed
+        )
 
     def _has_narrowed_integers(self, sources: dict[str, ov.Output]) -> bool:
         """Whether the plugin turned integers into i32, and so booleans into u8."""
         is_signed = Past.SIGNED_STATE in self._past
-        is_narrowed = has_narrowed_integers(self.operator, sources, is_signed=is_signed)
+        is_narrowed = _narrowing.has_narrowed_integers(self.operator, sources, is_signed=is_signed)
         return Past.VALIDATED in self._past and is_narrowed
 
     def _read_narrowed(self, text: str) -> None:
@@ -411,7 +400,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             return
         what = say.INPUT.format(declared.name)
         arrived = self._arrived(declared, source)
-        types = types_of(declared, values)
+        types = _narrowing.types_of(declared, values)
         type_ = arrived if arrived in types else types[0]
         # A top_k beyond int32 is a stated limit, as a dimension is.
         if type_ in _CONSTANT_ONLY and declared.role is not Role.ROW_NUMBERS:
@@ -433,7 +422,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _set_outputs(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
     ) -> None:
-        computed = computed_type(op, values, sources)
+        computed = _narrowing.computed_type(op, values, sources)
         state = sources.get("state")
         state_shape = ov.PartialShape([alignment.state_words(self._attributes)])
         if state is not None:
@@ -454,17 +443,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 # The plugin restores the type of a result of the model.
                 type_ = ov.Type.f32
             self.set_output_type(index, type_, shape)
-        narrower = NARROWER.get(values)
+        narrower = _narrowing.NARROWER.get(values)
         if narrower is not None and computed is narrower:
             # A result of the model keeps all bits.
             if Past.LEFT not in self._past and _folded.leaves(self.output(0)):
                 self._past |= Past.LEFT
-            convert_for_consumers(self.output(0), narrower)
+            _narrowing.convert_for_consumers(self.output(0), narrower)
 
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
         if declared.role is Role.SHAPE:
             return as_dimensions(arrays.memory(tensor))
-        types = types_of(declared, values)
+        types = _narrowing.types_of(declared, values)
         if tensor.get_size() == 0:
             return np.empty(arrays.dimensions(tensor.get_shape()), types[0].dtype)
         kept = str(self._attributes.get(captured(declared), ""))
@@ -473,12 +462,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         arrived = arrays.element_type(tensor.get_element_type())
         type_ = self._declared.get(declared.name)
         if type_ is None:
-            type_ = next((t for t in types if arrived in ARRIVES_AS[t]), types[0])
+            type_ = next((t for t in types if arrived in _narrowing.ARRIVES_AS[t]), types[0])
         # Only for what the plugin computed in f16, where it declares f16.
         source = self._sources()[declared.name].get_element_type()
         is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
         is_rounded = declared.role is Role.DATA and type_ is F64 and arrived is F32
-        if not (is_half or is_rounded) and arrived not in ARRIVES_AS[type_]:
+        if not (is_half or is_rounded) and arrived not in _narrowing.ARRIVES_AS[type_]:
             checks.refuse(
                 self.operator,
                 say.INPUT.format(declared.name),

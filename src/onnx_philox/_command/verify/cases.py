@@ -23,24 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._command.verify.examples import Example
-from onnx_philox._contract import generators
+from onnx_philox._contract import generators, operators
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
-from onnx_philox._contract.operators import (
-    OPERATORS,
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_DROPOUT,
-    RANDOM_EXPONENTIAL,
-    RANDOM_GAMMA,
-    RANDOM_GENERATOR,
-    RANDOM_NORMAL,
-    RANDOM_PERMUTATION,
-    RANDOM_POISSON,
-    RANDOM_TOKEN,
-    RANDOM_UNIFORM,
-    Operator,
-)
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
@@ -131,7 +116,9 @@ class Case:
     def has_seeds_alone(self) -> bool:
         """Whether OpenVINO's own RandomUniform, which has no state, can draw all this."""
         return all(
-            v.example.operator is RANDOM_UNIFORM and v.example.state is None and not v.example.rows
+            v.example.operator is operators.RANDOM_UNIFORM
+            and v.example.state is None
+            and not v.example.rows
             for v in self.vectors
         )
 
@@ -146,12 +133,12 @@ def load_cases(vectors: Traversable | None = None) -> list[Case]:
 
 
 def _case(given: Mapping[str, Any]) -> Case:
-    operator, type_ = OPERATORS[given["operator"]], BY_NAME[given["type"]]
+    operator, type_ = operators.OPERATORS[given["operator"]], BY_NAME[given["type"]]
     vectors = tuple(_vector(operator, type_, vector) for vector in given["vectors"])
     return Case(given["family"], vectors, type_, given.get("part", ""))
 
 
-def _vector(operator: Operator, type_: ElementType, given: Mapping[str, Any]) -> Vector:
+def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str, Any]) -> Vector:
     """A vector of a file; NumPy says the values where it has only what is near or printed."""
     alignment = PYTORCH if "torch_seed" in given else given.get("alignment", TENSORFLOW)
     example = Example(
@@ -235,18 +222,18 @@ def _sampled() -> Mapping[str, Any]:
     }
 
 
-_ROW_ARGUMENTS: tuple[tuple[Operator, Mapping[str, Any]], ...] = (
-    (RANDOM_GENERATOR, {}),
-    (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}),
-    (RANDOM_NORMAL, {"mean": 3, "scale": 2}),
-    (RANDOM_EXPONENTIAL, {"scale": 2}),
-    (RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}),
-    (RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}),
-    (RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}),
-    (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}),
-    (RANDOM_PERMUTATION, {}),
-    (RANDOM_DROPOUT, {}),
-    (RANDOM_TOKEN, _sampled()),
+_ROW_ARGUMENTS: tuple[tuple[operators.Operator, Mapping[str, Any]], ...] = (
+    (operators.RANDOM_GENERATOR, {}),
+    (operators.RANDOM_UNIFORM, {"minval": -5, "maxval": 205}),
+    (operators.RANDOM_NORMAL, {"mean": 3, "scale": 2}),
+    (operators.RANDOM_EXPONENTIAL, {"scale": 2}),
+    (operators.RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}),
+    (operators.RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}),
+    (operators.RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}),
+    (operators.RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}),
+    (operators.RANDOM_PERMUTATION, {}),
+    (operators.RANDOM_DROPOUT, {}),
+    (operators.RANDOM_TOKEN, _sampled()),
 )
 """Operators and their arguments; data are of the type of the values."""
 
@@ -258,8 +245,8 @@ def _rows() -> list[Case]:
         for type_ in operator.output_types:
             if operator.type_input is not None and type_ is F64:
                 continue  # which OpenVINO computes in f32
-            arguments = _dropped(type_) if operator is RANDOM_DROPOUT else numbers
-            shape = (3, 1) if operator is RANDOM_TOKEN else (3, 5)
+            arguments = _dropped(type_) if operator is operators.RANDOM_DROPOUT else numbers
+            shape = (3, 1) if operator is operators.RANDOM_TOKEN else (3, 5)
             example = Example(shape, type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
             alone = [_row(example, row).in_numpy() for row in range(len(_ROW_STATES))]
             expected = {
@@ -304,7 +291,7 @@ def _seeded_draws() -> list[Case]:
                 Example(
                     shape,
                     type_,
-                    RANDOM_UNIFORM,
+                    operators.RANDOM_UNIFORM,
                     dict(zip(("minval", "maxval"), bounds, strict=True)),
                     global_seed,
                     op_seed,

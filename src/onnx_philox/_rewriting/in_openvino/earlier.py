@@ -11,20 +11,7 @@ import openvino as ov
 from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
 from onnx_philox._contract.operators import OUTPUT_TYPE
 from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name, states_among
-from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import (
-    Owner,
-    awaits_state,
-    constant,
-    generator_of,
-    is_ours,
-    label,
-    lacks_state,
-    recorded_streams,
-    seeds_of,
-    state_of,
-    walk,
-)
+from onnx_philox._openvino_models import arrays, graphs
 from onnx_philox._rewriting import recorded
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.recorded import are_runs
@@ -40,7 +27,7 @@ class Ours:
     """A node of this package, and what it draws."""
 
     node: ov.Node
-    owners: tuple[Owner, ...]
+    owners: tuple[graphs.Owner, ...]
     stream: Stream
     generator: Generator
     """The generator by which it draws."""
@@ -84,11 +71,11 @@ class Recorded(recorded.Recorded[ov.Node]):
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
-    kept = frozenset(each.order for each in kept_in(recorded_streams(model)))
+    kept = frozenset(each.order for each in kept_in(graphs.recorded_streams(model)))
     ours = tuple(
         _ours(node, owners, kept)
-        for node, owners in walk(model)
-        if is_ours(node) and not awaits_state(node)
+        for node, owners in graphs.walk(model)
+        if graphs.is_ours(node) and not graphs.awaits_state(node)
     )
     outputs = [name for output in model.outputs for name in output.get_names()]
     found = {node.get_name(): node for each in ours for node in _sources(each)}
@@ -104,7 +91,9 @@ def read(model: ov.Model) -> Recorded:
             words = arrays.memory(node)
             key = (of_words(words.size) or PHILOX).seed_in(words)
             # All other nodes of a rewrite have one seed.
-            seeds = (o.stream.global_seed for o in ours if not (o.is_kept or lacks_state(o.node)))
+            seeds = (
+                o.stream.global_seed for o in ours if not (o.is_kept or graphs.lacks_state(o.node))
+            )
             return _recorded(ours, node, seed=key or next(seeds, 0), has_key=key != 0)
     if the_named(each.generator for each in ours).is_counter_based:
         return _recorded(ours)
@@ -124,7 +113,7 @@ def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
     if node.get_type_name() != "Add":
         return False
     return any(
-        are_runs(constant(steps)) and _source(words.get_node()) == recorded.state
+        are_runs(graphs.constant(steps)) and _source(words.get_node()) == recorded.state
         for steps, words in permutations(node.input_values(), 2)
     )
 
@@ -163,9 +152,11 @@ def _recorded(
         is_input=next_state is not None,
         has_rows=words is not None and len(words) == 2 and words[0] != 1,
         seed=seed,
-        streams={each.stream.op_seed: label(each.node) for each in rewritten if not each.is_kept},
+        streams={
+            each.stream.op_seed: graphs.label(each.node) for each in rewritten if not each.is_kept
+        },
         kept=tuple(
-            KeptSeeds(label(each.node), *each.seeds, each.generator)
+            KeptSeeds(graphs.label(each.node), *each.seeds, each.generator)
             for each in rewritten
             if each.is_kept
         ),
@@ -179,15 +170,15 @@ def _recorded(
 
 
 def _rewritten(ours: tuple[Ours, ...]) -> tuple[Ours, ...]:
-    return tuple(each for each in ours if not lacks_state(each.node))
+    return tuple(each for each in ours if not graphs.lacks_state(each.node))
 
 
 def _ours(
-    node: ov.Node, owners: tuple[Owner, ...], kept: frozenset[tuple[int, int, str, str]]
+    node: ov.Node, owners: tuple[graphs.Owner, ...], kept: frozenset[tuple[int, int, str, str]]
 ) -> Ours:
     output_type = str(node.get_attributes().get(OUTPUT_TYPE, ""))
-    stream = Stream(str(node.get_type_name()), output_type, *seeds_of(node))
-    ours = Ours(node, owners, stream, generator_of(node))
+    stream = Stream(str(node.get_type_name()), output_type, *graphs.seeds_of(node))
+    ours = Ours(node, owners, stream, graphs.generator_of(node))
     return ours.keeping() if stream.order in kept else ours
 
 
@@ -197,7 +188,7 @@ def _shape(node: ov.Node) -> ov.PartialShape:
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:
     """The parameters and constants of the main graph that a node's state may come from."""
-    state = state_of(ours.node)
+    state = graphs.state_of(ours.node)
     if state is None:
         return
     # Of a node in a body, what the bodies' owners read: the state is among it.

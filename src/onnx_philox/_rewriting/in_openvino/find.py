@@ -9,14 +9,7 @@ import openvino as ov
 
 from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
-from onnx_philox._openvino_models.graphs import (
-    awaits_state,
-    is_ours,
-    is_shape_alone,
-    lacks_state,
-    opset_of,
-    walk,
-)
+from onnx_philox._openvino_models import graphs
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_openvino import patterns, replacements
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, UniformNode
@@ -39,12 +32,12 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     draw that is made of several nodes the first is listed. With `keep_seeds` uniform numbers keep
     their own seeds.
     """
-    sites = [site_of(node, owners) for node, owners in walk(model) if _is_random(node)]
+    sites = [site_of(node, owners) for node, owners in graphs.walk(model) if _is_random(node)]
     sites.sort(key=_order)
     read = [_read(site, keep_seeds=keep_seeds) for site in sites]
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
     others = (each for each in read if isinstance(each, UniformNode) and each.seeds is None)
-    normals = patterns.normals(u for u in others if not awaits_state(u.site.node))
+    normals = patterns.normals(u for u in others if not graphs.awaits_state(u.site.node))
     return list(_without_repeats(sites, read, normals, keep_seeds=keep_seeds))
 
 
@@ -80,7 +73,7 @@ def _of_one(uniform: UniformNode) -> NewDraw:
     if uniform.seeds is not None:
         # The same words, and so the same booleans; integers would be others.
         return uniform.draw() if draw is None else replace(draw, seeds=uniform.seeds)
-    if draw is None and not awaits_state(uniform.site.node):
+    if draw is None and not graphs.awaits_state(uniform.site.node):
         # A module's own integers are rounded floats, as in its file of ONNX.
         draw = patterns.integers(uniform)
     return draw or uniform.draw()
@@ -88,16 +81,18 @@ def _of_one(uniform: UniformNode) -> NewDraw:
 
 def _is_random(node: ov.Node) -> bool:
     kind = node.get_type_name()
-    if opset_of(node) is not None:
+    if graphs.opset_of(node) is not None:
         return kind in RANDOM_OPERATORS
-    if is_ours(node):
-        return lacks_state(node) or (awaits_state(node) and not is_shape_alone(node))
+    if graphs.is_ours(node):
+        return graphs.lacks_state(node) or (
+            graphs.awaits_state(node) and not graphs.is_shape_alone(node)
+        )
     return randomness_of(kind, is_of_torch=False) is not None
 
 
 def _order(site: Site) -> tuple[bool, int]:
     """What sorts a random node: the number of its conversion, if it has one."""
-    if not awaits_state(site.node):
+    if not graphs.awaits_state(site.node):
         return True, 0
     return False, int(site.node.get_attributes()["op_seed"])
 
@@ -106,7 +101,7 @@ def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
     """What a node says, or why it cannot be replaced."""
     node = site.node
     kind = node.get_type_name()
-    if not is_ours(node) and opset_of(node) is None:
+    if not graphs.is_ours(node) and graphs.opset_of(node) is None:
         said = randomness_of(kind, is_of_torch=False)
         error = MayStayError(
             site.title,
@@ -117,13 +112,15 @@ def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
         )
         return Irreplaceable(site, error)
     try:
-        if lacks_state(node):
+        if graphs.lacks_state(node):
             return replacements.without_state(site)
         if kind == _UNIFORM:
-            if is_ours(node):
+            if graphs.is_ours(node):
                 replacements.refuse_wide_bernoulli(site)
             return UniformNode.read(site, keep_seeds=keep_seeds)
-        return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
+        return (
+            replacements.awaiting(site) if graphs.is_ours(node) else replacements.categorical(site)
+        )
     except (TypeRefusalError, ValueRefusalError) as error:
         # The declaration's own checks do not know the node's place.
         known = error.operator == site.title

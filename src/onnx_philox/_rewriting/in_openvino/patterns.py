@@ -23,16 +23,7 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RAN
 from onnx_philox._contract.types import F32, F64, I32, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import constant, dimensions, number, only_reader
-from onnx_philox._rewriting.comparisons import (
-    BITS,
-    CLOSED_COMPARISONS,
-    COMPARISONS,
-    GIVES_PROBABILITIES,
-    Scaled,
-    are_probabilities,
-    just_above,
-    thresholds_of,
-)
+from onnx_philox._rewriting import comparisons
 from onnx_philox._rewriting.in_openvino.replacements import EmitDraw, NewDraw, UniformNode
 
 # How far the constants of f16 and bf16 are from what they mean.
@@ -190,13 +181,13 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
     node, index = reader
     kind = node.get_type_name()
     form = _ONNX_NAMES.get(kind, kind), index
-    if form not in COMPARISONS and form not in CLOSED_COMPARISONS:
+    if form not in comparisons.COMPARISONS and form not in comparisons.CLOSED_COMPARISONS:
         return None
     p = node.input_value(1 - index)
     array = constant(p)
-    is_less = COMPARISONS.get(form)
-    if is_less is None and array is not None and form in CLOSED_COMPARISONS:
-        is_less, array = CLOSED_COMPARISONS[form], just_above(array, values)
+    is_less = comparisons.COMPARISONS.get(form)
+    if is_less is None and array is not None and form in comparisons.CLOSED_COMPARISONS:
+        is_less, array = comparisons.CLOSED_COMPARISONS[form], comparisons.just_above(array, values)
     if is_less is None:
         return None
     thresholds = None
@@ -206,16 +197,16 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
             return None
     elif not _is_within(array, uniform):
         return None
-    elif (one := _as_drawn(array, uniform)) is not None and are_probabilities(one):
+    elif (one := _as_drawn(array, uniform)) is not None and comparisons.are_probabilities(one):
         array = one
-    elif values in BITS:
-        thresholds = thresholds_of(array, values, is_negated=not is_less)
+    elif values in comparisons.BITS:
+        thresholds = comparisons.thresholds_of(array, values, is_negated=not is_less)
     else:
         return None
 
     def make(emit: EmitDraw) -> ov.Output:
         if thresholds is not None:
-            whole = np.array(1 << BITS[values], np.int32)
+            whole = np.array(1 << comparisons.BITS[values], np.int32)
             bounds = np.zeros_like(whole), whole
             drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32")
             values_ = opset8.less(drawn.output(0), opset8.constant(thresholds)).output(0)
@@ -234,7 +225,7 @@ def integers(uniform: UniformNode) -> NewDraw | None:
     if uniform.values not in (F32, F64) or low is None or high is None:
         return None
     lowest_float = Fraction(float(low))
-    scaled = Scaled(Fraction(float(high)) - lowest_float, lowest_float)
+    scaled = comparisons.Scaled(Fraction(float(high)) - lowest_float, lowest_float)
     value = uniform.site.node.output(0)
     while (reader := only_reader(value)) is not None:
         node, index = reader
@@ -311,7 +302,7 @@ def _gives_probabilities(value: ov.Output, is_inner: bool) -> bool:
         kind = node.get_type_name()
         if kind == "Parameter":
             return not is_inner
-        if kind in GIVES_PROBABILITIES or _clamps_to_probabilities(node):
+        if kind in comparisons.GIVES_PROBABILITIES or _clamps_to_probabilities(node):
             return True
         if kind not in _KEEPS_PROBABILITIES:
             return False

@@ -16,19 +16,10 @@ from numpy.typing import NDArray
 from openvino import opset8
 
 from onnx_philox import openvino as factories
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, operators
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.known import UNKNOWN, Known
-from onnx_philox._contract.operators import (
-    INT64_MAX,
-    OPERATORS,
-    OUTPUT_TYPE,
-    RANDOM_CATEGORICAL,
-    RANDOM_UNIFORM,
-    Operator,
-    Role,
-)
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
@@ -57,7 +48,7 @@ class NewDraw(Replaceable):
     """A random node, the node of this package that draws in its place, and what that stands for."""
 
     site: Site
-    operator: Operator
+    operator: operators.Operator
     output_type: str
     output: ov.Output
     """What it gives instead of the model."""
@@ -72,7 +63,7 @@ class NewDraw(Replaceable):
         return frozenset(node.get_name() for node in (self.site.node, *self.also))
 
     @property
-    def drawn(self) -> tuple[Operator, str]:
+    def drawn(self) -> tuple[operators.Operator, str]:
         """See `Replaceable`."""
         return self.operator, self.output_type
 
@@ -149,7 +140,7 @@ class UniformNode:
             for what, array in (("minval", low), ("maxval", high))
         }
         given = {**known, "shape": UNKNOWN, "state": UNKNOWN}
-        checks.check_node(RANDOM_UNIFORM, given, {OUTPUT_TYPE: values.name})
+        checks.check_node(operators.RANDOM_UNIFORM, given, {operators.OUTPUT_TYPE: values.name})
         seeds = own_seeds(site.node) if keep_seeds else None
         if seeds is None:
             return cls(site, values, (low, high))
@@ -173,7 +164,7 @@ class UniformNode:
             return drawn.output(0)
 
         output = node.output(0)
-        operator, name = RANDOM_UNIFORM, self.values.name
+        operator, name = operators.RANDOM_UNIFORM, self.values.name
         return NewDraw(
             self.site, operator, name, output, make, seeds=self.seeds, generator=self.generator
         )
@@ -181,7 +172,7 @@ class UniformNode:
 
 def _check_seeds(site: Site, seeds: tuple[int, int]) -> None:
     for name, seed in zip(_SEEDS, seeds, strict=True):
-        if not 0 <= seed <= INT64_MAX:
+        if not 0 <= seed <= operators.INT64_MAX:
             allowed = "an integer from 0 to 2^63-1, to be kept"
             site.refuse(name, seed, allowed, "Rewrite the model without keep_seeds.")
 
@@ -242,16 +233,16 @@ def categorical(site: Site) -> NewDraw:
         drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
         return drawn.output(0)
 
-    return NewDraw(site, RANDOM_CATEGORICAL, output_type, node.output(0), make)
+    return NewDraw(site, operators.RANDOM_CATEGORICAL, output_type, node.output(0), make)
 
 
 def without_state(site: Site) -> NewDraw:
     """The very node of this package, once it reads the state; it keeps its seeds."""
     node = site.node
-    output, operator = node.output(0), OPERATORS[node.get_type_name()]
+    output, operator = node.output(0), operators.OPERATORS[node.get_type_name()]
 
     def gain(state: ov.Output, **_: int) -> ov.Node:
-        before = [i for i in operator.inputs if i.role is not Role.STATE]
+        before = [i for i in operator.inputs if i.role is not operators.Role.STATE]
         given = node.input_values()[: len(before)]
         # Empty constants are inputs left out.
         left_out = [arrays.constant(np.empty(0, i.types[0].dtype)) for i in before[len(given) :]]
@@ -268,8 +259,8 @@ def without_state(site: Site) -> NewDraw:
 def awaiting(site: Site) -> NewDraw:
     """The same node of this package, with a state and a stream."""
     node = site.node
-    operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
-    names = [i.name for i in operator.inputs if i.role is not Role.STATE]
+    operator, said = operators.OPERATORS[node.get_type_name()], node.get_attributes()
+    names = [i.name for i in operator.inputs if i.role is not operators.Role.STATE]
     own = [a.name for a in operator.attributes if a.name not in _SEEDS]
     attributes = {name: said[name] for name in own if name in said}
     output = node.output(0)

@@ -17,15 +17,8 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset13 as ops
 
+from onnx_philox._contract import operators
 from onnx_philox._contract.openvino_plugin import EXTENSION
-from onnx_philox._contract.operators import (
-    MAX_RANK,
-    OPERATORS,
-    OUTPUT_TYPE,
-    RANDOM_DROPOUT,
-    STATE_WORDS,
-    Role,
-)
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
 from onnx_philox._openvino_models import arrays
@@ -40,7 +33,7 @@ Pair = tuple[int, int]
 
 _SMALLEST = 2.0**-60
 """Below it, what is computed with a float may be subnormal, which a GPU may take for 0."""
-_UNDERSTOOD = ("global_seed", "op_seed", OUTPUT_TYPE)
+_UNDERSTOOD = ("global_seed", "op_seed", operators.OUTPUT_TYPE)
 """Attributes that the layers take; the others must have their defaults."""
 _UNIFORMS_F32 = 2**23
 _BROADCAST_RANK = 6
@@ -112,7 +105,7 @@ def lowered(model: ov.Model, device: str) -> ov.Model:
 
 def _is_random(node: ov.Node) -> bool:
     is_ours = node.get_type_info().version_id == EXTENSION
-    return is_ours and node.get_type_name() in OPERATORS
+    return is_ours and node.get_type_name() in operators.OPERATORS
 
 
 def _bodies(node: ov.Node) -> list[ov.Model]:
@@ -165,11 +158,11 @@ class _Lowering:
         self.node = node
         self.device = device
         self.upstream = upstream
-        self.operator = OPERATORS[node.get_type_name()]
+        self.operator = operators.OPERATORS[node.get_type_name()]
         self.attributes = node.get_attributes()
         present = self.operator.inputs
         if node.get_input_size() < len(present):
-            present = tuple(i for i in present if i.role is not Role.STATE)
+            present = tuple(i for i in present if i.role is not operators.Role.STATE)
         self.inputs = dict(zip((i.name for i in present), node.input_values(), strict=True))
 
     def replace(self) -> None:
@@ -244,7 +237,7 @@ class _Lowering:
     def _parameters(self) -> Parameters:
         found = {}
         for declared in self.operator.inputs:
-            if not declared.role.is_parameter or declared.role is Role.DATA:
+            if not declared.role.is_parameter or declared.role is operators.Role.DATA:
                 continue
             value = self.upstream.value_of(self.inputs[declared.name].get_node())
             name = f"{self.operator.name} with"
@@ -276,7 +269,7 @@ class _Lowering:
         """The states as int32 of the same bits: [6], or [B, 6]."""
         source = self.inputs.get("state")
         if source is None:
-            return _constant([0] * STATE_WORDS, np.int32)
+            return _constant([0] * operators.STATE_WORDS, np.int32)
         value: NDArray[Any] | None = self.upstream.value_of(source.get_node())
         if value is not None:
             # A constant of uint32 would arrive clamped.
@@ -285,7 +278,7 @@ class _Lowering:
         words = ops.convert(source, "i32").output(0)
         if self._are_rows():
             return words
-        return _reshaped(words, _constant([STATE_WORDS], np.int64))
+        return _reshaped(words, _constant([operators.STATE_WORDS], np.int64))
 
     def _is_constant(self) -> bool:
         """Whether the state is the same in each run."""
@@ -304,17 +297,17 @@ class _Lowering:
         """How many words the states have; None where only a run tells."""
         source = self.inputs.get("state")
         if source is None or not self._are_rows():
-            return STATE_WORDS
+            return operators.STATE_WORDS
         rows = source.get_partial_shape()[0]
-        return STATE_WORDS * rows.get_length() if rows.is_static else None
+        return operators.STATE_WORDS * rows.get_length() if rows.is_static else None
 
     def _next(self, after: ov.Output) -> ov.Output:
         """The next states, of the type and shape of the states."""
         source = self.inputs.get("state")
         if source is None:
-            return ops.convert(_reshaped(after, _constant([STATE_WORDS], np.int64)), "u32").output(
-                0
-            )
+            return ops.convert(
+                _reshaped(after, _constant([operators.STATE_WORDS], np.int64)), "u32"
+            ).output(0)
         shape = source.get_partial_shape()
         target = (
             _constant(list(shape.to_shape()), np.int64)
@@ -328,7 +321,7 @@ class _Lowering:
         data = self.inputs.get("data")
         known = arrays.known_dimensions(self.node.get_output_partial_shape(0))
         if known is None:
-            allowed = f"{self.operator.name} of a known rank, at most {MAX_RANK},"
+            allowed = f"{self.operator.name} of a known rank, at most {operators.MAX_RANK},"
             self._refuse(f"{self.operator.name} of any rank", allowed)
         dimensions = tuple(d for d in known if d is not None)
         if len(dimensions) == len(known):
@@ -353,7 +346,7 @@ class _Lowering:
 
     def _values(self, drawn: ov.Output) -> Iterator[ov.Output]:
         """The outputs that are no state."""
-        if self.operator is RANDOM_DROPOUT:
+        if self.operator is operators.RANDOM_DROPOUT:
             data = self.inputs["data"]
             yield self._kept(data, drawn)
             yield ops.logical_not(drawn).output(0)

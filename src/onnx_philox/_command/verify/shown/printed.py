@@ -16,15 +16,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.terminal import document
-from onnx_philox._command.verify.cases import (
-    COUNTER_EXAMPLE,
-    ERRATUM,
-    NORMAL_TOLERANCES,
-    PYTORCH_ERRATUM,
-    SEEDED_DRAWS,
-    TENSORFLOW_NORMAL,
-    TORCH_SEEDS,
-)
+from onnx_philox._command.verify import cases
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.shown import table
 from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
@@ -208,11 +200,11 @@ def _explanation(result: CaseResult) -> RenderableType:
 
 def _notes(results: list[CaseResult]) -> list[str]:
     families = {r.case.family for r in results if r.case}
-    notes = [ERRATUM] if COUNTER_EXAMPLE in families else []
-    if TORCH_SEEDS in families:
-        notes.append(PYTORCH_ERRATUM)
-    if TENSORFLOW_NORMAL in families:
-        distances = joined(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
+    notes = [cases.ERRATUM] if cases.COUNTER_EXAMPLE in families else []
+    if cases.TORCH_SEEDS in families:
+        notes.append(cases.PYTORCH_ERRATUM)
+    if cases.TENSORFLOW_NORMAL in families:
+        distances = joined(f"{limit:g} ({t.name})" for t, limit in cases.NORMAL_TOLERANCES.items())
         notes.append(
             f"TensorFlow normal: the same bits in every runtime here, and within {distances} of "
             "TensorFlow's values, whose ln, sin and cos are others."
@@ -266,7 +258,7 @@ _PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
 
 def _right(results: list[CaseResult]) -> str:
     """The seeded draws that a peer gets right."""
-    family = [r for r in results if r.case and r.case.family == SEEDED_DRAWS]
+    family = [r for r in results if r.case and r.case.family == cases.SEEDED_DRAWS]
     rows = [row for row in table.family_rows(family) if row.verdict is CaseVerdict.SAME]
     if not rows:
         return "none"

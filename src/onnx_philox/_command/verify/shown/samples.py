@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.shown import pictures
-from onnx_philox._contract.operators import (
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_GENERATOR,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
-)
+from onnx_philox._contract import operators
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BOOL, F32, I32, U32
 
@@ -98,25 +92,25 @@ def _example(shape: tuple[int, ...], type_: Any, operator: Any, **arguments: Any
 
 
 _PLOTS: list[tuple[str, Example, Callable[[NDArray[Any]], tuple[str, str]]]] = [
-    ("RandomGenerator", _example((COUNT,), U32, RANDOM_GENERATOR), _of_bits),
+    ("RandomGenerator", _example((COUNT,), U32, operators.RANDOM_GENERATOR), _of_bits),
     (
         "RandomUniform f32 in [0, 1)",
-        _example((COUNT,), F32, RANDOM_UNIFORM, minval=0, maxval=1),
+        _example((COUNT,), F32, operators.RANDOM_UNIFORM, minval=0, maxval=1),
         _of_uniform,
     ),
     (
         "RandomUniform i32 from 1 to 6",
-        _example((COUNT,), I32, RANDOM_UNIFORM, minval=1, maxval=7),
+        _example((COUNT,), I32, operators.RANDOM_UNIFORM, minval=1, maxval=7),
         _of_dice,
     ),
     (
         "RandomNormal f32, mean 0, scale 1",
-        _example((COUNT,), F32, RANDOM_NORMAL, mean=0, scale=1),
+        _example((COUNT,), F32, operators.RANDOM_NORMAL, mean=0, scale=1),
         _of_normal,
     ),
     (
         f"RandomBernoulli, p = {_P:g}",
-        _example((COUNT,), BOOL, RANDOM_BERNOULLI, p=np.float32(_P)),
+        _example((COUNT,), BOOL, operators.RANDOM_BERNOULLI, p=np.float32(_P)),
         _of_booleans,
     ),
     (
@@ -124,7 +118,7 @@ _PLOTS: list[tuple[str, Example, Callable[[NDArray[Any]], tuple[str, str]]]] = [
         _example(
             (1, COUNT),
             I32,
-            RANDOM_CATEGORICAL,
+            operators.RANDOM_CATEGORICAL,
             logits=np.log(np.array([_CLASSES], np.float32)),
             sample_size=COUNT,
         ),

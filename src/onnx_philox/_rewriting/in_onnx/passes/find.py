@@ -12,26 +12,15 @@ import onnx_ir as ir
 from onnx_philox._contract.generators import PHILOX, TORCH, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, is_all
 from onnx_philox._models.emitter import OLDEST_OPSET
-from onnx_philox._models.graphs import (
-    STANDARD_DOMAINS,
-    is_wanted,
-    label,
-    onnx_opset_for,
-    opset_of,
-    walk,
-)
 from onnx_philox._models.inlining import inline
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_onnx.passes.keys import Keys
-from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
-    TENSORFLOW_DOMAINS,
-    has_inputs_of_tensorflow,
-    randomness,
-)
+from onnx_philox._rewriting.in_onnx.random_nodes import foreign
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
     STANDARD_OPERATORS,
     RandomWhen,
@@ -85,9 +74,9 @@ def find_nodes(
     """
     types = Types(model)
     found: list[Outcome] = []
-    of_onnx = onnx_opset_for(model)
-    for node, owners in walk(model.graph):
-        opset = opset_of(model.opset_imports, node.domain)
+    of_onnx = graphs.onnx_opset_for(model)
+    for node, owners in graphs.walk(model.graph):
+        opset = graphs.opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):
             function = node.meta.get(FUNCTION_OF_ORIGIN)
             site = site_of(node, owners, version=opset, opset=of_onnx, function=function)
@@ -186,12 +175,12 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
         return False
     if (fused := fused_dropout(node)) is not None:
         return _is_training(node, fused.mode) and not is_all(input_at(node, fused.ratio), 0)
-    return randomness(node, opset) is not None
+    return foreign.randomness(node, opset) is not None
 
 
 def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
-    if node.domain not in STANDARD_DOMAINS or has_inputs_of_tensorflow(node):
+    if node.domain not in graphs.STANDARD_DOMAINS or foreign.has_inputs_of_tensorflow(node):
         return None
     operator = STANDARD_OPERATORS.get(node.op_type)
     return None if operator is None or opset is None else operator.at(opset)
@@ -209,7 +198,7 @@ def _reader(
         return None, FusedDropoutReplacement.read_fused
     if awaits_state(node) or lacks_state(node):
         return None, AwaitingReplacement.read
-    if node.domain in TENSORFLOW_DOMAINS:
+    if node.domain in foreign.TENSORFLOW_DOMAINS:
         kind = KINDS.get(node.op_type)
         return None, None if kind is None else of_tensorflow.REPLACEMENT_OF[kind]
     return None, None
@@ -234,7 +223,7 @@ def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     """
     if (fused := fused_dropout(node)) is not None:
         mask = node.outputs[1] if len(node.outputs) > 1 else None
-        is_read = mask is not None and is_wanted(mask)
+        is_read = mask is not None and graphs.is_wanted(mask)
         is_idle = not _is_training(node, fused.mode) or is_all(input_at(node, fused.ratio), 0)
         return is_idle and not (is_read and fused.packs_mask)
     version = _version(node, opset)
@@ -255,7 +244,7 @@ def _refuse_unknown(site: Site) -> NoReturn:
     raise MayStayError(
         site.title,
         "the operator",
-        f"{site.node.op_type}, {randomness(site.node, site.version)}",
+        f"{site.node.op_type}, {foreign.randomness(site.node, site.version)}",
         f"a random operator of ONNX ({', '.join(STANDARD_OPERATORS)}) or of TensorFlow (uniforms, "
         "normals, truncated normals, gammas, Poisson counts, multinomials, shuffles)",
         _WAY_OUT.get((site.node.domain, site.node.op_type), "Export the model with one of these"),
@@ -280,10 +269,10 @@ def _check_owners(site: Site) -> None:
     """Refuses a subgraph that cannot carry a state."""
     for owner in site.owners:
         node = owner.node
-        is_standard = node.domain in STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
+        is_standard = node.domain in graphs.STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
         if is_standard and not (node.op_type == "Scan" and site.opset < 9):
             continue
-        name = f"{node.domain}::{label(node)}" if node.domain else label(node)
+        name = f"{node.domain}::{graphs.label(node)}" if node.domain else graphs.label(node)
         given = f"a subgraph of {name}, which cannot carry a state"
         allowed = "the main graph, If, Loop, or Scan from opset 9 on"
         remedy = "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)"
@@ -303,7 +292,7 @@ def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
     holding = set()
     for identifier, function in model.functions.items():
         for node in function.all_nodes():
-            opset = opset_of(function.opset_imports, node.domain)
+            opset = graphs.opset_of(function.opset_imports, node.domain)
             if is_random(node, opset, model) or drops_nothing(node, opset):
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"

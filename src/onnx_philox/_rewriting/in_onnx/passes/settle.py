@@ -10,17 +10,8 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
+from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Emitter, Names
-from onnx_philox._models.graphs import (
-    import_onnx,
-    input_of,
-    is_wanted,
-    onnx_opset_of,
-    opset_of,
-    remove,
-    take_over,
-    walk,
-)
 from onnx_philox._rewriting.in_onnx.passes.find import drops_nothing
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import fused_dropout, input_at
 
@@ -29,19 +20,19 @@ def settle(model: ir.Model) -> int:
     """Replaces the Dropouts that drop nothing, in all graphs; returns how many there were."""
     nodes = [
         node
-        for node, _ in walk(model.graph)
-        if drops_nothing(node, opset_of(model.opset_imports, node.domain))
+        for node, _ in graphs.walk(model.graph)
+        if drops_nothing(node, graphs.opset_of(model.opset_imports, node.domain))
     ]
     if nodes:
-        import_onnx(model)
+        graphs.import_onnx(model)
         names = Names(model)
         for node in nodes:
-            _settle(node, Emitter(names, onnx_opset_of(model.opset_imports), "settled."))
+            _settle(node, Emitter(names, graphs.onnx_opset_of(model.opset_imports), "settled."))
     return len(nodes)
 
 
 def _settle(node: ir.Node, emitter: Emitter) -> None:
-    data = input_of(node, 0)
+    data = graphs.input_of(node, 0)
     bool_ = ir.DataType.BOOL
     output = emitter.like("Identity", "data", data, shape=data.shape)
     fused = fused_dropout(node)
@@ -51,7 +42,7 @@ def _settle(node: ir.Node, emitter: Emitter) -> None:
             dtype = data.dtype or ir.DataType.UNDEFINED
             output = emitter.elementwise("Add", what, output, added, dtype)
     new = [output]
-    if len(node.outputs) > 1 and is_wanted(node.outputs[1]):
+    if len(node.outputs) > 1 and graphs.is_wanted(node.outputs[1]):
         all_true = {"value": ir.tensor(np.ones(1, bool))}
         shape = emitter.shape(data)
         new.append(emitter.emit("ConstantOfShape", "mask", [shape], bool_, data.shape, all_true))
@@ -60,5 +51,5 @@ def _settle(node: ir.Node, emitter: Emitter) -> None:
     identity.metadata_props.update(node.metadata_props)
     node.prepend(emitter.nodes)
     for ours, theirs in zip(new, node.outputs, strict=False):
-        take_over(ours, theirs)
-    remove(node)
+        graphs.take_over(ours, theirs)
+    graphs.remove(node)

@@ -7,11 +7,7 @@ from enum import Enum, auto
 
 import onnx_ir as ir
 
-from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
-    STATELESS,
-    TENSORFLOW_DOMAINS,
-    has_inputs_of_tensorflow,
-)
+from onnx_philox._rewriting.in_onnx.random_nodes import foreign
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
 
 _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
@@ -55,8 +51,8 @@ KINDS = {
 
 def is_known(node: ir.Node) -> bool:
     """Whether a node is one of these, and not ONNX's own of the same name."""
-    is_standard = node.op_type in STANDARD_OPERATORS and not has_inputs_of_tensorflow(node)
-    return node.domain in TENSORFLOW_DOMAINS and node.op_type in KINDS and not is_standard
+    is_standard = node.op_type in STANDARD_OPERATORS and not foreign.has_inputs_of_tensorflow(node)
+    return node.domain in foreign.TENSORFLOW_DOMAINS and node.op_type in KINDS and not is_standard
 
 
 def key_of(node: ir.Node) -> Sequence[ir.Value | None] | None:
@@ -64,7 +60,7 @@ def key_of(node: ir.Node) -> Sequence[ir.Value | None] | None:
 
     None for all other nodes.
     """
-    if not (is_known(node) and node.op_type.startswith(STATELESS)):
+    if not (is_known(node) and node.op_type.startswith(foreign.STATELESS)):
         return None
     if node.op_type.endswith("V2"):
         return node.inputs[1:4]
@@ -78,7 +74,7 @@ def is_shuffle(node: ir.Node) -> bool:
 
 def declared_type(node: ir.Node) -> ir.DataType | None:
     """The element type that one of these nodes declares; None for all other nodes."""
-    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in KINDS:
+    if node.domain not in foreign.TENSORFLOW_DOMAINS or node.op_type not in KINDS:
         return None
     given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
     return next((element_type(attribute) for attribute in given if attribute is not None), None)

@@ -14,18 +14,9 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, operators
 from onnx_philox._contract.arguments import number_array, shape_array
 from onnx_philox._contract.known import UNKNOWN, Known
-from onnx_philox._contract.operators import (
-    OUTPUT_TYPE,
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_DROPOUT,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
-    Operator,
-)
 from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
@@ -46,7 +37,7 @@ class EmitDraw(Protocol):
 
     def __call__(
         self,
-        op: Operator,
+        op: operators.Operator,
         dtype: ir.DataType,
         inputs: dict[str, ir.Value],
         attributes: dict[str, int | str],
@@ -58,7 +49,7 @@ class Replacement(Protocol):
     """What replaces a random node, once the node has been read."""
 
     @property
-    def operator(self) -> Operator:
+    def operator(self) -> operators.Operator:
         """The operator of this package that draws in its place."""
 
     @property
@@ -84,7 +75,7 @@ class TypedReplacement:
 class FloatReplacement(TypedReplacement):
     """RandomUniform, RandomNormal and both Like: floats between or around two parameters."""
 
-    operator: Operator
+    operator: operators.Operator
     values: ElementType
     parameters: dict[str, NDArray[Any]]
     shape: NDArray[np.int64] | None
@@ -94,18 +85,18 @@ class FloatReplacement(TypedReplacement):
     def read_uniform(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
         """RandomUniform or RandomUniformLike."""
         parameters = (("minval", "low", 0.0), ("maxval", "high", 1.0))
-        return cls._read(RANDOM_UNIFORM, parameters, site, version, type_of)
+        return cls._read(operators.RANDOM_UNIFORM, parameters, site, version, type_of)
 
     @classmethod
     def read_normal(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
         """RandomNormal or RandomNormalLike."""
         parameters = (("mean", "mean", 0.0), ("scale", "scale", 1.0))
-        return cls._read(RANDOM_NORMAL, parameters, site, version, type_of)
+        return cls._read(operators.RANDOM_NORMAL, parameters, site, version, type_of)
 
     @classmethod
     def _read(
         cls,
-        op: Operator,
+        op: operators.Operator,
         names: tuple[tuple[str, str, float], ...],
         site: Site,
         version: Version,
@@ -128,14 +119,14 @@ class FloatReplacement(TypedReplacement):
         shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
         known = {name: Known.array(array) for name, array in parameters.items()}
         known["shape"] = UNKNOWN if shape is None else Known.array(shape)
-        checks.check_node(op, {**known, "state": UNKNOWN}, {OUTPUT_TYPE: values.name})
+        checks.check_node(op, {**known, "state": UNKNOWN}, {operators.OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         shape = self.emit_shape(node, emitter)
         inputs = {name: emitter.constant(name, array) for name, array in self.parameters.items()}
-        attributes: dict[str, int | str] = {OUTPUT_TYPE: self.values.name}
+        attributes: dict[str, int | str] = {operators.OUTPUT_TYPE: self.values.name}
         return [draw(self.operator, self.dtype, {"shape": shape, **inputs}, attributes)]
 
     def emit_shape(self, node: ir.Node, emitter: Emitter) -> ir.Value:
@@ -151,7 +142,7 @@ class BernoulliReplacement:
 
     probabilities: ElementType
     dtype: ir.DataType
-    operator: Operator = RANDOM_BERNOULLI
+    operator: operators.Operator = operators.RANDOM_BERNOULLI
 
     @classmethod
     def read(cls, site: Site, version: Version, type_of: TypeOf) -> BernoulliReplacement:
@@ -183,7 +174,7 @@ class MultinomialReplacement(TypedReplacement):
     values: ElementType
     is_one_row: bool = False
     """Whether the input has no dimension of rows, as torch's older exporter writes it."""
-    operator: Operator = RANDOM_CATEGORICAL
+    operator: operators.Operator = operators.RANDOM_CATEGORICAL
 
     @classmethod
     def read(cls, site: Site, version: Version, type_of: TypeOf) -> MultinomialReplacement:
@@ -214,7 +205,7 @@ class MultinomialReplacement(TypedReplacement):
 
     @property
     def _attributes(self) -> dict[str, int | str]:
-        return {"sample_size": self.sample_size, OUTPUT_TYPE: self.values.name}
+        return {"sample_size": self.sample_size, operators.OUTPUT_TYPE: self.values.name}
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
@@ -262,11 +253,11 @@ class DropoutReplacement:
     """Whether RandomDropout takes a ratio of f64 as it is, as torch's numbers need it."""
 
     @property
-    def operator(self) -> Operator:
+    def operator(self) -> operators.Operator:
         """See `Replacement`."""
         is_rounded = self.data is F64 and self._is_ratio_wide and not self.keeps_double
         is_whole = self.is_mode_known and not is_rounded
-        return RANDOM_DROPOUT if is_whole else RANDOM_BERNOULLI
+        return operators.RANDOM_DROPOUT if is_whole else operators.RANDOM_BERNOULLI
 
     @property
     def _is_ratio_wide(self) -> bool:
@@ -312,9 +303,9 @@ class DropoutReplacement:
     def emit_of(self, given: DropoutInputs, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """Makes the nodes of a dropout; returns its output, and its mask if it is read."""
         data, has_mask = given.data, given.has_mask
-        if self.operator is RANDOM_DROPOUT:
+        if self.operator is operators.RANDOM_DROPOUT:
             inputs = {"data": data, "ratio": self._p(given.ratio, emitter)}
-            output = draw(RANDOM_DROPOUT, self.dtype, inputs, {})
+            output = draw(operators.RANDOM_DROPOUT, self.dtype, inputs, {})
             return [output, emitter.mask_of(output, data.shape)] if has_mask else [output]
         p, scale = self._parameters(given.ratio, emitter)
         dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})

@@ -16,17 +16,13 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     input_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, TypeOf
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
-    DropoutInputs,
-    DropoutReplacement,
-    EmitDraw,
-)
+from onnx_philox._rewriting.in_onnx.replacements import of_onnx
 
 _VERSION = Version(1, RandomWhen.TRAINING_MODE, (F16, F32, F64, BF16))
 
 
 @dataclass(frozen=True)
-class FusedDropoutReplacement(DropoutReplacement):
+class FusedDropoutReplacement(of_onnx.DropoutReplacement):
     """BiasDropout, BitmaskBiasDropout and BitmaskDropout: as Dropout, between additions."""
 
     places: FusedDropout = FUSED_DROPOUTS["BiasDropout"]
@@ -48,13 +44,13 @@ class FusedDropoutReplacement(DropoutReplacement):
         read = cls.of_inputs(site, _VERSION, type_of, places.ratio, mode)
         return cls(read.data, read.ratio, read.is_mode_known, places=places)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         places, data = self.places, input_of(node, 0)
         data = self._added(emitter, "biased", data, input_at(node, places.bias))
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         mode = input_at(node, places.mode)
-        given = DropoutInputs(data, input_at(node, places.ratio), mode, has_mask=has_mask)
+        given = of_onnx.DropoutInputs(data, input_at(node, places.ratio), mode, has_mask=has_mask)
         output, *mask = self.emit_of(given, emitter, draw)
         return [self._added(emitter, "sum", output, input_at(node, places.residual)), *mask]
 

@@ -40,12 +40,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     allowed_type,
     required_input,
 )
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
-    EmitDraw,
-    MultinomialReplacement,
-    Replacement,
-    TypedReplacement,
-)
+from onnx_philox._rewriting.in_onnx.replacements import of_onnx
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
@@ -56,7 +51,7 @@ _INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
 
 
 @dataclass(frozen=True)
-class TensorFlowReplacement(TypedReplacement):
+class TensorFlowReplacement(of_onnx.TypedReplacement):
     """Uniforms, standard normals or uniform integers, of the shape in the first input."""
 
     operator: Operator
@@ -107,7 +102,7 @@ class TensorFlowReplacement(TypedReplacement):
         checks.check_node(op, {**known, "state": UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         given = {"shape": 0 if self.shape is None else self.shape, **self.parameters}
         inputs = {
@@ -118,7 +113,7 @@ class TensorFlowReplacement(TypedReplacement):
 
 
 @dataclass(frozen=True)
-class TruncatedNormalReplacement(TypedReplacement):
+class TruncatedNormalReplacement(of_onnx.TypedReplacement):
     """Standard normals within two deviations; those further away are drawn again.
 
     TensorFlow draws again until one is near enough. Here each element has eight candidates, along
@@ -156,7 +151,7 @@ class TruncatedNormalReplacement(TypedReplacement):
             )
         return read
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         work, parameters = _standard_normal(self._work)
         work_type = ir.DataType(work.onnx)
@@ -195,7 +190,7 @@ class TruncatedNormalReplacement(TypedReplacement):
 
 
 @dataclass(frozen=True)
-class RejectingReplacement(TypedReplacement):
+class RejectingReplacement(of_onnx.TypedReplacement):
     """Gammas or Poisson counts: of the first input's shape for each number of the second input."""
 
     operator: Operator
@@ -229,7 +224,7 @@ class RejectingReplacement(TypedReplacement):
             checks.check_parameters(site.title, op, numbers, op.output_types[0], (known.size,))
         return cls(op, values, _shape(site, op))
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         (parameter,) = self.operator.parameters
         given = input_of(node, 1)
@@ -270,7 +265,7 @@ class ShuffleReplacement:
             site.refuse("the element type", "an unknown one", "known", remedy, TypeError)
         return cls(dtype)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         given = input_of(node, 0)
         first = emitter.constant("first", np.array([0]))
@@ -281,7 +276,7 @@ class ShuffleReplacement:
         return [emitter.emit("Gather", "shuffled", inputs, self.dtype, given.shape, {"axis": 0})]
 
 
-def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
+def _read_multinomial(site: Site, type_of: TypeOf) -> of_onnx.Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
     what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
@@ -293,12 +288,12 @@ def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
         given = f"{ir.DataType.from_numpy(samples.dtype).name}"
         site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
-    return MultinomialReplacement.checked(
+    return of_onnx.MultinomialReplacement.checked(
         site, _ANY_VERSION, type_of, int(samples.item()), _allowed(site, dtype, _INTEGERS)
     )
 
 
-REPLACEMENT_OF: dict[Kind, Callable[[Site, TypeOf], Replacement]] = {
+REPLACEMENT_OF: dict[Kind, Callable[[Site, TypeOf], of_onnx.Replacement]] = {
     Kind.CATEGORICAL: _read_multinomial,
     Kind.GAMMA: RejectingReplacement.read_gamma,
     Kind.INTEGERS: TensorFlowReplacement.read_integers,

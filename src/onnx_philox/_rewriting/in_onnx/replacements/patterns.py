@@ -24,14 +24,7 @@ from onnx_philox._contract.types import F32, F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, only_reader
-from onnx_philox._rewriting.comparisons import (
-    BITS,
-    COMPARISONS,
-    GIVES_PROBABILITIES,
-    Scaled,
-    are_probabilities,
-    thresholds_of,
-)
+from onnx_philox._rewriting import comparisons
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
@@ -85,7 +78,7 @@ class ComparisonReplacement:
                 p = self._clamped(p, emitter)
             drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
         else:
-            whole = np.array(1 << BITS[self.uniform.values], np.int32)
+            whole = np.array(1 << comparisons.BITS[self.uniform.values], np.int32)
             inputs = {
                 "shape": shape,
                 "minval": emitter.constant("minval", np.zeros_like(whole)),
@@ -180,7 +173,7 @@ class _Chain:
         if reader is None or (self._low, self._high) != (0, 1):
             return None
         node, index = reader
-        is_less = COMPARISONS.get((node.op_type, index))
+        is_less = comparisons.COMPARISONS.get((node.op_type, index))
         p = node.inputs[1 - index] if len(node.inputs) == 2 else None
         if is_less is None or p is None:
             return None
@@ -195,10 +188,12 @@ class _Chain:
             if self._uniform.values is not F32 or source is None:
                 return None
             is_any = source.is_graph_input()
-        elif not (is_one_s_own and are_probabilities(given)):
-            if self._uniform.values not in BITS:
+        elif not (is_one_s_own and comparisons.are_probabilities(given)):
+            if self._uniform.values not in comparisons.BITS:
                 return None
-            thresholds = thresholds_of(given, self._uniform.values, is_negated=not is_less)
+            thresholds = comparisons.thresholds_of(
+                given, self._uniform.values, is_negated=not is_less
+            )
         is_expanded = fit == "expanded" and thresholds is None
         replacement = ComparisonReplacement(
             self._uniform,
@@ -217,7 +212,7 @@ class _Chain:
         if self._uniform.values not in (F32, F64):
             return None
         low = Fraction(self._low)
-        scaled = Scaled(Fraction(self._high) - low, low)
+        scaled = comparisons.Scaled(Fraction(self._high) - low, low)
         nodes: list[ir.Node] = []
         value = self._start
         while (reader := only_reader(value)) is not None:
@@ -292,7 +287,7 @@ class _Chain:
                 return value if value.is_graph_input() and value.graph not in inner else None
             if node.domain not in STANDARD_DOMAINS:
                 return None
-            if node.op_type in GIVES_PROBABILITIES or _clips_to_probabilities(node):
+            if node.op_type in comparisons.GIVES_PROBABILITIES or _clips_to_probabilities(node):
                 return value
             given = node.inputs[0] if node.inputs else None
             if node.op_type not in MOVES or given is None:
