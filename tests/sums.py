@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 GENERATED = (
     *("custom_ops/core/kernels/coefficients.h", "custom_ops/core/kernels/declared_names.h"),
-    *("custom_ops/core/kernels/mt19937_jumps.h", "custom_ops/core/operators_table.h"),
+    *("custom_ops/core/torch/mt19937_jumps.h", "custom_ops/core/operators_table.h"),
     *("src/onnx_philox/graphs.py", "src/onnx_philox/openvino/_factories.py"),
     "src/onnx_philox/reference.py",
 )

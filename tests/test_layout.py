@@ -84,7 +84,7 @@ ROOMS: dict[str, set[str]] = {
 
 GENERATORS = (
     *("custom_ops/core/make_operators.py", "custom_ops/core/kernels/make_coefficients.py"),
-    "custom_ops/core/kernels/make_mt19937_jumps.py",
+    "custom_ops/core/torch/make_mt19937_jumps.py",
     *("docs/make_operators_page.py", "docs/make_pictures.py", "docs/make_torch_calls_page.py"),
     *("graphs/backend_tests/make.py", "src/make_functions.py"),
 )

@@ -1,6 +1,6 @@
 """Write torch_vectors.txt: draws of torch's own, from tests/torch_vectors/cpu.json.
 
-python make_torch_vectors.py ../../../tests/torch_vectors/cpu.json > torch_vectors.txt
+python make_torch_vectors.py ../../../../tests/torch_vectors/cpu.json > torch_vectors.txt
 """
 
 import json

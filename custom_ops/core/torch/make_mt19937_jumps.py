@@ -1,7 +1,7 @@
 """Writes mt19937_jumps.h: the polynomial by which MT19937 goes over many words at once.
 
-python custom_ops/core/kernels/make_mt19937_jumps.py          writes them
-python custom_ops/core/kernels/make_mt19937_jumps.py --check  exits with 1 if they are stale
+python custom_ops/core/torch/make_mt19937_jumps.py          writes them
+python custom_ops/core/torch/make_mt19937_jumps.py --check  exits with 1 if they are stale
 
 MT19937 is linear over the field of two elements. Its words obey a recurrence whose characteristic
 polynomial P has degree 19937: found here by Berlekamp and Massey's method from the generator's own
