@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract import sentences as say
 from onnx_philox._openvino_models import arrays
-from onnx_philox.openvino._constants import Upstream
+from onnx_philox._openvino_models.upstream import Upstream
 
 _INT32 = np.iinfo(np.int32)
 # f32 holds every integer up to this one.

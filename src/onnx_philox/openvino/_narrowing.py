@@ -20,7 +20,7 @@ from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox.openvino._constants import Upstream
+from onnx_philox._openvino_models.upstream import Upstream
 
 ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
     U32: (U32, I32),

@@ -40,9 +40,9 @@ from onnx_philox._contract.types import (
 )
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
-from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models import arrays, upstream
 from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _narrowing, _rounded
-from onnx_philox.openvino._constants import Upstream, captured, is_captured
+from onnx_philox.openvino._constants import captured, is_captured
 from onnx_philox.openvino._shapes import as_dimensions, values_shape
 from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE, surroundings
 
@@ -84,7 +84,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # The type of 16 bits to which it rounds its values, since the model does behind it.
         self._rounded: ElementType | None = None
         # Valid for one validation: a model may change between two.
-        self._upstream = Upstream()
+        self._upstream = upstream.Upstream()
         # What the last validation left behind: if all is still so, it is the next one's result.
         self._settled: tuple[Any, ...] | None = None
         if inputs is not None:
@@ -135,7 +135,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         op = self.operator
         if self._settled is not None and self._settled == self._all_that_counts():
             return
-        self._upstream = Upstream()
+        self._upstream = upstream.Upstream()
         self.wide = _narrowing.read_wide(self, self.wide if Past.CLONED in self._past else None)
         for declared in op.inputs[: self.get_input_size()]:
             if declared.name == _clamped.PROBABILITIES and not self._clamp:
@@ -159,7 +159,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             # Once only: the plugin merges these into the nodes after them.
             _narrowing.convert_for_consumers(self.output(0), F16)
         self._past |= Past.VALIDATED
-        self._upstream = Upstream()
+        self._upstream = upstream.Upstream()
         # The nodes downstream count, too, where the plugin narrows the values.
         self._settled = None if values in _narrowing.NARROWER else self._all_that_counts()
 

@@ -15,9 +15,9 @@ from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.upstream import Upstream
 from onnx_philox._torch_calls.table import TorchCall
 from onnx_philox.openvino import _factories as factories
-from onnx_philox.openvino._constants import Upstream
 
 _FLOATS = (F16, BF16, F32, F64)
 REMEDY = "Export the module with onnx_philox.torch.export, which makes a file of ONNX."

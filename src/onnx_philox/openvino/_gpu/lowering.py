@@ -22,7 +22,7 @@ from onnx_philox._contract.openvino_plugin import EXTENSION
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
 from onnx_philox._openvino_models import arrays
-from onnx_philox.openvino._constants import Upstream
+from onnx_philox._openvino_models.upstream import Upstream
 from onnx_philox.openvino._gpu.operators import DrawLayer, PhiloxNext, draw
 
 NAME = "openvino.compile_model"
