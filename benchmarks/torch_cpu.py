@@ -19,7 +19,6 @@ from rich.console import Console
 
 from onnx_philox import TorchState, _native
 from onnx_philox._contract import types
-from onnx_philox._numbers import torch_draw
 from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.draw import Distribution
 from onnx_philox._numbers.dropout import Dropout
@@ -27,6 +26,7 @@ from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.permutation import Permutation
 from onnx_philox._numbers.uniform import Uniform
+from onnx_philox._torch.numbers import draw as torch_draw
 
 P = 0.3
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_DROPOUT
-from onnx_philox._torch_calls.table import CALLS, ONNX, OPENVINO, Refusal, TorchCall
+from onnx_philox._torch.calls.table import CALLS, ONNX, OPENVINO, Refusal, TorchCall
 
 # All dropout, attention's too.
 _BOOLEANS = (RANDOM_BERNOULLI, RANDOM_DROPOUT)
@@ -23,7 +23,7 @@ and OpenVINO load, or by `openvino.convert_model` with `openvino.pytorch_extensi
 exported program or from a trace. Each call below draws the same numbers by all of these roads, but
 for what the next list says. This page is made from the table that both front ends read
 (`python docs/make_torch_calls_page.py`); what a call computes around its draw is in
-`_torch_calls/meaning.py`.
+`_torch/calls/meaning.py`.
 
 Known faults, each of them walked by `tests/walk_torch_calls.py` and listed in
 `tests/torch_walk/known.txt`:

@@ -22,7 +22,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, TorchState, graphs, onnx_reference, reference
 from onnx_philox._contract.operators import ALIGNMENT, OPERATORS
 from onnx_philox._contract.types import BY_NAME, ElementType
-from onnx_philox._numbers import torch_draw
+from onnx_philox._torch.numbers import draw as torch_draw
 from onnx_philox.onnxruntime import InferenceSession
 
 SEED_42 = TorchState.from_seed(42).to_array()

@@ -28,8 +28,8 @@ from onnx_philox import (
 )
 from onnx_philox._contract import types
 from onnx_philox._contract.streams import METADATA_KEY, Streams
-from onnx_philox._numbers import torch_cpu
 from onnx_philox._record.hashes import sha256
+from onnx_philox._torch.numbers import cpu as torch_cpu
 from onnx_philox.onnxruntime import InferenceSession
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>'

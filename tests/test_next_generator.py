@@ -97,7 +97,7 @@ def test_few_lines_of_the_sources_ask_which_generator_it_is() -> None:
         f"{file.relative_to(SOURCES)}: {line.strip()}"
         for file in sorted(SOURCES.rglob("*.py"))
         for line in file.read_text().splitlines()
-        if ASKING.search(line) and file.name not in ("generators.py", "torch_state.py")
+        if ASKING.search(line) and file.name not in ("generators.py", "state.py")
     ]
     assert len(asking) > 5
     assert len(asking) <= MOST_ASKING, "\n".join(asking)

@@ -21,9 +21,9 @@ import onnx_philox
 from onnx_philox import TorchState, make_reproducible, onnx_reference
 from onnx_philox._contract import types
 from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox._numbers import torch_cpu
-from onnx_philox._numbers.torch_cpu import WordStream
-from onnx_philox._rewriting.in_onnx.replacements import torch_calls
+from onnx_philox._torch.numbers import cpu as torch_cpu
+from onnx_philox._torch.numbers.cpu import WordStream
+from onnx_philox._torch.rewriting import noted
 
 SEED = 42
 X = np.linspace(0.1, 0.9, 6, dtype=np.float32)
@@ -53,9 +53,7 @@ def model_of(text: str, output: str, call: str = "", arguments: str = "%x") -> o
     )
     target = f"[target=torch.ops.{call}](args = ({arguments}), kwargs = {{}})"
     for node in model.graph.node if call else ():
-        node.metadata_props.add(
-            key=torch_calls.NOTE, value=f"%y : [num_users=1] = call_function{target}"
-        )
+        node.metadata_props.add(key=noted.NOTE, value=f"%y : [num_users=1] = call_function{target}")
     return model
 
 

@@ -20,7 +20,7 @@ from onnx import parser
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
 from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox.torch._program import functional, operations
+from onnx_philox._torch.exporter.program import functional, operations
 
 if TYPE_CHECKING:
     import torch

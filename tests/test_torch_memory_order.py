@@ -493,7 +493,7 @@ def test_bernoulli_in_place_without_an_argument_is_drawn_in_the_order_of_memory(
 def test_the_stride_of_a_dimension_of_1_changes_no_draw_of_torch_s(
     draw: str, size: tuple[int, ...]
 ) -> None:
-    from onnx_philox.torch._memory import lie_of
+    from onnx_philox._torch.exporter.memory import lie_of
 
     wide = [i for i, n in enumerate(size) if n > 1]
     for order in itertools.permutations(wide):

@@ -33,8 +33,7 @@ from onnx_philox import (
     torch_noise,
 )
 from onnx_philox._contract import types
-from onnx_philox._contract.torch_state import with_normal
-from onnx_philox._numbers import fused, torch_cpu, torch_draw, torch_elementary
+from onnx_philox._numbers import fused
 from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.categorical import Categorical
 from onnx_philox._numbers.draw import Distribution, one_or_each
@@ -43,6 +42,10 @@ from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.permutation import Permutation
 from onnx_philox._numbers.uniform import Uniform
+from onnx_philox._torch.numbers import cpu as torch_cpu
+from onnx_philox._torch.numbers import draw as torch_draw
+from onnx_philox._torch.numbers import elementary as torch_elementary
+from onnx_philox._torch.numbers.state import with_normal
 
 VECTORS = Path(__file__).parent / "torch_vectors"
 CPU = json.loads((VECTORS / "cpu.json").read_text())["cases"]

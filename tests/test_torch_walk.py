@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from onnx_philox._torch_calls.table import CALLS
+from onnx_philox._torch.calls.table import CALLS
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from onnx_philox._contract.refusal import RefusedInputError
     from onnx_philox._contract.schemas import register_schemas
     from onnx_philox._contract.state import PhiloxState
-    from onnx_philox._contract.torch_state import TorchState
     from onnx_philox._numbers.generate import generate
     from onnx_philox._numbers.states import row_states, split_states
-    from onnx_philox._numbers.torch_cuda import torch_cuda_states
-    from onnx_philox._numbers.torch_noise import torch_noise
     from onnx_philox._pipeline.api import Pipeline
+    from onnx_philox._torch.numbers.cuda import torch_cuda_states
+    from onnx_philox._torch.numbers.noise import torch_noise
+    from onnx_philox._torch.numbers.state import TorchState
     from onnx_philox.rewriting import make_reproducible, to_standard_nodes
 
     __version__: str
@@ -84,15 +84,15 @@ _PLACES = {
     "PhiloxState": "onnx_philox._contract.state",
     "Pipeline": "onnx_philox._pipeline.api",
     "RefusedInputError": "onnx_philox._contract.refusal",
-    "TorchState": "onnx_philox._contract.torch_state",
+    "TorchState": "onnx_philox._torch.numbers.state",
     "generate": "onnx_philox._numbers.generate",
     "make_reproducible": "onnx_philox.rewriting",
     "register_schemas": "onnx_philox._contract.schemas",
     "row_states": "onnx_philox._numbers.states",
     "split_states": "onnx_philox._numbers.states",
     "to_standard_nodes": "onnx_philox.rewriting",
-    "torch_cuda_states": "onnx_philox._numbers.torch_cuda",
-    "torch_noise": "onnx_philox._numbers.torch_noise",
+    "torch_cuda_states": "onnx_philox._torch.numbers.cuda",
+    "torch_noise": "onnx_philox._torch.numbers.noise",
 }
 
 

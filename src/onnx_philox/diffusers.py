@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._numbers.noise import Noise, is_several
-from onnx_philox._numbers.torch_cuda import Gpu
-from onnx_philox._numbers.torch_noise import Like, Seeds, noise_of
+from onnx_philox._torch.numbers.cuda import Gpu
+from onnx_philox._torch.numbers.noise import Like, Seeds, noise_of
 
 __all__ = ["generator", "latents"]
 

@@ -1,7 +1,7 @@
 // What torch draws with its CPU generator, call by call (docs/specification.md, "torch's numbers").
 //
 // All is plain C++, compiled once for each instruction set: words become values in short loops, of which a compiler makes
-// vectors. src/onnx_philox/_numbers/torch_cpu.py is the same in NumPy.
+// vectors. src/onnx_philox/_torch/numbers/cpu.py is the same in NumPy.
 //
 // Internal: included only by the kernels_torch*.cpp files.
 #pragma once

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import refusal, torch_state
+from onnx_philox._contract import refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.inputs import (
@@ -28,7 +28,8 @@ from onnx_philox._contract.inputs import (
     TORCH_STATE_WORDS,
 )
 from onnx_philox._contract.state import PhiloxState, integer, run_words, words_of_seeds
-from onnx_philox._contract.torch_state import TorchState, check_states, torch_seed
+from onnx_philox._torch.numbers import state as torch_state
+from onnx_philox._torch.numbers.state import TorchState, check_states, torch_seed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,8 +20,9 @@ from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType
-from onnx_philox._numbers import rows, torch_draw
+from onnx_philox._numbers import rows
 from onnx_philox._numbers.draw import Distribution, Draw, Fill, distribution_of
+from onnx_philox._torch.numbers import draw as torch_draw
 
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""

@@ -18,12 +18,12 @@ from onnx_philox._contract.declaration import OUTPUT_TYPE, listed
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._numbers import call, fill_native
 from onnx_philox._numbers.call import FILLS_FROM
 from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
+from onnx_philox._torch.numbers.state import TorchState
 
 _NAME = "generate"
 _WORD = np.dtype(np.uint32)

@@ -13,11 +13,11 @@ from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import Streams
-from onnx_philox._contract.torch_state import TORCH_BYTES
 from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.result import Seed
 from onnx_philox._pipeline.variables import Variables
+from onnx_philox._torch.numbers.state import TORCH_BYTES
 
 _VERSION = 1
 _WITH_VARIABLES = 2

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import generators
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._pipeline import recording
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._record.document import Record
+from onnx_philox._torch.numbers.state import TorchState
 
 Seed = int | tuple[int, ...]
 """A seed for all rows, or one for each."""

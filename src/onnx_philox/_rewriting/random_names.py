@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from onnx_philox._models.graphs import KEY_MAKERS
-from onnx_philox._torch_calls.table import RANDOM_NAMES
+from onnx_philox._torch.calls.table import RANDOM_NAMES
 
 # Words that only the names of random operators contain.
 _RANDOM_WORDS = frozenset(

@@ -15,8 +15,8 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BF16
+from onnx_philox._torch.numbers.state import TorchState
 from onnx_philox.onnxruntime import _values as values
 
 NAME = "onnx_philox.onnxruntime"

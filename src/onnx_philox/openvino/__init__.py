@@ -18,7 +18,9 @@ try:
 except ImportError as error:
     raise _backends.NotInstalledError("onnx_philox.openvino", "OpenVINO", "openvino") from error
 
-from typing import Protocol
+import importlib
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,12 +41,20 @@ from onnx_philox.openvino._factories import *  # noqa: F403
 from onnx_philox.openvino._genai import genai_generator
 from onnx_philox.openvino._gpu import compile_model
 from onnx_philox.openvino._native_backend import library_path
-from onnx_philox.openvino._pytorch import pytorch_extensions
 from onnx_philox.openvino._stateful import make_stateful
 
 __all__ = ["compile_model", "genai_generator", "library_path", "make_stateful"]
 __all__ += ["pytorch_extensions", "register"]
 __all__ += _factories.__all__
+
+pytorch_extensions: Callable[[], list[Any]]
+"""Of torch's wing, which uses this module."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "pytorch_extensions":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module("onnx_philox._torch.frontend.converters").pytorch_extensions
 
 
 class _CoreBackend(_backends.Backend, Protocol):

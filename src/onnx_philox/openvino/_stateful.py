@@ -16,7 +16,7 @@ from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX, next_name
-from onnx_philox._contract.torch_state import TorchState
+from onnx_philox._torch.numbers.state import TorchState
 
 __all__ = ["make_stateful"]
 

@@ -3,10 +3,10 @@
 Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a function is called.
 """
 
-from onnx_philox.torch._check import ProgramDraw, check_export
-from onnx_philox.torch._export import export, translations
-from onnx_philox.torch._verdict import Ran, Verdict
-from onnx_philox.torch._verify import verify_export
+from onnx_philox._torch.checks.check import ProgramDraw, check_export
+from onnx_philox._torch.checks.verdict import Ran, Verdict
+from onnx_philox._torch.checks.verify import verify_export
+from onnx_philox._torch.exporter.export import export, translations
 
 __all__ = [
     "ProgramDraw",

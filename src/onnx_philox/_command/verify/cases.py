@@ -27,9 +27,9 @@ from onnx_philox._contract import generators, operators
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._runtimes.port import Arrays
+from onnx_philox._torch.numbers.state import TorchState
 
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 

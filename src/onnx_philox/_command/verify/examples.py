@@ -15,9 +15,9 @@ from onnx_philox import graphs, reference
 from onnx_philox._contract.inputs import ALIGNMENT, TENSORFLOW
 from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_GENERATOR, Operator
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
 from onnx_philox._runtimes.port import Arrays
+from onnx_philox._torch.numbers.state import TorchState
 
 
 class Seeds(TypedDict):

@@ -19,19 +19,19 @@ from onnx_philox._models.streams import record, states_in, stream_of
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.in_onnx import earlier
-from onnx_philox._rewriting.in_onnx.passes.carry_generator import carry_generator, close
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
 from onnx_philox._rewriting.in_onnx.passes.scanned import declare_ranks
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
-from onnx_philox._rewriting.in_onnx.replacements.as_torch import warn
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
 from onnx_philox._rewriting.report import RandomNode, Report
+from onnx_philox._torch.rewriting.as_torch import warn
+from onnx_philox._torch.rewriting.carry_generator import carry_generator, close
 
 
 def verify(model: ir.Model, shadowed: set[str]) -> None:

@@ -42,14 +42,14 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     site_of,
 )
 from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
-from onnx_philox._rewriting.in_onnx.replacements.as_torch import drawn_as_torch
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import REPLACEMENT_OF, Replacement
 from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDropoutReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
-from onnx_philox._rewriting.in_onnx.replacements.torch_calls import warn_of_attention
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._torch.rewriting.as_torch import drawn_as_torch
+from onnx_philox._torch.rewriting.noted import warn_of_attention
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""

@@ -13,7 +13,6 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of, onnx_opset_for
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.batches import choose
-from onnx_philox._rewriting.in_onnx.replacements.as_torch import filled
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
@@ -22,6 +21,7 @@ from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.not_rows import ONE_STATE, of_operator, of_shape, unproved
 from onnx_philox._rewriting.places import Dimensions, Place
 from onnx_philox._rewriting.recorded import Recorded
+from onnx_philox._torch.rewriting.as_torch import filled
 
 # Where torch's exporter notes the modules around a node, each with its path, and the node itself.
 _SCOPES = "pkg.torch.onnx.name_scopes"

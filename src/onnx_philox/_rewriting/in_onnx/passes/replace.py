@@ -16,11 +16,11 @@ from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
 from onnx_philox._rewriting.in_onnx.random_nodes.shares import inlined_comparison
-from onnx_philox._rewriting.in_onnx.replacements.as_torch import as_torch, composed, narrowed
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
 from onnx_philox._rewriting.places import Place
+from onnx_philox._torch.rewriting.as_torch import as_torch, composed, narrowed
 
 # The operators whose first output has the shape of their first input.
 _LIKE_THEIR_INPUT = {

@@ -16,9 +16,9 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, BY_NAME, BY_ONNX, F16, F32, F64, ElementType
-from onnx_philox._torch_calls import meaning
-from onnx_philox._torch_calls.table import CALLS, ONNX, TorchCall
-from onnx_philox._torch_calls.writer import written
+from onnx_philox._torch.calls import meaning
+from onnx_philox._torch.calls.table import CALLS, ONNX, TorchCall
+from onnx_philox._torch.calls.writer import written
 
 _BOOL = ir.DataType.BOOL
 _FLOATS = (F16, BF16, F32, F64)

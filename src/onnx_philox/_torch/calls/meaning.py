@@ -29,8 +29,8 @@ from onnx_philox._contract.operators import (
     Operator,
 )
 from onnx_philox._contract.types import BF16, BOOL, F32, F64, I32, I64, ElementType
-from onnx_philox._torch_calls.table import CALLS
-from onnx_philox._torch_calls.writer import Writer
+from onnx_philox._torch.calls.table import CALLS
+from onnx_philox._torch.calls.writer import Writer
 
 # Torch's constant for alpha dropout.
 _ALPHA = 1.7580993408473766

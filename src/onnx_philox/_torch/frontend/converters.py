@@ -15,19 +15,19 @@ from openvino import opset8, opset16
 
 from onnx_philox import _backends
 from onnx_philox._openvino_models import arrays
-from onnx_philox._torch_calls import meaning
-from onnx_philox._torch_calls.programs import (
+from onnx_philox._torch.calls import meaning
+from onnx_philox._torch.calls.programs import (
     DECOMPOSED,
     copied,
     is_decomposed,
     may_have_drawn,
     prepare,
 )
-from onnx_philox._torch_calls.table import CALLS, OPENVINO, TorchCall
-from onnx_philox._torch_calls.writer import written
-from onnx_philox.openvino import _torch_recurrent
-from onnx_philox.openvino._torch_calls import Arguments
-from onnx_philox.openvino._torch_writer import TorchWriter
+from onnx_philox._torch.calls.table import CALLS, OPENVINO, TorchCall
+from onnx_philox._torch.calls.writer import written
+from onnx_philox._torch.frontend import recurrent
+from onnx_philox._torch.frontend.arguments import Arguments
+from onnx_philox._torch.frontend.writer import TorchWriter
 
 __all__ = ["pytorch_extensions"]
 
@@ -117,7 +117,7 @@ def _converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
                 if overload in overloads:
                     exported = _exported(call, schema, streams)
                     yield f"{call.namespace}.{name}.{overload}", exported
-    yield from _torch_recurrent.converters(streams)
+    yield from recurrent.converters(streams)
     yield "aten::detach", _detached
     (schema,) = (s for s in schemas_of("aten::empty_permuted") if not s.overload_name)
     yield "aten.empty_permuted.default", lambda context: _empty_permuted(context, schema)

@@ -3,7 +3,7 @@
 The numbers of x86-64 processors with AVX2, on every processor, without torch. Each function is one
 call of torch's; it takes its words from a stream, which is then where torch's generator would be.
 Values are of rank 1: torch fills a contiguous tensor in this order. NumPy draws here; see
-`torch_draw` for draws by the native core.
+`draw` for draws by the native core.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.torch_state import TorchState, engine_of, with_engine, with_normal
 from onnx_philox._contract.types import F32, F64, ElementType
 from onnx_philox._numbers.draw import Values
 from onnx_philox._numbers.fused import F32s, F64s, multiply_add_f32, multiply_add_f64
-from onnx_philox._numbers.torch_elementary import (
+from onnx_philox._torch.numbers.elementary import (
     ln_f32,
     ln_f64,
     log1p_f64,
     sin_cos_f32,
     sin_cos_f64,
 )
+from onnx_philox._torch.numbers.state import TorchState, engine_of, with_engine, with_normal
 
 SIXTEEN = 16
 """Fewer normals than these are drawn one by one; others sixteen at a time."""

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.streams import streams_of
-from onnx_philox._torch_calls.programs import is_decomposed
-from onnx_philox.torch import _seen
-from onnx_philox.torch._check import compare, describe
-from onnx_philox.torch._program import exported, functional, operations
+from onnx_philox._torch.calls.programs import is_decomposed
+from onnx_philox._torch.checks import seen
+from onnx_philox._torch.checks.check import compare, describe
+from onnx_philox._torch.exporter.program import exported, functional, operations
 
 if TYPE_CHECKING:
-    from onnx_philox.torch._eager import Eager
+    from onnx_philox._torch.checks.eager import Eager
 
 
 class Pair:
@@ -57,7 +57,7 @@ class Pair:
         """A run of the module in torch; of one row of the batch, if there is one for each."""
         from torch.utils import _pytree
 
-        from onnx_philox.torch import _eager
+        from onnx_philox._torch.checks import eager
 
         leaves = self._leaves
         if row is not None:
@@ -67,7 +67,7 @@ class Pair:
             ]
         args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
         try:
-            return _eager.run(self._module, args, kwargs, seed, given)
+            return eager.run(self._module, args, kwargs, seed, given)
         except Exception as error:
             if row is None:
                 raise
@@ -100,8 +100,8 @@ class Pair:
     @property
     def draws(self) -> int:
         """How many nodes of the model draw."""
-        graphs = self.proto.graph, *_seen.bodies(self.proto.graph)
-        return sum(len(_seen.ours(graph)) for graph in graphs)
+        graphs = self.proto.graph, *seen.bodies(self.proto.graph)
+        return sum(len(seen.ours(graph)) for graph in graphs)
 
     def devices(self) -> list[str]:
         """Others than the CPU that the module computes on."""
@@ -141,7 +141,7 @@ class Pair:
         """The module's inputs by the names of the model's."""
         import torch
 
-        from onnx_philox.torch._eager import array
+        from onnx_philox._torch.checks.eager import array
 
         named = zip(self._names, self._leaves, strict=True)
         return {

@@ -16,7 +16,6 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
-from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._models.ours import seed_of
 from onnx_philox._numbers.states import row_states
 from onnx_philox._rewriting.asked import Asked
@@ -26,16 +25,17 @@ from onnx_philox._rewriting.in_onnx.rows.stand import is_put_back
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
-from onnx_philox._torch_calls.programs import DECOMPOSED
-from onnx_philox.torch import _against, _seen
-from onnx_philox.torch._against import TorchTolerances
-from onnx_philox.torch._check import read_exported
-from onnx_philox.torch._pair import Pair
-from onnx_philox.torch._program import check_program, require_torch
-from onnx_philox.torch._verdict import Ran, Verdict
+from onnx_philox._torch.calls.programs import DECOMPOSED
+from onnx_philox._torch.checks import against, seen
+from onnx_philox._torch.checks.against import TorchTolerances
+from onnx_philox._torch.checks.check import read_exported
+from onnx_philox._torch.checks.pair import Pair
+from onnx_philox._torch.checks.verdict import Ran, Verdict
+from onnx_philox._torch.exporter.program import check_program, require_torch
+from onnx_philox._torch.numbers.state import TorchState, torch_seed
 
 if TYPE_CHECKING:
-    from onnx_philox.torch._eager import Eager
+    from onnx_philox._torch.checks.eager import Eager
 
 OWNER = "onnx_philox.torch.verify_export"
 DEFAULT_SEED = 42
@@ -127,18 +127,18 @@ def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
     feeds = pair.feeds() | {STATE: states[0] if pair.rows is None else states}
     eager = [pair.eager(s, row) for s, row in zip(seeds, rows, strict=True)]
 
-    def problem(seen: _seen.Seen) -> str | None:
+    def problem(seen: seen.Seen) -> str | None:
         for row, torchs in zip(rows, eager, strict=True):
             computed = dict(seen.outputs)
             if row is not None:
                 for (name, array), like in zip(computed.items(), torchs.outputs, strict=False):
                     computed[name] = _row_of(array, row, len(rows), like)
-            found = _ends(seen, row, torchs) or _against.outputs(computed, torchs.outputs, by)
+            found = _ends(seen, row, torchs) or against.outputs(computed, torchs.outputs, by)
             if found is not None:
                 return found if row is None else f"Row {row}: {found}"
         return None
 
-    ran, notes = _in_each(lambda runtime: _seen.run(runtime, pair.proto, feeds), problem)
+    ran, notes = _in_each(lambda runtime: seen.run(runtime, pair.proto, feeds), problem)
     if any(each.problem is not None for each in ran):
         program = pair.of_program()
         lost = "" if program is None else program.lost()
@@ -148,8 +148,8 @@ def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
 
 
 def _in_each(
-    run: Callable[[type[LoadedModel]], _seen.Seen],
-    problem: Callable[[_seen.Seen], str | None],
+    run: Callable[[type[LoadedModel]], seen.Seen],
+    problem: Callable[[seen.Seen], str | None],
 ) -> tuple[list[Ran], list[str]]:
     """What came of each runtime; and of those that lack something, what they lack."""
     ran, lacks = [], []
@@ -157,8 +157,8 @@ def _in_each(
         title = f"{runtime.runtime} {runtime.version}"
         try:
             ran.append(Ran(title, problem(run(runtime))))
-        except (runtime.not_carried_error, _seen.NotLoadedError) as error:
-            is_loaded = not isinstance(error, _seen.NotLoadedError)
+        except (runtime.not_carried_error, seen.NotLoadedError) as error:
+            is_loaded = not isinstance(error, seen.NotLoadedError)
             said = str(RunError.of(title, "run the model", error) if is_loaded else error)
             nothing = "So nothing was compared there; this says nothing of the draws."
             lacks.append(f"{said.rstrip('.')}. {nothing}")
@@ -167,7 +167,7 @@ def _in_each(
     return ran, lacks
 
 
-def _ends(seen: _seen.Seen, row: int | None, eager: Eager) -> str | None:
+def _ends(seen: seen.Seen, row: int | None, eager: Eager) -> str | None:
     """Whether a run ends elsewhere than torch, in words."""
     if seen.after is None or eager.sets_generator:
         return None
@@ -208,7 +208,7 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
     if passed_over and program is not None and program.eager(seed).after == own.after:
         passed_over = None
 
-    def problem(seen: _seen.Seen) -> str | None:
+    def problem(seen: seen.Seen) -> str | None:
         if lost or seen.problem:
             return f"The model draws otherwise: {lost}." if lost else seen.problem
         if pair.draws > len(seen.drawn):
@@ -222,14 +222,12 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
             eager = program.eager(seed, given=given)
             unplaced = eager.unplaced
             if not unplaced:
-                return _against.outputs(seen.outputs, eager.outputs, by) or passed_over
+                return against.outputs(seen.outputs, eager.outputs, by) or passed_over
         notes.append(f"The outputs were not compared with torch's: {unplaced}.")
         return passed_over
 
     begun = None if is_inside else state
-    ran, lacks = _in_each(
-        lambda r: _seen.run_beside_reference(r, pair.proto, feeds, begun), problem
-    )
+    ran, lacks = _in_each(lambda r: seen.run_beside_reference(r, pair.proto, feeds, begun), problem)
     notes = list(dict.fromkeys([*lacks, *notes, *_notes(pair, [own])]))
     return Verdict(seed, pair.draws, tuple(ran), tuple(notes), TENSORFLOW)
 

@@ -1,7 +1,7 @@
 """LSTM, GRU and RNN of a trace, with the dropout between their layers.
 
 OpenVINO's front end refuses them in training mode. Those of an exported program are decomposed
-before any converter sees them; `_torch_calls.programs` splits them before that.
+before any converter sees them; `calls.programs` splits them before that.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from openvino import opset8
 
 from onnx_philox._contract.operators import RANDOM_DROPOUT
 from onnx_philox._contract.types import F32
-from onnx_philox._torch_calls.table import TorchCall
-from onnx_philox.openvino._torch_calls import exact
-from onnx_philox.openvino._torch_writer import REMEDY, TorchWriter
+from onnx_philox._torch.calls.table import TorchCall
+from onnx_philox._torch.frontend.arguments import exact
+from onnx_philox._torch.frontend.writer import REMEDY, TorchWriter
 
 _NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _ARGUMENTS = 9

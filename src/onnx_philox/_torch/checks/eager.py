@@ -12,9 +12,9 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.torch_state import TorchState
-from onnx_philox._torch_calls.table import call_of
-from onnx_philox.torch._generator import watched
+from onnx_philox._torch.calls.table import call_of
+from onnx_philox._torch.exporter.generator import watched
+from onnx_philox._torch.numbers.state import TorchState
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,13 @@ from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
-from onnx_philox._rewriting.in_onnx.replacements import torch_calls
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
     BernoulliReplacement,
     DropoutReplacement,
 )
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._torch.rewriting import noted
 
 _NARROW = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 # Fewer normals are drawn one by one, from the same words in every type.
@@ -63,7 +63,7 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
     if _is_by_hand(random):
         # Written so by hand: it says already what it draws.
         return random
-    random = torch_calls.as_called(random, types)
+    random = noted.as_called(random, types)
     title, replacement = random.site.title, random.replacement
     if isinstance(replacement, DropoutReplacement):
         if not replacement.is_mode_known:
@@ -124,10 +124,10 @@ def as_torch(
     given, node = dict(inputs), random.site.node
     if _is_by_hand(random):
         return TorchDraw(given, dict(attributes), dtype)
-    name = "ratio" if op is RANDOM_DROPOUT else "p" if torch_calls.has_number(random) else None
+    name = "ratio" if op is RANDOM_DROPOUT else "p" if noted.has_number(random) else None
     wide: dict[str, NDArray[np.float64]] = {}
     if name is not None and (number := _narrow(given[name])) is not None:
-        wide = {name: torch_calls.double_of(node, number)}
+        wide = {name: noted.double_of(node, number)}
     elif dtype in _NARROW and (doubles := _doubles(random, op, given)):
         wide, dtype = doubles, ir.DataType.DOUBLE
         attributes = {**attributes, OUTPUT_TYPE: F64.name}
@@ -184,7 +184,7 @@ def _doubles(
 ) -> dict[str, NDArray[np.float64]] | None:
     """The doubles of a draw that f64 draws from the same words; None where the type holds them."""
     node = random.site.node
-    numbers = torch_calls.noted(node)
+    numbers = noted.noted(node)
     if op is RANDOM_EXPONENTIAL:
         scale = constant(given["scale"])
         if scale is None:

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import arguments, checks, choices, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
-from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
-from onnx_philox._numbers import torch_cuda, torch_draw
 from onnx_philox._numbers.noise import Noise, PhiloxNoise, is_several
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.states import Integers
-from onnx_philox._numbers.torch_cuda import Gpu
+from onnx_philox._torch.numbers import cuda, draw
+from onnx_philox._torch.numbers.cuda import Gpu
+from onnx_philox._torch.numbers.state import TorchState, torch_seed
 
 Like = Literal["philox", "torch", "torch_cuda"]
 """Whose numbers: ours, those of torch's CPU generator, or those of torch on an NVIDIA card."""
@@ -52,7 +52,7 @@ class _OnCpu:
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:  # noqa: ARG002
         drawn = np.empty(count, values.dtype)
         standard = Normal(np.zeros((), values.dtype), np.ones((), values.dtype))
-        self._words = torch_draw.draw_from(self._words, values, standard, drawn)
+        self._words = draw.draw_from(self._words, values, standard, drawn)
         return drawn
 
 
@@ -63,10 +63,10 @@ class _OnCard:
         self._seed, self._gpu, self._offset = seed, gpu, 0
 
     def words(self) -> NDArray[np.uint32]:
-        return torch_cuda.state_of_thread(self._seed, self._offset).to_array()
+        return cuda.state_of_thread(self._seed, self._offset).to_array()
 
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
-        drawn, self._offset = torch_cuda.normal(owner, self._seed, self._offset, count, self._gpu)
+        drawn, self._offset = cuda.normal(owner, self._seed, self._offset, count, self._gpu)
         return drawn.astype(values.dtype, copy=False)
 
 
@@ -119,7 +119,7 @@ def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
 
 def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None:
     """The card that a caller names; refused where none draws."""
-    card = torch_cuda.gpu_of(owner, gpu)
+    card = cuda.gpu_of(owner, gpu)
     if card is not None and not is_card:
         remedy = "Leave it out: only a card's numbers depend on the card."
         refuse(owner, "gpu", gpu, f"None with {drawn_with}", remedy)

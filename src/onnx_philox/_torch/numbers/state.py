@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from onnx_philox import _mt19937, _native
+from onnx_philox import _native
 from onnx_philox._contract import arrays
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.inputs import (
@@ -20,6 +20,7 @@ from onnx_philox._contract.inputs import (
 )
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer
+from onnx_philox._torch.numbers import mt19937
 
 # seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one.
 _LEFT, _SEEDED, _NEXT, _WORDS, _NORMAL, _IS_CACHED = 2, 3, 4, 5, 629, 631
@@ -31,7 +32,7 @@ _RECORD = np.dtype(
         ("left", "<i4"),
         ("seeded", "<i4"),
         ("next", "<u8"),
-        ("words", "<u8", _mt19937.BLOCK),
+        ("words", "<u8", mt19937.BLOCK),
         ("unused_x", "<f8"),
         ("normal", "<f8"),
         ("unused_rho", "<f8"),
@@ -328,23 +329,23 @@ def _seeded(seed: int) -> NDArray[np.uint32]:
     array = np.zeros(TORCH_STATE_WORDS, np.uint32)
     array[:2] = seed & 0xFFFFFFFF, seed >> 32
     array[[_LEFT, _SEEDED]] = 1
-    array[_WORDS:_NORMAL] = _mt19937.seeded(seed & 0xFFFFFFFF)
+    array[_WORDS:_NORMAL] = mt19937.seeded(seed & 0xFFFFFFFF)
     return array
 
 
-def engine_of(state: TorchState) -> _mt19937.MersenneTwister:
+def engine_of(state: TorchState) -> mt19937.MersenneTwister:
     """An engine that draws the words from a state on."""
     array = state.to_array()
     is_spent = array[_LEFT] == 1
-    used = _mt19937.BLOCK if is_spent else int(array[_NEXT])
-    return _mt19937.MersenneTwister(array[_WORDS:_NORMAL], used)
+    used = mt19937.BLOCK if is_spent else int(array[_NEXT])
+    return mt19937.MersenneTwister(array[_WORDS:_NORMAL], used)
 
 
-def with_engine(state: TorchState, engine: _mt19937.MersenneTwister) -> TorchState:
+def with_engine(state: TorchState, engine: mt19937.MersenneTwister) -> TorchState:
     """The state with the words of an engine that has drawn."""
     array = state.to_array()
     array[_WORDS:_NORMAL], used = engine.state()
-    array[_LEFT], array[_NEXT] = _mt19937.BLOCK + 1 - used, used
+    array[_LEFT], array[_NEXT] = mt19937.BLOCK + 1 - used, used
     return TorchState.from_array(array)
 
 
@@ -403,8 +404,8 @@ def _refuse_damaged(owner: str, name: str, given: Any, allowed: str) -> NoReturn
 
 def _check_place(owner: str, left: int, after: int, place: str = "") -> None:
     """Refuses places in the block that no generator reaches; torch would read beyond its words."""
-    if not 0 <= after <= _mt19937.BLOCK:
+    if not 0 <= after <= mt19937.BLOCK:
         _refuse_damaged(owner, "next", f"{after}{place}", say.NEXT_WORD)
     # With one word left, the block is spent: the next draw makes a new one.
-    if left != 1 and left + after != _mt19937.BLOCK + 1:
+    if left != 1 and left + after != mt19937.BLOCK + 1:
         _refuse_damaged(owner, "left", f"{left}{place}", say.WORDS_LEFT.format(after))

@@ -12,7 +12,7 @@ from typing import Any
 from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._torch_calls.programs import arguments
+from onnx_philox._torch.calls.programs import arguments
 
 Dimension = int | str
 """A number, or the name of what only a run shows."""

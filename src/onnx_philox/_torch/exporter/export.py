@@ -20,11 +20,12 @@ from onnx_philox._models.ours import awaits_state
 from onnx_philox._rewriting.api import TO_IR
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
-from onnx_philox._torch_calls.programs import DECOMPOSED, copied, is_decomposed
-from onnx_philox.torch._check import compare, describe
-from onnx_philox.torch._generator import watched
-from onnx_philox.torch._prepared import PreparedProgram
-from onnx_philox.torch._program import (
+from onnx_philox._torch.calls.programs import DECOMPOSED, copied, is_decomposed
+from onnx_philox._torch.checks.check import compare, describe
+from onnx_philox._torch.checks.verify import verify_export
+from onnx_philox._torch.exporter.generator import watched
+from onnx_philox._torch.exporter.prepared import PreparedProgram
+from onnx_philox._torch.exporter.program import (
     check_program,
     exported,
     functional,
@@ -33,7 +34,6 @@ from onnx_philox.torch._program import (
     require_torch,
     unchecked,
 )
-from onnx_philox.torch._verify import verify_export
 
 _EXPORT = "onnx_philox.torch.export"
 
@@ -57,10 +57,10 @@ def translations() -> dict[Callable[..., Any], Callable[..., Any]]:
         ImportError: PyTorch or onnxscript is not installed.
     """
     require_torch()
-    from onnx_philox.torch import _translations
+    from onnx_philox._torch.exporter.translations import table
 
     register_schemas()
-    return _translations.table()
+    return table()
 
 
 def export(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnx_philox._torch_calls.programs import call
+from onnx_philox._torch.calls.programs import call
 
 
 def order_of(value: Any) -> list[int] | None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from onnx_philox._contract.operators import Operator
 from onnx_philox._contract.types import ElementType
-from onnx_philox._torch_calls.table import TorchCall
+from onnx_philox._torch.calls.table import TorchCall
 
 _RENAMED = {
     **{"self": "x", "input": "x"},

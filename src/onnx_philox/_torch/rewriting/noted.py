@@ -32,8 +32,8 @@ from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplace
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._torch_calls.table import call_of as entry_of
-from onnx_philox._torch_calls.table import drawn_by
+from onnx_philox._torch.calls.table import call_of as entry_of
+from onnx_philox._torch.calls.table import drawn_by
 
 NOTE = "pkg.torch.onnx.fx_node"
 """The key under which torch's exporter notes the call that a node is from."""

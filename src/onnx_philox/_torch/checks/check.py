@@ -22,8 +22,8 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import opset_of
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions, is_random
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._torch_calls.table import call_of
-from onnx_philox.torch._program import (
+from onnx_philox._torch.calls.table import call_of
+from onnx_philox._torch.exporter.program import (
     Dimension,
     Operation,
     check_program,
@@ -33,7 +33,7 @@ from onnx_philox.torch._program import (
     operations,
     require_torch,
 )
-from onnx_philox.torch._written_out import SIXTEEN
+from onnx_philox._torch.exporter.written_out import SIXTEEN
 
 OWNER = "onnx_philox.torch.check_export"
 

@@ -3,7 +3,7 @@
 The rule: docs/specification.md, "torch's numbers".
 
 The native core draws if the package was installed with it, else NumPy does, the same bits: each
-distribution is one call of torch's, or one for each row of permutations. See `torch_cpu`.
+distribution is one call of torch's, or one for each row of permutations. See `cpu`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract.state import rows_of_states
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import ElementType
-from onnx_philox._numbers import elementary, fill_native, torch_cpu
+from onnx_philox._numbers import elementary, fill_native
 from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.categorical import Categorical
 from onnx_philox._numbers.draw import Distribution, Fill, Values
@@ -26,8 +25,10 @@ from onnx_philox._numbers.dropout import Dropout, scale_of
 from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.permutation import Permutation
-from onnx_philox._numbers.torch_cpu import WordStream
 from onnx_philox._numbers.uniform import Uniform
+from onnx_philox._torch.numbers import cpu
+from onnx_philox._torch.numbers.cpu import WordStream
+from onnx_philox._torch.numbers.state import TorchState
 
 _Drawn = tuple[Values, ...]
 """The values of each output, of rank 1."""
@@ -80,25 +81,25 @@ def _size(part: slice) -> int:
 def _uniform(stream: WordStream, d: Uniform, values: ElementType, part: slice) -> _Drawn:
     if values.is_float:
         bounds = float(d.minval), float(d.maxval)
-        return (torch_cpu.uniform(stream, _size(part), values, *bounds),)
-    return (torch_cpu.integers(stream, _size(part), values, int(d.minval), int(d.maxval)),)
+        return (cpu.uniform(stream, _size(part), values, *bounds),)
+    return (cpu.integers(stream, _size(part), values, int(d.minval), int(d.maxval)),)
 
 
 def _normal(stream: WordStream, d: Normal, values: ElementType, part: slice) -> _Drawn:
-    return (torch_cpu.normal(stream, _size(part), values, float(d.mean), float(d.scale)),)
+    return (cpu.normal(stream, _size(part), values, float(d.mean), float(d.scale)),)
 
 
 def _exponential(stream: WordStream, d: Exponential, values: ElementType, part: slice) -> _Drawn:
     rate = 1.0 / float(d.scale)
-    return (torch_cpu.exponential(stream, _size(part), values, rate),)
+    return (cpu.exponential(stream, _size(part), values, rate),)
 
 
 def _bernoulli(stream: WordStream, d: Bernoulli, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
-    return (torch_cpu.bernoulli(stream, _size(part), d.p[part] if d.p.ndim else d.p),)
+    return (cpu.bernoulli(stream, _size(part), d.p[part] if d.p.ndim else d.p),)
 
 
 def _dropout(stream: WordStream, d: Dropout, values: ElementType, part: slice) -> _Drawn:
-    is_kept = torch_cpu.dropout_keeps(stream, _size(part), float(d.ratio))
+    is_kept = cpu.dropout_keeps(stream, _size(part), float(d.ratio))
     scaled = d.data[part] * scale_of(d.ratio, values)
     return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
 
@@ -106,12 +107,12 @@ def _dropout(stream: WordStream, d: Dropout, values: ElementType, part: slice) -
 def _categorical(stream: WordStream, d: Categorical, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
     rows = d.logits[part.start // d.sample_size : part.stop // d.sample_size].astype(np.float64)
     weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
-    return (torch_cpu.race(stream, weights.astype(np.float32), d.sample_size).reshape(-1),)
+    return (cpu.race(stream, weights.astype(np.float32), d.sample_size).reshape(-1),)
 
 
 def _permutation(stream: WordStream, d: Permutation, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
     n = int(d.shape[-1])
-    return (np.concatenate([torch_cpu.permutation(stream, n) for _ in range(_size(part) // n)]),)
+    return (np.concatenate([cpu.permutation(stream, n) for _ in range(_size(part) // n)]),)
 
 
 _CALLS: dict[type[Distribution], Callable[..., _Drawn]] = {

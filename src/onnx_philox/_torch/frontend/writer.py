@@ -9,6 +9,7 @@ import numpy as np
 import openvino as ov
 from openvino import opset8, opset13
 
+import onnx_philox.openvino as factories
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.operators import STATE_WORDS, Operator
 from onnx_philox._contract.refusal import RefusedInputError
@@ -16,8 +17,7 @@ from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.upstream import Upstream
-from onnx_philox._torch_calls.table import TorchCall
-from onnx_philox.openvino import _factories as factories
+from onnx_philox._torch.calls.table import TorchCall
 
 _FLOATS = (F16, BF16, F32, F64)
 REMEDY = "Export the module with onnx_philox.torch.export, which makes a file of ONNX."
@@ -45,7 +45,7 @@ _OPERATORS: dict[str, Callable[..., ov.Node]] = {
 
 
 class TorchWriter:
-    """Writes a call: see `_torch_calls.writer.Writer`.
+    """Writes a call: see `calls.writer.Writer`.
 
     A kind is an `openvino.Type`, a type of ours, or a tensor whose type is not known yet.
     """

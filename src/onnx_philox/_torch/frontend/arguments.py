@@ -10,8 +10,8 @@ import openvino as ov
 from openvino.frontend import GeneralFailure
 
 from onnx_philox._openvino_models import arrays
-from onnx_philox._torch_calls.table import TorchCall
-from onnx_philox.openvino._torch_writer import REMEDY
+from onnx_philox._torch.calls.table import TorchCall
+from onnx_philox._torch.frontend.writer import REMEDY
 
 # The numbers by which TorchScript knows the types.
 _TYPES = {

@@ -16,11 +16,17 @@ from typing import Any, NoReturn
 from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._torch_calls.programs import arguments, call, calls, name_of, prepare, replace
-from onnx_philox.torch import _written_out
-from onnx_philox.torch._memory import is_mapped, lies_in_order, of_row, order_of, turned_back
-from onnx_philox.torch._program import batch_of, draws, operations, place_of_node
-from onnx_philox.torch._strides import UNKNOWN, state_strides
+from onnx_philox._torch.calls.programs import arguments, call, calls, name_of, prepare, replace
+from onnx_philox._torch.exporter import written_out
+from onnx_philox._torch.exporter.memory import (
+    is_mapped,
+    lies_in_order,
+    of_row,
+    order_of,
+    turned_back,
+)
+from onnx_philox._torch.exporter.program import batch_of, draws, operations, place_of_node
+from onnx_philox._torch.exporter.strides import UNKNOWN, state_strides
 
 _NORMALS = ("randn_like", "normal_")
 # What reads the shape of its tensor alone, beside what overwrites it.
@@ -89,7 +95,7 @@ class PreparedProgram:
                 if torch.Tag.nondeterministic_seeded in node.target.tags:
                     _reorder(node, batch)
             for node in calls(graph):
-                copied_from |= _written_out.in_single(node)
+                copied_from |= written_out.in_single(node)
             graph.lint()
             module.recompile()
         self.kept = _keep_unread(program, copied_from)
@@ -126,10 +132,10 @@ def _reorder(node: Any, batch: Any) -> None:
         _check_mapped(node)
         return
     if name == "native_dropout":
-        _written_out.native_dropout(node, given)
+        written_out.native_dropout(node, given)
         return
     if name == "multinomial":
-        _written_out.multinomial(node, given)
+        written_out.multinomial(node, given)
         return
     if not draws(node.target, given) or not node.args:
         return
@@ -150,10 +156,10 @@ def _reorder(node: Any, batch: Any) -> None:
         _refuse(node, "one whose elements share memory", "one with memory of its own for each")
     size = of_row(filled.numel(), batch)
     # Few normals are drawn one by one, wherever they lie; others only if they lie side by side.
-    is_few = isinstance(size, int) and size < _written_out.SIXTEEN
+    is_few = isinstance(size, int) and size < written_out.SIXTEEN
     if name in _NORMALS and not is_few and not lies_in_order(filled, batch):
         apart = f"one of {size} normals that do not lie side by side in memory"
-        _refuse(node, apart, f"contiguous, or of fewer than {_written_out.SIXTEEN} normals")
+        _refuse(node, apart, f"contiguous, or of fewer than {written_out.SIXTEEN} normals")
     if order == sorted(order):
         return
     with node.graph.inserting_before(node):

@@ -1,0 +1,1 @@
+"""Whether an exported file draws what its module draws."""

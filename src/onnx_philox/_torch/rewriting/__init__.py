@@ -1,0 +1,1 @@
+"""What a rewritten model needs to draw torch's numbers."""
