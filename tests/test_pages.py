@@ -24,19 +24,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    *("make-my-model-reproducible", "same-numbers-in-two-runtimes", "a-seed-for-a-voice"),
-    *("serve-it", "mc-dropout", "install", "distributions", "specification"),
-    *("export-quantise-rewrite-simplify", "export-from-pytorch", "export-from-keras"),
-    *("models-of-keras-and-optimum-intel", "torchs-numbers", "where-no-plugin-can-go"),
-    *("record-and-replay", "the-same-law", "seeds-and-states"),
+    *("make-my-model-reproducible", "a-seed-for-a-voice", "serve-it", "mc-dropout", "install"),
+    *("distributions", "specification", "export-from-pytorch", "torchs-numbers"),
+    *("where-no-plugin-can-go", "record-and-replay", "seeds-and-states", "exporters-and-tools"),
+    *("same-numbers-and-law",),
 )
 # Whose blocks of `py` the tests of engines run.
-ENGINES = (
-    "export-from-pytorch",
-    "torchs-numbers",
-    "export-quantise-rewrite-simplify",
-    "models-of-keras-and-optimum-intel",
-)
+ENGINES = ("export-from-pytorch", "torchs-numbers", "exporters-and-tools")
 # A command of ours that no other command or expansion needs a shell for.
 OURS = re.compile(r"onnx-philox [^|&;$`]*")
 OTHERS = {"cpp", "js", "csharp", "pbtxt", "json"}  # languages that are read, not run
