@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 DTYPES: dict[str, np.dtype] = {
     name: np.dtype(type_)
@@ -54,6 +56,33 @@ def assert_all_same(actual: Iterable[Any], expected: Iterable[Any]) -> None:
 def each_raises(error: type[Exception], *cases: tuple[Any, str]) -> list[Any]:
     """Parameters of a test: what is given, the error, and what it says."""
     return [(given, error, text) for given, text in cases]
+
+
+def table(text: str) -> list[list[str]]:
+    """The rows of `given -> words`; a line that begins with the arrow goes on with the one before.
+
+    What is given is a command's words, or Python that the test evaluates.
+    """
+    rows: list[list[str]] = []
+    for line in text.strip().splitlines():
+        given, _, words = (part.strip() for part in line.partition("-> "))
+        if given:
+            rows.append([given, words])
+        else:
+            rows[-1][1] = f"{rows[-1][1]} {words}".strip()
+    return rows
+
+
+def assert_refused(call: Callable[[], Any], words: str) -> None:
+    """That a call is refused in these words, `...` standing for any.
+
+    "TypeError: " before them says that a type is wrong; else it is a value.
+    """
+    said = words.removeprefix("TypeError: ")
+    pattern = "(?s)" + ".*".join(re.escape(part.strip()) for part in said.split("..."))
+    with pytest.raises((ValueError, TypeError), match=pattern) as raised:
+        call()
+    assert isinstance(raised.value, TypeError) is (said != words)
 
 
 SEED = {"global_seed": 7, "op_seed": 3}

@@ -178,15 +178,6 @@ def test_where_dimensions_have_no_names_the_model_itself_says_what_the_batch_is(
         assert len(pipe(fed(w=size, z=size), seeds=[7, 8])) == 3
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_an_input_of_another_rank_is_no_number_of_rows(runtime: str) -> None:
-    pipe = Pipeline(NOISE, runtime=runtime, per_row=True)
-    for how in ({"seeds": [1]}, {"seed": 1}, {}):
-        words = r"^Pipeline: the input 'x' must be of shape \[n, 5\]: got shape \[4\]\."
-        with pytest.raises(ValueError, match=words):
-            pipe({"x": np.zeros(4, np.float32)}, **how)
-
-
 def test_the_rows_of_a_runtime_s_own_values_are_counted() -> None:
     x = batch(3)["x"]
     expected = Pipeline(NOISE, per_row=True)({"x": x}, seed=5)["y"]
