@@ -79,10 +79,14 @@ def assert_refused(call: Callable[[], Any], words: str) -> None:
     "TypeError: " before them says that a type is wrong; else it is a value.
     """
     said = words.removeprefix("TypeError: ")
-    pattern = "(?s)" + ".*".join(re.escape(part.strip()) for part in said.split("..."))
-    with pytest.raises((ValueError, TypeError), match=pattern) as raised:
+    with pytest.raises((ValueError, TypeError), match=pattern_of(said)) as raised:
         call()
     assert isinstance(raised.value, TypeError) is (said != words)
+
+
+def pattern_of(words: str) -> str:
+    """Of words in which `...` stands for any."""
+    return "(?s)" + ".*".join(re.escape(part.strip()) for part in words.split("..."))
 
 
 SEED = {"global_seed": 7, "op_seed": 3}

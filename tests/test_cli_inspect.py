@@ -876,25 +876,6 @@ def test_the_weights_are_not_read(tmp_path):
     assert node["today"]["openvino"]["does"] == "different numbers each run"
 
 
-def test_what_is_no_onnx_model_is_an_error(tmp_path):
-    (tmp_path / "text.onnx").write_text("no model")
-    (tmp_path / "empty.onnx").write_text("")
-    (tmp_path / "ir.xml").write_text("<net/>")
-    for name, said in (
-        ("text.onnx", "must be a serialised ONNX model: got other bytes"),
-        ("empty.onnx", "must be a serialised ONNX model: got an empty file."),
-        ("ir.xml", "a whole OpenVINO IR, of operators that are OpenVINO's or this package's"),
-        (
-            "nowhere.onnx",
-            f"inspect: no such file: {tmp_path / 'nowhere.onnx'}. Check the path of the model.",
-        ),
-        (".", f"must be a file: got {tmp_path}, a folder. Name the model's file."),
-    ):
-        result = invoke(tmp_path / name)
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert said in result.stderr
-
-
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_runtime_that_is_not_installed_says_so(runtime):
     app = "from onnx_philox._command.app import app; app()"
@@ -943,29 +924,6 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
     ):
         write_page(shown, tmp_path / "page.html")
         assert headline in (tmp_path / "page.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
-        ("page.txt", "--html must be a name that ends in .html: got page.txt. Choose such a name."),
-        (
-            "a.html",
-            "the page 'a.html' must be a file that is neither read nor written twice: "
-            "got the same file as the model",
-        ),
-        ("folder.html", "--html must be a file: got folder.html, a folder. Name a file in it."),
-        ("new/page.html", "the output must be in a folder: got new, which does not exist."),
-    ],
-)
-def test_a_page_takes_the_place_of_no_other_file(page, said, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("a.html").write_text("a model")
-    Path("folder.html").mkdir()
-    result = invoke("a.html", "--html", page)
-    assert result.exit_code == 2
-    assert f"onnx-philox inspect: {said}" in result.stderr
-    assert Path("a.html").read_text() == "a model"
 
 
 @pytest.mark.parametrize("seed", ["-7", str(2**63)])

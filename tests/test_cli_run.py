@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -207,31 +205,6 @@ def test_a_bfloat16_output_is_said_to_be_saved_as_float32():
     assert "values: saved as float32, exactly, as .npz has no bfloat16." in text(path, "-o", "./")
 
 
-def test_a_state_that_counts_no_runs_refuses_a_first_run():
-    path = save(graphs.random_uniform([5], 0, 1, "f32", stateful=True))
-    said = refusal(path, "--first-run", 3)
-    assert "--first-run must be 0 for a model without the input random_state" in said
-    assert "pass it as --input state=FILE.npy" in said
-
-
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        ("new/", "the output must be in a folder: got new, which does not exist. Make"),
-        ("new/x", "the output must be in a folder: got new, which does not exist. Make"),
-        ("file/", "the output must be in a folder: got file, which is none. Make it, or"),
-        ("file/x", "the output must be in a folder: got file, which is none. Make it, or"),
-        ("/proc/", "/proc/noisy.run0.npz: No such file or directory. Choose another path, or mend"),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_an_error_of_one_line(noisy, place, said):
-    Path("file").touch()
-    error = refusal(noisy, "--input", INPUT, "--output", place)
-    assert error.startswith(f"onnx-philox run: {said}")
-    assert error.count("\n") == 1
-    assert not Path("new").exists()
-
-
 def test_a_state_of_higher_rank_is_fed_in_its_shape():
     model = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
     (state,) = (i for i in model.graph.input if i.name == "state")
@@ -249,11 +222,6 @@ def test_a_state_of_higher_rank_is_fed_in_its_shape():
 def test_a_given_state_goes_alone(noisy):
     np.save("state.npy", PhiloxState.for_run(SEED, 9).to_array())
     given = ("--input", INPUT, "--input", "random_state=state.npy")
-    for option in ("--seed", "--first-run"):
-        assert refusal(noisy, *given, option, 5) == (
-            f"onnx-philox run: {option} must be left out beside --input random_state, which says "
-            "where to draw: got 5. Leave one of them out.\n"
-        )
     said = text(noisy, *given)
     assert "Go on with the last next_random_state as --input random_state=FILE.npy." in said
     assert "seed" not in said
@@ -273,36 +241,6 @@ def test_a_model_with_its_seed_inside_gives_the_same_in_each_run():
     assert "seed" not in text("fixed.onnx", "--input", INPUT)
 
 
-def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(noisy):
-    assert noisy
-    opset_22 = NOISY.replace("17", "22")
-    # A runtime would say that it has no such operator.
-    save(parser.parse_model(opset_22), "own nodes.onnx")
-    save(parser.parse_model(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
-    cli.invoke("rewrite", "model.onnx", "-o", "inside.xml", "--seed", "1")
-    rewriting.rewrite_file("model.onnx", "inside.onnx", seed=1)
-    leave = "takes no state", "Leave it out."
-    inside = "has its seed inside", "Leave it out, or rewrite the original without a seed."
-    must = "--seed must be left out, since the model"
-    for name, (fact, remedy) in (
-        (
-            "own nodes.onnx",
-            (
-                "has 1 random node of its own and no state",
-                "Rewrite it first: onnx-philox rewrite 'own nodes.onnx' -o FILE",
-            ),
-        ),
-        ("inside.onnx", inside),
-        ("inside.xml", inside),
-        ("plain.onnx", leave),
-    ):
-        said = refusal(name, "--input", INPUT, "--seed", 0)
-        assert said == f"onnx-philox run: {must} {fact}: got 0. {remedy}\n"
-    said = cli.invoke("compare", "plain.onnx", "--seed", "3", "--input", INPUT)
-    assert (said.exit_code, said.stdout) == (2, "")
-    assert said.stderr == f"onnx-philox compare: {must} takes no state: got 3. Leave it out.\n"
-
-
 def test_an_input_is_a_state_only_if_random_nodes_read_it():
     """Its name and type alone do not say so: a user's model may have both."""
     counter = NOISY.replace("x) =>", "x, uint32[6] state) =>").replace(
@@ -311,11 +249,6 @@ def test_an_input_is_a_state_only_if_random_nodes_read_it():
     save(parser.parse_model(counter), "own.onnx")
     rewriting.rewrite_file("own.onnx", "inside.onnx", seed=SEED)
     rewriting.rewrite_file("own.onnx", "both.onnx")
-    for name, fact in (("own", "has 1 random node of its own"), ("inside", "has its seed inside")):
-        said = refusal(f"{name}.onnx", "--input", INPUT, "--fill", "--seed", 5)
-        assert said.startswith(f"onnx-philox run: --seed must be left out, since the model {fact}")
-    compare = ["compare", "inside.onnx", "--input", INPUT, "--fill", "--seed", "5"]
-    assert "has its seed inside" in cli.invoke(*compare).stderr
     made_up = text("inside.onnx", "--input", INPUT, "--fill", "--runs", 2)
     assert "Made up by --fill: state uint32[6]." in made_up
     assert "Each run gave the same numbers. Its seed is inside." in made_up
@@ -368,24 +301,6 @@ def test_a_prefixed_state_of_a_builder_s_model_is_made_of_the_seed():
         np.testing.assert_array_equal(load(ran["runs"][0]["file"])["a/values"], expected)
 
 
-def test_states_that_no_seed_makes_are_named():
-    save(graphs.random_uniform([4, 5], 0, 1, "f32", per_row=True))
-    np.save("states.npy", onnx_philox.row_states(SEED, range(4)))
-    assert refusal("model.onnx", "--input", "state=states.npy", "--seed", 3) == (
-        "onnx-philox run: --seed must be left out, since the model reads several states from "
-        "'state': got 3. Pass that input, with --input.\n"
-    )
-
-
-def test_an_input_that_is_given_twice_is_refused(noisy):
-    np.savez("inputs.npz", x=np.zeros((2, 3), np.float32))
-    for again in ("x=[[1,2,3]]", "inputs.npz"):
-        assert refusal(noisy, "--input", INPUT, "--input", again) == (
-            f"onnx-philox run: the input 'x' must be given once: got another in {again!r}. "
-            "Leave one of them out.\n"
-        )
-
-
 def test_a_model_that_is_not_rewritten_is_told_apart():
     said = text(save(parser.parse_model(NOISY)), "--input", INPUT, "--runs", 2)
     own = "This model has 1 random node of its own and no state."
@@ -416,87 +331,6 @@ def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
             ran = document(path, "--runtime", runtime, "--input", f"x={name}")
             expected = hashes.hashes({"y": x}, ())[0].sha256
             assert ran["runs"][0]["outputs"][0]["sha256"] == expected
-    np.save("f32.npy", np.array([0.1], np.float32))
-    said = refusal(path, "--input", "x=f32.npy")
-    assert "Save it as float32 with values that bfloat16 holds exactly." in said
-
-
-def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
-    said = refusal(noisy)
-    assert "the input 'x' must be in the feed: got nothing. Pass --input x=FILE.npy" in said
-    assert re.search(r"^  x +float32 +\[batch, 3\]$", said, re.M)
-    assert re.search(r"^  random_state +uint32 +\[6\] +made of --seed$", said, re.M)
-    assert (
-        "Pass --input x=FILE.npy, or all in one file: --input FILE.npz, or --fill to make them up."
-        in said
-    )
-
-
-@pytest.mark.parametrize(
-    ("argument", "said"),
-    [
-        ("x=wrong_type.npy", "the input 'x' must be float32: got float64. "
-                             "Save it as array.astype('float32')."),
-        ("x=wrong_shape.npy", "the input 'x' must be of shape [batch, 3]: got shape [2, 4]. "
-                              "Pass an array of that shape."),
-        ("x=wrong_rank.npy", "must be of shape [batch, 3]: got shape [3]"),
-        ("x=nowhere.npy", "run: no such file: nowhere.npy. Check the path of the input."),
-        ("x=text.npy", "text.npy cannot be read: "),
-        ("x=objects.npy", "a plain array with numpy.save or numpy.savez, one of strings as array"
-                          ".astype(str)."),
-        ("x=one,two", "the input 'x' must be a file that ends in .npy, or numbers such as 0.5"),
-        ("x=[[1,2],[3]]", "the input 'x' must be a file that ends in .npy, or "),
-        ("x=", "NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got 'x='. "),
-        ("x", "--input must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got "),
-        ("z=x.npy", "each input must be one of x, random_state: got 'z'. Leave it out, or correct "
-                     "its name. The model takes:\n  x "),
-        ("others.npz", "each input must be one of x, random_state: got 'z'."),
-    ],
-)  # fmt: skip
-def test_a_wrong_input_says_what_is_allowed(noisy, argument, said):
-    np.save("wrong_type.npy", np.zeros((2, 3)))
-    np.save("wrong_shape.npy", np.zeros((2, 4), np.float32))
-    np.save("wrong_rank.npy", np.zeros(3, np.float32))
-    np.save("objects.npy", np.array([None]), allow_pickle=True)
-    np.savez("others.npz", z=np.zeros(3))
-    Path("text.npy").write_text("no array")
-    assert said in refusal(noisy, "--input", argument)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (
-            ["--runtime", "tensorrt"],
-            "must be one of onnxruntime, openvino, reference, standard: got 'tensorrt'.",
-        ),
-        (
-            ["--backend", "fortran"],
-            "must be one of auto, native, python for onnxruntime: got 'fortran'.",
-        ),
-        (
-            ["--runtime", "reference", "--backend", "native"],
-            "must be one of auto, onnx for reference: got 'native'.",
-        ),
-        (
-            ["--precision", "f32"],
-            "--precision must be given with --runtime openvino: got it alone.",
-        ),
-        (
-            ["--runtime", "openvino", "--precision", "i4"],
-            "must be one of f32, bf16, f16: got 'i4'.",
-        ),
-        (["--seed", "-1"], "seed must be an integer from 0 to 2^64-1: got -1"),
-        (["--seed", str(2**64)], "must be an integer from 0 to "),
-        (["--first-run", str(2**32)], "the last run must be from 0 to 2^32-1: got 4294967296."),
-        (
-            ["--first-run", str(2**32 - 1), "--runs", "2"],
-            "the last run must be from 0 to 2^32-1: got 4294967296",
-        ),
-    ],
-)
-def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
-    assert said in refusal(noisy, "--input", INPUT, *arguments)
 
 
 def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for():
@@ -504,75 +338,6 @@ def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for
     onnx.save(onnx_philox.to_standard_nodes(model, target="openvino"), "nodes.onnx")
     standard = ["nodes.onnx", "--runtime", "openvino", "--seed", "42"]
     assert "CPU, precision f32" in invoke(*standard).stdout
-    # Where the processor has it, bf16 is the default, at which they would draw others.
-    said = refusal(*standard, "--precision", "bf16")
-    assert (
-        "run: --precision must be f32: got bf16, at which standard nodes draw different numbers."
-        in said
-    )
-    made = onnx.load("nodes.onnx")
-    made.metadata_props[0].value = "made for a runtime of tomorrow"
-    assert made.metadata_props[0].key == "onnx_philox.standard_nodes"
-    onnx.save(made, "nodes.onnx")
-    said = refusal(*standard)
-    assert "run: the model must be one made for OpenVINO: got one of standard nodes 'made" in said
-
-
-def test_a_file_that_does_not_exist_is_an_error():
-    assert refusal("nowhere.onnx") == (
-        "onnx-philox run: no such file: nowhere.onnx. Check the path of the model.\n"
-    )
-
-
-@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference", "standard"])
-def test_a_damaged_file_is_refused_in_the_same_words_everywhere(runtime):
-    Path("empty.onnx").write_bytes(b"")
-    Path("cut.onnx").write_bytes(graphs.random_generator([4]).SerializeToString()[:40])
-    for name, given in {
-        "empty": "must be a serialised ONNX model: got an empty file",
-        "cut": "must be a serialised ONNX model: got other bytes (",
-    }.items():
-        said = refusal(f"{name}.onnx", "--runtime", runtime)
-        assert said.startswith(f"onnx-philox run: the file '{name}.onnx' {given}"), said
-        assert said.endswith("Pass a file that onnx.load reads as protobuf.\n")
-
-
-@pytest.mark.parametrize("command", ["run", "compare"])
-def test_what_is_no_model_is_refused_in_our_words_whatever_its_name(command):
-    np.save("x.npy", np.zeros(3))
-    result = cli.invoke(command, "x.npy", "--fill")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "the file 'x.npy' must be a serialised ONNX model: got " in result.stderr
-    assert ". Pass a file that onnx.load reads" in result.stderr
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [("run", ["--runtime", "onnxruntime"]), ("run", ["--runtime", "openvino"]), ("compare", [])],
-)
-def test_a_path_that_is_not_utf_8_is_refused(noisy, command, options):
-    Path(noisy).rename(name := os.fsdecode(b"b\xffd.onnx"))
-    result = cli.invoke(command, name, "--fill", *options)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert (
-        "the path must be UTF-8, since the runtimes open no other paths: got 'b\\udcffd.onnx'"
-        in result.stderr
-    )
-    for open_model in (
-        onnx_philox.onnxruntime.InferenceSession,
-        onnx_philox.Pipeline,
-        lambda path: onnx_philox.Pipeline(path, runtime="openvino"),
-    ):
-        with pytest.raises(ValueError, match=r"the path must be UTF-8, .*: got 'b.udcffd\.onnx'"):
-            open_model(name)
-
-
-def test_an_ir_is_for_openvino_alone():
-    Path("a.xml").write_text("")
-    assert "a.xml must be an ONNX file for onnxruntime: got an OpenVINO IR." in refusal(
-        "a.xml", "--runtime", "onnxruntime"
-    )
 
 
 def test_a_model_that_a_runtime_does_not_load_ends_with_1_and_its_words():
@@ -726,18 +491,6 @@ def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
     assert "Made up by --fill: h float16[1, 2], d float64[1], i int64[1]" in said
 
 
-@pytest.mark.parametrize(
-    ("type_", "said"),
-    [
-        ("string[2]", "must be numbers for --fill: got str. Pass it with --input x=FILE.npy"),
-        ("float[99999999999,99999]", "must be small enough for memory for --fill: got float32"),
-    ],
-)
-def test_fill_refuses_what_it_cannot_make(type_, said):
-    model = f'<ir_version: 8, opset_import: ["": 17]> g ({type_} x) => (y) {{ y = Identity(x) }}'
-    assert said in refusal(save(parser.parse_model(model)), "--fill")
-
-
 CITIES = """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 2]>
 g (string[N] city) => (float[N] y) {
     code = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_floats = [1.0, 2.0]> (city)
@@ -770,17 +523,6 @@ def test_strings_are_an_input_by_each_way_that_is_named(given, tmp_path):
     from_pipeline.write_text(json.dumps(served.record()))
     again = ("--model", tmp_path / "m.onnx", "--input", given)
     assert cli.invoke("replay", from_pipeline, *again).exit_code == 0
-    wrong = refusal(tmp_path / "m.onnx", "--input", "city=[1]")
-    assert "must be a file that ends in .npy, or strings such as " in wrong
-
-
-def test_an_input_that_no_array_is_is_sent_to_python():
-    body = (
-        "g (seq(float[2]) x, float[2] z) => (float[2] y) { n = RandomNormalLike (z) y = Add(z, n) }"
-    )
-    path = save(parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {body}'))
-    for given in ([], ["--input", "x=[1]"]):
-        assert "onnx_philox.Pipeline takes lists" in refusal(path, "--fill", *given)
 
 
 def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
@@ -852,7 +594,3 @@ def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told(rows_
         for runtime in ("onnxruntime", "openvino")
     )
     assert one == other
-
-
-def test_a_missing_input_is_named_before_its_rows_are_counted(rows_of):
-    assert "the inputs 'x', 'z' must be in the feed: got nothing." in refusal(rows_of)

@@ -289,11 +289,3 @@ def _of_a_newer_opset() -> onnx.ModelProto:
 def test_a_refusal_names_the_function_that_was_called(door: str, call: Callable[[], Any]) -> None:
     with pytest.raises(RefusedInputError, match=rf"^{door}: [^:]*must be "):
         call()
-
-
-def test_a_flag_that_is_refused_is_not_called_true(tmp_path: Path) -> None:
-    onnx.save(MODEL, tmp_path / "model.onnx")
-    names = tmp_path / "model.onnx", "-o", tmp_path / "new.onnx"
-    said = refusal("rewrite", *names, "--keep-seeds", "--alignment", "pytorch")
-    assert "--keep-seeds must be left out with alignment 'pytorch'" in said
-    assert ": got it. " in said

@@ -385,52 +385,12 @@ def test_a_device_is_openvino_s_alone():
     assert "All is well" in told
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--device", "NOPE"], "--device must be one of "),
-        (["--device", "HETERO:NOPE,CPU"], "got 'HETERO:NOPE,CPU'. Choose one of these"),
-        (["--device", "CPU", "--runtime", "onnxruntime"], "must be given with --runtime openvino"),
-        (
-            ["--device", "cuda"],
-            "--device cuda must be where ONNX Runtime has CUDAExecutionProvider or "
-            "CudaPluginExecutionProvider: got ",
-        ),
-        (
-            ["--device", "cuda", "--runtime", "openvino"],
-            "--device cuda must be given with --runtime onnxruntime and --backend native: got "
-            "'openvino'. Leave these out.",
-        ),
-    ],
-)
-def test_a_device_that_is_not_there_is_refused_by_name(arguments, said):
-    result = invoke(*arguments)
-    assert result.exit_code == 2
-    assert said in " ".join(result.output.split())
-
-
 @pytest.mark.usefixtures("takes_few")
 def test_standard_nodes_are_verified_where_they_are_asked_for():
     result = invoke("--json", "--runtime", "standard")
     assert result.exit_code == 0
     found = {(c["runtime"], c["backend"]) for c in json.loads(result.stdout)["cases"]}
     assert found == {("standard", "onnxruntime"), ("standard", "openvino")}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "allowed"),
-    [
-        (["--runtime", "tensorrt"], "must be one of reference, onnxruntime, openvino"),
-        (["--backend", "fortran"], "must be one of auto, numpy, onnx, native, python"),
-        (["--runtime", "reference", "--backend", "python"], "must be one of auto, numpy, onnx"),
-    ],
-)
-def test_an_unknown_name_is_an_error_that_lists_the_allowed(arguments, allowed, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    result = invoke(*arguments)
-    assert result.exit_code == 2
-    assert allowed in result.output
-    assert repr(arguments[-1]) in result.output
 
 
 def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
