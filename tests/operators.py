@@ -18,7 +18,7 @@ import pytest
 from cases import BOUNDS, SEED
 from onnx import helper, numpy_helper
 
-from onnx_philox import graphs, reference
+from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, F16, F32, F64, I64, ElementType
 from onnx_philox._numbers import call, fill_native, fill_numpy
@@ -38,6 +38,10 @@ def some_states(rows: int) -> np.ndarray:
     states[::3, :4] = 0xFFFFFFFF
     states[1::3, 0] = 0xFFFFFFFE
     return states
+
+
+ZERO_FIRST = PhiloxState(counter=746036, key=42).to_array()
+"""The first word drawn from here is a uniform of exactly 0."""
 
 
 def each(*numbers: float) -> Callable[[Shape], np.ndarray]:
@@ -273,13 +277,8 @@ class Case:
 
     def alone(self, shape: Shape, states: np.ndarray, inputs: Arrays) -> list[np.ndarray]:
         """Row by row, each from a plain state: the values, and the next states."""
-        whole = self._of_rows(inputs)
         rows = [
-            self.oracle(
-                (1, *shape[1:]),
-                state,
-                {n: x[b : b + 1] if n in whole else x for n, x in inputs.items()},
-            )
+            self.oracle((1, *shape[1:]), state, self.of_rows(inputs, slice(b, b + 1)))
             for b, state in enumerate(states)
         ]
         if not rows:
@@ -287,9 +286,10 @@ class Case:
         *values, after = zip(*rows, strict=True)
         return [*map(np.concatenate, values), np.stack(after)]
 
-    def _of_rows(self, inputs: Arrays) -> set[str]:
-        """The inputs whose first dimension is that of the rows."""
-        return {i.name for i in self.given if callable(self.setting[i.name])} & inputs.keys()
+    def of_rows(self, inputs: Arrays, rows: slice) -> Arrays:
+        """The inputs of some rows."""
+        has_rows = {i.name for i in self.given if callable(self.setting[i.name])}
+        return {name: x[rows] if name in has_rows else x for name, x in inputs.items()}
 
     def feeds(self, shape: Shape, state: np.ndarray | None, inputs: Arrays) -> Arrays:
         """The feeds of `model`."""

@@ -270,7 +270,9 @@ def _rounded(x: Any, type_: Any) -> Any:
     return type_(math.ldexp(round(math.ldexp(mantissa, 8)), exponent - 8))
 
 
-def random_gamma(stream: Stream, n: int, alpha: Any, output_type: str) -> Iterator[Any]:
+def random_gamma(
+    stream: Stream, n: int, alpha: Any, output_type: str, attempts: int = 16
+) -> Iterator[Any]:
     """RandomGamma."""
     one = F64(1)
     for i in range(n):
@@ -278,7 +280,7 @@ def random_gamma(stream: Stream, n: int, alpha: Any, output_type: str) -> Iterat
         blocks = [stream.block(32 * i + j) for j in range(32)]
         d = (a + one if a < 1 else a) - one / F64(3)
         c = one / np.sqrt(F64(9) * d)
-        for t in range(16):
+        for t in range(attempts):
             u, v = uniform(F64, *blocks[2 * t][:2]), uniform(F64, *blocks[2 * t][2:])
             w = uniform(F64, *blocks[2 * t + 1][:2])
             x = _box_muller(u, v)[1]
@@ -293,14 +295,14 @@ def random_gamma(stream: Stream, n: int, alpha: Any, output_type: str) -> Iterat
     stream.used = 128 * n
 
 
-def random_poisson(stream: Stream, n: int, rate: Any) -> Iterator[int]:
+def random_poisson(stream: Stream, n: int, rate: Any, attempts: int = 32) -> Iterator[int]:
     """RandomPoisson."""
     for i in range(n):
-        yield int(_count(F64(rate), lambda j, i=i: stream.block(32 * i + j)))
+        yield int(_count(F64(rate), lambda j, i=i: stream.block(32 * i + j), attempts))
     stream.used = 128 * n
 
 
-def _count(rate: Any, block: Callable[[int], list[Word]]) -> Any:
+def _count(rate: Any, block: Callable[[int], list[Word]], attempts: int) -> Any:
     if rate < 10:
         u = uniform(F64, *block(0)[:2])
         p = exp(-rate)
@@ -314,7 +316,7 @@ def _count(rate: Any, block: Callable[[int], list[Word]]) -> Any:
     a = F64(-0.059) + F64(0.02483) * b
     i = F64(1.1239) + F64(1.1328) / (b - F64(3.4))
     q = F64(0.9277) - F64(3.6224) / (b - F64(2))
-    for t in range(32):
+    for t in range(attempts):
         words = block(t)
         big_u = uniform(F64, *words[:2]) - F64(0.5)
         big_v = F64(1) - uniform(F64, *words[2:])

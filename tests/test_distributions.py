@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,23 +12,20 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import DTYPES, EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits, load_vectors
+from cases import DTYPES, SEED, assert_all_same, assert_same_bits, each_raises, load_vectors
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from test_reference import CHUNK_WORDS, flush_subnormals
+from operators import ZERO_FIRST
+from runtimes import OpenVino
+from test_reference import CHUNK_WORDS
 
-from onnx_philox import PhiloxState, reference
-from onnx_philox._contract import float_environment
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox.onnxruntime import InferenceSession
 
 NORMAL_TYPES = ["f16", "bf16", "f32", "f64"]
 F32, F64 = np.float32, np.float64
 
-# Made here, where nothing is flushed.
-SMALLEST = F32(1e-45)
-
-# The first word drawn from here is a uniform of exactly 0.
-ZERO_FIRST = PhiloxState(counter=746036, key=42)
 
 STATES = st.builds(PhiloxState, st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1))
 
@@ -96,11 +92,12 @@ def test_a_normal_is_rounded_to_the_type_then_scaled_then_moved(
 
 
 def test_a_uniform_of_0_counts_as_1e_7() -> None:
-    assert uniforms(ZERO_FIRST, 1, "f32") == 0
-    v = float(uniforms(ZERO_FIRST, 2, "f32")[1])
+    first = PhiloxState.from_array(ZERO_FIRST)
+    assert uniforms(first, 1, "f32") == 0
+    v = float(uniforms(first, 2, "f32")[1])
     r = math.sqrt(-2 * math.log(1e-7))
     expected = [r * math.sin(2 * math.pi * v), r * math.cos(2 * math.pi * v)]
-    np.testing.assert_allclose(normals(ZERO_FIRST, 2, "f32"), expected, 0, 2e-6)
+    np.testing.assert_allclose(normals(first, 2, "f32"), expected, 0, 2e-6)
 
 
 def test_an_odd_number_of_normals_drops_the_last_and_uses_its_words() -> None:
@@ -128,24 +125,16 @@ def test_a_product_or_sum_too_large_is_infinite_without_a_warning() -> None:
 
 
 @pytest.mark.parametrize("dtype", [F32, F64])
-@pytest.mark.parametrize("p", [0, 1e-300, 1e-3, 0.3, 0.5, 1 - 1e-9, 1])
-def test_a_boolean_is_whether_the_uniform_is_below_p(dtype: Any, p: float) -> None:
-    state = PhiloxState(2**32 - 1, 77)
-    p = dtype(p)
-    values, after = reference.random_bernoulli([1001], p, state=state.to_array())
-    type_ = {F32: "f32", F64: "f64"}[dtype]
-    assert_same_bits(values, uniforms(state, 1001, type_) < p)
-    assert PhiloxState.from_array(after) == state.advance(1001 * (2 if dtype is F64 else 1))
-
-
-@pytest.mark.parametrize("dtype", [F32, F64])
-def test_each_element_has_its_own_p(dtype: Any) -> None:
+def test_a_boolean_is_whether_the_uniform_is_below_its_p(dtype: Any) -> None:
     shape = (3, CHUNK_WORDS // 2 + 5)
     p = np.linspace(0, 1, math.prod(shape), dtype=dtype).reshape(shape)
-    state = PhiloxState(5, 6)
+    p[0, :4] = 1e-300, 1e-3, 1 - 1e-9, 1
+    state = PhiloxState(2**32 - 1, 77).to_array()
     type_ = {F32: "f32", F64: "f64"}[dtype]
-    u = reference.random_uniform(shape, 0, 1, type_, state=state.to_array())[0]
-    assert_same_bits(reference.random_bernoulli(shape, p, state=state.to_array())[0], u < p)
+    u, after = reference.random_uniform(shape, 0, 1, type_, state=state)
+    values, next_state = reference.random_bernoulli(shape, p, state=state)
+    assert_same_bits(values, u < p)
+    assert_same_bits(next_state, after)
 
 
 def test_p_0_is_never_and_p_1_is_always() -> None:
@@ -156,7 +145,7 @@ def test_p_0_is_never_and_p_1_is_always() -> None:
 
 def test_a_uniform_of_0_is_below_the_smallest_p_and_not_below_0() -> None:
     for p, expected in ((1e-45, True), (0.0, False), (-0.0, False)):
-        values, _ = reference.random_bernoulli([1], F32(p), state=ZERO_FIRST.to_array())
+        values, _ = reference.random_bernoulli([1], F32(p), state=ZERO_FIRST)
         assert values.tolist() == [expected]
 
 
@@ -172,22 +161,13 @@ def test_the_kind_of_p_says_its_type() -> None:
     ] * 4
 
 
-def test_one_element_is_for_all_values_and_an_array_needs_the_shape() -> None:
+def test_one_element_is_for_all_values() -> None:
     for p in (F32(0.5), np.array([0.5], F32)):
         for shape in ([], [1], [2, 3], [1, 1]):
             expected = reference.random_bernoulli(shape, 0.5, **SEED)[0]
             assert_same_bits(reference.random_bernoulli(shape, p, **SEED)[0], expected)
     reference.random_bernoulli([1, 1], np.full((1, 1), 0.5, F32), **SEED)
     reference.random_bernoulli([2, 0], np.zeros((2, 0), F32), **SEED)
-    for shape, of_p in (([2, 3], (3,)), ([2, 3], (1, 1)), ([3, 2], (2, 3)), ([], (1, 1))):
-        with pytest.raises(ValueError, match=r"must be a scalar, 1-D of one element, or the out"):
-            reference.random_bernoulli(shape, np.full(of_p, 0.5, F32), **SEED)
-
-
-@pytest.mark.parametrize("p", ["half", [0.5], None, np.float16(0.5), np.int64(1), np.array([True])])
-def test_a_p_of_another_type_is_refused(p: Any) -> None:
-    with pytest.raises(TypeError, match="RandomBernoulli: input 'p' must be "):
-        reference.random_bernoulli([2], p, **SEED)
 
 
 # RandomCategorical
@@ -249,139 +229,81 @@ def test_rows_and_samples_may_be_more_than_fit_a_chunk() -> None:
             assert values[row].tolist() == np.searchsorted(sums, u * sums[-1], "right").tolist()
 
 
-def test_one_class_is_always_drawn_and_takes_words_all_the_same() -> None:
-    state = PhiloxState(7, 7)
-    values, after = reference.random_categorical(
-        np.array([[-1e300], [5.0]]), 3, state=state.to_array()
-    )
-    assert values.tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert PhiloxState.from_array(after) == state.advance(12)
-
-
-@pytest.mark.parametrize("dtype", [np.float16, F32, F64])
-def test_a_class_of_minus_infinity_is_never_drawn(dtype: Any) -> None:
-    logits = np.array([[-np.inf, 0, -np.inf, 0, -np.inf], [-np.inf] * 4 + [-3]], dtype)
-    values, _ = reference.random_categorical(logits, 2000, **SEED)
-    assert set(values[0].tolist()) == {1, 3}
-    assert set(values[1].tolist()) == {4}
-
-
-def test_ties_are_drawn_alike_and_far_apart_only_the_largest_is() -> None:
-    ties = reference.random_categorical(np.full((1, 4), 1e4), 40000, **SEED)[0]
-    assert np.bincount(ties[0], minlength=4).min() > 9700
-    apart = np.array([[0, 1e4, -1e4], [-1e4, -2e4, 0]])
-    values, _ = reference.random_categorical(apart, 1000, **SEED)
-    assert set(values[0].tolist()) == {1}
-    assert set(values[1].tolist()) == {2}
-    near = reference.random_categorical(np.array([[1e4, 1e4 - 1, -1e4]]), 1000, **SEED)[0]
-    assert set(near[0].tolist()) == {0, 1}
-
-
-def test_a_row_is_drawn_as_if_its_logits_had_another_constant_added() -> None:
-    logits = np.array([[0.0, 1, 2, -3], [5, 5, 4, 4]])
-    expected = reference.random_categorical(logits, 50, **SEED)[0]
-    for added in (np.array([[8.0], [-64]]), 1024.0):
-        assert_same_bits(reference.random_categorical(logits + added, 50, **SEED)[0], expected)
-
-
-def test_no_rows_draw_nothing_with_or_without_classes() -> None:
-    state = PhiloxState(7, 7)
-    for classes in (0, 3):
-        values, after = reference.random_categorical(
-            np.zeros((0, classes), F32), 5, state=state.to_array()
-        )
-        assert values.shape == (0, 5)
-        assert PhiloxState.from_array(after) == state
-
-
-@pytest.mark.parametrize("dtype", [np.int32, bool, ml_dtypes.bfloat16, np.longdouble])
-def test_logits_of_another_type_are_refused(dtype: Any) -> None:
-    with pytest.raises(TypeError, match=r"'logits' must be f32 or f16 or f64.*: got .*"):
-        reference.random_categorical(np.zeros((1, 2), dtype), **SEED)
-
-
-def test_a_sample_size_that_no_attribute_holds_is_named() -> None:
-    for size, error in ((2**63, ValueError), (1.5, TypeError)):
-        said = rf"'sample_size' must be an integer from 1 to 2\^63-1: got {size}"
-        with pytest.raises(error, match=said):
-            reference.random_categorical(np.zeros((2, 2)), size, **SEED)  # type: ignore[arg-type]
-
-
-# All of them
-
-DRAWS: dict[str, tuple[int, Callable[[PhiloxState, int], Any]]] = {
-    **{
-        f"normal {t}": (
-            2 if t == "f64" else 4,
-            lambda s, n, t=t: reference.random_normal([n], -0.5, 3, t, state=s.to_array()),
-        )
-        for t in NORMAL_TYPES
-    },
-    "bernoulli f32": (
-        4,
-        lambda s, n: reference.random_bernoulli([n], F32(0.4), state=s.to_array()),
-    ),
-    "bernoulli f64": (
-        2,
-        lambda s, n: reference.random_bernoulli([n], F64(0.4), state=s.to_array()),
-    ),
-    "categorical": (
-        2,
-        lambda s, n: reference.random_categorical(
-            np.tile(F32([[0, 1, 0.5]]), (n, 1)), state=s.to_array()
-        ),
-    ),
-}
-"""Each with how many elements a block makes."""
-
-
-@pytest.mark.parametrize("name", DRAWS)
-@given(counter=st.sampled_from(EDGE_COUNTERS), blocks=st.integers(0, 99), rest=st.integers(0, 99))
-def test_drawing_in_parts_of_whole_blocks_is_drawing_at_once(
-    name: str, counter: int, blocks: int, rest: int
-) -> None:
-    per_block, draw = DRAWS[name]
-    state = PhiloxState(counter, 2**63 + 5)
-    whole, after = draw(state, blocks * per_block + rest)
-    head, between = draw(state, blocks * per_block)
-    tail, end = draw(PhiloxState.from_array(between), rest)
-    assert_same_bits(np.concatenate([head, tail]), whole)
-    assert_same_bits(end, after)
-
-
-@pytest.mark.parametrize("name", DRAWS)
-def test_values_are_the_same_across_the_seams_of_chunks(name: str) -> None:
-    per_block, draw = DRAWS[name]
-    state = PhiloxState(2**128 - 9, 4)
-    elements = CHUNK_WORDS // 4 * per_block
-    whole, _ = draw(state, 2 * elements + 1)
-    for blocks in (CHUNK_WORDS // 4 - 1, CHUNK_WORDS // 4 + 1):
-        tail, _ = draw(state.advance(4 * blocks), 2 * elements + 1 - blocks * per_block)
-        assert_same_bits(tail, whole[blocks * per_block :])
-
-
 @pytest.mark.parametrize(
-    "draw",
+    ("logits", "drawn"),
     [
-        lambda: reference.random_normal([100], 0, 1e-42, "f32", **SEED),
-        lambda: reference.random_normal([100], 1e-40, 1e-39, "bf16", **SEED),
-        lambda: reference.random_normal([100], 0, 1e-7, "f16", **SEED),
-        lambda: reference.random_normal([100], 0, 1e-311, "f64", **SEED),
-        lambda: reference.random_bernoulli([1], SMALLEST, state=ZERO_FIRST.to_array()),
-        lambda: reference.random_categorical(np.array([[0, -700.0, -708]]), 99, **SEED),
+        ([-np.inf, 0, -np.inf, 0, -np.inf], {1, 3}),
+        ([-np.inf] * 4 + [-3], {4}),
+        ([0, 6e4, -6e4], {1}),
+        ([-1e4, -2e4, 0], {2}),
+        ([1e4, 1e4 - 8, -1e4], {0, 1}),
+        ([6e4] * 4, {0, 1, 2, 3}),
     ],
 )
-def test_a_caller_that_flushes_subnormals_gets_the_same_bits(draw: Callable[[], Any]) -> None:
-    expected = draw()
-    seen: list = []
+@pytest.mark.parametrize("dtype", [np.float16, F32, F64])
+def test_classes_that_are_infinitely_or_far_below_are_never_drawn(
+    logits: list[float], drawn: set[int], dtype: Any
+) -> None:
+    values, _ = reference.random_categorical(np.array([logits], dtype), 40_000, **SEED)
+    assert set(values[0].tolist()) == drawn
+    if len(set(logits)) == 1:
+        assert np.bincount(values[0]).min() > 9700
 
-    def flushing_thread() -> None:
-        flush_subnormals()
-        seen.append(float_environment.are_flushed())
-        seen.extend(draw())
 
-    thread = threading.Thread(target=flushing_thread)
-    thread.start()
-    thread.join()
-    assert seen[0], "the test did not switch flushing on"
-    assert_all_same(seen[1:], expected)
+def test_no_rows_draw_nothing_with_or_without_classes(ort_backend: str, openvino: OpenVino) -> None:
+    model = graphs.random_categorical(None, 5, stateful=True)
+    for classes in (0, 3):
+        feeds = {"logits": np.zeros((0, classes), F32), "state": ZERO_FIRST}
+        values, after = reference.random_categorical(feeds["logits"], 5, state=ZERO_FIRST)
+        assert values.shape == (0, 5)
+        assert_same_bits(after, ZERO_FIRST)
+        session = InferenceSession(model, backend=ort_backend)
+        assert_all_same(session.run(None, feeds), [values, after])
+        assert_all_same(openvino(model, feeds), [values, after])
+
+
+REFUSED = [
+    *each_raises(
+        TypeError,
+        *(
+            (lambda p=p: reference.random_bernoulli([2], p, **SEED), "input 'p' must be ")
+            for p in ("half", [0.5], None, np.float16(0.5), np.int64(1), np.array([True]))
+        ),
+        *(
+            (
+                lambda t=t: reference.random_categorical(np.zeros((1, 2), t), **SEED),
+                "'logits' must be f32 or f16 or f64",
+            )
+            for t in (np.int32, bool, ml_dtypes.bfloat16, np.longdouble)
+        ),
+        (
+            lambda: reference.random_categorical(np.zeros((2, 2)), 1.5, **SEED),
+            "'sample_size' must be an integer from 1 to 2^63-1: got 1.5",
+        ),
+    ),
+    *each_raises(
+        ValueError,
+        (
+            lambda: reference.random_categorical(np.zeros((2, 2)), 2**63, **SEED),
+            "'sample_size' must be an integer from 1 to 2^63-1: got 9223372036854775808",
+        ),
+        *(
+            (
+                lambda shape=shape, of_p=of_p: reference.random_bernoulli(
+                    shape, np.full(of_p, 0.5, F32), **SEED
+                ),
+                "must be a scalar, 1-D of one element, or the out",
+            )
+            for shape, of_p in (([2, 3], (3,)), ([2, 3], (1, 1)), ([3, 2], (2, 3)), ([], (1, 1)))
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_what_is_no_number_of_a_draw_is_refused(
+    call: Callable[[], Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    assert text in str(raised.value)

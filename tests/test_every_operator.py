@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import EDGE_COUNTERS, assert_same_bits
@@ -26,6 +28,8 @@ from missing_backend import is_missing
 from onnx.reference import ReferenceEvaluator
 from operators import (
     OPERATORS,
+    RNG,
+    ZERO_FIRST,
     Arrays,
     Case,
     Role,
@@ -41,10 +45,12 @@ from operators import (
 )
 from runtimes import OpenVino, joined, parted, request_of
 from standard_targets import LOAD, nodes
+from test_reference import CHUNK_WORDS, flush_subnormals
 
 import onnx_philox
 from onnx_philox import PhiloxState, RefusedInputError, generate, onnx_reference
 from onnx_philox._command.verify import cases as verify_cases
+from onnx_philox._contract import float_environment
 from onnx_philox._contract.types import U32, ElementType
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
@@ -90,7 +96,9 @@ def drawn(
     return Drawn(case, model, fed, case.oracle(shape, state, inputs)[: len(model.graph.output)])
 
 
-def in_onnxruntime_s_backends(draws: list[Drawn]) -> None:
+def in_onnxruntime_s_backends(
+    draws: list[Drawn], options: ort.SessionOptions | None = None
+) -> None:
     """Runs draws together by each backend that carries their types and exists here."""
     for backend in ONNX_RUNTIME_BACKENDS:
         kept = [d for d in draws if backend == "native" or not d.case.has_16_bits]
@@ -98,7 +106,7 @@ def in_onnxruntime_s_backends(draws: list[Drawn]) -> None:
             continue
         parts = [(d.model, d.feeds) for d in kept]
         whole, feeds = joined(parts)
-        results = InferenceSession(whole, backend=backend).run(None, feeds)
+        results = InferenceSession(whole, options, backend=backend).run(None, feeds)
         for found, d in zip(parted(results, parts), kept, strict=True):
             d.check(found)
 
@@ -147,6 +155,45 @@ def test_the_next_state_is_as_many_words_on_as_the_draw_takes(operator: str) -> 
         before, shape = PhiloxState(counter, 77), case.shape()
         *_, after = case.oracle(shape, before.to_array(), case.inputs(shape))
         assert PhiloxState.from_array(after) == before.advance(words(case, shape)), case.name
+
+
+@every_operator
+def test_a_draw_cut_in_two_at_a_block_is_the_draw(operator: str) -> None:
+    """Also at the seams of the chunks that NumPy draws at once."""
+    for case in plain(operator):
+        seam = CHUNK_WORDS // words(case, case.shape(4, ())) * 4
+        chunks = [(seam + n, seam + 1) for n in (-4, 4)]
+        # Which has no chunks, and sorts each row in Python.
+        for head, rest in ((0, 3), (4, 0), (28, 5), *chunks[: 2 * (operator != "RandomToken")]):
+            state = PhiloxState(RNG.choice(EDGE_COUNTERS), 2**63 + 5).to_array()
+            inputs = case.inputs(case.shape(head + rest, ()))
+            *whole, end = case.oracle(case.shape(head + rest, ()), state, inputs)
+            parts, after = [], state
+            for rows, part in ((head, slice(head)), (rest, slice(head, None))):
+                *values, after = case.oracle(
+                    case.shape(rows, ()), after, case.of_rows(inputs, part)
+                )
+                parts.append(values)
+            for values, wanted in zip(zip(*parts, strict=True), whole, strict=True):
+                assert_same_bits(np.concatenate(values), wanted)
+            assert_same_bits(after, end)
+
+
+@every_operator
+def test_a_caller_that_flushes_subnormals_gets_the_same_bits(operator: str) -> None:
+    made = [drawn(case, state=ZERO_FIRST) for case in cases(operator)]
+
+    def flushing() -> None:
+        flush_subnormals()
+        assert float_environment.are_flushed(), "the test did not switch flushing on"
+        for d in made:
+            given = {name: x for name, x in d.feeds.items() if name not in ("shape", "state")}
+            d.check(d.case.oracle(d.case.shape(), ZERO_FIRST, given))
+            d.check(by_core(operator, d.feeds, d.case.attributes))
+            assert float_environment.are_flushed(), "the caller's setting was not restored"
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(flushing).result()
 
 
 @every_operator
@@ -382,6 +429,22 @@ def test_runtimes_draw_each_row_as_if_alone(operator: str) -> None:
         ]
         for precision in differing(PRECISIONS if rows == 4 else [None]):
             in_openvino_s_backends(held, precision)
+
+
+@every_operator
+def test_draws_that_threads_share_are_whole(operator: str) -> None:
+    """Of lengths that do not split evenly among them."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 3
+    for rows, row in ((1, 150_001), (20_003, 3)):
+        draws = []
+        for case in plain(operator):
+            fewer = (
+                16 if operator == "RandomToken" else max(1, words(case, case.shape(4, ())) // 32)
+            )
+            draws.append(drawn(case, case.shape(-(-rows // fewer), (-(-row // fewer),))))
+        in_onnxruntime_s_backends(draws, options)
+        in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
 
 
 @every_operator

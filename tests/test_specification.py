@@ -39,6 +39,10 @@ def _bits(values: Any) -> Any:
     return array.view(f"u{array.dtype.itemsize}")
 
 
+# The least scale of each type, and one with which values overflow.
+EXTREMES = (
+    *(("f16", 6e-8, 6e4), ("bf16", 1e-39, 3e38), ("f32", 1e-45, 3e38), ("f64", 5e-324, 1e308)),
+)
 CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
     "bits": (("random_generator_", [N]), lambda s: spec.random_generator(s, N)),
     **{
@@ -84,11 +88,12 @@ CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
         lambda s: spec.random_categorical(s, LOGITS, 5, replacement=False),
     ),
     **{
-        f"exponential {t}": (
-            ("random_exponential", [N], 1.3, t),
-            lambda s, t=t: spec.random_exponential(s, N, 1.3, t),
+        f"exponential {t} times {scale}": (
+            ("random_exponential", [N], scale, t),
+            lambda s, t=t, scale=scale: spec.random_exponential(s, N, scale, t),
         )
-        for t in FLOATS
+        for t, *scales in EXTREMES
+        for scale in (1.3, *scales)
     },
     **{
         f"gamma {t}, alpha {alpha}": (
@@ -121,6 +126,7 @@ CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.filterwarnings("ignore:overflow")
 def test_the_page_s_rules_draw_the_reference_s_bits(case: str) -> None:
     (name, *arguments), rule = CASES[case]
     stream = _stream()
@@ -133,16 +139,21 @@ def test_the_page_s_rules_draw_the_reference_s_bits(case: str) -> None:
     assert after.tolist() == stream.next_state()
 
 
+@pytest.mark.parametrize("ratio", [0.0, 0.4, 0.999, 1.0])
+@pytest.mark.parametrize("ratio_type", [np.float32, np.float64])
 @pytest.mark.parametrize("type_", FLOATS)
-def test_the_page_s_dropout_is_the_reference_s(type_: str) -> None:
+@pytest.mark.filterwarnings("ignore:(divide by zero|overflow|invalid value)")
+def test_the_page_s_dropout_is_the_reference_s(type_: str, ratio_type: Any, ratio: float) -> None:
     data = np.linspace(-4, 4, N).astype(spec.FLOATS[type_])
     data[:3] = np.inf, -np.inf, np.nan
-    stream = _stream()
-    output, mask = zip(*spec.random_dropout(stream, data, np.float32(0.4)), strict=True)
-    ours, ours_mask, after = _drawn("random_dropout", data, np.float32(0.4))
+    stream, share = _stream(), ratio_type(ratio)
+    output, mask = zip(*spec.random_dropout(stream, data, share), strict=True)
+    ours, ours_mask, after = _drawn("random_dropout", data, share)
     assert_array_equal(ours_mask, mask)
     assert_array_equal(_bits(ours), _bits(np.array(output, ours.dtype)))
     assert after.tolist() == stream.next_state()
+    booleans, _ = reference.random_bernoulli([N], share, **SEEDS, state=STATE)
+    assert_array_equal(booleans, ~ours_mask)
 
 
 def test_every_operator_is_specified() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import ml_dtypes
@@ -146,35 +145,6 @@ def test_of_equal_logits_the_lower_index_passes_top_k() -> None:
     logits = np.array([[0, 1, 1, 1, 0]] * 200, F32)
     tokens = reference.random_token(logits, top_k=2, global_seed=1)[0]
     assert set(tokens.reshape(-1).tolist()) == {1, 2}
-
-
-@native
-def test_threads_share_rows_and_change_nothing() -> None:
-    logits = RNG.normal(0, 2, (64, 2048)).astype(F32)
-    model = graphs.random_token(inputs=["temperature", "top_p"], per_row=True)
-    states = row_states(5, range(64))
-    feeds = {
-        "logits": logits,
-        "temperature": np.full(1, 0.8, F32),
-        "top_p": np.linspace(0.1, 1, 64, dtype=F32),
-        "state": states,
-    }
-    expected = fast(logits, states, temperature=F32(0.8), top_p=feeds["top_p"])
-    got = []
-    for threads in (1, 4):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        session = onnx_philox.onnxruntime.InferenceSession(model.SerializeToString(), options)
-        workers = [
-            threading.Thread(target=lambda s=session: got.append(s.run(None, feeds)[0]))
-            for _ in range(3)
-        ]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-    assert len(got) == 6
-    assert all((tokens == expected).all() for tokens in got)
 
 
 @pytest.mark.parametrize(
