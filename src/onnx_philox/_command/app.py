@@ -81,28 +81,20 @@ def verify(
     *,
     device: str | None,
     verbose: bool,
-    html: Path | None,
-    as_json: bool,
-) -> None:
+) -> Any:
     """Compare the numbers drawn here with the published ones, bit for bit.
 
     Builds small models, runs them in every runtime and backend, and compares with OpenVINO's
     documentation, Random123's known answers, DirectML's counter example, TensorFlow's and torch's
     Philox, and torch's own numbers.
     """
-    with rooms.terminal.errors("verify", rooms.verify.SelectionError, RefusalError, OSError):
-        _check_page("verify", html, {})
-        with rooms.terminal.progress("loading the runtimes") as progress:
-            report = rooms.verify.run(
-                runtime, backend, device=device, is_verbose=verbose, progress=progress
-            )
-    rooms.terminal.show(report, as_json=as_json)
-    if html is not None:
-        with rooms.terminal.errors("verify", OSError):
-            rooms.verify.write_page(report, html)
-    _say_written(html, as_json=as_json)
-    if not report.is_ok:
-        raise SystemExit(1)
+    with (
+        rooms.terminal.errors("verify", rooms.verify.SelectionError, RefusalError, OSError),
+        rooms.terminal.progress("loading the runtimes") as progress,
+    ):
+        return rooms.verify.run(
+            runtime, backend, device=device, is_verbose=verbose, progress=progress
+        )
 
 
 @app.command(
@@ -119,22 +111,18 @@ def verify(
 )
 @options.HTML
 @options.JSON
-def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -> None:
+def inspect(model: Path, *, shows_all: bool) -> Any:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
     Tries each node alone, in every installed runtime and in separate processes: it loads a small
     model with the same operator, opset, attributes and types, and runs it several times. It does
     not run the model itself, or read its weights. The nodes of an IR are tried in OpenVINO alone.
     """
-    with rooms.terminal.errors("inspect", OSError, TypeError, ValueError, ImportError):
-        _check_page("inspect", html, {model: "the model"})
-        with rooms.terminal.progress("reading the model") as progress:
-            report = rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)
-    rooms.terminal.show(report, as_json=as_json)
-    if html is not None:
-        with rooms.terminal.errors("inspect", OSError):
-            rooms.inspect.write_page(report, html)
-    _say_written(html, as_json=as_json)
+    with (
+        rooms.terminal.errors("inspect", OSError, TypeError, ValueError, ImportError),
+        rooms.terminal.progress("reading the model") as progress,
+    ):
+        return rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)
 
 
 app.add_command(rewrite)
@@ -198,8 +186,7 @@ def run(
     output: str | None,
     drawn: bool,
     record: Path | None,
-    as_json: bool,
-) -> None:
+) -> Any:
     """Run a rewritten model several times, and print hashes of the outputs.
 
     Each run continues from the state that the run before it returned. The hashes cover the outputs'
@@ -212,7 +199,7 @@ def run(
         ),
         rooms.terminal.progress("loading the model") as progress,
     ):
-        report = rooms.run.run(
+        return rooms.run.run(
             model,
             wanted,
             runtime=runtime,
@@ -221,7 +208,6 @@ def run(
             record=record,
             progress=progress,
         )
-    rooms.terminal.show(report, as_json=as_json)
 
 
 _RUNS_OF_A_LAW = 1000
@@ -283,8 +269,7 @@ def compare(
     wanted: WantedRuns,
     rtol: float,
     atol: float,
-    as_json: bool,
-) -> None:
+) -> Any:
     """Run a rewritten model in two runtimes, and compare what they give.
 
     An OpenVINO IR is run in OpenVINO alone, at two precisions or on two devices.
@@ -310,7 +295,7 @@ def compare(
         ),
         rooms.terminal.progress("loading the model") as progress,
     ):
-        report = run(
+        return run(
             model,
             wanted=wanted,
             runtimes=runtime,
@@ -319,9 +304,6 @@ def compare(
             tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )
-    rooms.terminal.show(report, as_json=as_json)
-    if not report.is_ok:
-        raise SystemExit(2 if report.is_ok is None else 1)
 
 
 @app.command(
@@ -346,9 +328,7 @@ def compare(
     help="An input, as in onnx-philox run. Without it, what the record holds or names.",
 )
 @options.JSON
-def replay(
-    record: Path, *, runtime: str | None, model: Path | None, input: tuple[str, ...], as_json: bool
-) -> None:
+def replay(record: Path, *, runtime: str | None, model: Path | None, input: tuple[str, ...]) -> Any:
     """Run again what a record says, and name what differs.
 
     The model, the inputs, the draws and the next states must be equal, in any runtime. The outputs
@@ -365,12 +345,9 @@ def replay(
         ),
         rooms.terminal.progress("reading the record") as progress,
     ):
-        report = rooms.replay.replay(
+        return rooms.replay.replay(
             record, model=model, inputs=input, runtime=runtime, progress=progress
         )
-    rooms.terminal.show(report, as_json=as_json)
-    if not report.is_ok:
-        raise SystemExit(1)
 
 
 _CMAKE = "cmake"
@@ -415,14 +392,3 @@ def path(runtime: str) -> None:
 @click.argument("shell", type=frame.OneOf(("bash", "zsh", "fish")), metavar="SHELL")
 def completion(shell: str) -> None:
     click.echo(frame.completion(app, shell))
-
-
-def _check_page(command: str, page: Path | None, read: dict[Path, str]) -> None:
-    if page is not None:
-        with rooms.terminal.errors(command, OSError, ValueError):
-            rooms.pages.check_page(command, page, read)
-
-
-def _say_written(page: Path | None, *, as_json: bool) -> None:
-    if page is not None and not as_json:
-        click.echo(f"\nWritten: {page}. Open it in a browser.")

@@ -77,9 +77,29 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs this subcommand."""
+        """Runs this subcommand; prints the report that it returns, and writes its page.
+
+        Raises:
+            SystemExit: The report says that not all is well, or that nothing is known.
+        """
         rooms.libraries.prepare()
-        return super().invoke(ctx)
+        name, page, as_json = str(self.name), ctx.meta.get("html"), ctx.meta.get("json", False)
+        if page is not None:
+            read = {ctx.params["model"]: "the model"} if "model" in ctx.params else {}
+            with rooms.terminal.errors(name, OSError, ValueError):
+                rooms.pages.check_page(name, page, read)
+        report = super().invoke(ctx)
+        if report is None:
+            return
+        rooms.terminal.show(report, as_json=as_json)
+        if page is not None:
+            with rooms.terminal.errors(name, OSError):
+                getattr(rooms, name).write_page(report, page)
+            if not as_json:
+                click.echo(f"\nWritten: {page}. Open it in a browser.")
+        is_ok = getattr(report, "is_ok", True)
+        if not is_ok:
+            raise SystemExit(2 if is_ok is None else 1)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the arguments before the options."""

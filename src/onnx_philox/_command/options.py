@@ -98,12 +98,21 @@ def number(
     )
 
 
-JSON = flag("--json", "as_json", help="Print one JSON document instead of the text.")
+def _kept(context: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keeps what the frame wants of a command: how to show its report."""
+    context.meta[str(param.name)] = value
+
+
+_FRAME_S: dict[str, Any] = {"expose_value": False, "callback": _kept}
+JSON = option(
+    "--json", is_flag=True, help="Print one JSON document instead of the text.", **_FRAME_S
+)
 HTML = option(
     "--html",
     type=PATH,
     metavar="FILE",
     help="Also write a page to look at: one file, which loads nothing from anywhere.",
+    **_FRAME_S,
 )
 _SEED = option(
     "--seed",

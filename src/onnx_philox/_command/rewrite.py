@@ -26,7 +26,6 @@ from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox._rewriting.kept_seeds import equal_seeds
 from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
-from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
 _WEB = "web"
@@ -66,6 +65,11 @@ class RewrittenFile:
             of_no_runtime=list(self.inside.of_no_runtime),
             run=self.command,
         )
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether a runtime has all its operators."""
+        return not self.inside.of_no_runtime
 
     @property
     def command(self) -> str:
@@ -332,7 +336,7 @@ def _unconverted(error: Exception) -> ValueError:
     )
 
 
-def _became(nodes: tuple[RandomNode, ...]) -> Table:
+def _became(nodes: tuple[rewriting.RandomNode, ...]) -> Table:
     """What became what, and how many times."""
     lines = Table.grid(padding=(0, 2))
     lines.add_column(justify="right")
@@ -341,11 +345,11 @@ def _became(nodes: tuple[RandomNode, ...]) -> Table:
     return lines
 
 
-def _was(node: RandomNode) -> str:
+def _was(node: rewriting.RandomNode) -> str:
     return node.op_type if node.version is None else f"{node.op_type}-{node.version}"
 
 
-def _is(node: RandomNode) -> str:
+def _is(node: rewriting.RandomNode) -> str:
     # A Bernoulli draws booleans, whatever type they are cast to.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
     return " ".join(filter(None, (node.replacement, type_)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from click import option
@@ -103,8 +104,7 @@ def rewrite(
     standard: bool,
     target: str | None,
     inexact: bool,
-    as_json: bool,
-) -> None:
+) -> Any:
     """Replace the random nodes of a model by those that draw the same numbers everywhere.
 
     The new model has the input `random_state`, which says what is drawn, and the output
@@ -136,7 +136,7 @@ def rewrite(
             keep_unknown=keep_unknown,
             invert_bernoulli=invert_bernoulli,
         )
-        outcome = rooms.rewrite.rewrite(
+        return rooms.rewrite.rewrite(
             model,
             output,
             asked,
@@ -144,6 +144,3 @@ def rewrite(
             inexact="allow" if inexact else "refuse",
             progress=progress,
         )
-    rooms.terminal.show(outcome, as_json=as_json)
-    if outcome.inside.of_no_runtime:
-        raise SystemExit(1)

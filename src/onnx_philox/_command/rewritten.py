@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
 from onnx_philox._models.streams import generator_of, next_of, read_input, states_in
@@ -40,7 +39,7 @@ class Inside:
     """The input that its random nodes read as their state, if it takes one."""
     next_state: str | None = None
     """The output with the next state, if it has one."""
-    generator: Generator = generators.PHILOX
+    generator: generators.Generator = generators.PHILOX
     """The generator by which it draws."""
     streams: Streams | None = None
     """What the model itself says of its draws, if it takes a state."""

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import click
 from rich import box
@@ -61,18 +61,8 @@ def console(**options: Any) -> Console:
     return made
 
 
-class Printable(Protocol):
-    """A report."""
-
-    def print(self, console: Console) -> None:
-        """Prints it for people."""
-
-    def to_json(self) -> str:
-        """Returns it for machines."""
-
-
-def show(report: Printable, *, as_json: bool = False) -> None:
-    """Prints a report on stdout.
+def show(report: Any, *, as_json: bool = False) -> None:
+    """Prints a report on stdout: what its `print` prints for people, or its `to_json`.
 
     Lines are wrapped on a terminal only. In a pipe or a file they are neither wrapped nor padded,
     so that `grep` and `diff` work.

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract import choices, generators, refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import ALIGNMENT
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.shown import shape_of
@@ -19,7 +18,7 @@ from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import U32
 
 
-def generator_of(attributes: Mapping[str, Any]) -> Generator:
+def generator_of(attributes: Mapping[str, Any]) -> generators.Generator:
     """The generator by which a node of these attributes draws."""
     return generators.named(attributes.get(ALIGNMENT.name))
 
@@ -80,7 +79,7 @@ def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, 
         refusal.refuse(op.name, what, count, allowed, say.DRAW_AS_TENSORFLOW)
 
 
-def for_standard_nodes(generator: Generator) -> str:
+def for_standard_nodes(generator: generators.Generator) -> str:
     """What `alignment` must be for standard nodes, which cannot draw these numbers."""
     return f"'tensorflow' for standard nodes, which draw no numbers of {generator.owner}'s"
 

@@ -17,7 +17,6 @@ from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._files.stamp import stamp_of
 from onnx_philox._files.tensors import tensors
 from onnx_philox._files.text import undecodable
-from onnx_philox._files.without_weights import Stretch
 from onnx_philox._progress import Progress
 
 # Small enough for the processor's cache: larger blocks take longer.
@@ -156,7 +155,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
 
     def _pieces(self, model: onnx.ModelProto | None) -> list[without_weights.Piece]:
         if model is None:
-            return [Stretch(0, self._size)]
+            return [without_weights.Stretch(0, self._size)]
         pieces = without_weights.expand(model)
         size = without_weights.size_of(pieces)
         if size > _LARGEST_FILE:

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import onnx
 
 from onnx_philox._files import wire
-from onnx_philox._files.wire import Buffer, Field, fields, tagged
 
 LARGE = 2**14
 """Tensors of more bytes than this stay in the file."""
@@ -43,7 +42,7 @@ class _Descriptor(Protocol):
     fields_by_number: dict[int, Any]
 
 
-def thin(source: Buffer) -> onnx.ModelProto:
+def thin(source: wire.Buffer) -> onnx.ModelProto:
     """Reads a serialised model without its large tensors.
 
     Raises:
@@ -89,9 +88,9 @@ def size_of(pieces: list[Piece]) -> int:
     return sum(p.end - p.start if isinstance(p, Stretch) else len(p) for p in pieces)
 
 
-def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterator[bytes]:
+def _thin(buffer: wire.Buffer, start: int, end: int, message: _Descriptor) -> Iterator[bytes]:
     """The fields of a message, with placeholders for the large tensors in them."""
-    for field in fields(buffer, start, end):
+    for field in wire.fields(buffer, start, end):
         inner = _message_of(message, field)
         if inner is None or field.end - field.value <= LARGE:
             yield buffer[field.start : field.end]
@@ -100,15 +99,15 @@ def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterato
             content = _placeholder_of(buffer, field)
         else:
             content = b"".join(_thin(buffer, field.value, field.end, inner))
-        yield tagged(field.number, len(content))
+        yield wire.tagged(field.number, len(content))
         yield content
 
 
-def _placeholder_of(buffer: Buffer, tensor: Field) -> bytes:
+def _placeholder_of(buffer: wire.Buffer, tensor: wire.Field) -> bytes:
     """The small fields of a tensor, and the place of the whole tensor."""
     small = [
         buffer[field.start : field.end]
-        for field in fields(buffer, tensor.value, tensor.end)
+        for field in wire.fields(buffer, tensor.value, tensor.end)
         if field.end - field.value <= LARGE
     ]
     place = onnx.TensorProto.FromString(b"".join(small))
@@ -133,7 +132,7 @@ def _expand(
     pieces: list[Piece] = []
     size = 0
     plain = start
-    for field in fields(buffer, start, end):
+    for field in wire.fields(buffer, start, end):
         next_mark = bisect.bisect_left(marks, field.value)
         inner = _message_of(message, field)
         if inner is None or next_mark == len(marks) or marks[next_mark] >= field.end:
@@ -147,7 +146,7 @@ def _expand(
             length = stretch.end - stretch.start
         else:
             content, length = _expand(buffer, field.value, field.end, inner, marks)
-        before = buffer[plain : field.start] + tagged(field.number, length)
+        before = buffer[plain : field.start] + wire.tagged(field.number, length)
         pieces += [before, *content]
         size += len(before) + length
         plain = field.end
@@ -155,7 +154,7 @@ def _expand(
     return pieces, size + end - plain
 
 
-def _message_of(message: _Descriptor, field: Field) -> _Descriptor | None:
+def _message_of(message: _Descriptor, field: wire.Field) -> _Descriptor | None:
     """The type of a field that is a message; None for other and unknown fields."""
     if field.wire_type != wire.LENGTH:
         return None

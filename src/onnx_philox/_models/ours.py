@@ -11,7 +11,6 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, generators
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import ALIGNMENT, DOMAIN, MAX_RANK, OPERATORS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
@@ -154,7 +153,7 @@ def seed_of(node: ir.Node, name: str) -> int:
     return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)
 
 
-def generator_of(node: ir.Node) -> Generator:
+def generator_of(node: ir.Node) -> generators.Generator:
     """The generator by which a node of this package says that it draws."""
     attribute = node.attributes.get(ALIGNMENT.name)
     return generators.named(None if attribute is None else attribute.value)

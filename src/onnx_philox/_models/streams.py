@@ -8,7 +8,6 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from onnx_philox._contract import generators
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
 from onnx_philox._contract.streams import (
     METADATA_KEY,
@@ -23,7 +22,6 @@ from onnx_philox._contract.streams import (
 )
 from onnx_philox._models import ours
 from onnx_philox._models.graphs import subgraphs, walk
-from onnx_philox._models.ours import seed_of, state_of
 
 
 def streams_of(model: ir.Model) -> Streams | None:
@@ -74,7 +72,7 @@ def record(model: ir.Model, kept: Iterable[Stream] = (), *inverted: str) -> None
 def stream_of(node: ir.Node, kept: str = "") -> Stream:
     """What a node of this package draws."""
     said = node.attributes.get_string(OUTPUT_TYPE, "") or ""
-    global_seed, op_seed = (seed_of(node, name) for name in ("global_seed", "op_seed"))
+    global_seed, op_seed = (ours.seed_of(node, name) for name in ("global_seed", "op_seed"))
     return Stream(node.op_type, said, global_seed, op_seed, kept)
 
 
@@ -123,9 +121,9 @@ def read_input(model: ir.Model) -> ir.Value | None:
     )
 
 
-def generator_of(model: ir.Model) -> Generator:
+def generator_of(model: ir.Model) -> generators.Generator:
     """The generator by which nodes of this package in a model draw from a state."""
-    return generators.the_named(ours.generator_of(n) for n in _ours(model) if state_of(n))
+    return generators.the_named(ours.generator_of(n) for n in _ours(model) if ours.state_of(n))
 
 
 def next_of(model: ir.Model, state: ir.Value) -> str | None:
@@ -135,7 +133,7 @@ def next_of(model: ir.Model, state: ir.Value) -> str | None:
 
 def read_states(model: ir.Model) -> frozenset[ir.Value]:
     """The values that random nodes' states are computed from, and what standard draws read."""
-    states = [state_of(node) for node in _ours(model)]
+    states = [ours.state_of(node) for node in _ours(model)]
     if STANDARD in model.metadata_props:
         # An earlier version did not name it.
         name = model.metadata_props.get(STANDARD_STATE, STATE)

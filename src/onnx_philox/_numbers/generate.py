@@ -20,7 +20,6 @@ from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._numbers import call, fill_native
-from onnx_philox._numbers.call import FILLS_FROM
 from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
 from onnx_philox._torch.numbers.state import TorchState
@@ -205,7 +204,7 @@ def _generate(
         checks.refuse(_NAME, "out", "uint32", "of floats, int32, int64 or bool", remedy, TypeError)
     distribution = _distribution(values, out.shape, arguments)
     fill = fill_native.fastest_fill
-    fill_by = FILLS_FROM[generator.alignment]
+    fill_by = call.FILLS_FROM[generator.alignment]
     after = fill_by(before, (0, 0), values, distribution, fill, out.reshape(-1))
     return after if before.ndim == 2 else generator.state.from_array(after)
 

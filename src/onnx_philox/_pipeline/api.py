@@ -20,9 +20,7 @@ from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
-from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.recording import Origin
-from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Inverted, PerRow
 from onnx_philox._runtimes.port import Port
@@ -101,7 +99,7 @@ class Pipeline:
             )
             self._open(opening.wanted(model, runtime, asked, own, options), source)
 
-    def _open(self, wanted: Wanted, source: Any = None) -> None:
+    def _open(self, wanted: opening.Wanted, source: Any = None) -> None:
         self._opened: Engine | None = opening.engine_of(wanted, source)
         self._device = wanted.options.where
         # Without what was read of it. Another process finds no other model in memory.
@@ -225,7 +223,7 @@ class Pipeline:
                 refuse(_NAME, "state", "one", allowed, remedy)
             begun, words = None, self._words(_NAME, state)
         engine = self._engine
-        check_rows(_NAME, engine, feed, words)
+        request.check_rows(_NAME, engine, feed, words)
         ran = engine.run(feed, words)
         return Result(ran.outputs, begun, words, Origin.of(engine, feed), ran.after)
 
@@ -251,7 +249,7 @@ class Pipeline:
         rows: int | None = None,
         state: Any = None,
         resume: Any = None,
-    ) -> Request:
+    ) -> request.Request:
         """Begins a request of several runs.
 
         Args:
@@ -282,9 +280,9 @@ class Pipeline:
                 remedy = "Leave the others out."
                 refuse(_REQUEST, alone, f"{others} beside it", "given alone", remedy)
         if resume is not None:
-            return Request(self._engine, *checkpoint.read_checkpoint(resume, self._engine))
+            return request.Request(self._engine, *checkpoint.read_checkpoint(resume, self._engine))
         if state is not None:
-            return Request(self._engine, self._words(_REQUEST, state), None)
+            return request.Request(self._engine, self._words(_REQUEST, state), None)
         if rows is not None:
             rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
             if not self.is_per_row:
@@ -293,7 +291,7 @@ class Pipeline:
                 allowed = "given without seeds, which are one for each row"
                 refuse(_REQUEST, "rows", "both", allowed, "Leave rows out.")
         begun, words = self._start(_REQUEST, seed, seeds, rows)
-        return Request(self._engine, words, begun)
+        return request.Request(self._engine, words, begun)
 
     def map(
         self,
@@ -376,7 +374,7 @@ class Pipeline:
         ran = engine.run(feed, state)
         return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
 
-    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
+    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> request.Start:
         is_counted = self.is_per_row and seeds is None
         rows = self._rows(_NAME, feed) if is_counted else None
         return self._start(_NAME, seed, seeds, rows)
@@ -404,7 +402,7 @@ class Pipeline:
 
     def _start(
         self, owner: str, seed: int | None, seeds: Integers | None, rows: int | None
-    ) -> Start:
+    ) -> request.Start:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
             if seed is not None:
@@ -433,7 +431,7 @@ class Pipeline:
         refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
 
 
-def _opened(wanted: Wanted) -> Pipeline:
+def _opened(wanted: opening.Wanted) -> Pipeline:
     """The pipeline that a pickle says."""
     pipeline = Pipeline.__new__(Pipeline)
     pipeline._open(wanted)

@@ -23,7 +23,6 @@ from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
 from onnx_philox._runtimes import options as of_runtimes
 from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen
-from onnx_philox._runtimes.options import Options
 
 if TYPE_CHECKING:
     # onnx-ir loads SymPy, which takes longer than all else here. What needs it is loaded when a
@@ -44,7 +43,7 @@ class Wanted:
     given: Given
     runtime: str
     asked: Asked
-    options: Options
+    options: of_runtimes.Options
 
 
 def wanted(
@@ -80,7 +79,7 @@ def wanted(
         what = f"{given.name} with the options {', '.join(named)}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
-    return Wanted(given, given.runtime, asked, Options())
+    return Wanted(given, given.runtime, asked, of_runtimes.Options())
 
 
 def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) -> Engine:

@@ -15,10 +15,8 @@ from onnx_philox._files.given import Given
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
-from onnx_philox._pipeline.opening import Wanted
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, models
-from onnx_philox._record.document import Record
 from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import by_name
 
@@ -44,7 +42,7 @@ class Origin:
 
 def record_of_result(
     origin: Origin | None, outputs: Mapping[str, Any], seed: Any, state: NDArray[np.uint32]
-) -> Record:
+) -> document.Record:
     """The record of a result; see `Result.record`."""
     engine = None if origin is None else origin.engine()
     if origin is None or engine is None:
@@ -70,12 +68,12 @@ def record_of_result(
 
 def _record(
     engine: Engine,
-    wanted: Wanted,
+    wanted: opening.Wanted,
     feed: dict[str, Any],
     outputs: Mapping[str, Any],
     seed: Any,
     state: NDArray[np.uint32],
-) -> Record:
+) -> document.Record:
     again = engine.run(feed, state).outputs
     kept, now = (by_name([*each], [*each.values()]) for each in (outputs, again))
     if hashes(kept, ()) != hashes(now, ()):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract import generators
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._pipeline import recording
-from onnx_philox._pipeline.recording import Origin
 from onnx_philox._record.document import Record
 from onnx_philox._torch.numbers.state import TorchState
 
@@ -36,7 +35,7 @@ class Result(dict[str, Any]):
         outputs: Mapping[str, Any],
         seed: Seed | None,
         state: NDArray[np.uint32],
-        origin: Origin | None = None,
+        origin: recording.Origin | None = None,
         next_state: NDArray[np.uint32] | None = None,
     ) -> None:
         super().__init__(outputs)

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import generators
-from onnx_philox._contract.generators import GENERATORS
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._record import hashes, models
@@ -269,7 +268,7 @@ _DOCUMENT: dict[str, Any] = {
                     "op_seed": _is_count,
                 }
             ],
-            "alignment": _Later(lambda given: given in list(GENERATORS)),
+            "alignment": _Later(lambda given: given in list(generators.GENERATORS)),
             "batch_axis": _Later(_is_count),
             "inverted": _Later(_is_word_or_names),
         }

@@ -8,7 +8,6 @@ from typing import Any, TypedDict
 
 from onnx_philox._contract import alignment, checks, generators
 from onnx_philox._contract.arguments import check_bool
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.state import index_of
@@ -83,7 +82,7 @@ class Asked:
         return frozenset(self.per_row)
 
     @property
-    def generator(self) -> Generator:
+    def generator(self) -> generators.Generator:
         """The generator whose numbers are asked for."""
         return generators.named(self.alignment)
 

@@ -14,14 +14,13 @@ from onnx_philox._backends import AUTO
 from onnx_philox._contract import choices
 from onnx_philox._contract.types import BF16, F16, ElementType
 from onnx_philox._runtimes import models
-from onnx_philox._runtimes.models import LoadedModel, ToOpen
 from onnx_philox._runtimes.options import OWNER
 from onnx_philox._runtimes.port import Port
 
 _WEIGHTS = "session.model_external_initializers_file_folder_path"
 
 
-class OnnxruntimeModel(LoadedModel):
+class OnnxruntimeModel(models.LoadedModel):
     """A session, of ONNX Runtime's own or of this package."""
 
     runtime = "onnxruntime"
@@ -43,7 +42,7 @@ class OnnxruntimeModel(LoadedModel):
         return BACKENDS
 
     @classmethod
-    def open(cls, asked: ToOpen) -> Self:
+    def open(cls, asked: models.ToOpen) -> Self:
         from onnx_philox.onnxruntime import InferenceSession
 
         given, options, served = asked.given, asked.options, asked.served

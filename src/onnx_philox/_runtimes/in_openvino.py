@@ -29,7 +29,6 @@ from onnx_philox._openvino_models import arrays as ov_arrays
 from onnx_philox._openvino_models import requests
 from onnx_philox._openvino_models.ports import input_names, output_names
 from onnx_philox._runtimes import models
-from onnx_philox._runtimes.models import LoadedModel, Served, SettingError, ToOpen
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
 from onnx_philox._runtimes.options import PRECISION
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
@@ -105,7 +104,7 @@ _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 _METADATA = "framework"
 
 
-class OpenvinoModel(LoadedModel):
+class OpenvinoModel(models.LoadedModel):
     """A compiled model, with an infer request for each thread that runs it.
 
     Its inputs and outputs have the names of the ONNX model that it was made from, if there is one.
@@ -156,7 +155,7 @@ class OpenvinoModel(LoadedModel):
         return list(ov.Core().available_devices)
 
     @classmethod
-    def open(cls, asked: ToOpen) -> Self:
+    def open(cls, asked: models.ToOpen) -> Self:
         given, options, served = asked.given, asked.options, asked.served
         if served is not None and given.runtime is not None:
             states, initial = given.model.create_infer_request().query_state(), None
@@ -310,7 +309,7 @@ def _compiled(
         raise
 
 
-def _carrying(served: Served | None, model: ov.Model | None) -> Collection[Carrier]:
+def _carrying(served: models.Served | None, model: ov.Model | None) -> Collection[Carrier]:
     """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
     if served is None or served.graph is not None or model is None or served.streams.batch is None:
         return ()
@@ -326,7 +325,7 @@ def _check_divided(owner: str, model: ov.Model) -> None:
                 "torch._standard_gamma(alpha), then g / g.sum(-1, keepdim=True)."
             )
             given = "one that draws Beta or Dirichlet by it, in f64, which its CPU does not compute"
-            raise SettingError(
+            raise models.SettingError(
                 owner, "the model", given, f"without {_DIRICHLET} in OpenVINO", remedy
             )
 
@@ -340,7 +339,7 @@ def _check_device(owner: str, device: Any, core: ov.Core) -> None:
     if not names or not all(name in known and _has_number(core, name, n) for name, n in names):
         allowed = f"one that OpenVINO finds here ({', '.join(available)})"
         remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
-        raise SettingError(owner, "device", repr(device), allowed, remedy)
+        raise models.SettingError(owner, "device", repr(device), allowed, remedy)
 
 
 def _has_number(core: ov.Core, name: str, number: str) -> bool:
@@ -411,7 +410,7 @@ def _check(given: Given, precision: str | None) -> onnx.GraphProto:
 
 
 def _check_standard(given: Given, note: str | None, precision: str | None) -> None:
-    made.check_openvino(given.owner, note, precision, PRECISION, SettingError)
+    made.check_openvino(given.owner, note, precision, PRECISION, models.SettingError)
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:

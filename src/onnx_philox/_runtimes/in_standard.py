@@ -9,11 +9,9 @@ from typing import Any, Self
 import onnx
 
 from onnx_philox import _backends
-from onnx_philox._backends import AUTO
 from onnx_philox._contract.types import BY_NAME, ElementType
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, models
-from onnx_philox._runtimes.models import LoadedModel, ToOpen
 from onnx_philox._standard.api import to_standard_nodes
 from onnx_philox._standard.made import PRECISION
 from onnx_philox._standard.targets import TARGETS, InexactError, has_no_nodes, is_rounded_twice
@@ -32,7 +30,7 @@ class _Drawer:
         return _backends.NotInstalledError("runtime 'standard'", self._name, self._name)
 
 
-class StandardModel(LoadedModel):
+class StandardModel(models.LoadedModel):
     """A model made for a target, in the runtime of that name."""
 
     runtime = "standard"
@@ -48,7 +46,7 @@ class StandardModel(LoadedModel):
         is_refused = has_no_nodes(operator) or is_rounded_twice(operator, type)
         return is_refused or super().may_refuse(backend, operator, type)
 
-    def __init__(self, loaded: LoadedModel) -> None:
+    def __init__(self, loaded: models.LoadedModel) -> None:
         self._loaded = loaded
         self.inputs, self.outputs, self.how = loaded.inputs, loaded.outputs, loaded.how
 
@@ -57,13 +55,13 @@ class StandardModel(LoadedModel):
         return {name: _Drawer(name) for name in TARGETS}
 
     @classmethod
-    def open(cls, asked: ToOpen) -> Self:
+    def open(cls, asked: models.ToOpen) -> Self:
         backend = models.choose_backend(cls, asked.options.backend)
         model, drawn = asked.proto()
         standard = Given.of(asked.given.owner, to_standard_nodes(model, target=backend))
         runtime = RUNTIMES[backend]
-        options = runtime.options.of(AUTO, PRECISION if runtime.precisions else None)
-        loaded = cls(runtime.models().open(ToOpen(standard, options)))
+        options = runtime.options.of(_backends.AUTO, PRECISION if runtime.precisions else None)
+        loaded = cls(runtime.models().open(models.ToOpen(standard, options)))
         loaded.backend, loaded.drawn = backend, drawn
         return loaded
 

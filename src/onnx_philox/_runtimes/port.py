@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract import generators
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.feeds import title as title_of_input
-from onnx_philox._contract.generators import GENERATORS, Generator
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
 
@@ -51,7 +50,7 @@ class Port:
     def is_state(self) -> bool:
         """Whether a state fits it."""
         known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
-        is_one = (is_one_state(known, each.words) for each in GENERATORS.values())
+        is_one = (is_one_state(known, each.words) for each in generators.GENERATORS.values())
         return self.dtype == np.uint32 and any(is_one)
 
     @property
@@ -88,7 +87,7 @@ class Port:
             )
 
     @property
-    def generator(self) -> Generator:
+    def generator(self) -> generators.Generator:
         """The generator whose state it takes."""
         return generators.of_words((self.shape or (None,))[-1]) or generators.named(None)
 

@@ -17,7 +17,6 @@ from onnx_philox._files.given import Form, Given
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.graphs import onnx_opset_of, remove, take_over
 from onnx_philox._models.ours import inputs_of
 from onnx_philox._models.streams import read_input
 from onnx_philox._models.untouched import Originals
@@ -27,7 +26,6 @@ from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
-from onnx_philox._standard.reading import FilePath, Model
 from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
 OWNER = "onnx_philox.to_standard_nodes"
@@ -36,7 +34,7 @@ _INEXACT = ("refuse", "allow")
 
 
 def to_standard_nodes(
-    model: Model, *, target: str = "onnxruntime", inexact: str = "refuse"
+    model: reading.Model, *, target: str = "onnxruntime", inexact: str = "refuse"
 ) -> onnx.ModelProto:
     """Replaces every node of this package by nodes of ONNX's own domain, which draw the same bits.
 
@@ -85,8 +83,8 @@ def to_standard_nodes(
 
 
 def to_standard_file(
-    source: FilePath,
-    target_file: FilePath,
+    source: reading.FilePath,
+    target_file: reading.FilePath,
     *,
     target: str = "onnxruntime",
     inexact: str = "refuse",
@@ -167,7 +165,7 @@ def _converted(
         return proto
     state = read_input(model)
     names = _names(model)
-    library = Library(onnx_opset_of(model.opset_imports)) if target.has_functions else None
+    library = Library(graphs.onnx_opset_of(model.opset_imports)) if target.has_functions else None
 
     def builder() -> Builder:
         return Builder(library, names.__next__)
@@ -203,6 +201,6 @@ def _replace(
     outputs = emitting.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
     for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:
-            take_over(ours, theirs)
+            graphs.take_over(ours, theirs)
     node.prepend(b.nodes)
-    remove(node)
+    graphs.remove(node)

@@ -20,7 +20,6 @@ from onnx import defs, shape_inference, version_converter
 from onnx_philox._contract import checks, shown
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._standard.builder import OPSET
 
@@ -40,7 +39,7 @@ _FAILURES = (RuntimeError, version_converter.ConvertError, shape_inference.Infer
 
 def is_changed(node: ir.Node, opset: int) -> bool:
     """Whether an operator of ONNX is another one in the raised opset, or is unknown."""
-    if node.domain not in STANDARD_DOMAINS or opset >= OPSET:
+    if node.domain not in graphs.STANDARD_DOMAINS or opset >= OPSET:
         return False
     if node.op_type in _SAME and opset >= _ALTERED.get(node.op_type, 0):
         return False
@@ -62,18 +61,18 @@ def raise_opset(model: ir.Model, owner: str) -> None:
     Warns:
         UserWarning: Nodes were rewritten.
     """
-    given = onnx_opset_of(model.opset_imports)
+    given = graphs.onnx_opset_of(model.opset_imports)
     if given >= OPSET:
         return
     changed = [node for node, _ in graphs.walk(model.graph) if is_changed(node, given)]
     for node in changed:
         if given < _ALTERED.get(node.op_type, 0):
             _refuse(given, owner, f"would change what {graphs.label(node)} computes")
-        has_mask = node.op_type == "Dropout" and any(map(is_wanted, node.outputs[1:]))
+        has_mask = node.op_type == "Dropout" and any(map(graphs.is_wanted, node.outputs[1:]))
         if has_mask and given < _MASK_OF_TRUE:
             _refuse(given, owner, f"would change the mask of {graphs.label(node)}")
     count = _replace(model, changed, given, owner) if changed else {}
-    for domain in STANDARD_DOMAINS:
+    for domain in graphs.STANDARD_DOMAINS:
         if domain in model.opset_imports:
             model.opset_imports[domain] = OPSET
     if count:
@@ -187,14 +186,14 @@ def _put(
     for name, theirs in zip(before.output, node.outputs, strict=True):
         ours = values[name]
         if ours is not None:
-            take_over(ours, theirs)
+            graphs.take_over(ours, theirs)
     node.prepend(nodes)
     for new in nodes:
         # onnx-ir names nodes that have no name.
         new.name = ""
     nodes[-1].name, nodes[-1].doc_string = node.name, node.doc_string
     nodes[-1].metadata_props.update(node.metadata_props)
-    remove(node)
+    graphs.remove(node)
 
 
 def _refuse(opset: int, owner: str, problem: str) -> NoReturn:

@@ -23,7 +23,6 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.refusal import refuse
 from onnx_philox.onnxruntime import _extension_options, _feeds, _legalise, _python_ops
-from onnx_philox.onnxruntime._python_ops import REFUSALS
 
 
 def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:
@@ -83,7 +82,7 @@ class PythonPlan:
             if own:
                 options.terminate = True
 
-        number = REFUSALS.open(stop)
+        number = _python_ops.REFUSALS.open(stop)
         return PythonRun({self.run_input: np.array(number, np.int64)}, options, number)
 
 
@@ -109,7 +108,7 @@ class PythonRun:
         """Raises what an operator refused, as ONNX Runtime's exception for bad arguments."""
         if self.number is None:
             return
-        refused = REFUSALS.close(self.number)
+        refused = _python_ops.REFUSALS.close(self.number)
         if isinstance(refused, (TypeError, ValueError)):
             text = str(refused)
             raise _runtime_errors.refused(text, ort_state.InvalidArgument) from refused

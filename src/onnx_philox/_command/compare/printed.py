@@ -14,7 +14,6 @@ from rich.text import Text
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
 from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
-from onnx_philox._command.terminal import document
 from onnx_philox._command.wanted import Seed
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
@@ -42,7 +41,7 @@ class ComparedRuns:
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
-        return document(
+        return terminal.document(
             model=str(self.model),
             runtimes=[identity(loaded) for loaded in self.loaded],
             seed=self.seed,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, search, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
-from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
@@ -79,7 +78,7 @@ def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -
         return f"keeps {seeds}, gains the state, and takes no stream."
     stream = "" if record.stream is None else f" {record.stream}"
     now = f"{seeds}: a rewrite draws from stream{stream} instead"
-    return f"{now}; {KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."
+    return f"{now}; {refusals.KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."
 
 
 def _kept(found: NewDraw, kept: InModel) -> str:

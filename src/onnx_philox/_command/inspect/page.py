@@ -8,7 +8,6 @@ from pathlib import Path
 
 from onnx_philox._command import pages
 from onnx_philox._command.inspect import printed as texts
-from onnx_philox._command.inspect.printed import FAILURES, InspectedNode, Inspection
 from onnx_philox._command.inspect.trials import Behaviour, Trial
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW
@@ -37,7 +36,7 @@ class _NodeRow:
     cells: list[_NodeCell]
 
 
-def write_inspection(report: Inspection, path: Path) -> None:
+def write_inspection(report: texts.Inspection, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
@@ -86,7 +85,7 @@ def write_inspection(report: Inspection, path: Path) -> None:
     )
 
 
-def _headline(report: Inspection) -> tuple[str, Look]:
+def _headline(report: texts.Inspection) -> tuple[str, Look]:
     if report.found:
         nodes = f"{len(report.found)} random node{'s'[: len(report.found) > 1]}"
         return f"{nodes}{_difference(report)}", SOME
@@ -98,7 +97,7 @@ def _headline(report: Inspection) -> tuple[str, Look]:
     return "No random nodes, nothing to rewrite", NONE
 
 
-def _difference(report: Inspection) -> str:
+def _difference(report: texts.Inspection) -> str:
     """How the draws of several runtimes differ; empty where some are equal."""
     if not report.is_other_in_each:
         return ""
@@ -121,14 +120,14 @@ def _rows(answer: str) -> str:
 
 def _today(trial: Trial) -> _NodeCell:
     kind = SOME
-    if trial.behaviour in (*FAILURES, Behaviour.REMOVED):
+    if trial.behaviour in (*texts.FAILURES, Behaviour.REMOVED):
         kind = BAD
     elif trial.behaviour is Behaviour.NOT_INSTALLED:
         kind = NONE
     return _NodeCell(kind, trial.behaviour.value, trial.sentence)
 
 
-def _after(found: InspectedNode) -> _NodeCell:
+def _after(found: texts.InspectedNode) -> _NodeCell:
     becomes = texts.becomes(found.node).plain
     if found.problem is not None:
         return _NodeCell(BAD, becomes, found.problem)

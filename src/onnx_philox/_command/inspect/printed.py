@@ -18,7 +18,6 @@ from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
-from onnx_philox._command.terminal import document
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
 from onnx_philox._rewriting.in_onnx import unrun
@@ -113,7 +112,7 @@ class Inspection:
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
-        return document(
+        return terminal.document(
             model=str(self.model),
             opset=self.opset,
             runtimes={runtime.name: runtime.version for runtime in self.runtimes},

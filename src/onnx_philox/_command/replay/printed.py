@@ -11,7 +11,6 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.replay.checks import HASH, KIND, SOURCE, TEXT, TYPE, Check
-from onnx_philox._command.terminal import document
 from onnx_philox._record.document import COMPUTED, DRAWN, Record
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import identity
@@ -52,7 +51,7 @@ class ReplayedRecord:
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
         loaded = self.loaded
-        return document(
+        return terminal.document(
             record=str(self.record),
             model=str(self.model),
             **identity(loaded),

@@ -17,7 +17,6 @@ from onnx_philox._command.rewritten import Inside, rewrite_first
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.ports import StatePorts
-from onnx_philox._command.terminal import document
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
@@ -99,7 +98,7 @@ class ModelRuns:
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
         loaded = self.serving.loaded
-        return document(
+        return terminal.document(
             model=str(self.model),
             **identity(loaded),
             seed=self.serving.seed,

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._command.verify import cases, comparison
-from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.choice import Absent, SelectionError
@@ -26,7 +25,7 @@ def run(
     backends: Sequence[str] = (),
     *,
     device: str | None = None,
-    expected: Sequence[Case] | None = None,
+    expected: Sequence[cases.Case] | None = None,
     is_verbose: bool = False,
     progress: Progress | None = None,
 ) -> Verification:
@@ -81,7 +80,7 @@ def _absent(member: Absent) -> CaseResult:
     )
 
 
-def _verify(runner: Runner, case: Case) -> CaseResult:
+def _verify(runner: Runner, case: cases.Case) -> CaseResult:
     verdict, reason, draw, compared = CaseVerdict.SAME, None, None, comparison.NOTHING
     for vector in case.vectors:
         try:

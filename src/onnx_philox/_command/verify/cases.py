@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._contract import generators, operators
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
@@ -108,7 +107,7 @@ class Case:
         return " ".join(part for part in (self.family, self.type.name, self.part) if part)
 
     @property
-    def generator(self) -> Generator:
+    def generator(self) -> generators.Generator:
         """The generator by which these are drawn."""
         return generators.named(self.vectors[0].example.alignment)
 

@@ -14,7 +14,6 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.graphs import import_onnx
 from onnx_philox._models.streams import record, states_in, stream_of
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, Asked
@@ -108,7 +107,7 @@ def _check(
 def _replace(
     model: ir.Model, recorded: Recorded[ir.Value], plan: order.Plan[Replaceable, Batch]
 ) -> None:
-    import_onnx(model)
+    graphs.import_onnx(model)
     kept = [stream_of(n.random.site.node, TENSORFLOW) for n in plan.nodes if n.random.seeds]
     declare_ranks(model, (v for numbered in plan.nodes for v in numbered.random.last.outputs))
     names = Names(model)

@@ -20,7 +20,6 @@ from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.statistics import Sample
 from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
-from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
 from onnx_philox._progress import Progress, ignore
@@ -67,7 +66,7 @@ def compare_laws(
     runtime = (*runtimes, *takes)[0]
     has_precisions = runtime in RUNTIMES and RUNTIMES[runtime].precisions
     precision = (*precisions, _PRECISION if has_precisions else None)[0]
-    settings = Settings(precision=precision, device=(*devices, Settings.device)[0])
+    settings = loading.Settings(precision=precision, device=(*devices, loading.Settings.device)[0])
     before = loading.load_model(given_original, runtime, settings)
     after = loading.load_model(given, runtime, settings)
     wants = {port.name for port in after.inputs if port.is_required and not port.is_state}

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.law import statistics
-from onnx_philox._command.compare.law.statistics import Sample
 from onnx_philox._command.run.printed import about_filled
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
@@ -30,7 +29,7 @@ class ComparedLaws:
     """Of the rewritten model's runs; None where it takes no state."""
     filled: Arrays
     """The inputs that are made up."""
-    samples: Sequence[Sample]
+    samples: Sequence[statistics.Sample]
     nodes: Sequence[str] = ()
     """What the runtime does with the random operators of the original."""
 
@@ -124,7 +123,7 @@ class ComparedLaws:
         )
 
 
-def _apart(sample: Sample, limit: float) -> str:
+def _apart(sample: statistics.Sample, limit: float) -> str:
     """What differs first in an output: that it repeats itself, its values, or else their mean."""
     apart = [*map(statistics.apart, sample.was.T, sample.now.T)]
     differ = [i for i, each in enumerate(apart) if each.bound < limit]
@@ -150,7 +149,7 @@ def _apart(sample: Sample, limit: float) -> str:
     return f"{name}: {event} in {now:.1%}, was {was:.1%}{note}"
 
 
-def _one_run(sample: Sample) -> str:
+def _one_run(sample: statistics.Sample) -> str:
     """The values of one run of each, in words."""
     of_each = [rows[0, : len(sample.places)] for rows in (sample.now, sample.was)]
     words = (f"mean {x.mean():.4g}, standard deviation {x.std():.4g}" for x in of_each)

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.terminal import document
 from onnx_philox._command.verify import cases
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.shown import table
@@ -43,7 +42,7 @@ class Verification:
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
-        return document(
+        return terminal.document(
             ok=self.is_ok,
             versions=_versions(),
             cases=[_case_json(result) for result in self.results],

@@ -10,7 +10,6 @@ from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.types import BY_ONNX
 from onnx_philox._models.graphs import Owner
 from onnx_philox._rewriting import found
-from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import Replacement
 
@@ -44,7 +43,7 @@ class Replaceable(found.Replaceable):
         return self.replacement.operator, dtype.name.lower() if ours is None else ours.name
 
 
-Outcome = Replaceable | Irreplaceable
+Outcome = Replaceable | found.Irreplaceable
 Numbered = found.Numbered[Replaceable]
 
 

@@ -18,7 +18,6 @@ from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
-from onnx_philox._models.graphs import STANDARD_DOMAINS, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
 from onnx_philox._rewriting.in_onnx.rows.dimensions import (
     MOST_NUMBERS,
@@ -126,7 +125,7 @@ class Walk:
             self._node(node)
 
     def _node(self, node: ir.Node) -> None:
-        is_standard = node.domain in STANDARD_DOMAINS
+        is_standard = node.domain in graphs.STANDARD_DOMAINS
         if node.op_identifier() in self._model.functions:
             self._call(node, self._model.functions[node.op_identifier()])
         elif is_standard and node.op_type == "If":
@@ -158,13 +157,13 @@ class Walk:
 
     def _inferred(self, node: ir.Node) -> dict[str, onnx.TypeProto]:
         """What ONNX infers of a node's outputs, by their names."""
-        is_constant = node.op_type == "Constant" and node.domain in STANDARD_DOMAINS
+        is_constant = node.op_type == "Constant" and node.domain in graphs.STANDARD_DOMAINS
         if is_constant and not _has_references(node):
             return _of_constant(node)
         is_shuffle = of_tensorflow.is_shuffle(node)
         if is_shuffle and node.inputs and node.inputs[0] is not None:
             return {node.outputs[0].name or "": self._type(node.inputs[0])}
-        version = opset_of(self._imports, node.domain)
+        version = graphs.opset_of(self._imports, node.domain)
         schema = None if version is None else _schema(node.op_type, version, node.domain)
         if schema is None or any(True for _ in graphs.subgraphs(node)):
             return {}
@@ -212,7 +211,7 @@ class Walk:
 
     def _by_rule(self, node: ir.Node) -> Dimensions | None:
         """The shape of an output that integers say; None for other nodes."""
-        if node.domain not in STANDARD_DOMAINS or of_tensorflow.is_known(node):
+        if node.domain not in graphs.STANDARD_DOMAINS or of_tensorflow.is_known(node):
             return self._of_draw(node)
         match node.op_type:
             case "ConstantOfShape":
@@ -377,7 +376,7 @@ class Walk:
 
     def _scan(self, node: ir.Node) -> None:
         ((_, body),) = graphs.subgraphs(node)
-        if (opset_of(self._imports, node.domain) or 0) < _SCANS_WITHOUT_BATCH:
+        if (graphs.opset_of(self._imports, node.domain) or 0) < _SCANS_WITHOUT_BATCH:
             self._graph(body)
             return
         count = node.attributes.get_int("num_scan_inputs", 0)
@@ -407,7 +406,7 @@ class Walk:
 
 @functools.cache
 def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
-    domain = "" if domain in STANDARD_DOMAINS else domain
+    domain = "" if domain in graphs.STANDARD_DOMAINS else domain
     if not onnx.defs.has(op_type, version, domain):
         return None
     return onnx.defs.get_schema(op_type, version, domain)

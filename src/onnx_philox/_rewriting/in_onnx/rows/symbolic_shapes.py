@@ -13,7 +13,6 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._models import graphs
-from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk, common
 from onnx_philox._rewriting.places import BatchPlaces, Dimension, Dimensions, MadeBy, Products
 
@@ -54,7 +53,7 @@ def _source(value: ir.Value) -> MadeBy[ir.Value] | None:
     node = value.producer()
     if node is None or value is not node.outputs[0]:
         return None
-    if node.domain not in STANDARD_DOMAINS and node.domain != DOMAIN:
+    if node.domain not in graphs.STANDARD_DOMAINS and node.domain != DOMAIN:
         return None
     return MadeBy(node.op_type, node.inputs, node.attributes.get_ints("perm", []))
 
