@@ -21,6 +21,7 @@ from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
+from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._rewriting.asked import Asked, Inverted, PerRow
 from onnx_philox._runtimes.port import Port
@@ -87,17 +88,9 @@ class Pipeline:
         source: Any = None,
         **options: Any,
     ) -> None:
-        own = {"runtime": runtime, "per_row": per_row, "batch": batch, "alignment": alignment}
-        own |= {"keep_seeds": keep_seeds, "source": source, "invert_bernoulli": invert_bernoulli}
         with door(_NAME):
-            asked = Asked(
-                per_row=per_row,
-                batch=batch,
-                alignment=alignment,
-                keep_seeds=keep_seeds,
-                invert_bernoulli=invert_bernoulli,
-            )
-            self._open(opening.wanted(model, runtime, asked, own, options), source)
+            asked = Asked.among(locals())
+            self._open(opening.wanted(model, runtime, asked, options), source)
 
     def _open(self, wanted: opening.Wanted, source: Any = None) -> None:
         self._opened: Engine | None = opening.engine_of(wanted, source)
@@ -223,7 +216,7 @@ class Pipeline:
                 refuse(_NAME, "state", "one", allowed, remedy)
             begun, words = None, self._words(_NAME, state)
         engine = self._engine
-        request.check_rows(_NAME, engine, feed, words)
+        check_rows(_NAME, engine, feed, words)
         ran = engine.run(feed, words)
         return Result(ran.outputs, begun, words, Origin.of(engine, feed), ran.after)
 
@@ -249,7 +242,7 @@ class Pipeline:
         rows: int | None = None,
         state: Any = None,
         resume: Any = None,
-    ) -> request.Request:
+    ) -> Request:
         """Begins a request of several runs.
 
         Args:
@@ -280,9 +273,9 @@ class Pipeline:
                 remedy = "Leave the others out."
                 refuse(_REQUEST, alone, f"{others} beside it", "given alone", remedy)
         if resume is not None:
-            return request.Request(self._engine, *checkpoint.read_checkpoint(resume, self._engine))
+            return Request(self._engine, *checkpoint.read_checkpoint(resume, self._engine))
         if state is not None:
-            return request.Request(self._engine, self._words(_REQUEST, state), None)
+            return Request(self._engine, self._words(_REQUEST, state), None)
         if rows is not None:
             rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
             if not self.is_per_row:
@@ -291,7 +284,7 @@ class Pipeline:
                 allowed = "given without seeds, which are one for each row"
                 refuse(_REQUEST, "rows", "both", allowed, "Leave rows out.")
         begun, words = self._start(_REQUEST, seed, seeds, rows)
-        return request.Request(self._engine, words, begun)
+        return Request(self._engine, words, begun)
 
     def map(
         self,
@@ -374,7 +367,7 @@ class Pipeline:
         ran = engine.run(feed, state)
         return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
 
-    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> request.Start:
+    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
         is_counted = self.is_per_row and seeds is None
         rows = self._rows(_NAME, feed) if is_counted else None
         return self._start(_NAME, seed, seeds, rows)
@@ -402,7 +395,7 @@ class Pipeline:
 
     def _start(
         self, owner: str, seed: int | None, seeds: Integers | None, rows: int | None
-    ) -> request.Start:
+    ) -> Start:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
             if seed is not None:

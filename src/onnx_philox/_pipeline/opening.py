@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
 _SOURCE = "source"
+_OWN = ("runtime", "per_row", "batch", "alignment", "keep_seeds", _SOURCE, "invert_bernoulli")
+"""The pipeline's own arguments."""
 _WHAT = {Form.SESSION: "session", Form.COMPILED: "compiled model", Form.OPENVINO: "openvino.Model"}
 
 
@@ -46,17 +48,14 @@ class Wanted:
     options: of_runtimes.Options
 
 
-def wanted(
-    model: Any, runtime: str, asked: Asked, own: Mapping[str, Any], options: Mapping[str, Any]
-) -> Wanted:
+def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -> Wanted:
     """What a user asks a pipeline for, each word of it checked.
 
     Args:
         model: What the pipeline is given.
         runtime: The runtime's name.
         asked: For a rewrite.
-        own: The pipeline's own arguments, by name.
-        options: The other ones.
+        options: The pipeline's other arguments, by name.
 
     Raises:
         TypeError: `model` is of another type, or an option is unknown or would do nothing.
@@ -67,9 +66,7 @@ def wanted(
     if given.runtime is None:
         others = {name: r.name for r in RUNTIMES.values() for name in r.options.names()}
         kind = RUNTIMES[runtime].options
-        return Wanted(
-            given, runtime, asked, of_runtimes.read_options(kind, options, [*own], others)
-        )
+        return Wanted(given, runtime, asked, of_runtimes.read_options(kind, options, _OWN, others))
     if runtime not in (given.runtime, _DEFAULT):
         allowed = f"{given.runtime!r}, in which the {given.name} is, or left out"
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")

@@ -119,15 +119,7 @@ def make_reproducible(
         [-0.3010158   0.5185915  -0.15693986]
         [ 0.4260085  1.0465169 -0.4888052]
     """
-    asked = Asked(
-        seed=seed,
-        keep_seeds=keep_seeds,
-        per_row=per_row,
-        batch=batch,
-        alignment=alignment,
-        keep_unknown=keep_unknown,
-        invert_bernoulli=invert_bernoulli,
-    )
+    asked = Asked.among(locals())
     return rewritten(Given.of(OWNER, model), asked)
 
 
@@ -188,15 +180,7 @@ def rewrite(
     """
     with door(_REWRITE):
         Given.of(_REWRITE, model, {Form.ONNX_IR})
-        asked = Asked(
-            seed=seed,
-            keep_seeds=keep_seeds,
-            per_row=per_row,
-            batch=batch,
-            alignment=alignment,
-            keep_unknown=keep_unknown,
-            invert_bernoulli=invert_bernoulli,
-        )
+        asked = Asked.among(locals())
         return in_onnx.rewrite(model, asked)
 
 
@@ -272,15 +256,7 @@ def rewrite_file(
         OSError: A file cannot be read or written.
     """
     with door(_REWRITE_FILE):
-        asked = Asked(
-            seed=seed,
-            keep_seeds=keep_seeds,
-            per_row=per_row,
-            batch=batch,
-            alignment=alignment,
-            keep_unknown=keep_unknown,
-            invert_bernoulli=invert_bernoulli,
-        )
+        asked = Asked.among(locals())
         given = Given.of(_REWRITE_FILE, source, PATHS)
         return write_rewritten(given, given.target(target, for_ir=TO_IR), asked, progress)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypedDict
 
 from onnx_philox._contract import alignment, checks, generators
 from onnx_philox._contract.arguments import check_bool
@@ -73,6 +73,12 @@ class Asked:
                 f"Pass onnx_philox.row_states(seed, range(batch)) as the input {STATE!r}, or with "
                 "alignment 'pytorch' TorchState.from_seed(seed) for each row.",
             )
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> Self:
+        """What a function is asked for, among all its arguments."""
+        words = (field.name for field in fields(cls))
+        return cls(**{word: arguments[word] for word in words if word in arguments})
 
     @property
     def named(self) -> frozenset[str] | None:

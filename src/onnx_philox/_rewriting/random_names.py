@@ -8,112 +8,40 @@ from onnx_philox._models.graphs import KEY_MAKERS
 from onnx_philox._torch.calls.table import RANDOM_NAMES
 
 # Words that only the names of random operators contain.
-_RANDOM_WORDS = frozenset(
-    {
-        "bernoulli",
-        "dirichlet",
-        "dropblock",
-        "dropconnect",
-        "dropout",
-        "droppath",
-        "gumbel",
-        "lognormal",
-        "multinomial",
-        "poisson",
-        "rand",
-        "randint",
-        "randn",
-        "random",
-        "randomize",
-        "randomized",
-        "randperm",
-        "rng",
-        "stochastic",
-    }
-)
+_RANDOM_WORDS = {
+    *("bernoulli", "dirichlet", "dropblock", "dropconnect", "dropout", "droppath", "gumbel"),
+    *("lognormal", "multinomial", "poisson", "rand", "randint", "randn", "random", "randomize"),
+    *("randomized", "randperm", "rng", "stochastic"),
+}
 # Random operators without such a word: TensorFlow's, and com.microsoft's that draws tokens ...
-_RANDOM_NAMES = frozenset(
-    {
-        "FixedUnigramCandidateSampler",
-        "FractionalAvgPool",
-        "FractionalMaxPool",
-        "LearnedUnigramCandidateSampler",
-        "LogUniformCandidateSampler",
-        "NonDeterministicInts",
-        "ParameterizedTruncatedNormal",
-        "SampleDistortedBoundingBox",
-        "SampleDistortedBoundingBoxV2",
-        "Sampling",
-        "Skipgram",
-        "StatefulStandardNormal",
-        "StatefulStandardNormalV2",
-        "StatefulTruncatedNormal",
-        "StatefulUniform",
-        "StatefulUniformFullInt",
-        "StatefulUniformInt",
-        "StatelessParameterizedTruncatedNormal",
-        "StatelessSampleDistortedBoundingBox",
-        "StatelessShuffle",
-        "StatelessTruncatedNormal",
-        "StatelessTruncatedNormalV2",
-        "ThreadUnsafeUnigramCandidateSampler",
-        "TruncatedNormal",
-        "UniformCandidateSampler",
-    }
-)
+_RANDOM_NAMES = {
+    *("FixedUnigramCandidateSampler", "FractionalAvgPool", "FractionalMaxPool"),
+    *("LearnedUnigramCandidateSampler", "LogUniformCandidateSampler", "NonDeterministicInts"),
+    *("ParameterizedTruncatedNormal", "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2"),
+    *("Sampling", "Skipgram", "StatefulStandardNormal", "StatefulStandardNormalV2"),
+    *("StatefulTruncatedNormal", "StatefulUniform", "StatefulUniformFullInt", "StatefulUniformInt"),
+    *("StatelessParameterizedTruncatedNormal", "StatelessSampleDistortedBoundingBox"),
+    *("StatelessShuffle", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2"),
+    *("ThreadUnsafeUnigramCandidateSampler", "TruncatedNormal", "UniformCandidateSampler"),
+}
 # ... and what torch's exporter makes of its functions, whose names mean other things elsewhere.
 _TORCH_NAMES = RANDOM_NAMES | {"uniform_helper"}
 # Words that the name of a random operator may contain, and words that change their meaning.
-_DROPPED = frozenset(
-    {"block", "channel", "connect", "edge", "key", "layer", "node", "out", "path", "token", "word"}
-)
-_NOISE = frozenset({"jitter", "noise", "noisy"})
-_KNOWN_NOISE = frozenset(
-    {
-        "cancellation",
-        "estimation",
-        "estimator",
-        "gate",
-        "level",
-        "prediction",
-        "predictor",
-        "reduction",
-        "schedule",
-        "scheduler",
-        "suppression",
-    }
-)
-_SAMPLES = frozenset({"sample", "sampled", "sampler", "samples", "sampling"})
-_COMPUTED_SAMPLES = frozenset(
-    {
-        "anchor",
-        "bilinear",
-        "cubic",
-        "deform",
-        "deformable",
-        "down",
-        "farthest",
-        "feature",
-        "flow",
-        "fps",
-        "furthest",
-        "grid",
-        "interpolate",
-        "linear",
-        "nearest",
-        "over",
-        "point",
-        "rate",
-        "re",
-        "roi",
-        "shape",
-        "sub",
-        "super",
-        "trilinear",
-        "up",
-        "warp",
-    }
-)
+_DROPPED = {
+    *("block", "channel", "connect", "edge", "key", "layer", "node", "out", "path", "token"),
+    "word",
+}
+_NOISE = {"jitter", "noise", "noisy"}
+_KNOWN_NOISE = {
+    *("cancellation", "estimation", "estimator", "gate", "level", "prediction", "predictor"),
+    *("reduction", "schedule", "scheduler", "suppression"),
+}
+_SAMPLES = {"sample", "sampled", "sampler", "samples", "sampling"}
+_COMPUTED_SAMPLES = {
+    *("anchor", "bilinear", "cubic", "deform", "deformable", "down", "farthest", "feature", "flow"),
+    *("fps", "furthest", "grid", "interpolate", "linear", "nearest", "over", "point", "rate", "re"),
+    *("roi", "shape", "sub", "super", "trilinear", "up", "warp"),
+}
 
 
 def randomness_of(name: str, *, is_of_torch: bool) -> str | None:
