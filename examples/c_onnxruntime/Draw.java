@@ -12,7 +12,7 @@ public class Draw {
     OrtEnvironment environment = OrtEnvironment.getEnvironment();
     try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
       options.registerCustomOpLibrary(args[0]);
-      // A rewritten model has a state as an input besides: see docs/a-seed-for-a-voice.md.
+      // A rewritten model has a state as an input besides: see docs/where-no-plugin-can-go.md.
       try (OrtSession session = environment.createSession(args[1], options);
           OrtSession.Result result = session.run(Map.of())) {
         OnnxTensor values = (OnnxTensor) result.get(0);
