@@ -6,7 +6,7 @@
     python benchmarks/batteries.py testu01 testu01_stdin --draw normals/rows --seed 7
 
 Each prints a row of a Markdown table for each draw, and exits with 1 if a draw fails. A draw is a
-source and an arrangement of drawn_bits.py. docs/statistics.md has the results and the batteries'
+source and an arrangement of drawn_bits.py. docs/proved.md has the results and the batteries'
 sources. Build them outside of this repository:
 
     make -C PractRand build/Linux/bin/RNG_test

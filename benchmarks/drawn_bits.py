@@ -4,7 +4,7 @@
 
 writes without end. A source (`words`, `normals`, ...) is an operator and the bits of its values. An
 arrangement (`rows`, `runs`, ...) says which streams stand side by side: a battery that reads a few
-words of each in turn finds what one stream tells of its neighbours. See docs/statistics.md.
+words of each in turn finds what one stream tells of its neighbours. See docs/proved.md.
 """
 
 from __future__ import annotations

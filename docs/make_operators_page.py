@@ -9,68 +9,105 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
+from onnx_philox._contract.declaration import Attribute, Input, Output
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    OPERATORS,
+    OPSET_VERSION,
+    OUTPUT_TYPE,
+    RANDOM_UNIFORM,
+    Operator,
+)
 
+Part = Input | Output | Attribute
 PAGE = Path(__file__).with_name("operators.md")
+# What operators share, as this one says it, is said once.
+_NAMES = ("shape", "state", "next_state", "global_seed", "op_seed", "alignment")
 HEAD = f"""\
 # The operators
 
-Domain `{DOMAIN}`, opset {OPSET_VERSION}. This page is made from the same declaration as the ONNX
-schemas, ONNX Runtime's Python ops, OpenVINO's operators and the argument checks
-(`python docs/make_operators_page.py`). How words become values, step by step, is in
-[`specification.md`](specification.md); what each refuses, and in which words, in
-[`troubleshooting.md`](troubleshooting.md); which bits stay the same for ever, in
-[`promise.md`](promise.md).
+A million draws of each, by ONNX Runtime, and the exact distributions over them:
+
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="pictures/distributions-dark.svg">
+  <img alt="Histograms of uniform, normal and exponential values, gammas, counts, booleans, and \
+classes with and without replacement. Each follows the line of its exact distribution." \
+src="pictures/distributions-light.svg" width="800">
+</picture>
+
+Domain `{DOMAIN}`, opset {OPSET_VERSION}. `onnx_philox.reference`, `onnx_philox.graphs` and
+`onnx_philox.openvino` have a Python function for each, such as `random_uniform`, with the inputs in
+this order. [The specification](specification.md) says how words become values, step by step;
+[troubleshooting](troubleshooting.md) what is refused, in which words;
+[the promise](promise.md) which bits stay the same for ever. This page is made from the declaration
+that also makes the ONNX schemas and the checks (`python docs/make_operators_page.py`).
 
 All draw words of 32 bits from Philox4x32-10, or from MT19937 with `alignment` pytorch. **Neither is
 for cryptography**: someone who sees some of the numbers may find the others. Draw no passwords,
 keys or nonces with them.
 
-Philox's words become uniform floats in [0, 1) so: the low bits of the next word `x`, or of the next
-two, `x0` and `x1`, are the fraction of a float in [1, 2), from which 1 is subtracted.
+## What they share
 
-| type | words | bits of the fraction | before 1 is subtracted |
-|---|---|---|---|
-| f16 | 1 | 10 | `0x3c00 \\| (x & 0x3ff)` |
-| bf16 | 1 | 7 | `0x3f80 \\| (x & 0x7f)` |
-| f32 | 1 | 23 | `0x3f800000 \\| (x & 0x7fffff)` |
-| f64 | 2 | 52 | `1023 << 52 \\| (x0 & 0xfffff) << 32 \\| x1` |
+| | type | |
+|---|---|---|
 """
+
+
+def parts_of(op: Operator) -> list[Part]:
+    """Its inputs, outputs and attributes."""
+    return [*op.inputs, *op.outputs, *op.attributes]
+
+
+_SHARED = {part.name: part for part in parts_of(RANDOM_UNIFORM) if part.name in _NAMES}
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *(section(op) for op in OPERATORS.values())])
+    shared = "\n".join(line(part) for part in _SHARED.values())
+    return "\n".join([f"{HEAD}{shared}\n", *(section(op) for op in OPERATORS.values())])
 
 
 def section(op: Operator) -> str:
-    """One operator."""
-    element = f"as `{OUTPUT_TYPE}` says"
-    lines = [f"## {op.name}", "", op.doc, "", "| input | type | |", "|---|---|---|"]
-    for i in op.inputs:
-        types = " or ".join(t.name for t in i.types) or element
-        lines.append(f"| `{i.name}`{' (optional)' * i.optional} | {types} | {i.doc} |")
-    lines += ["", "| output | type | |", "|---|---|---|"]
-    for o in op.outputs:
-        type_ = o.type.name if o.type else f"that of `{o.type_of}`" if o.type_of else element
-        lines.append(f"| `{o.name}`{' (optional)' * o.optional} | {type_} | {o.doc} |")
-    lines += ["", "| attribute | values | default | |", "|---|---|---|---|"]
-    for a in op.attributes:
-        values = ", ".join(f"`{v}`" for v in a.allowed) or (
-            "int, 0 or 1" if a.is_flag else f"int, {a.minimum} to 2^63-1"
+    """One operator: its first sentence, and what it has of its own."""
+    own = [part for part in parts_of(op) if not _is_shared(part)]
+    others = ", ".join(_name(part) for part in parts_of(op) if _is_shared(part))
+    order = ", ".join(i.name for i in op.inputs)
+    rule = f"[{op.rule}](specification.md#{op.rule.lower().replace(' ', '-')})"
+    return "\n".join(
+        [
+            *(f"## {op.name}", "", f"{op.doc.partition('. ')[0].rstrip('.')}. The rule: {rule}."),
+            *("", "| | type | |", "|---|---|---|", *map(line, own), ""),
+            *(f"Besides: {others}. Inputs in this order: {order}.", ""),
+        ]
+    )
+
+
+def _name(part: Part) -> str:
+    is_left_out = isinstance(part, Input) and part.name == "state" and part.optional
+    return f"`{part.name}`{' (optional)' * is_left_out}"
+
+
+def _is_shared(part: Part) -> bool:
+    shared = _SHARED.get(part.name)
+    # RandomGenerator's state may not be left out, which is all that the shared text says besides.
+    return shared is not None and shared.doc.startswith(part.doc)
+
+
+def line(part: Part) -> str:
+    """A row of a table."""
+    if isinstance(part, Attribute):
+        values = ", ".join(f"`{v}`" for v in part.allowed) or (
+            "int, 0 or 1" if part.is_flag else f"int, {part.minimum} to 2^63-1"
         )
-        default = "required" if a.default is None else f"`{a.default}`"
-        lines.append(f"| `{a.name}` | {values} | {default} | {a.doc} |")
-    names = ", ".join(i.name for i in op.inputs)
-    lines += [
-        "",
-        f"In Python: `onnx_philox.reference.{op.function}`, "
-        f"`onnx_philox.graphs.{op.function}`, `onnx_philox.openvino.{op.function}`. "
-        f"Inputs in this order: {names}. The rule, step by step: "
-        f"[{op.rule}](specification.md#{op.rule.lower().replace(' ', '-')}).",
-        "",
-    ]
-    return "\n".join(lines)
+        default = "required" if part.default is None else f"default `{part.default}`"
+        return f"| attribute `{part.name}` | {values}; {default} | {part.doc} |"
+    element = f"as `{OUTPUT_TYPE}` says"
+    if isinstance(part, Input):
+        type_, kind = " or ".join(t.name for t in part.types) or element, "input"
+    else:
+        of = f"that of `{part.type_of}`" if part.type_of else element
+        type_, kind = part.type.name if part.type else of, "output"
+    return f"| {kind} `{part.name}`{' (optional)' * part.optional} | {type_} | {part.doc} |"
 
 
 if __name__ == "__main__":
