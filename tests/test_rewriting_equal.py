@@ -6,7 +6,6 @@ import json
 import re
 import warnings
 from pathlib import Path
-from typing import Any
 
 import cli
 import numpy as np
@@ -14,10 +13,11 @@ import onnx
 import onnx_ir as ir
 import openvino as ov
 import pytest
-from cases import assert_same_bits
-from onnx import parser
+from cases import assert_all_same, assert_same_bits
+from foreign import in_both, parse
+from foreign import uniform as of_stream
 from openvino import opset8
-from runtimes import OpenVino
+from standard_targets import RUN
 
 from onnx_philox import (
     PhiloxState,
@@ -45,24 +45,12 @@ CONSTANTS = """go = Constant <value = bool {1}> ()
     alg = Constant <value = int32 {1}> ()"""
 
 
-def parse(body: str, opset: int = 17) -> onnx.ModelProto:
-    return parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]>\n{body}')
-
-
 def uniform(size: int, op_seed: int = 0, state: np.ndarray = STATE) -> np.ndarray:
-    return reference.random_uniform([size], 0, 1, "f32", state=state, op_seed=op_seed)[0]
+    return of_stream([size], op_seed, state)
 
 
 def after(size: int, state: np.ndarray) -> np.ndarray:
     return reference.random_uniform([size], 0, 1, "f32", state=state)[1]
-
-
-def ran(model: onnx.ModelProto, feeds: dict[str, Any], openvino: OpenVino) -> list[np.ndarray]:
-    """The outputs, which both runtimes compute alike."""
-    ours = InferenceSession(model).run(None, feeds)
-    for one, other in zip(ours, openvino(model, feeds), strict=True):
-        assert_same_bits(one, other)
-    return list(ours)
 
 
 # ------------------------------------------------------------------ keys
@@ -106,7 +94,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_nodes_of_one_key_draw_equal_numbers(pair: str, openvino: OpenVino) -> None:
+def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
     before, one, other, stream = PAIRS[pair]
     model = parse(
         f"""g (int32[1] shape, int32[1] fed, int64[1] wide, int32[2] seed)
@@ -125,7 +113,6 @@ def test_nodes_of_one_key_draw_equal_numbers(pair: str, openvino: OpenVino) -> N
         <domain: "own", opset_import: ["": 17]> now () => (t) {{ t = Timestamp () }}
         <domain: "own", opset_import: ["": 17]> key (x) => (k) {{ k = Add (x, x) }}"""
     )
-    model.opset_import.add(domain="own", version=1)
     report = rewriting.rewrite(ir.from_proto(model))
     first = len(report.replaced) - 3
     assert [node.stream for node in report.replaced][first:] == [first, stream, first + 2]
@@ -133,7 +120,7 @@ def test_nodes_of_one_key_draw_equal_numbers(pair: str, openvino: OpenVino) -> N
         new = make_reproducible(model)
         feeds = {"shape": np.int32([5]), "fed": np.int32([3]), "wide": np.int64([3])}
         feeds |= {"seed": np.int32([3, 4]), "random_state": STATE}
-        a, b, c, *_ = ran(new, feeds, openvino)
+        a, b, c, *_ = in_both(new, feeds)
         for values, op_seed in ((a, 0), (b, stream), (c, 2)):
             assert_same_bits(values, uniform(5, op_seed))
 
@@ -165,11 +152,11 @@ LOOP = f"""g (int32[1] shape, int32[1] small, int64 trips)
 @pytest.mark.parametrize("state", STATES, ids=["a run", "a carry", "over int32"])
 @pytest.mark.parametrize(("size", "small"), [(9, 3), (3, 9), (4, 4), (0, 5)])
 def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
-    state: np.ndarray, size: int, small: int, openvino: OpenVino
+    state: np.ndarray, size: int, small: int
 ) -> None:
     feeds = {"shape": np.int32([size]), "small": np.int32([small]), "trips": np.array(3)}
     new = make_reproducible(parse(LOOP))
-    first, a, b, c, d, e, _ = ran(new, feeds | {"random_state": state}, openvino)
+    first, a, b, c, d, e, _ = in_both(new, feeds | {"random_state": state})
     begin = of_drawn = state
     for i in range(3):
         for same in (first, a[i], b[i]):
@@ -183,15 +170,12 @@ def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
 
 
 @pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
-def test_standard_nodes_of_one_stream_draw_equal_numbers(target: str, openvino: OpenVino) -> None:
+def test_standard_nodes_of_one_stream_draw_equal_numbers(target: str) -> None:
     feeds = {"shape": np.int32([9]), "small": np.int32([3]), "trips": np.array(3)}
     feeds |= {"random_state": STATE}
     new = make_reproducible(parse(LOOP, 18))
-    standard = to_standard_nodes(new, target=target)
-    is_ours = target == "onnxruntime"
-    drawn = InferenceSession(standard).run(None, feeds) if is_ours else openvino(standard, feeds)
-    for one, other in zip(drawn, InferenceSession(new).run(None, feeds), strict=True):
-        assert_same_bits(one, other)
+    drawn = RUN[target](to_standard_nodes(new, target=target), feeds, optimised=True)
+    assert_all_same(drawn, InferenceSession(new).run(None, feeds))
 
 
 NESTED = f"""g (int32[1] shape, int64 trips, bool t) => (float[T, 2, N] a, float[T, N] b) {{
@@ -224,11 +208,11 @@ NESTED = f"""g (int32[1] shape, int64 trips, bool t) => (float[T, 2, N] a, float
 
 @pytest.mark.parametrize("taken", [True, False])
 def test_an_inner_loop_and_branches_draw_the_same_by_a_key_of_the_loop_around_them(
-    *, taken: bool, openvino: OpenVino
+    *, taken: bool
 ) -> None:
     feeds = {"shape": np.int32([4]), "trips": np.array(3), "t": np.array(taken)}
     feeds |= {"random_state": STATE}
-    a, b, _ = ran(make_reproducible(parse(NESTED)), feeds, openvino)
+    a, b, _ = in_both(make_reproducible(parse(NESTED)), feeds)
     begin = STATE
     for i in range(3):
         drawn = uniform(4, 0, begin)
@@ -260,9 +244,9 @@ SCAN = f"""g (int32[1] shape, float[T] x)
 }}"""
 
 
-def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged(openvino: OpenVino) -> None:
+def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged() -> None:
     feeds = {"shape": np.int32([5]), "x": np.zeros(3, np.float32), "random_state": STATE}
-    first, a, b, c, _ = ran(make_reproducible(parse(SCAN)), feeds, openvino)
+    first, a, b, c, _ = in_both(make_reproducible(parse(SCAN)), feeds)
     begin = STATE
     for i in range(3):
         assert_same_bits(first, uniform(5))
@@ -272,7 +256,7 @@ def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged(openvino: 
         begin = after(5, begin)
 
 
-def test_each_row_draws_by_its_own_state_what_its_key_says(openvino: OpenVino) -> None:
+def test_each_row_draws_by_its_own_state_what_its_key_says() -> None:
     model = parse(
         f"""g (float[N, 3] x, int64 trips) => (float[N, 3] a, float[T, N, 3] b, float[T, N, 1] c) {{
             {CONSTANTS}
@@ -295,7 +279,7 @@ def test_each_row_draws_by_its_own_state_what_its_key_says(openvino: OpenVino) -
     new = make_reproducible(model, per_row=True)
     states = row_states([3, 8])
     x = np.zeros((2, 3), np.float32)
-    both = ran(new, {"x": x, "trips": np.array(2), "random_state": states}, openvino)
+    both = in_both(new, {"x": x, "trips": np.array(2), "random_state": states})
     for row in range(2):
         feeds = {"x": x[:1], "trips": np.array(2), "random_state": states[row : row + 1]}
         alone = InferenceSession(new).run(None, feeds)
@@ -303,21 +287,6 @@ def test_each_row_draws_by_its_own_state_what_its_key_says(openvino: OpenVino) -
         for k in (1, 2):
             assert_same_bits(both[k][:, row], alone[k][:, 0])
         assert_same_bits(both[2][:, row, 0], both[1][:, row, 0])
-
-
-def test_a_node_that_shares_draws_no_integers_in_place_of_its_floats(openvino: OpenVino) -> None:
-    """Else `x mod 10` would stand beside a float of the same word, of which it is no part."""
-    model = parse(
-        """g () => (float[9] a, int32[9] b) {
-            a = RandomUniform <shape = [9], seed = 5.0> ()
-            u = RandomUniform <shape = [9], seed = 5.0> ()
-            ten = Constant <value = float {10.0}> ()
-            scaled = Mul (u, ten)
-            b = Cast <to = 6> (scaled)
-        }"""
-    )
-    a, b, _ = ran(make_reproducible(model, keep_seeds=True), {"random_state": STATE}, openvino)
-    assert_same_bits(b, (a * np.float32(10)).astype(np.int32))
 
 
 @pytest.mark.parametrize("model", ["nodes of one key", "a key that a loop keeps"])
@@ -368,26 +337,16 @@ def test_the_warning_offers_no_kept_seeds_to_one_generator_of_torch_s() -> None:
         make_reproducible(model, alignment="pytorch")
 
 
-def test_kept_seeds_of_an_onnx_model_are_one_stream_each(
-    tmp_path: Path, openvino: OpenVino
-) -> None:
+def test_kept_seeds_of_an_onnx_model_are_in_its_records_and_checkpoints(tmp_path: Path) -> None:
     model = parse(SEEDED)
-    report = rewriting.rewrite(ir.from_proto(model), keep_seeds=True)
-    assert [node.stream for node in report.replaced] == [0, 0, 2, 3, 3, 0]
-    new = make_reproducible(model, keep_seeds=True)
-    x = np.arange(1, 21, dtype=np.float32).reshape(10, 2)
-    a, b, c, d, e, f, _ = ran(new, {"x": x, "y": x[:, 0].copy(), "random_state": STATE}, openvino)
-    assert_same_bits(a, b)
-    assert_same_bits(a != 0, (uniform(20) >= 0.5).reshape(10, 2))
-    assert_same_bits(c, uniform(20, 2).reshape(10, 2))
-    assert_same_bits(d[:, 0], e)
-    assert_same_bits(f, uniform(4))
     onnx.save(model, tmp_path / "m.onnx")
     pipe = Pipeline(tmp_path / "m.onnx", keep_seeds=True)
+    x = np.arange(1, 21, dtype=np.float32).reshape(10, 2)
     again = pipe({"x": x, "y": x[:, 0].copy()}, seed=1)
     (tmp_path / "r.json").write_text(json.dumps(again.record()))
-    assert "Equal" in cli.invoke("replay", tmp_path / "r.json").stdout
+    assert "Equal" in cli.text("replay", tmp_path / "r.json")
     assert_same_bits(again["a"], again["b"])
+    new = make_reproducible(model, keep_seeds=True)
     assert Pipeline(new).request(seed=1).checkpoint() == pipe.request(seed=1).checkpoint()
 
 
@@ -399,40 +358,10 @@ def test_a_second_rewrite_leaves_the_shared_streams_and_gives_new_nodes_others()
     assert [node.stream for node in report.replaced] == [4]
 
 
-def test_in_a_loop_each_node_of_a_kept_seed_draws_on_as_in_the_runtimes(openvino: OpenVino) -> None:
-    model = parse(
-        """g (int64 trips) => (float[T, 2] a, float[T, 3] b) {
-            go = Constant <value = bool {1}> ()
-            a, b = Loop (trips, go) <body = body (int64 i, bool k)
-                => (bool on, float[2] u, float[3] v) {
-                on = Identity (k)
-                u = RandomUniform <shape = [2], seed = 3.0> ()
-                v = RandomUniform <shape = [3], seed = 3.0> ()
-            }>
-        }"""
-    )
-    new = make_reproducible(model, keep_seeds=True)
-    drawn = ran(new, {"trips": np.array(3), "random_state": STATE}, openvino)
-    for size, each in zip((2, 3), drawn, strict=False):
-        begin = STATE
-        for values in each:
-            assert_same_bits(values, uniform(size, 0, begin))
-            begin = after(size, begin)
-
-
 def test_nodes_of_a_function_called_twice_have_its_seed_twice() -> None:
-    model = parse(
-        """g (float[N] x) => (float[N] a, float[N] b) { a = local.f (x) b = local.f (x) }
-        <domain: "local", opset_import: ["": 17]> f (x) => (y) {
-            y = RandomUniformLike <seed = 3.0> (x)
-        }"""
-    )
-    model.opset_import.add(domain="local", version=1)
-    x = np.zeros(6, np.float32)
-    a, b, _ = InferenceSession(make_reproducible(model, keep_seeds=True)).run(
-        None, {"x": x, "random_state": STATE}
-    )
-    assert_same_bits(a, b)
+    model = parse("""g (float[N] x) => (float[N] a, float[N] b) { a = local.f (x) b = local.f (x) }
+        <domain: "local", opset_import: ["": 17]>
+        f (x) => (y) { y = RandomUniformLike <seed = 3.0> (x) }""")
     with pytest.warns(UserWarning, match="seed 3 of node, "):
         make_reproducible(model)
 

@@ -1,213 +1,163 @@
 """Uniform floats of which a model makes booleans or integers: these are drawn, exactly.
 
-What torch's exporters write for `bernoulli_` and `randint`, and TensorFlow's for dropout. The
-expected numbers are made of the reference's, by the rules that the graph's own nodes have.
+What torch's exporters write for `bernoulli_` and `randint`, and TensorFlow's for dropout. Booleans
+are those of the model as it was, which `foreign.drawn` runs; integers have a rule of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import assert_same_bits
-from onnx import TensorProto, helper, numpy_helper, parser
-from onnx.reference import ReferenceEvaluator
+from cases import assert_all_same, assert_same_bits
+from foreign import (
+    STATE,
+    Arrays,
+    drawn,
+    evaluate,
+    in_onnxruntime,
+    in_openvino,
+    operators,
+    parse,
+    uniform,
+)
+from onnx import helper, numpy_helper
 from runtimes import OpenVino
 
-import onnx_philox
-from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox import make_reproducible, reference
 from onnx_philox.onnxruntime import InferenceSession
 
-STATE = PhiloxState.for_run(42, run=7).to_array()
+F32 = np.float32
 ROWS, COLUMNS = 200, 48
-X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)).astype(np.float32)
-SIGMOID_OF_X = (1 / (1 + np.exp(-X.astype(np.float64)))).astype(np.float32)
-P = np.random.default_rng(1).random(COLUMNS).astype(np.float32)
-ODD = np.resize(np.float32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS)
-P[:4] = 0, 1, np.float32(2**-23), np.nextafter(np.float32(0.5), np.float32(1))
+X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)).astype(F32)
+P = np.random.default_rng(1).random(COLUMNS).astype(F32)
+ODD = np.resize(F32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS)
+P[:4] = 0, 1, F32(2**-23), np.nextafter(F32(0.5), F32(1))
 
 
-@dataclass(frozen=True)
 class Pattern:
-    """Nodes that make `y` from uniform floats of the shape of x, and what y must be."""
+    """Nodes that make `y` from uniform floats of the shape of x."""
 
-    nodes: str
-    operator: str
+    operator = "RandomUniform"
     """The operator that draws afterwards."""
-    expected: np.ndarray
-    inputs: str = ""
-    feeds: dict[str, np.ndarray] = field(default_factory=dict)
-    constants: dict[str, np.ndarray] = field(default_factory=dict)
-    gone: tuple[str, ...] = ()
-    """The operators that must be gone."""
+
+    def __init__(self, nodes: str, *gone: str, fed: str = "", **given: Any) -> None:
+        """Without the operators `gone`; what is given is constant, but for a p that is fed."""
+        self.text, self.gone, self.fed = nodes, gone, fed
+        self.given = {name: np.asarray(x, getattr(x, "dtype", F32)) for name, x in given.items()}
+
+    @property
+    def feeds(self) -> Arrays:
+        return {"x": X, "random_state": STATE} | (self.given if self.fed else {})
 
     def model(self, *, is_read_further: bool = True) -> onnx.ModelProto:
         """The nodes, and a MatMul behind them: OpenVINO computes what is before it in bf16."""
-        dtype = helper.np_dtype_to_tensor_dtype(self.expected.dtype)
-        name = TensorProto.DataType.Name(dtype).lower().replace("float32", "float")
-        name = "double" if dtype == TensorProto.DOUBLE else name
+        fed = f", {self.fed} p" if self.fed else ""
         tail = "numbers = Cast <to = 1> (y)  z = MatMul (numbers, w)" if is_read_further else ""
-        outputs = f"{name}[n, {COLUMNS}] y" + ", float[n, 2] z" * is_read_further
-        model = parser.parse_model(
-            f"""<ir_version: 8, opset_import: ["": 18]>
-            g (float[n, {COLUMNS}] x{self.inputs}) => ({outputs}) {{ {self.nodes} {tail} }}"""
-        )
-        weights = {"w": np.ones((COLUMNS, 2), np.float32)} if is_read_further else {}
-        constants = {**self.constants, **weights}.items()
-        model.graph.initializer.extend(numpy_helper.from_array(a, n) for n, a in constants)
+        model = parse(f"g (float[n, {COLUMNS}] x{fed}) => (y) {{ {self.text} {tail} }}", 18)
+        held = {} if self.fed else dict(self.given)
+        held |= {"w": np.ones((COLUMNS, 2), F32)} if is_read_further else {}
+        model.graph.initializer.extend(numpy_helper.from_array(x, name) for name, x in held.items())
+        number = helper.np_dtype_to_tensor_dtype(self.drawn(model).dtype)
+        ports = [helper.make_tensor_value_info("y", number, ["n", COLUMNS])]
+        ports += [helper.make_tensor_value_info("z", 1, ["n", 2])] * is_read_further
+        del model.graph.output[:]
+        model.graph.output.extend(ports)
         return model
 
-    @property
-    def fed(self) -> dict[str, np.ndarray]:
-        return {"x": X, "random_state": STATE, **self.feeds}
+    def drawn(self, model: onnx.ModelProto) -> np.ndarray:
+        return drawn(model, self.feeds)[0]
+
+    @cached_property
+    def expected(self) -> np.ndarray:
+        return self.drawn(self.model(is_read_further=False))
 
 
-def uniform(output_type: str = "f32") -> np.ndarray:
-    return reference.random_uniform(X.shape, 0, 1, output_type, state=STATE)[0]
+class Booleans(Pattern):
+    """A comparison that draws booleans, with 0.3 if nothing else is given."""
+
+    operator = "RandomBernoulli"
+
+    def __init__(self, node: str, *gone: str, **given: Any) -> None:
+        nodes = node if "u = " in node else f"{LIKE} {node}"
+        super().__init__(nodes, *gone, **(given or {"p": 0.3}))
 
 
-def integers(low: int, high: int) -> np.ndarray:
-    return reference.random_uniform(X.shape, low, high, "i32", state=STATE)[0]
+class Integers(Pattern):
+    """Nodes that make integers of a range."""
+
+    def __init__(self, least: int, high: int, nodes: str, *gone: str, **given: Any) -> None:
+        super().__init__(nodes, *(gone or ("RandomUniformLike", "Floor", "Mul")), **given)
+        self.range = least, high
+
+    def drawn(self, model: onnx.ModelProto) -> np.ndarray:
+        dtype = super().drawn(model).dtype
+        return reference.random_uniform(X.shape, *self.range, "i32", state=STATE)[0].astype(dtype)
 
 
 LIKE = "u = RandomUniformLike (x)"
 DOUBLE = "u = RandomUniformLike <dtype = 11> (x)"
-BELOW = uniform() < np.float32(0.3)
-SCALAR = {"p": np.array(0.3, np.float32)}
-FLOATS = ("RandomUniformLike", "Floor", "Mul")
-GONE = ("RandomUniformLike",)
-
-
-def fed(type_: str, p: np.ndarray) -> dict[str, Any]:
-    """What the floats are compared with as an input of the model."""
-    return {"inputs": f", {type_} p", "feeds": {"p": p}}
-
-
-def booleans(node: str, expected: np.ndarray, *gone: str, **given: Any) -> Pattern:
-    """A comparison that draws booleans, with a constant if nothing else is given."""
-    given = given or {"constants": SCALAR}
-    return Pattern(f"{LIKE} {node}", "RandomBernoulli", expected, gone=gone, **given)
-
-
-def compared(node: str, p: np.ndarray, expected: np.ndarray) -> Pattern:
-    """A comparison with constants that stays what it is."""
-    return Pattern(node, "RandomUniform", expected, constants={"p": p})
-
-
-def whole(nodes: str, expected: np.ndarray, *gone: str, **constants: np.ndarray) -> Pattern:
-    """Nodes that make integers."""
-    return Pattern(nodes, "RandomUniform", expected, constants=constants, gone=gone or FLOATS)
-
-
-F32 = np.float32
-STATIC = f"u = RandomUniform <shape = [{ROWS}, {COLUMNS}]> ()"
+GONE = "RandomUniformLike"
 COLUMN = f"float[{COLUMNS}]"
-EACH = np.abs(np.tanh(X))
-THOUSAND, TEN = np.array(1000, F32), np.array(10, F32)
-PATTERNS = {
-    "torch's bernoulli_ with a number": booleans(
-        "less = Less (u, p) y = Cast <to = 1> (less)", BELOW.astype(F32), *GONE, "Less"
+NAN = np.array(np.nan, F32)
+SCALED = f"{LIKE} m = Mul (u, n) f = Floor (m)"
+AT_LEAST = "GreaterOrEqual"
+PATTERNS: dict[str, Pattern] = {
+    "torch's bernoulli_ with a number": Booleans(
+        "less = Less (u, p) y = Cast <to = 1> (less)", GONE, "Less"
     ),
-    "of a static shape": Pattern(
-        f"{STATIC} y = Less (u, p)", "RandomBernoulli", BELOW, constants=SCALAR, gone=("Less",)
+    "of a static shape": Booleans(
+        f"u = RandomUniform <shape = [{ROWS}, {COLUMNS}]> () y = Less (u, p)", "Less"
     ),
-    "Greater the other way round": booleans("y = Greater (p, u)", BELOW, "Greater"),
-    "TensorFlow's dropout, which keeps where u >= rate": booleans(
-        "y = GreaterOrEqual (u, p)", ~BELOW, "GreaterOrEqual"
+    "Greater the other way round": Booleans("y = Greater (p, u)", "Greater"),
+    "TensorFlow's dropout, which keeps where u >= rate": Booleans(
+        f"y = {AT_LEAST} (u, p)", AT_LEAST
     ),
-    "rate <= u": booleans("y = LessOrEqual (p, u)", ~BELOW, "LessOrEqual"),
-    "torch's bernoulli of probabilities": Pattern(
-        "p = Sigmoid (x) u = RandomUniformLike (p) y = Less (u, p)",
-        "RandomBernoulli",
-        uniform() < SIGMOID_OF_X,
+    "rate <= u": Booleans("y = LessOrEqual (p, u)", AT_LEAST),
+    "torch's bernoulli of probabilities": Booleans(
+        "p = Sigmoid (x) u = RandomUniformLike (p) y = Less (u, p)", unread=0
     ),
-    "of an input": booleans("y = Less (u, p)", BELOW, *GONE, **fed("float", SCALAR["p"])),
-    "of an input of one element": booleans(
-        "y = Less (u, p)", BELOW, *GONE, **fed("float[1, 1]", np.array([[0.3]], F32))
+    "of an input": Booleans("y = Less (u, p)", GONE, fed="float", p=0.3),
+    "of an input of one element": Booleans("y = Less (u, p)", GONE, fed="float[1, 1]", p=[[0.3]]),
+    "of an input for each column": Booleans("y = Less (u, p)", GONE, fed=COLUMN, p=P),
+    "of an input for each element": Booleans(
+        "y = Less (u, p)", GONE, fed=f"float[n, {COLUMNS}]", p=np.abs(np.tanh(X))
     ),
-    "of an input for each column": booleans(
-        "y = Less (u, p)", uniform() < P, *GONE, **fed(COLUMN, P)
+    "of an input for each column that is no probability": Booleans(
+        f"y = {AT_LEAST} (u, p)", AT_LEAST, fed=COLUMN, p=ODD
     ),
-    "of an input for each element": booleans(
-        "y = Less (u, p)", uniform() < EACH, *GONE, **fed(f"float[n, {COLUMNS}]", EACH)
+    "of an input of one NaN": Booleans(f"y = {AT_LEAST} (u, p)", AT_LEAST, fed="float", p=NAN),
+    "of constants for each column": Pattern(f"{LIKE} y = Less (u, p)", p=P),
+    "of constants that are no probabilities": Pattern(f"{LIKE} y = Less (u, p)", p=ODD),
+    "at least what is no probability": Pattern(f"{LIKE} y = {AT_LEAST} (u, p)", p=ODD),
+    "what is no probability, or more": Pattern(f"{LIKE} y = LessOrEqual (p, u)", p=ODD),
+    "of f16": Pattern(
+        "u = RandomUniformLike <dtype = 10> (x) y = Less (u, p)", p=np.array(0.3, np.float16)
     ),
-    "of an input for each column that is no probability": booleans(
-        "y = GreaterOrEqual (u, p)", uniform() >= ODD, "GreaterOrEqual", **fed(COLUMN, ODD)
+    "of f64": Booleans(f"{DOUBLE} y = Less (u, p)", "Less", p=np.array(0.3)),
+    "torch's randint": Integers(0, 1000, f"{SCALED} y = Cast <to = 7> (f)", n=1000),
+    "torch's randint with a low bound": Integers(
+        *(-3, 7, f"{LIKE} m = Mul (n, u) a = Add (m, low) f = Floor (a) y = Cast <to = 6> (f)"),
+        n=10,
+        low=[-3],
     ),
-    "of an input of one NaN": booleans(
-        "y = GreaterOrEqual (u, p)",
-        uniform() >= F32(np.nan),
-        "GreaterOrEqual",
-        **fed("float", np.array(np.nan, F32)),
+    "a low bound after Floor": Integers(
+        *(-3, 7, f"{SCALED} s = Sub (f, low) y = Cast <to = 7> (s)", GONE, "Floor", "Mul", "Sub"),
+        n=10,
+        low=3,
     ),
-    "of constants for each column": compared(f"{LIKE} y = Less (u, p)", P, uniform() < P),
-    "of constants that are no probabilities": compared(
-        f"{LIKE} y = Less (u, p)", ODD, uniform() < ODD
+    "TorchScript's randint": Integers(
+        5, 17, "u = RandomUniformLike <low = 5.0, high = 17.0> (x) y = Cast <to = 7> (u)", GONE
     ),
-    "at least what is no probability": compared(
-        f"{LIKE} y = GreaterOrEqual (u, p)", ODD, uniform() >= ODD
-    ),
-    "what is no probability, or more": compared(
-        f"{LIKE} y = LessOrEqual (p, u)", ODD, uniform() >= ODD
-    ),
-    "of f16": compared(
-        "u = RandomUniformLike <dtype = 10> (x) y = Less (u, p)",
-        np.array(0.3, np.float16),
-        uniform("f16") < np.float16(0.3),
-    ),
-    "of f64": Pattern(
-        f"{DOUBLE} y = Less (u, p)",
-        "RandomBernoulli",
-        uniform("f64") < 0.3,
-        constants={"p": np.array(0.3)},
-        gone=("Less",),
-    ),
-    "torch's randint": whole(
-        f"{LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 7> (f)",
-        integers(0, 1000).astype(np.int64),
-        n=THOUSAND,
-    ),
-    "torch's randint with a low bound": whole(
-        f"{LIKE} m = Mul (n, u) a = Add (m, low) f = Floor (a) y = Cast <to = 6> (f)",
-        integers(-3, 7),
-        n=TEN,
-        low=np.array([-3], F32),
-    ),
-    "a low bound after Floor": whole(
-        f"{LIKE} m = Mul (n, u) f = Floor (m) s = Sub (f, low) y = Cast <to = 7> (s)",
-        integers(-3, 7).astype(np.int64),
-        *(*FLOATS, "Sub"),
-        n=TEN,
-        low=np.array(3, F32),
-    ),
-    "TorchScript's randint": whole(
-        "u = RandomUniformLike <low = 5.0, high = 17.0> (x) y = Cast <to = 7> (u)",
-        integers(5, 17).astype(np.int64),
-        *GONE,
-    ),
-    "randint as floats": whole(
-        f"{LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 11> (f)",
-        integers(0, 1000).astype(np.float64),
-        n=THOUSAND,
-    ),
-    "randint of f64, as bytes": whole(
-        f"{DOUBLE} m = Mul (u, n) f = Floor (m) y = Cast <to = 2> (f)",
-        integers(0, 256).astype(np.uint8),
-        n=np.array(256, np.float64),
+    "randint as floats": Integers(0, 1000, f"{SCALED} y = Cast <to = 11> (f)", n=1000),
+    "randint of f64, as bytes": Integers(
+        0, 256, f"{SCALED.replace(LIKE, DOUBLE)} y = Cast <to = 2> (f)", n=np.array(256.0)
     ),
 }
-
-
-def operators(model: onnx.ModelProto) -> list[str]:
-    return [node.op_type for node in model.graph.node if node.op_type != "Constant"]
-
-
-def reference_run(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
-    return ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS).run(None, feeds)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
@@ -217,7 +167,7 @@ def test_what_is_made_of_the_floats_is_drawn(name: str) -> None:
     onnx.checker.check_model(model, full_check=False)
     assert [n.op_type for n in model.graph.node if n.domain == "onnx_philox"] == [pattern.operator]
     assert not {*pattern.gone} & {*operators(model)}
-    assert_same_bits(reference_run(model, pattern.fed)[0], pattern.expected)
+    assert_same_bits(evaluate(model, pattern.feeds)[0], pattern.expected)
 
 
 @pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
@@ -227,7 +177,7 @@ def test_onnx_runtime_draws_it(name: str, level: str, ort_backend: str) -> None:
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
     session = InferenceSession(make_reproducible(pattern.model()), options, backend=ort_backend)
-    assert_same_bits(session.run(["y"], pattern.fed)[0], pattern.expected)
+    assert_same_bits(session.run(["y"], pattern.feeds)[0], pattern.expected)
 
 
 @pytest.mark.parametrize("precision", [None, "f32", "bf16"])
@@ -237,87 +187,56 @@ def test_openvino_draws_it_at_every_precision(
 ) -> None:
     pattern = PATTERNS[name]
     model = make_reproducible(pattern.model())
-    # OpenVINO drops inputs that no node reads.
-    read = {name for node in model.graph.node for name in node.input}
-    feeds = {name: value for name, value in pattern.fed.items() if name in read}
-    if "Sigmoid" in operators(model):
-        # The runtime computes these probabilities: they are drawn by, whatever they are.
-        model.graph.output.append(helper.make_tensor_value_info("p", 1, ["n", COLUMNS]))
-        y, _, _, p = openvino(model, feeds, precision)
-        assert_same_bits(y, uniform() < p)
+    if "Sigmoid" not in operators(model):
+        drawn_there = in_openvino(openvino, precision)(model, pattern.feeds)[0]
+        assert_same_bits(drawn_there, pattern.expected)
         return
-    assert_same_bits(openvino(model, feeds, precision)[0], pattern.expected)
+    # The runtime computes these probabilities: they are drawn by, whatever they are.
+    model.graph.output.append(helper.make_tensor_value_info("p", 1, ["n", COLUMNS]))
+    y, _, _, p = in_openvino(openvino, precision)(model, pattern.feeds)
+    assert_same_bits(y, uniform(X.shape) < p)
 
 
 # ------------------------------------------------------------------ in subgraphs
 
-IN_A_LOOP = """<ir_version: 8, opset_import: ["": 18]>
-g (int64 trips, bool c, float[4] start, float threshold)
-    => (bool[3, 4] masks, int64[3, 4] integers, bool[4] first) {
-    u0 = RandomUniformLike (start)
-    first = Less (u0, threshold)
-    end, masks, integers = Loop (trips, c, start) <body = b (int64 i, bool ci, float[4] v)
-        => (bool co, float[4] w, bool[4] mask, int64[4] integer) {
-        u = RandomUniformLike (v)
-        n = RandomUniform <shape = [4], high = 9.0> ()
-        p = Sigmoid (v)
-        mask = Less (u, p)
-        f = Floor (n)
-        integer = Cast <to = 7> (f)
-        w = Identity (v)
-        co = Identity (ci)
-    }>
-}"""
+IN_A_LOOP = """g (int64 trips, bool c, float[4] start, float threshold)
+    => (bool[3, 4] masks, bool[4] first{}) {{
+    u0 = RandomUniformLike (start) first = Less (u0, threshold)
+    end, masks{} = Loop (trips, c, start) <body = b (int64 i, bool ci, float[4] v)
+        => (bool co, float[4] w, bool[4] mask{}) {{
+        u = RandomUniformLike (v) p = Sigmoid (v) mask = Less (u, p)
+        n = RandomUniform <shape = [4], high = 9.0> () f = Floor (n) integer = Cast <to = 7> (f)
+        w = Identity (v) co = Identity (ci) }}>
+}}"""
+FEEDS = {
+    "trips": np.array(3),
+    "c": np.array(True),
+    "start": np.zeros(4, F32),
+    "threshold": np.array(0.4, F32),
+    "random_state": STATE,
+}
 
 
-def in_a_loop() -> tuple[onnx.ModelProto, dict[str, np.ndarray], list[np.ndarray]]:
-    """A rewritten model, what it is fed, and its outputs: each node draws on from its own state."""
-    feeds = {
-        "trips": np.array(3),
-        "c": np.array(True),
-        "start": np.zeros(4, np.float32),
-        "threshold": np.array(0.4, np.float32),
-        "random_state": STATE,
-    }
-    masks, integers = [], []
-    mask_state = integer_state = STATE
+def test_in_a_loop_each_iteration_draws_on(ort_backend: str, openvino: OpenVino) -> None:
+    integers, state = [], STATE
     for _ in range(3):
-        drawn, mask_state = reference.random_bernoulli([4], 0.5, op_seed=1, state=mask_state)
-        masks.append(drawn)
-        drawn, integer_state = reference.random_uniform(
-            [4], 0, 9, "i32", op_seed=2, state=integer_state
-        )
-        integers.append(drawn.astype(np.int64))
-    first = reference.random_bernoulli([4], 0.4, state=STATE)[0]
-    model = make_reproducible(parser.parse_model(IN_A_LOOP))
-    return model, feeds, [np.stack(masks), np.stack(integers), first]
-
-
-def test_in_a_loop_each_iteration_draws_on(ort_backend: str) -> None:
-    model, feeds, expected = in_a_loop()
+        row, state = reference.random_uniform([4], 0, 9, "i32", op_seed=2, state=state)
+        integers.append(row.astype(np.int64))
+    wanted = [*drawn(parse(IN_A_LOOP.format("", "", ""), 18), FEEDS), np.stack(integers)]
+    text = IN_A_LOOP.format(", int64[3, 4] integers", ", integers", ", int64[4] integer")
+    model = make_reproducible(parse(text, 18))
     onnx.checker.check_model(model)
-    session = InferenceSession(model, backend=ort_backend)
-    for outputs in (reference_run(model, feeds), session.run(None, feeds)):
-        for actual, wanted in zip(outputs, expected, strict=False):
-            assert_same_bits(actual, wanted)
-
-
-def test_in_a_loop_each_iteration_draws_on_in_openvino(openvino: OpenVino) -> None:
-    model, feeds, expected = in_a_loop()
-    for actual, wanted in zip(openvino(model, feeds), expected, strict=False):
-        assert_same_bits(actual, wanted)
+    for run in (evaluate, in_onnxruntime(ort_backend), in_openvino(openvino)):
+        assert_all_same(run(model, FEEDS)[:3], wanted)
 
 
 def test_a_comparison_in_another_graph_stays() -> None:
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
-        g (bool c, float[4] x, float p) => (bool[4] y) {
-            u = RandomUniformLike (x)
-            y = If (c) <then_branch = t () => (bool[4] a) { a = Less (u, p) },
-                        else_branch = e () => (bool[4] b) { b = Cast <to = 9> (x) }>
-        }""")
-    rewritten = make_reproducible(model)
-    assert "RandomUniform" in operators(rewritten)
-    assert "RandomBernoulli" not in operators(rewritten)
+    model = parse("""g (bool c, float[4] x, float p) => (bool[4] y) {
+        u = RandomUniformLike (x)
+        y = If (c) <then_branch = t () => (bool[4] a) { a = Less (u, p) },
+                    else_branch = e () => (bool[4] b) { b = Cast <to = 9> (x) }> }""")
+    found = [name for name in operators(make_reproducible(model)) if name.startswith("Random")]
+    assert found == ["RandomUniform"]
 
 
 # ------------------------------------------------------------------ what stays
@@ -364,24 +283,19 @@ STAYS = {
 }
 
 
+CONSTANT_INPUTS = (("float", "x"), ("float", "q"), ("int32", "k"))
+CONSTANTS = {"p": 0.3, "half": 0.5, "n": 1000, "t": 10, "huge": 2**24, "small": 2**-20}
+CONSTANTS["far"] = 2**23 - 1
+
+
 @pytest.mark.parametrize("name", STAYS)
 def test_patterns_that_would_change_their_meaning_stay(name: str) -> None:
-    model = parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[n, {COLUMNS}] x, float[n, {COLUMNS}] q, int32[n, {COLUMNS}] k)
-            => (float y) {{ {STAYS[name]} }}"""
-    )
+    inputs = ", ".join(f"{type_}[n, {COLUMNS}] {name}" for type_, name in CONSTANT_INPUTS)
+    model = parse(f"g ({inputs}) => (float y) {{ {STAYS[name]} }}", 18)
     model.graph.output[0].ClearField("type")
-    constants = {
-        "p": np.array(0.3, np.float32),
-        "half": np.array(0.5, np.float32),
-        "n": np.array(1000, np.float32),
-        "t": np.array(10, np.float16),
-        "huge": np.array(2**24, np.float32),
-        "small": np.array(2**-20, np.float32),
-        "far": np.array(2**23 - 1, np.float32),
-    }
-    model.graph.initializer.extend(numpy_helper.from_array(a, n) for n, a in constants.items())
+    for constant, value in CONSTANTS.items():
+        dtype = np.float16 if constant == "t" else F32
+        model.graph.initializer.append(numpy_helper.from_array(np.array(value, dtype), constant))
     kept = [o for o in operators(model) if not o.startswith("Random")]
     rewritten = operators(make_reproducible(model))
     assert [o for o in rewritten if o in ("RandomUniform", "RandomBernoulli")] == [
