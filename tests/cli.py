@@ -44,12 +44,25 @@ def refusal(*arguments: object, code: int = 2, **options: Any) -> str:
 
 def keys_said(command: str) -> tuple[int, set[str]]:
     """The schema of a command's document, and its keys, as the page has them."""
-    (section,) = re.findall(
-        rf"^## `{command} --json`, schema (\d+)\n(.*?)(?=^## |\Z)",
-        PAGE.read_text("utf-8"),
-        re.DOTALL | re.MULTILINE,
-    )
-    return int(section[0]), set(re.findall(r"^\| `(.+?)` \|", section[1], re.MULTILINE))
+    section = _section(rf"`{command} --json`, schema 1")
+    nodes = set(_keys(_section("A random node")))
+    lists = re.findall(r"^\| `(\w+)` .*\(#a-random-node\)", section, re.MULTILINE)
+    return 1, {*_keys(section), *(f"{each}[].{key}" for each in lists for key in nodes)}
+
+
+def _section(heading: str) -> str:
+    pattern = rf"^## {heading}\n(.*?)(?=^## |\Z)"
+    (text,) = re.findall(pattern, PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return str(text)
+
+
+def _keys(section: str) -> Iterator[str]:
+    """Those of its table: a row may have several, of which `.name` has the parent of the first."""
+    for cell in re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE):
+        parent = cell[1:].partition("`")[0].rpartition(".")[0]
+        yield from (
+            parent + key if key.startswith(".") else key for key in re.findall("`(.+?)`", cell)
+        )
 
 
 def keys_of(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
