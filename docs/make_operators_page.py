@@ -48,6 +48,8 @@ keys or nonces with them.
 
 ## What they share
 
+All have these, and `shape` where it is among their inputs:
+
 | | type | |
 |---|---|---|
 """
@@ -70,21 +72,20 @@ def page() -> str:
 def section(op: Operator) -> str:
     """One operator: its first sentence, and what it has of its own."""
     own = [part for part in parts_of(op) if not _is_shared(part)]
-    others = ", ".join(_name(part) for part in parts_of(op) if _is_shared(part))
-    order = ", ".join(i.name for i in op.inputs)
+    order = ", ".join(map(_name, op.inputs))
+    has_alignment = any(part.name == "alignment" for part in op.attributes)
     rule = f"[{op.rule}](specification.md#{op.rule.lower().replace(' ', '-')})"
     return "\n".join(
         [
             *(f"## {op.name}", "", f"{op.doc.partition('. ')[0].rstrip('.')}. The rule: {rule}."),
             *("", "| | type | |", "|---|---|---|", *map(line, own), ""),
-            *(f"Besides: {others}. Inputs in this order: {order}.", ""),
+            *(f"Inputs in this order: {order}.{'' if has_alignment else ' No `alignment`.'}", ""),
         ]
     )
 
 
-def _name(part: Part) -> str:
-    is_left_out = isinstance(part, Input) and part.name == "state" and part.optional
-    return f"`{part.name}`{' (optional)' * is_left_out}"
+def _name(part: Input) -> str:
+    return f"`{part.name}`{' (optional)' * part.optional}"
 
 
 def _is_shared(part: Part) -> bool:

@@ -7,6 +7,7 @@ python docs/make_torch_calls_page.py --check  exit 1 if it is not what would be 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_DROPOUT
@@ -20,48 +21,38 @@ HEAD = """\
 
 A PyTorch module reaches the runtimes by a file of `onnx_philox.torch.export`, which ONNX Runtime
 and OpenVINO load, or by `openvino.convert_model` with `openvino.pytorch_extensions()`, from an
-exported program or from a trace. Each call below draws the same numbers by all of these roads, but
-for what the next list says. This page is made from the table that both front ends read
-(`python docs/make_torch_calls_page.py`); what a call computes around its draw is in
-`_torch/calls/meaning.py`.
+exported program or from a trace. Each call below draws the same numbers by all of these roads, also
+in its form with an underscore, with `out=` or `generator=None`. *Torch's numbers* says whether
+[`alignment="pytorch"`](torchs-numbers.md) draws it. This page is made from the table that both
+front ends read (`python docs/make_torch_calls_page.py`).
 
-Known faults, each of them walked by `tests/walk_torch_calls.py` and listed in
-`tests/torch_walk/known.txt`:
+| call | drawn by | file of ONNX | converted by OpenVINO | torch's numbers |
+|---|---|---|---|---|
+"""
+
+NOTES = """\
+## What differs
 
 - OpenVINO's front end converts no trace of what torch.distributions make of gammas (`Gamma`,
-  `Chi2`, `StudentT` and others bound them by `clamp_` of a detached tensor), nor
-  `ContinuousBernoulli`, nor an exported program that returns a tensor twice.
-- ONNX Runtime has no kernels for what torch decomposes `alpha_dropout` of bf16 into.
-
-Otherwise:
-
-- *In place* is the form with an underscore. Forms with `out=` and `generator=None` draw as the
-  plain call does. A `torch.Generator`, also one made in `forward`, is refused, and so are complex
-  types in a trace. `torch.normal` of two types gives the mean's, as torch itself does.
+  `Chi2`, `StudentT` and others), nor `ContinuousBernoulli`, nor an exported program that returns a
+  tensor twice. ONNX Runtime has no kernels for what torch decomposes `alpha_dropout` of bf16 into.
+- A `torch.Generator` is refused, and so are complex types in a trace. `torch.normal` of two types
+  gives the mean's, as torch itself does.
 - Probabilities, weights, alphas and rates of f16 and bf16 are cast to f32. Those of f64 draw as
   f64 in ONNX Runtime; OpenVINO takes them as constants only, and refuses others.
 - What surrounds a draw of bf16 is computed in f32, so that ONNX Runtime loads it. What torch
   itself decomposes in bf16 beside our draws (`x * 2`, say, or a Gemm of `torch.autocast`) needs
-  kernels that ONNX Runtime lacks: export the module in f32, or run the file in OpenVINO.
-- An LSTM with `proj_size` makes a file by torch's exporter that no runtime loads, since ONNX's
-  LSTM has no projection. With dropout between its layers `export` refuses it; an exported program
-  is converted by OpenVINO.
-- Where a CPU has no f16, OpenVINO computes f16 in f32, and removes each Cast to it. A draw that
-  nothing but such a Cast reads is rounded all the same; what the module computes in f16 is not, and
-  weights that it casts neither. OpenVINO's Cast to bf16 cuts digits off where a shape is dynamic.
-- A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so
-  it is refused. An exported program may, but by `as_strided` and `diagonal`, which no exporter
-  writes.
-- *Torch's numbers* says whether `alignment="pytorch"` draws the call; see
-  [`torchs-numbers.md`](torchs-numbers.md).
-- `torch.distributions` draw by other calls under a tracer than outside it. `export` switches their
-  checks of arguments off, which depend on values. Where you call `torch.export.export` or
-  `torch.jit.trace` yourself, call before
-  `torch.distributions.Distribution.set_default_validate_args(False)`: a `validate_args=False` does
-  not reach the distributions that others, as `StudentT`, make inside.
+  kernels that ONNX Runtime lacks: export the module in f32, or run the file in OpenVINO, which
+  [rounds some casts in its own way](limits.md#openvino).
+- An LSTM with `proj_size` makes a file by torch's exporter that no runtime loads. With dropout
+  between its layers `export` refuses it; an exported program is converted by OpenVINO.
+- A traced module must not write a draw into a part of another tensor: it is refused, since OpenVINO
+  would lose it. An exported program may, but by `as_strided` and `diagonal`.
+- `torch.distributions` draw by other calls under a tracer than outside it, and `export` switches
+  their checks of arguments off. Where you call `torch.export.export` or `torch.jit.trace` yourself,
+  call before `torch.distributions.Distribution.set_default_validate_args(False)`: a
+  `validate_args=False` does not reach those that others, as `StudentT`, make inside.
 
-| call | overloads | in place | drawn by | file of ONNX | converted by OpenVINO | torch's numbers |
-|---|---|---|---|---|---|---|
 """
 
 NO_RULE = """\
@@ -78,23 +69,27 @@ def page() -> str:
     calls = [call for call in CALLS.values() if call.namespace == "aten"]
     refused = [line for call in calls for line in refusals(call)]
     instead = [f"- `{call.name}`: {call.instead}" for call in calls if call.instead]
-    rows, lines, remedies = ("\n".join(each) for each in (map(row, calls), refused, instead))
-    return f"{HEAD}{rows}\n\n## Refused\n\n{lines}\n\n{NO_RULE}{remedies}\n"
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for call in calls:
+        alike.setdefault(cells(call), []).append(f"`{call.name}`")
+    table = [row(names, each) for each, names in alike.items()]
+    rows, lines, remedies = ("\n".join(each) for each in (table, refused, instead))
+    return f"{HEAD}{rows}\n\n{NOTES}## Refused\n\n{lines}\n\n{NO_RULE}{remedies}\n"
 
 
-def row(call: TorchCall) -> str:
-    """The line of a call."""
-    drawn_by = "" if call.operator is None else f"`{call.operator.name}`"
-    cells = (
-        f"`{call.name}`",
-        ", ".join(f"`{name}`" for name in call.overloads),
-        ", ".join(f"`{name}`" for name in call.in_place),
-        drawn_by,
+def row(names: list[str], said: Sequence[str]) -> str:
+    """The line of the calls that have these cells."""
+    return f"| {' | '.join((', '.join(names), *said))} |"
+
+
+def cells(call: TorchCall) -> tuple[str, ...]:
+    """What is said of a call."""
+    return (
+        "" if call.operator is None else f"`{call.operator.name}`",
         written(call, ONNX),
         written(call, OPENVINO),
         "yes" if call.is_its_rule or call.operator in _BOOLEANS else "no",
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def written(call: TorchCall, writer: str) -> str:
