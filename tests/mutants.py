@@ -1,0 +1,399 @@
+"""Changes the source in one place at a time, and says which changes no test notices.
+
+python tests/mutants.py                       sixty changes of src, ten of custom_ops/core
+python tests/mutants.py --seed 7 --python 200 --cpp 30 [ROOM ...]     others; rooms as _rewriting
+python tests/mutants.py --coverage .coverage  with what `pytest --cov --cov-context=test` has left
+
+Needs `pip install pytest-cov tree-sitter-python tree-sitter-cpp`. A change: a comparison becomes
+its neighbour, `and` becomes `or`, a `not` goes, an integer grows by one, a condition turns round.
+One of src is tried by a case of each of 25 functions that reach its line, the narrowest first;
+what they leave alive, by all functions that reach it. One of the core is tried by the core's
+programs, then by what calls the library from Python. All of it happens in copies of the commit
+that is checked out. It ends with 1 if more than one change in twenty lives; `mutants.toml` lists
+those that nobody can see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import dataclasses
+import importlib.metadata
+import importlib.util
+import multiprocessing
+import os
+import queue
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+import tree_sitter
+import tree_sitter_cpp
+import tree_sitter_python
+
+ROOT = Path(__file__).parents[1]
+SRC, CORE = Path("src/onnx_philox"), Path("custom_ops/core")
+OTHERS = {
+    "neon.h",
+    "cuda",
+    "tests",
+    "bench",
+    "operators_table.h",
+    "mt19937_jumps.h",
+    "coefficients.h",
+}
+"""What no processor of this kind runs, and what scripts write."""
+FEW, LIMIT, LONGER = 25, 900, 7200
+HEAVY = ["numpy", "onnx", "onnx_ir", "onnxruntime", "openvino", "scipy.stats"]
+"""What each process would import anew; forks of one process share it."""
+SWAPPED = {"==": "!=", "<": "<=", ">": ">=", "is": "is not", "in": "not in", "and": "or"}
+SWAPPED = {"&&": "||", **SWAPPED, **{after: before for before, after in SWAPPED.items()}}
+BINARY = {"comparison_operator", "boolean_operator", "binary_expression"}
+CONDITIONAL = {"if_statement", "elif_clause", "conditional_expression"}
+
+Cases = dict[str, dict[int, set[str]]]
+"""By file and line, the cases that reach it, as `tests/test_x.py::test_y[z]|run`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """Bytes of a file, and what they become; its line, and those of what it is part of."""
+
+    file: Path
+    lines: tuple[int, ...]
+    start: int
+    end: int
+    before: str
+    after: str
+    text: str
+
+    def __str__(self) -> str:
+        what = f"{self.before} -> {self.after or 'nothing'}"
+        return f"{self.file}:{self.lines[0]}  {what}  in  {self.text}"
+
+    @property
+    def room(self) -> str:
+        """The folder in the package or the core, or the package."""
+        return "/".join(self.file.parts[1 : max(len(self.file.parts) - 1, 2)][:2])
+
+
+def changes(root: Path, file: Path) -> Iterator[Change]:
+    """All changes of a file."""
+    python = file.suffix == ".py"
+    language = tree_sitter_python if python else tree_sitter_cpp
+    source = (root / file).read_bytes()
+    texts = source.decode().splitlines()
+    tree = tree_sitter.Parser(tree_sitter.Language(language.language())).parse(source)
+    waiting: list[tuple[Any, tuple[int, ...]]] = [(tree.root_node, ())]
+    while waiting:
+        node, lines = waiting.pop()
+        # An expression is run by the line that it or its statement begins on.
+        lines = (node.start_point.row + 1, *(() if node.type == "block" else lines))
+        waiting += [(child, lines) for child in node.children]
+        for place, after in changed(node, "not " if python else "!"):
+            text = texts[place.start_point.row].strip()
+            if "TYPE_CHECKING" not in text:
+                at = (place.start_point.row + 1, *lines)
+                before = place.text.decode()
+                yield Change(file, at, place.start_byte, place.end_byte, before, after, text)
+
+
+def changed(node: Any, negation: str) -> Iterator[tuple[Any, str]]:
+    """What can change in a node, its own word or its condition."""
+    word, above = node.text.decode(), node.parent
+    if node.type == "integer" or (node.type == "number_literal" and not set(word) & set(".p")):
+        yield node, f"({word} + 1)"
+    elif not node.is_named and above.type in BINARY and word in SWAPPED:
+        yield node, SWAPPED[word]
+    elif word == negation.strip() and above.type in ("not_operator", "unary_expression"):
+        yield node, ""
+    elif node.type in CONDITIONAL:
+        condition = node.child_by_field_name("condition") or node.named_children[1]
+        condition = condition.child_by_field_name("value") or condition
+        if condition.type not in ("declaration", "condition_clause"):
+            yield condition, f"{negation}({condition.text.decode()})"
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the commit, with what a build adds to the package, which imports from there."""
+    subprocess.run(
+        ["git", "-c", "advice.detachedHead=false", "clone", "-qs", ROOT, folder], check=True
+    )
+    for file in importlib.metadata.files("onnx-philox") or ():
+        target = folder / "src" / file
+        if file.parts[0] == "onnx_philox" and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file.locate(), target)
+    # Of an editable install, which would find the original.
+    finders = "[f for f in sys.meta_path if '_editable' not in type(f).__module__]"
+    (folder / "sitecustomize.py").write_text(f"import sys\nsys.meta_path[:] = {finders}\n")
+    return folder
+
+
+@contextlib.contextmanager
+def made(folder: Path, change: Change) -> Iterator[None]:
+    """The change, for as long as it lasts."""
+    path = folder / change.file
+    source, compiled = path.read_bytes(), Path(importlib.util.cache_from_source(str(path)))
+    path.write_bytes(source[: change.start] + change.after.encode() + source[change.end :])
+    try:
+        compiled.unlink(missing_ok=True)
+        yield
+    finally:
+        path.write_bytes(source)
+        compiled.unlink(missing_ok=True)
+
+
+class Pytest:
+    """Runs cases in a copy, in a process that has imported the runtimes already."""
+
+    def __init__(self, marks: str) -> None:
+        os.environ |= {"OPENBLAS_NUM_THREADS": "1", "JENKINS_URL": "none"}
+        self.marks, self.left_out = marks, set[str]()
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(["__main__", *HEAVY])
+
+    def __call__(self, folder: Path, limit: float, *arguments: str) -> list[str]:
+        """Which cases are red, or how it ended."""
+        left_out = (f"--deselect={case}" for case in self.left_out)
+        arguments = ("-qm", self.marks, "-pno:cacheprovider", *left_out, *arguments)
+        said = folder / "red"
+        said.write_text("")
+        process = self.context.Process(target=forked, args=(folder, said, arguments))
+        process.start()
+        assert process.pid is not None
+        process.join(limit)
+        code = process.exitcode
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+        if code in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return []
+        last = (folder / "log").read_text(errors="replace").splitlines()[-1:]
+        return said.read_text().splitlines() or [f"(ended with {code})", *last]
+
+    def first_red(self, folder: Path, limit: float, tests: Iterable[str]) -> list[str]:
+        """The first of the tests that is red."""
+        red = self(folder, limit, "-x", *tests)
+        if red[:1] == [f"(ended with {pytest.ExitCode.USAGE_ERROR})"]:
+            # A file is not read any more, or its cases have other names.
+            red = self(folder, limit, "-x", *{test.partition("::")[0] for test in tests})
+        return red
+
+
+def forked(folder: Path, said: Path, arguments: Sequence[str]) -> None:
+    """Ends with the exit code of pytest."""
+
+    class Said:
+        def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+            if report.failed:
+                with said.open("a") as file:
+                    file.write(f"{report.nodeid}\n")
+
+    os.setsid()
+    os.chdir(folder)
+    log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    paths = [str(folder), str(folder / "src")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    sys.path[:0] = paths
+    sys.meta_path[:] = [f for f in sys.meta_path if "_editable" not in type(f).__module__]
+    os._exit(pytest.main(list(arguments), plugins=[Said()]))
+
+
+def function_of(case: str) -> str:
+    """A case's function; its file, where a fixture runs the line: others may have that too."""
+    name, _, phase = case.partition("|")
+    return name.partition("::" if phase == "setup" else "[")[0]
+
+
+class Python:
+    """Tries changes of src."""
+
+    def __init__(self, run: Pytest, cases: Cases) -> None:
+        self.run, self.reached = run, cases
+        self.width = collections.Counter(
+            case for lines in cases.values() for found in lines.values() for case in found
+        )
+
+    def cases(self, change: Change) -> list[str]:
+        """Those that reach it, the narrowest first; if imports alone do, any of its folder's."""
+        lines = self.reached.get(str(change.file), {})
+        found = next((lines[line] for line in change.lines if lines.get(line)), set())
+        if found != {""}:
+            return sorted(found - {""}, key=lambda case: (self.width[case], case))
+        folder = change.file.parent
+        near = (lines for name, lines in self.reached.items() if Path(name).parent == folder)
+        every = sorted(set().union(*(cases for lines in near for cases in lines.values())) - {""})
+        random.Random(change.start).shuffle(every)
+        return every
+
+    def __call__(self, change: Change, folder: Path) -> list[str]:
+        few: dict[str, str] = {}
+        for case in self.cases(change):
+            few.setdefault(case.partition("[")[0].partition("|")[0], case.partition("|")[0])
+        every = dict.fromkeys(map(function_of, self.cases(change)))
+        with made(folder, change):
+            return self.run.first_red(folder, LIMIT, [*few.values()][:FEW]) or self.run.first_red(
+                folder, LONGER, every
+            )
+
+
+class Cpp:
+    """Tries changes of the core: by its own programs, then through the library for ONNX Runtime."""
+
+    def __init__(self, run: Pytest, cases: Cases, folder: Path) -> None:
+        self.run, self.build, native = run, folder / "build", str(SRC / "_native.py")
+        reached = Python(run, {native: cases[native]})
+        self.tests = dict.fromkeys(function_of(case) for case in reached.width if case)
+        options = ["-DONNX_PHILOX_BUILD_TESTS=ON", "-DONNX_PHILOX_WERROR=OFF"]
+        options += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"]
+        source = ["-S", str(folder / "custom_ops"), "-B", str(self.build)]
+        if not (quiet("cmake", "-GNinja", *source, *options) and self.builds()):
+            raise SystemExit("the core does not build")
+
+    def builds(self) -> bool:
+        return quiet("cmake", "--build", str(self.build))
+
+    def __call__(self, change: Change, folder: Path) -> list[str] | None:
+        """Likewise; None if it does not compile."""
+        with made(folder, change):
+            if not self.builds():
+                return None
+            ctest = ("ctest", "--test-dir", str(self.build / "core"), "--stop-on-failure")
+            if not quiet(*ctest, "--timeout", "600", "--exclude-regex", "isolation"):
+                return ["(the core's programs)"]
+            name = "libonnx_philox_onnxruntime.so"
+            shutil.copy(self.build / "onnxruntime" / name, folder / SRC / "lib" / name)
+            return self.run.first_red(folder, LONGER, self.tests)
+
+
+def quiet(*command: str) -> bool:
+    """Whether a command succeeds."""
+    return not subprocess.run(command, capture_output=True, check=False).returncode
+
+
+def reached(data: Path) -> Cases:
+    """What a run with contexts says, of files as they are named in the repository."""
+    read, found = coverage.CoverageData(str(data)), {}
+    read.read()
+    for file in read.measured_files():
+        lines = read.contexts_by_lineno(file)
+        name = SRC / file.rpartition("/onnx_philox/")[2]
+        found[str(name)] = {line: set(cases) for line, cases in lines.items()}
+    return found
+
+
+def unseen(change: Change) -> bool:
+    """Whether `mutants.toml` says that nobody can see it."""
+    listed = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
+    asked = (change.text, change.before, change.after)
+    return asked in [(e["text"], e["before"], e["after"]) for e in listed.get(str(change.file), ())]
+
+
+Tried = dict[Change, list[str] | None]
+
+
+def tried(run: Pytest, folders: Sequence[Path], waiting: Sequence[Change], attempt: Any) -> Tried:
+    """Tries each; once more if what was red is red without the change, too."""
+    free: queue.Queue[Path] = queue.Queue()
+    results: Tried = {}
+    for folder in folders:
+        free.put(folder)
+
+    def one(change: Change) -> None:
+        folder = free.get()
+        results[change] = red = attempt(change, folder)
+        free.put(folder)
+        word = "lives" if red == [] else "not compiled" if red is None else "noticed"
+        print(f"{word:12} {change}", *red or (), sep="  ", flush=True)
+
+    while waiting:
+        with concurrent.futures.ThreadPoolExecutor(len(folders)) as pool:
+            list(pool.map(one, waiting))
+        cases = {case for change in waiting for case in results[change] or () if "::" in case}
+        run.left_out |= set(run(folders[0], LONGER, *sorted(cases)) if cases else ())
+        waiting = [change for change in waiting if run.left_out & set(results[change] or ())]
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("rooms", nargs="*", metavar="ROOM")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--python", type=int, default=60)
+    parser.add_argument("--cpp", type=int, default=10)
+    parser.add_argument("--coverage", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--marks", default="not exhaustive and not engines and not web and not gpu")
+    given = parser.parse_args()
+
+    def drawn(folder: Path, *suffixes: str) -> list[Change]:
+        files = sorted((folders[0] / folder).rglob("*"))
+        names = [path.relative_to(folders[0]) for path in files if path.suffix in suffixes]
+        names = [name for name in names if not {*name.parts} & OTHERS]
+        all_ = [change for name in names for change in changes(folders[0], name)]
+        all_ = [c for c in all_ if not given.rooms or any(r in c.file.parts for r in given.rooms)]
+        random.Random(given.seed).shuffle(all_)
+        return all_
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = [copied(Path(scratch, str(i))) for i in range(given.jobs)]
+        if not given.coverage:
+            print("runs the tests, and looks what each reaches", flush=True)
+            given.coverage = folders[0] / ".coverage"
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-qnauto",
+                "-m",
+                given.marks,
+                "--cov-report=",
+            ]
+            command += ["--cov=onnx_philox", "--cov-context=test"]
+            paths = os.pathsep.join((str(folders[0]), str(folders[0] / "src")))
+            subprocess.run(
+                command, cwd=folders[0], env={**os.environ, "PYTHONPATH": paths}, check=True
+            )
+        cases = reached(given.coverage)
+        run = Pytest(given.marks)
+        if red := run(folders[0], LIMIT, "tests/test_state.py"):
+            raise SystemExit(f"red without a change: {red}")
+        python, results = Python(run, cases), Tried()
+        places = drawn(SRC, ".py")
+        found = [change for change in places if python.cases(change)]
+        print(f"seed {given.seed}; of {len(places)} places in src tests reach {len(found)}")
+        chosen = found[: given.python]
+        listed = [change for change in chosen if unseen(change)]
+        results |= tried(run, folders, [c for c in chosen if c not in listed], python)
+        if given.cpp:
+            cpp, places = Cpp(run, cases, folders[0]), drawn(CORE, ".h", ".cpp")
+            while given.cpp > (compiled := sum(c.file.suffix != ".py" for c in results)) and places:
+                some = [places.pop() for _ in range(min(given.cpp - compiled, len(places)))]
+                listed += [change for change in some if unseen(change)]
+                made_ = tried(run, folders[:1], [c for c in some if c not in listed], cpp)
+                results |= {change: red for change, red in made_.items() if red is not None}
+    by_room = collections.Counter((change.room, bool(red)) for change, red in results.items())
+    for room in sorted({room for room, _ in by_room}):
+        print(f"{room:32} {by_room[room, True]:4} noticed {by_room[room, False]:4} live")
+    live = [change for change, red in results.items() if not red]
+    print(f"{len(results)} changes tried, {len(live)} live; {len(listed)} listed as unseen")
+    print(*map(str, live), sep="\n")
+    raise SystemExit(20 * len(live) > len(results) + len(listed))
+
+
+if __name__ == "__main__":
+    main()
