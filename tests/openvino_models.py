@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino as ov
 from cases import DTYPES
 from openvino import opset8, opset13, opset15
+from runtimes import DEFAULT, Config, array_of, infer
+
+import onnx_philox
 
 constant = opset8.constant
 
@@ -121,3 +125,50 @@ def branch(condition: ov.Node, x: ov.op.Parameter, make: Any, *, is_else: bool =
     node.set_output(bodies[0].results[0], bodies[1].results[0])
     node.set_friendly_name("branch")
     return node
+
+
+def loop_in_body(shape: ov.Node, make: Any) -> ov.Node:
+    """A Loop in a body: the sum of two draws."""
+    zeros = opset8.broadcast(constant(np.float32(0)), shape)
+    value = opset8.parameter([2, 4], ov.Type.f32)
+    grown = opset8.add(value, make(opset8.shape_of(value)))
+    node = opset8.loop(constant(np.array(2, np.int64)), constant(np.array(True)))
+    node.set_function(ov.Model([constant(np.array(True)), grown], [value], "inner"))
+    node.set_special_body_ports([-1, 0])
+    node.set_merged_input(value, zeros.output(0), grown.output(0))
+    node.set_friendly_name("steps")
+    node.get_iter_value(grown.output(0), -1)
+    return node
+
+
+def named(node: ov.Node, name: str) -> ov.Node:
+    node.set_friendly_name(name)
+    return node
+
+
+CORE = onnx_philox.openvino.register(ov.Core())
+
+
+def drawn(
+    given: ov.Model,
+    state: np.ndarray | None = None,
+    hint: str = "f32",
+    config: Config = DEFAULT,
+    **feeds: Any,
+) -> dict[str, np.ndarray]:
+    """What a model gives, by name."""
+    compiled = CORE.compile_model(given, "CPU", {"INFERENCE_PRECISION_HINT": hint, **config})
+    request = compiled.create_infer_request()
+    infer(request, {**feeds, **({} if state is None else {"random_state": state})})
+    return {
+        name: array_of(request.get_tensor(port))
+        for port in compiled.outputs
+        for name in port.get_names()
+    }
+
+
+def through_ir(given: ov.Model, folder: Path, *, compressed: bool = True) -> ov.Model:
+    # Its own file: a model that was read still reads its weights.
+    path = folder / f"{len(list(folder.iterdir()))}.xml"
+    ov.save_model(given, path, compress_to_fp16=compressed)
+    return CORE.read_model(path)

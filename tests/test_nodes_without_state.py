@@ -1,18 +1,26 @@
-"""Nodes of this package that have no state gain one in a rewrite, and keep their seeds."""
+"""Nodes that keep their seeds in a rewrite: ours without a state in ONNX, OpenVINO's by keep_seeds.
+
+The rules are one, so each test of them has both formats; what only nodes of ours have comes after.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
+from pathlib import Path
+from typing import Any
 
 import cli
 import numpy as np
 import onnx
 import openvino as ov
+import openvino_models as made
 import pytest
-from onnx import numpy_helper, parser
-from openvino_models import model, parameter
-from real_models import load_in_onnxruntime, load_in_openvino
+from cases import assert_all_same, assert_same_bits
+from foreign import Arrays, in_both, in_onnxruntime, nodes, parse
+from onnx import helper, numpy_helper
+from openvino import opset8
+from openvino_models import CORE, named, parameter, through_ir
 from runtimes import OpenVino
 
 import onnx_philox as op
@@ -20,359 +28,383 @@ from onnx_philox._contract.streams import Streams
 
 ZEROS = op.PhiloxState.for_run(0).to_array()
 STATE = op.PhiloxState.for_run(42, 3).to_array()
-PHILOX = '<ir_version: 10, opset_import: ["": 18, "onnx_philox": 1]>'
-NOISE = "noise = RandomNormal <shape = [4]> ()"
+Seeds = dict[str, tuple[int, int] | None]
+"""The global seed and that of the operator by the name of a node; None where it says none."""
 
 
-def run_in_both(model: onnx.ModelProto, feeds: dict, names: list[str]) -> list[dict]:
-    """What a model gives in ONNX Runtime and in OpenVINO, by name."""
-    runs = load_in_onnxruntime(model, "native"), load_in_openvino(OpenVino("native"), model, "f32")
-    return [{name: run(feeds)[name] for name in names} for run in runs]
+def uniform(
+    seeds: tuple[int, int] = (0, 0), state: np.ndarray = ZEROS, shape: Any = (4,)
+) -> np.ndarray:
+    said = {"global_seed": seeds[0], "op_seed": seeds[1], "state": state}
+    return op.reference.random_uniform(shape, 0, 1, "f32", **said)[0]
 
 
-def onnx_model(nodes: str, outputs: str, inputs: str = "") -> onnx.ModelProto:
-    return parser.parse_model(f"{PHILOX} g ({inputs}) => ({outputs}) {{ {nodes} }}")
+class InOnnx:
+    """Nodes of ours, and of ONNX where they say no seeds."""
+
+    bounds = "<int64[1] four = {4}, float low = {0}, float high = {1}>"
+    rewrite = staticmethod(op.make_reproducible)
+
+    def node(self, name: str, seeds: tuple[int, int] | None, shape: str = "four") -> str:
+        if seeds is None:
+            return f"[{name}] {name} = RandomUniform <shape = [4]> ()"
+        said = f'output_type = "f32", global_seed = {seeds[0]}, op_seed = {seeds[1]}'
+        return f"[{name}] {name} = onnx_philox.RandomUniform <{said}> ({shape}, low, high)"
+
+    def model(self, seeds: Seeds) -> onnx.ModelProto:
+        ports = ", ".join(f"float[4] {name}" for name in seeds)
+        body = " ".join(self.node(*each) for each in seeds.items())
+        return parse(f"g () => ({ports}) {self.bounds} {{ {body} }}", 18)
+
+    def loop(self, seeds: tuple[int, int]) -> onnx.ModelProto:
+        return parse(
+            f"""g (float[4] x) => (float[k, 4] y)
+            <int64 n = {{2}}, bool go = {{1}}, {self.bounds[1:]} {{
+            end, y = Loop (n, go, x) <body = b (int64 i, bool c, float[4] v)
+                => (bool d, float[4] w, float[4] out) {{
+                d = Identity (c) w = Identity (v) {self.node("out", seeds)} }}> }}""",
+            18,
+        )
+
+    def rows(self, seeds: tuple[int, int]) -> onnx.ModelProto:
+        body = f"shape = Shape (x) {self.node('y', seeds, 'shape')}"
+        return parse(f"g (float[batch, 4] x) => (float[batch, 4] y) {self.bounds} {{ {body} }}", 18)
+
+    def with_node(
+        self, model: onnx.ModelProto, name: str, seeds: tuple[int, int] | None = None
+    ) -> onnx.ModelProto:
+        new, more = onnx.ModelProto(), self.model({name: seeds}).graph
+        new.CopyFrom(model)
+        known = {held.name for held in new.graph.initializer}
+        new.graph.initializer.extend(held for held in more.initializer if held.name not in known)
+        new.graph.node.extend(more.node)
+        new.graph.output.extend(more.output)
+        return new
+
+    def seeds_of(self, model: onnx.ModelProto) -> dict[str, tuple[int, int]]:
+        ours = [node for node in nodes(model) if node.domain == "onnx_philox"]
+        said = {node.output[0]: {a.name: a.i for a in node.attribute} for node in ours}
+        return {k: (a.get("global_seed", 0), a.get("op_seed", 0)) for k, a in said.items()}
+
+    def constant_state(self, model: onnx.ModelProto) -> np.ndarray:
+        (words,) = [i for i in model.graph.initializer if i.name == "random_state"]
+        return numpy_helper.to_array(words)
+
+    def record(self, model: onnx.ModelProto) -> dict[str, Any]:
+        (entry,) = [e.value for e in model.metadata_props if e.key == "onnx_philox.streams"]
+        return json.loads(entry)
+
+    def drawn(
+        self, model: onnx.ModelProto, state: np.ndarray | None = None, **feeds: np.ndarray
+    ) -> Arrays:
+        """In both runtimes."""
+        given = feeds if state is None else {**feeds, "random_state": state}
+        names = [output.name for output in model.graph.output]
+        return dict(zip(names, in_both(model, given), strict=True))
 
 
-def uniform(name: str, seeds: str, to: str = "y") -> str:
-    return (
-        f"{name}_shape = Constant <value_ints = [4]> ()"
-        f" {name}_low = Constant <value_float = 0.0> ()"
-        f" {name}_high = Constant <value_float = 1.0> ()"
-        f' [{name}] {to} = onnx_philox.RandomUniform <output_type = "f32", {seeds}>'
-        f" ({name}_shape, {name}_low, {name}_high)"
-    )
+class InOpenVino:
+    """OpenVINO's own nodes."""
+
+    def rewrite(self, model: ov.Model, **asked: Any) -> ov.Model:
+        return op.make_reproducible(model, keep_seeds=True, **asked)
+
+    def node(self, name: str, seeds: tuple[int, int] | None, shape: Any = None) -> ov.Node:
+        return named(made.uniform([4] if shape is None else shape, seeds=seeds or (0, 0)), name)
+
+    def model(self, seeds: Seeds) -> ov.Model:
+        return made.model({name: self.node(name, said) for name, said in seeds.items()}, [])
+
+    def loop(self, seeds: tuple[int, int]) -> ov.Model:
+        x = parameter("x", [2, 4])
+        return made.model({"y": made.iterator(x, lambda s: made.uniform(s, seeds=seeds))}, [x])
+
+    def rows(self, seeds: tuple[int, int]) -> ov.Model:
+        x = parameter("x", [-1, 4])
+        return made.model({"y": made.uniform(opset8.shape_of(x), seeds=seeds)}, [x])
+
+    def with_node(
+        self, model: ov.Model, name: str, seeds: tuple[int, int] | None = None
+    ) -> ov.Model:
+        new = model.clone()
+        node = self.node(name, seeds)
+        node.output(0).set_names({name})
+        new.add_results([opset8.result(node)])
+        return new
+
+    def seeds_of(self, model: ov.Model) -> dict[str, tuple[int, int]]:
+        ours = [n for n in model.get_ordered_ops() if n.get_type_info().version_id == "extension"]
+        said = {node.get_friendly_name(): node.get_attributes() for node in ours}
+        return {name: (a["global_seed"], a["op_seed"]) for name, a in said.items()}
+
+    def constant_state(self, model: ov.Model) -> np.ndarray:
+        (words,) = [n for n in model.get_ordered_ops() if n.get_friendly_name() == "random_state"]
+        return words.data
+
+    def record(self, model: ov.Model) -> dict[str, Any]:
+        return json.loads(str(model.get_rt_info(["onnx_philox.streams"]).value))
+
+    def drawn(
+        self, model: ov.Model, state: np.ndarray | None = None, **feeds: np.ndarray
+    ) -> Arrays:
+        return made.drawn(model, state, **feeds)
 
 
-def record(model: onnx.ModelProto) -> dict:
-    (entry,) = [e.value for e in model.metadata_props if e.key == "onnx_philox.streams"]
-    return json.loads(entry)
+Form = InOnnx | InOpenVino
+FORMS = {"ONNX": InOnnx(), "OpenVINO": InOpenVino()}
 
 
-# Nodes of this package, in an ONNX model.
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> Form:
+    return FORMS[request.param]
 
 
-def test_a_hand_written_node_gains_the_state_and_keeps_its_seeds() -> None:
-    given = onnx_model(
-        "[pick] token = onnx_philox.RandomToken <op_seed = 1> (logits, t)",
-        "int64[b, 1] token",
-        "float[b, 50] logits, float[b] t",
-    )
-    new = op.make_reproducible(given)
-    (node,) = [n for n in new.graph.node if n.op_type == "RandomToken"]
-    assert {a.name: a.i for a in node.attribute}["op_seed"] == 1
-    logits, t = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50), np.ones(3, np.float32)
-    for state in (ZEROS, STATE):
-        want, _ = op.reference.random_token(logits, t, op_seed=1, state=state)
-        for got in run_in_both(new, {"logits": logits, "t": t, "random_state": state}, ["token"]):
-            assert np.array_equal(got["token"], want)
-    alone = op.onnxruntime.InferenceSession(given).run(None, {"logits": logits, "t": t})
-    assert np.array_equal(alone[0], op.reference.random_token(logits, t, op_seed=1, state=ZEROS)[0])
-    answer = op.Pipeline(given)({"logits": logits, "t": t}, seed=0)
-    assert np.array_equal(answer["token"], alone[0])
-    # OpenVINO's front end leaves inputs out, which the state comes after.
-    read = op.make_reproducible(OpenVino("native").read(given))
-    feeds = {"logits": logits, "t": t, "random_state": STATE}
-    assert np.array_equal(load_in_openvino(OpenVino("native"), read, "f32")(feeds)["token"], want)
+# ------------------------------------------------------------------ the rules of both
 
 
-def test_every_operator_without_a_state_gains_it_with_all_that_is_read_of_it() -> None:
-    given = onnx_model(
-        "shape = Constant <value_ints = [2, 3]> () p = Constant <value_float = 0.5> ()"
-        "[drop] out, mask, after = onnx_philox.RandomDropout <global_seed = 5> (x, p)"
-        "[flip] flip = onnx_philox.RandomBernoulli <global_seed = 5, op_seed = 7> (shape, p)",
-        "float[2, 3] out, bool[2, 3] mask, uint32[6] after, bool[2, 3] flip",
-        "float[2, 3] x",
-    )
-    new = op.make_reproducible(given)
-    x = np.float32([[1, 2, 3], [4, 5, 6]])
-    names = ["out", "mask", "after", "flip", "next_random_state"]
-    wanted = op.reference.random_dropout(x, np.float32(0.5), global_seed=5, state=STATE)
-    flip, _ = op.reference.random_bernoulli(
-        [2, 3], np.float32(0.5), global_seed=5, op_seed=7, state=STATE
-    )
-    for got in run_in_both(new, {"x": x, "random_state": STATE}, names):
-        for name, want in zip(names, (*wanted, flip), strict=False):
-            assert np.array_equal(got[name], want), name
-        assert np.array_equal(got["next_random_state"], op.PhiloxState.for_run(42, 4).to_array())
-
-
-def test_a_model_of_nodes_of_ours_alone_imports_onnx_s_own() -> None:
-    given = parser.parse_model(
-        """<ir_version: 10, opset_import: ["onnx_philox": 1]>
-        g () => (float[4] y) <int64[1] shape = {4}, float low = {0}, float high = {1}>
-        { y = onnx_philox.RandomUniform <output_type = "f32", op_seed = 5> (shape, low, high) }"""
-    )
-    new = op.make_reproducible(given)
-    want, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=5, state=STATE)
-    for got in run_in_both(new, {"random_state": STATE}, ["y"]):
-        assert np.array_equal(got["y"], want)
-
-
-def test_a_function_called_twice_keeps_the_seeds_of_each_call() -> None:
-    given = parser.parse_model(
-        """<ir_version: 10, opset_import: ["": 18, "onnx_philox": 1, "own": 1]>
-        g () => (float[4] y, float[4] z) { y = own.f <s = 3> () z = own.f <s = 4> () }
-        <domain: "own", opset_import: ["": 18, "onnx_philox": 1]>
-        f <s> () => (v) {
-            shape = Constant <value_ints = [4]> () low = Constant <value_float = 0.0> ()
-            high = Constant <value_float = 1.0> ()
-            v = onnx_philox.RandomUniform <output_type = "f32", op_seed: int = @s>
-                (shape, low, high)
-        }"""
-    )
-    for got in run_in_both(op.make_reproducible(given), {"random_state": STATE}, ["y", "z"]):
-        for name, seed in (("y", 3), ("z", 4)):
-            want, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=seed, state=STATE)
-            assert np.array_equal(got[name], want)
-
-
-def test_nodes_without_seeds_get_the_lowest_streams_that_kept_seeds_leave() -> None:
-    given = onnx_model(
-        f"{uniform('a', 'op_seed = 0, global_seed = 9')} {uniform('b', 'op_seed = 1', 'z')}"
-        f"{uniform('c', 'op_seed = 4294967298', 'w')} {uniform('d', 'op_seed = 0', 'v')}"
-        f" {NOISE} more = RandomNormal <shape = [4]> ()",
-        "float[4] y, float[4] z, float[4] w, float[4] v, float[4] noise, float[4] more",
-    )
-    new = op.make_reproducible(given)
+def test_nodes_without_seeds_get_the_lowest_streams_that_kept_seeds_leave(form: Form) -> None:
+    kept = {"a": (9, 0), "b": (0, 1), "c": (0, 2**32 + 2)}
+    new = form.rewrite(form.model({**kept, "d": (0, 0), "e": None, "f": None}))
     # 1 and 2 belong to b and c (2^32 + 2); a has a key of its own; d has no seed.
-    streams = {n.output[0]: {a.name: a.i for a in n.attribute}["op_seed"] for n in ours(new)}
-    assert streams == {"y": 0, "z": 1, "w": 2**32 + 2, "v": 0, "noise": 3, "more": 4}
-    kept = {tuple(node[2:4]) for node in record(new)["nodes"] if node[4:]}
-    assert kept == {(9, 0), (0, 1), (0, 2**32 + 2)}
-    assert op.make_reproducible(new) is new
+    seeds = form.seeds_of(new)
+    assert {name: seeds.pop(name) for name in kept} == kept
+    free = [(0, 0), (0, 3), (0, 4)]
+    assert sorted(seeds.values()) == free
+    assert op.rewriting.find_random_nodes(new) == []
+    said = {tuple(node[2:4]) for node in form.record(new)["nodes"] if node[4:]}
+    # A d of ours says its 0.
+    assert said - {(0, 0)} == {*kept.values()}
+    assert form.rewrite(new) is new
     # A later rewrite counts no kept number, and takes none.
-    again = op.make_reproducible(with_noise(new))
-    assert seeds_of(again, "later") == (0, 5)
+    assert form.seeds_of(form.rewrite(form.with_node(new, "later")))["later"] == (0, 5)
 
 
-def ours(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    return [node for node in model.graph.node if node.domain == "onnx_philox"]
+@pytest.mark.parametrize("seed", [0, 3, 2**32 + 5, 2**63 - 1])
+def test_with_a_seed_the_constant_state_has_it_as_its_key(
+    form: Form, seed: int, tmp_path: Path
+) -> None:
+    state = op.PhiloxState.for_run(seed).to_array()
+    new = form.rewrite(form.model({"y": (150, 10), "n": None}), seed=seed)
+    if isinstance(form, InOpenVino):
+        new = through_ir(new, tmp_path)
+    assert form.seeds_of(new) == {"y": (150, 10), "n": (0, 0)}
+    assert_same_bits(form.constant_state(new), state)
+    got = form.drawn(new)
+    assert_all_same((got["y"], got["n"]), (uniform((150, 10), state), uniform((0, 0), state)))
+    with pytest.raises(ValueError, match=f"{seed}, the seed that the model was made with"):
+        form.rewrite(form.with_node(new, "later"), seed=seed ^ 1)
+    later = form.rewrite(form.with_node(new, "later"), seed=seed)
+    assert_same_bits(form.drawn(later)["later"], uniform((0, 1), state))
+    kept = form.rewrite(form.with_node(new, "later", (0, 8)), seed=seed)
+    assert form.seeds_of(kept)["later"] == (0, 8)
 
 
-def seeds_of(model: onnx.ModelProto, output: str) -> tuple[int, int]:
-    (node,) = [n for n in ours(model) if n.output[0] == output]
-    said = {a.name: a.i for a in node.attribute}
-    return said.get("global_seed", 0), said.get("op_seed", 0)
+def test_a_seed_of_all_kept_nodes_is_not_theirs(form: Form) -> None:
+    new = form.rewrite(form.model({"y": (150, 0)}), seed=0)
+    later = form.rewrite(form.with_node(new, "later"), seed=0)
+    assert form.seeds_of(later)["later"] == (0, 0)
+    assert_same_bits(form.drawn(later)["later"], uniform())
 
 
-def with_noise(model: onnx.ModelProto, nodes: str = "later = RandomNormal <shape = [4]> ()"):
-    new = onnx.ModelProto()
-    new.CopyFrom(model)
-    added = onnx_model(nodes, "float[4] later").graph
-    new.graph.node.extend(added.node)
-    new.graph.output.extend(added.output)
-    return new
-
-
-def test_seeds_that_are_the_stream_of_an_earlier_rewrite_are_refused_by_both_names() -> None:
-    new = op.make_reproducible(onnx_model(f"[first] {NOISE}", "float[4] noise"))
-    later = with_noise(new, uniform("second", "op_seed = 4294967296", "later"))
+def test_seeds_that_are_the_stream_of_an_earlier_rewrite_are_refused_by_both_names(
+    form: Form,
+) -> None:
+    new = op.make_reproducible(form.model({"first": None}))
     message = (
         r"RandomUniform 'second' .*: the op_seed, beside a global_seed of 0, must be none that is "
-        r"0 mod 2\^32, the stream of RandomNormal 'first': got 4294967296\."
+        r"0 mod 2\^32, the stream of RandomUniform 'first': got 8589934592\."
     )
     with pytest.raises(ValueError, match=message):
-        op.make_reproducible(later)
+        form.rewrite(form.with_node(new, "second", (0, 2**33)))
 
 
 @pytest.mark.parametrize(
     ("seeds", "says"),
     [
-        (("global_seed = 3", "global_seed = 3"), "draw equal numbers"),
-        (("op_seed = 1", "op_seed = 4294967297"), "repeat each other's numbers in other runs"),
-        (("global_seed = 3", "op_seed = 3"), None),
+        (((3, 0), (3, 0)), "draw equal numbers"),
+        (((5, 1), (5, 2**32 + 1)), "repeat each other's numbers in other runs"),
+        (((3, 0), (0, 3)), ""),
     ],
 )
-def test_kept_seeds_that_repeat_each_other_are_named(seeds, says) -> None:
-    nodes = f"{uniform('a', seeds[0])} {uniform('b', seeds[1], 'z')}"
-    given = onnx_model(nodes, "float[4] y, float[4] z")
+def test_seeds_that_repeat_each_other_are_named(
+    form: Form, seeds: tuple[tuple[int, int], ...], says: str
+) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        op.make_reproducible(given)
+        new = form.rewrite(form.model(dict(zip("yz", seeds, strict=True))))
     texts = [str(warning.message) for warning in caught]
-    assert bool(texts) == (says is not None)
-    if says:
-        assert says in texts[0]
-        assert "RandomUniform 'a'" in texts[0]
-        assert "RandomUniform 'b'" in texts[0]
-        assert texts[0].count("global_seed") == 2
+    assert len(texts) == bool(says)
+    for text in texts:
+        assert says in text
+        assert text.count("global_seed") == 2
+        for name, (_, op_seed) in zip("yz", seeds, strict=True):
+            assert f"'{name}'" in text
+            assert f"op_seed {op_seed}" in text
+    got = form.drawn(new, STATE)
+    assert np.array_equal(got["y"], got["z"]) == (says == "draw equal numbers")
 
 
-@pytest.mark.parametrize("seed", [0, 7, 2**32 + 5, 2**63 - 1])
-def test_with_a_seed_the_constant_state_has_it_as_its_key(seed) -> None:
-    nodes = f"{uniform('a', 'global_seed = 150, op_seed = 10')} {NOISE}"
-    new = op.make_reproducible(onnx_model(nodes, "float[4] y, float[4] noise"), seed=seed)
-    assert seeds_of(new, "y") == (150, 10)
-    (words,) = [numpy_helper.to_array(i) for i in new.graph.initializer if i.name == "random_state"]
-    assert np.array_equal(words, op.PhiloxState.for_run(seed).to_array())
-    state = op.PhiloxState.for_run(seed).to_array()
-    y, _ = op.reference.random_uniform([4], 0, 1, "f32", global_seed=150, op_seed=10, state=state)
-    noise, _ = op.reference.random_normal([4], 0, 1, "f32", state=state)
-    for got in run_in_both(new, {}, ["y", "noise"]):
-        assert np.array_equal(got["y"], y)
-        assert np.array_equal(got["noise"], noise)
-    later = op.make_reproducible(with_noise(new))
-    want, _ = op.reference.random_normal([4], 0, 1, "f32", op_seed=1, state=state)
-    (got, _) = run_in_both(later, {}, ["later"])
-    assert np.array_equal(got["later"], want)
-    with pytest.raises(ValueError, match=f"{seed}, the seed that the model was made with"):
-        op.make_reproducible(with_noise(new), seed=seed ^ 1)
+@pytest.mark.parametrize("seed", [None, 5, 2**32 - 1, 2**63 - 1])
+def test_in_a_loop_a_kept_node_draws_on(form: Form, seed: int | None) -> None:
+    new = form.rewrite(form.loop((150, 10)), seed=seed)
+    zeros = np.zeros(4 if isinstance(form, InOnnx) else (2, 4), np.float32)
+    for run in (ZEROS, STATE) if seed is None else (None,):
+        state = op.PhiloxState.for_run(seed or 0).to_array() if run is None else run
+        assert_same_bits(form.drawn(new, run, x=zeros)["y"], uniform((150, 10), state, [2, 4]))
 
 
-def test_a_seed_of_all_kept_nodes_is_not_theirs() -> None:
-    new = op.make_reproducible(onnx_model(uniform("a", "global_seed = 150"), "float[4] y"), seed=0)
-    later = op.make_reproducible(with_noise(new), seed=0)
-    (got, _) = run_in_both(later, {}, ["later"])
-    assert np.array_equal(
-        got["later"], op.reference.random_normal([4], 0, 1, "f32", state=ZEROS)[0]
+def test_each_row_s_state_is_shifted_by_the_seeds(form: Form) -> None:
+    new = form.rewrite(form.rows((150, 10)), per_row=True)
+    states = op.row_states(0, rows=range(3))
+    wanted = uniform((150, 10), states, [3, 4])
+    assert_same_bits(form.drawn(new, states, x=np.zeros((3, 4), np.float32))["y"], wanted)
+    # Row 0 alone draws what the seeds document.
+    assert_same_bits(wanted[:1], uniform((150, 10), ZEROS, [1, 4]))
+
+
+# ------------------------------------------------------------------ nodes of ours
+
+ONNX = InOnnx()
+LOGITS, WARM = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50), np.ones(3, np.float32)
+
+
+def test_a_hand_written_node_gains_the_state_and_keeps_its_seeds() -> None:
+    given = parse("""g (float[b, 50] logits, float[b] t) => (int64[b, 1] token) {
+        [pick] token = onnx_philox.RandomToken <op_seed = 1> (logits, t) }""")
+    new = op.make_reproducible(given)
+    assert ONNX.seeds_of(new) == {"token": (0, 1)}
+    feeds = {"logits": LOGITS, "t": WARM}
+    for state in (ZEROS, STATE):
+        want, _ = op.reference.random_token(LOGITS, WARM, op_seed=1, state=state)
+        assert_same_bits(ONNX.drawn(new, state, **feeds)["token"], want)
+    # OpenVINO's front end leaves inputs out, which the state comes after.
+    read = op.make_reproducible(CORE.read_model(given.SerializeToString()))
+    assert_same_bits(made.drawn(read, STATE, **feeds)["token"], want)
+    (alone,) = in_onnxruntime()(given, feeds)
+    want, _ = op.reference.random_token(LOGITS, WARM, op_seed=1, state=ZEROS)
+    assert_all_same((alone, op.Pipeline(given)(feeds, seed=0)["token"]), (want, want))
+
+
+def test_every_operator_without_a_state_gains_it_with_all_that_is_read_of_it() -> None:
+    new = op.make_reproducible(
+        parse("""g (float[2, 3] x) => (
+            float[2, 3] out, bool[2, 3] mask, uint32[6] after, bool[2, 3] flip)
+            <int64[2] shape = {2, 3}, float p = {0.5}> {
+            [drop] out, mask, after = onnx_philox.RandomDropout <global_seed = 5> (x, p)
+            [flip] flip = onnx_philox.RandomBernoulli <global_seed = 5, op_seed = 7> (shape, p)
+            }""")
     )
+    x, half = np.float32([[1, 2, 3], [4, 5, 6]]), np.float32(0.5)
+    seeds = {"global_seed": 5, "op_seed": 7, "state": STATE}
+    wanted = op.reference.random_dropout(x, half, global_seed=5, state=STATE)
+    flip, _ = op.reference.random_bernoulli([2, 3], half, **seeds)
+    following = op.PhiloxState.for_run(42, 4).to_array()
+    assert_all_same(ONNX.drawn(new, STATE, x=x).values(), [*wanted, flip, following])
+
+
+@pytest.mark.parametrize(
+    ("ir_version", "opset", "seed"), [(10, 0, None), (3, 8, 0), (3, 8, 2**63 - 1)]
+)
+def test_a_model_of_nodes_of_ours_alone_and_one_of_an_old_opset_gain_it(
+    ir_version: int, opset: int, seed: int | None
+) -> None:
+    given = ONNX.model({"y": (0, 5)})
+    given.ir_version, given.opset_import[0].version = ir_version, opset
+    if not opset:
+        del given.opset_import[0]
+    else:
+        # Where initializers are inputs.
+        for held in given.graph.initializer:
+            port = helper.make_tensor_value_info(held.name, held.data_type, held.dims)
+            given.graph.input.append(port)
+    new = op.make_reproducible(given, seed=seed)
+    assert op.make_reproducible(new, seed=seed) is new
+    state = STATE if seed is None else op.PhiloxState.for_run(seed).to_array()
+    assert_same_bits(ONNX.drawn(new, STATE if seed is None else None)["y"], uniform((0, 5), state))
+
+
+def test_a_function_called_twice_keeps_the_seeds_of_each_call() -> None:
+    given = parse(
+        """g () => (float[4] y, float[4] z) { y = own.f <s = 3> () z = own.f <s = 4> () }
+        <domain: "own", opset_import: ["": 18, "onnx_philox": 1]> f <s> () => (v) {
+            shape = Constant <value_ints = [4]> () low = Constant <value_float = 0.0> ()
+            high = Constant <value_float = 1.0> ()
+            v = onnx_philox.RandomUniform <output_type = "f32", op_seed: int = @s>
+                (shape, low, high) }""",
+        18,
+    )
+    got = ONNX.drawn(op.make_reproducible(given), STATE)
+    assert_all_same((got["y"], got["z"]), [uniform((0, seed), STATE) for seed in (3, 4)])
 
 
 def test_a_node_gains_the_state_of_a_seed_that_stands_in_other_nodes() -> None:
-    old = op.make_reproducible(onnx_model(NOISE, "float[4] noise"), seed=2**40 + 7)
-    assert seeds_of(old, "noise") == (2**40 + 7, 0)
-    new = op.make_reproducible(with_noise(old, uniform("a", "op_seed = 5", "later")))
-    state = op.PhiloxState.for_run(2**40 + 7).to_array()
-    for got in run_in_both(new, {}, ["noise", "later"]):
-        noise, _ = op.reference.random_normal([4], 0, 1, "f32", state=state)
-        later, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=5, state=state)
-        assert np.array_equal(got["noise"], noise)
-        assert np.array_equal(got["later"], later)
-    again = op.make_reproducible(with_noise(new, uniform("b", "op_seed = 6", "y")), seed=2**40 + 7)
-    assert seeds_of(again, "y") == (0, 6)
-
-
-@pytest.mark.parametrize("seed", [0, 2**63 - 1])
-def test_in_an_old_opset_the_constant_state_has_the_key_too(seed) -> None:
-    given = parser.parse_model(
-        """<ir_version: 3, opset_import: ["": 8, "onnx_philox": 1]>
-        g (int64[1] shape, float low, float high) => (float[4] y) {
-            y = onnx_philox.RandomUniform <output_type = "f32", op_seed = 5> (shape, low, high)
-        }"""
-    )
-    new = op.make_reproducible(given, seed=seed)
-    assert op.make_reproducible(new, seed=seed) is new
-    low, high = np.array(0, np.float32), np.array(1, np.float32)
+    seed = 2**40 + 7
+    old = op.make_reproducible(ONNX.model({"noise": None}), seed=seed)
+    assert ONNX.seeds_of(old)["noise"] == (seed, 0)
+    new = op.make_reproducible(ONNX.with_node(old, "later", (0, 5)))
     state = op.PhiloxState.for_run(seed).to_array()
-    want, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=5, state=state)
-    for got in run_in_both(new, {"shape": np.array([4]), "low": low, "high": high}, ["y"]):
-        assert np.array_equal(got["y"], want)
+    got = ONNX.drawn(new)
+    assert_all_same((got["noise"], got["later"]), [uniform((0, s), state) for s in (0, 5)])
+    again = op.make_reproducible(ONNX.with_node(new, "y", (0, 6)), seed=seed)
+    assert ONNX.seeds_of(again)["y"] == (0, 6)
 
 
 def test_a_request_goes_on_from_the_checkpoint_of_a_model_with_kept_seeds() -> None:
-    new = op.make_reproducible(
-        onnx_model(f"{uniform('a', 'op_seed = 5')} {NOISE}", "float[4] y, float[4] noise")
-    )
-    plain = op.make_reproducible(onnx_model(NOISE, "float[4] noise"))
-    assert [len(node) for node in record(plain)["nodes"]] == [4]
+    new = op.make_reproducible(ONNX.model({"y": (0, 5), "noise": None}))
+    plain = op.make_reproducible(ONNX.model({"noise": None}))
+    assert [len(node) for node in ONNX.record(plain)["nodes"]] == [4]
     request = op.Pipeline(new).request(seed=7)
     request({})
     checkpoint = request.checkpoint()
-    following = request({})
     again = op.Pipeline(new, runtime="openvino").request(resume=checkpoint)({})
-    assert np.array_equal(following["y"], again["y"])
-    assert Streams.from_json(json.dumps(record(new))).to_json() == json.dumps(
-        record(new), separators=(",", ":")
-    )
+    assert_same_bits(request({})["y"], again["y"])
+    written = json.dumps(ONNX.record(new), separators=(",", ":"))
+    assert Streams.from_json(written).to_json() == written
     with pytest.raises(ValueError, match="checkpoint"):
         op.Pipeline(plain).request(resume=checkpoint)
 
 
-LOOP = """
-    n = Constant <value_int = 3> () true = Constant <value_ints = [1]> () c = Cast <to = 9> (true)
-    cond = Squeeze (c) total, all = Loop (n, cond, x) <body = b (int64 i, bool go, float[4] sum)
-        => (bool again, float[4] grown, float[4] y)
-        {{ again = Identity (go) {node} grown = Add (sum, y) }}>
-"""
-
-
-@pytest.mark.parametrize("seed", [None, 5, 2**32 - 1, 2**63 - 1])
-def test_in_a_loop_a_kept_node_draws_on(seed) -> None:
-    nodes = LOOP.format(node=uniform("a", "global_seed = 150, op_seed = 10"))
-    model = onnx_model(nodes, "float[4] total, float[k, 4] all", "float[4] x")
-    new = op.make_reproducible(model, seed=seed)
-    state = STATE if seed is None else op.PhiloxState.for_run(seed).to_array()
-    want, _ = op.reference.random_uniform(
-        [3, 4], 0, 1, "f32", global_seed=150, op_seed=10, state=state
-    )
-    feeds = {"x": np.zeros(4, np.float32)} | ({"random_state": STATE} if seed is None else {})
-    for got in run_in_both(new, feeds, ["all"]):
-        assert np.array_equal(got["all"], want)
-
-
-def test_each_row_s_state_is_shifted_by_the_seeds() -> None:
-    nodes = (
-        "shape = Shape (x) low = Constant <value_float = 0.0> ()"
-        " high = Constant <value_float = 1.0> () y = onnx_philox.RandomUniform"
-        ' <output_type = "f32", global_seed = 150, op_seed = 10> (shape, low, high)'
-    )
-    model = onnx_model(nodes, "float[batch, 4] y", "float[batch, 4] x")
-    new = op.make_reproducible(model, per_row=True)
-    states = op.row_states(0, rows=range(3))
-    want, _ = op.reference.random_uniform(
-        [3, 4], 0, 1, "f32", global_seed=150, op_seed=10, state=states
-    )
-    alone, _ = op.reference.random_uniform([1, 4], 0, 1, "f32", global_seed=150, op_seed=10)
-    assert np.array_equal(want[:1], alone)
-    feeds = {"x": np.zeros((3, 4), np.float32), "random_state": states}
-    for got in run_in_both(new, feeds, ["y"]):
-        assert np.array_equal(got["y"], want)
-
-
 def test_what_needs_no_state_stays() -> None:
-    torch_s = uniform("a", 'global_seed = 5, alignment = "pytorch"')
-    alone = onnx_model(torch_s, "float[4] y")
+    def of_torch(model: onnx.ModelProto) -> onnx.ModelProto:
+        model.graph.node[0].attribute.append(helper.make_attribute("alignment", "pytorch"))
+        return model
+
+    alone = of_torch(ONNX.model({"y": (5, 0)}))
     assert op.make_reproducible(alone) is alone
-    with_state = op.make_reproducible(
-        onnx_model(f"{torch_s} {NOISE}", "float[4] y, float[4] noise")
-    )
-    assert seeds_of(with_state, "noise") == (0, 0)
-    pipe = op.Pipeline(with_state)
+    with_state = op.make_reproducible(of_torch(ONNX.model({"y": (5, 0), "noise": None})))
+    assert ONNX.seeds_of(with_state)["noise"] == (0, 0)
     want, _ = op.reference.random_uniform([4], 0, 1, "f32", global_seed=5, alignment="pytorch")
-    assert np.array_equal(pipe({}, seed=1)["y"], want)
-    assert record(with_state).get("alignment") is None
+    assert_same_bits(op.Pipeline(with_state)({}, seed=1)["y"], want)
+    assert ONNX.record(with_state).get("alignment") is None
     # A pipeline of a model that has a state leaves what its user wrote beside it.
-    beside = with_noise(with_state, uniform("b", "op_seed = 5", "later"))
-    later, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=5)
-    assert np.array_equal(op.Pipeline(beside)({}, seed=1)["later"], later)
+    beside = ONNX.with_node(with_state, "later", (0, 5))
+    assert_same_bits(op.Pipeline(beside)({}, seed=1)["later"], uniform((0, 5)))
 
 
 def test_own_seeds_are_refused_where_torch_s_numbers_are_asked_for() -> None:
-    model = onnx_model(uniform("a", "op_seed = 5"), "float[4] y")
     message = "RandomUniform 'a' .*: the seeds must be left out with alignment 'pytorch', .*: got "
     with pytest.raises(ValueError, match=f"{message}global_seed 0 and op_seed 5"):
-        op.make_reproducible(model, alignment="pytorch")
+        op.make_reproducible(ONNX.model({"a": (0, 5)}), alignment="pytorch")
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])
-def test_a_node_in_a_model_of_openvino_gains_the_state(backend, tmp_path) -> None:
+def test_a_node_in_a_model_of_openvino_gains_the_state(backend: str, tmp_path: Path) -> None:
     logits = parameter("logits", [3, 50])
     node = op.openvino.random_token(logits, op_seed=1, name="token")
     drop = op.openvino.random_dropout(logits, np.float32(0.5), global_seed=5)
     outputs = {"t": node.output(0), "d": drop.output(0), "k": drop.output(1), "s": drop.output(2)}
-    ov.save_model(model(outputs, [logits]), tmp_path / "m.xml")
-    core = op.openvino.register(ov.Core(), backend=backend)
-    new = op.make_reproducible(core.read_model(tmp_path / "m.xml"))
-    x = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50)
-    token, _ = op.reference.random_token(x, op_seed=1, state=STATE)
-    dropped = op.reference.random_dropout(x, np.float32(0.5), global_seed=5, state=STATE)
-    feeds = {"logits": x, "random_state": STATE}
-    got = load_in_openvino(OpenVino("native"), new, "f32")(feeds)
-    for name, want in zip("tdks", (token, *dropped), strict=True):
-        assert np.array_equal(got[name], want), name
+    ov.save_model(made.model(outputs, [logits]), tmp_path / "m.xml")
+    new = op.make_reproducible(OpenVino(backend).read(tmp_path / "m.xml"))
+    token, _ = op.reference.random_token(LOGITS, op_seed=1, state=STATE)
+    dropped = op.reference.random_dropout(LOGITS, np.float32(0.5), global_seed=5, state=STATE)
+    got = made.drawn(new, STATE, logits=LOGITS)
+    assert_all_same([got[name] for name in "tdks"], [token, *dropped])
     assert op.make_reproducible(new) is new
-    answer = op.Pipeline(tmp_path / "m.xml", runtime="openvino")({"logits": x}, seed=0)
-    assert np.array_equal(answer["t"], op.reference.random_token(x, op_seed=1)[0])
+    answer = op.Pipeline(tmp_path / "m.xml", runtime="openvino")({"logits": LOGITS}, seed=0)
+    assert_same_bits(answer["t"], op.reference.random_token(LOGITS, op_seed=1)[0])
 
 
-def test_the_commands_say_whose_seeds_stay(tmp_path) -> None:
-    path = tmp_path / "m.onnx"
-    onnx.save(
-        onnx_model(f"{uniform('a', 'op_seed = 5')} {NOISE}", "float[4] y, float[4] noise"), path
-    )
-    said = cli.invoke("inspect", path)
-    assert "global_seed 0 and op_seed 5" in said.output
-    said = cli.invoke("rewrite", path, "-o", tmp_path / "n.onnx")
-    assert said.exit_code == 0, said.output
-    assert "1 node keeps its seeds" in said.output
+def test_the_commands_say_whose_seeds_stay(tmp_path: Path) -> None:
+    onnx.save(ONNX.model({"y": (0, 5), "noise": None}), path := tmp_path / "m.onnx")
+    assert "global_seed 0 and op_seed 5" in cli.text("inspect", path)
+    assert "1 node keeps its seeds" in cli.text("rewrite", path, "-o", tmp_path / "n.onnx")

@@ -1,0 +1,243 @@
+"""OpenVINO models that never were ONNX, in files, commands and pipelines."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import cli
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from openvino import opset8
+from openvino_models import (
+    CORE,
+    constant,
+    drawn,
+    loop,
+    model,
+    normal,
+    parameter,
+    through_ir,
+    uniform,
+)
+from test_openvino_models_rewritten import STATE, ZEROS, rows_of_a_batch
+
+import onnx_philox as op
+
+
+def two_draws() -> ov.Model:
+    x = parameter("x", [-1, 4])
+    of_x = opset8.shape_of(x)
+    return model({"y": opset8.add(x, normal(of_x)), "z": loop(x, 2, uniform)}, [x])
+
+
+def with_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes m.xml and m.bin into a folder, to which it changes."""
+    folder.mkdir(exist_ok=True)
+    monkeypatch.chdir(folder)
+    x = parameter("x", [2, 4])
+    weights = constant(np.arange(8, dtype=np.float32).reshape(2, 4))
+    drawn_ = opset8.add(opset8.add(x, weights), uniform([2, 4]))
+    ov.save_model(model({"y": drawn_}, [x]), "m.xml", compress_to_fp16=False)
+
+
+NEEDS = {
+    "missing": "the external data 'new.bin' must be a file in the folder of 'new.xml': got no file",
+    "a link outside": "the external data 'new.bin' must be a file in the model's folder",
+    "a cache of links": None,
+    "no IR": "new.xml must be a whole OpenVINO IR",
+}
+
+
+@pytest.mark.parametrize("case", NEEDS)
+def test_an_ir_needs_its_weights_beside_it(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_weights(tmp_path / "snapshot", monkeypatch)
+    cli.text("rewrite", "m.xml", "-o", "new.xml")
+    said = NEEDS[case]
+    if case == "missing":
+        Path("new.bin").unlink()
+    elif case == "no IR":
+        Path("new.xml").write_text("<other/>")
+    else:
+        # As a cache of downloads has them: both files are links to a folder of their own.
+        (blobs := tmp_path / "blobs").mkdir()
+        for name in ("new.bin", "new.xml")[: 2 if said is None else 1]:
+            Path(name).rename(blobs / name.replace(".", ""))
+            Path(name).symlink_to(Path("..", "blobs", name.replace(".", "")))
+    drawing = ("new.xml", "--fill", "--seed", "3")
+    for arguments in (
+        ("run", *drawing),
+        ("inspect", "new.xml"),
+        ("compare", *drawing, "--rtol", 1, "--atol", 1),
+    ):
+        if said is None:
+            cli.text(*arguments)
+            continue
+        refused = cli.refusal(*arguments)
+        assert said in refused
+        assert "run: run:" not in refused
+    if said is None:
+        op.Pipeline("new.xml", runtime="openvino")
+        return
+    with pytest.raises(ValueError, match=re.escape(said)):
+        op.Pipeline("new.xml", runtime="openvino")
+
+
+def test_the_commands_rewrite_and_run_an_ir(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_weights(tmp_path, monkeypatch)
+    source = Path("m.bin").read_bytes()
+    done = cli.document("rewrite", "m.xml", "-o", "new.xml")
+    assert [node["replacement"] for node in done["replaced"]] == ["RandomUniform"]
+    assert done["run"] == "onnx-philox run new.xml --seed 42 --runs 3 --fill"
+    assert source == Path("m.bin").read_bytes()
+    runs = [cli.text(*done["run"].split()[1:]) for _ in range(2)]
+    assert runs[0] == runs[1]
+    told = cli.text("rewrite", "m.xml", "-o", "seeded.xml", "--seed", "7")
+    assert "The state is a constant inside, of seed 7" in told
+    assert "rewritten already" in cli.text("rewrite", "new.xml", "-o", "again.xml")
+    shown = cli.document("inspect", "new.xml")
+    assert (shown["random_nodes"], shown["state"]) == ([], "the input random_state")
+    assert shown["next_state"] == "next_random_state"
+    assert [node["operator"] for node in shown["rewritten_nodes"]] == ["RandomUniform"]
+    for arguments, says in {
+        "rewrite m.xml -o new.onnx": "a name that ends in .xml",
+        "rewrite m.xml -o m.xml": "a file of its own",
+        "rewrite m.xml -o n.xml --standard": (
+            "the path of an ONNX file: got 'm.xml', an OpenVINO IR"
+        ),
+        "rewrite m.xml -o n.xml --per-row": "is dynamic: got one with",
+        "run m.xml --seed 1 --fill": "Rewrite it first: onnx-philox rewrite m.xml",
+        "compare m.xml": "Rewrite it first: onnx-philox rewrite m.xml",
+    }.items():
+        assert says in cli.refusal(*arguments.split())
+    assert not Path("n.xml").exists()
+
+
+def test_inspect_says_which_draws_are_rows(tmp_path: Path) -> None:
+    ov.save_model(rows_of_a_batch(), tmp_path / "m.xml")
+    where = {"batch": "x", "where": "the batch, the first of the input 'x'", "obstacle": None}
+    assert cli.document("inspect", tmp_path / "m.xml")["per_row"] == where
+    cli.text("rewrite", "--per-row", tmp_path / "m.xml", "-o", tmp_path / "new.xml")
+    shown = cli.document("inspect", tmp_path / "new.xml")
+    assert shown["state"] == "the input random_state, for each row of the batch"
+    assert shown["per_row"]["obstacle"] is None
+
+
+@pytest.fixture
+def ir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    ov.save_model(op.make_reproducible(two_draws()), "m.xml", compress_to_fp16=False)
+    return "m.xml"
+
+
+def test_an_ir_is_compared_at_two_precisions(ir: str) -> None:
+    told = cli.document("compare", ir, "--fill", "--rtol", 1, "--atol", 1)
+    assert [loaded["runtime"] for loaded in told["runtimes"]] == ["openvino", "openvino"]
+    one, other = (loaded["how"] for loaded in told["runtimes"])
+    assert "precision f32" in one
+    assert "bf16" in other
+    kinds = {output["name"]: output["kind"] for output in told["runs"][0]["outputs"]}
+    assert [*kinds.values()].count("drawn") == 1
+    assert kinds["next_random_state"] == "state"
+    assert told["is_ok"]
+    is_one = "does not have it" in other
+    said = cli.invoke("compare", ir, "--fill").output
+    assert ("says only that a run is repeated" in said) is is_one
+    wrong = cli.refusal("compare", ir, *["--precision", "f32"] * 2)
+    assert "--precision must be two different ones for an OpenVINO IR" in wrong
+
+
+def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
+    devices = ["--device", "CPU", "--device", "HETERO:CPU"]
+    told = cli.document("compare", ir, "--fill", *devices)
+    hows = [loaded["how"] for loaded in told["runtimes"]]
+    assert hows[0] == "CPU, precision f32"
+    assert hows[1].startswith("HETERO:CPU")
+    assert told["is_ok"]
+    assert "says only that a run is repeated" not in cli.text("compare", ir, "--fill", *devices)
+    run = ("run", ir, "--fill", "--seed", 42, "--precision", "f32")
+    one, other = (cli.document(*run, "--device", name) for name in ("CPU", "HETERO:CPU"))
+    assert other["how"].startswith("HETERO:CPU")
+    assert one["runs"] == other["runs"]
+    onnx.save(op.graphs.random_generator([4]), "m.onnx")
+    different = "--device must be two different ones at one --precision"
+    for arguments, says in (
+        (("compare", ir, "--fill", *["--device", "CPU"] * 2), different),
+        (("compare", ir, "--fill", *devices, *["--precision", "f32"] * 2), different),
+        (("run", "m.onnx", "--device", "GPU"), "--device must be given with --runtime openvino"),
+        (("compare", "m.onnx", *devices), "--device must be given once for an ONNX file"),
+    ):
+        assert says in cli.refusal(*arguments, "--seed", 1)
+
+
+def test_a_file_is_rewritten_into_a_file(tmp_path: Path) -> None:
+    source, target = tmp_path / "m.xml", tmp_path / "new.xml"
+    ov.save_model(two_draws(), source)
+    report = op.rewriting.rewrite_file(source, target)
+    assert [node.replacement for node in report.replaced] == ["RandomUniform", "RandomNormal"]
+    wanted = drawn(op.make_reproducible(source), STATE, **ZEROS)
+    for name, values in drawn(CORE.read_model(target), STATE, **ZEROS).items():
+        assert_same_bits(values, wanted[name])
+    with pytest.raises(ValueError, match="neither read nor written twice"):
+        op.rewriting.rewrite_file(source, source)
+
+
+def test_a_pipeline_takes_a_model_of_openvino_s(tmp_path: Path) -> None:
+    given, feeds = two_draws(), ZEROS
+    ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=False)
+    new = op.make_reproducible(given)
+    pipes = [
+        op.Pipeline(each, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f32"})
+        for each in (given, new, tmp_path / "m.xml")
+    ]
+    wanted = drawn(new, STATE, **feeds)
+    for pipe in pipes:
+        assert [node.op_seed for node in pipe.streams.nodes] == [0, 1]
+        answer = pipe(feeds, seed=42)
+        assert sorted(answer) == ["y", "z"]
+        for name in answer:
+            assert_same_bits(answer[name], wanted[name])
+    first = pipes[1].request(seed=42)
+    first(feeds)
+    second = first(feeds)["y"]
+    on = pipes[2].request(resume=json.loads(json.dumps(pipes[0].request(seed=42).checkpoint())))
+    on(feeds)
+    assert_same_bits(on(feeds)["y"], second)
+    in_openvino = {"runtime": "openvino"}
+    for asked, error, words in (
+        ({}, ValueError, "runtime='openvino'"),
+        ({**in_openvino, "providers": []}, TypeError, "each option must be one of config"),
+        ({**in_openvino, "per_row": True}, ValueError, "its place must be the main graph.*Loop"),
+    ):
+        with pytest.raises(error, match=words):
+            op.Pipeline(given, **asked)
+    x = parameter("x", [2])
+    lost = model({"y": opset8.relu(x)}, [x])
+    with pytest.raises(ValueError, match=r"one with random nodes.*may have lost them"):
+        op.Pipeline(lost, runtime="openvino")
+
+
+def test_a_rewritten_model_has_its_record_and_may_keep_its_state_in_a_variable(
+    tmp_path: Path,
+) -> None:
+    new = op.make_reproducible(two_draws())
+    read = through_ir(new, tmp_path)
+    text, other = (str(m.get_rt_info(["onnx_philox.streams"]).value) for m in (new, read))
+    assert text == other
+    told = json.loads(text)
+    assert (told["state"], told["next_state"]) == ("random_state", "next_random_state")
+    assert told["nodes"] == [["RandomUniform", "f32", 0, 0], ["RandomNormal", "f32", 0, 1]]
+    wanted = drawn(new, STATE, **ZEROS)
+    stateful = op.openvino.make_stateful(new, op.PhiloxState.for_run(42))
+    got = drawn(stateful, **ZEROS)
+    for name in ("y", "z"):
+        assert_same_bits(got[name], wanted[name])
+    assert op.rewriting.find_random_nodes(stateful) == []
