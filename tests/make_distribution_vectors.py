@@ -67,8 +67,11 @@ def row(part: str, of: Example) -> dict[str, Any]:
     }
 
 
-def file_of(source: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str:
+def file_of(
+    source: str, rows: Iterable[tuple[str, dict[str, Any]]], notes: dict[str, str] | None = None
+) -> str:
     """A file of vectors, as `verify` reads it: families and draws."""
+    about = json.dumps({"source": source, "notes": notes} if notes else {"source": source})
     cases: dict[str, list[str]] = {}
     for family, vector in rows:
         of_case = {"family": family} | {k: vector.pop(k, "") for k in ("operator", "type", "part")}
@@ -78,7 +81,7 @@ def file_of(source: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str:
         f'{head[:-1]}, "vectors": [\n' + ",\n".join(vectors) + "\n]}"
         for head, vectors in cases.items()
     ]
-    return f'{{"source": {json.dumps(source)}, "cases": [\n' + ",\n".join(lines) + "\n]}\n"
+    return f'{about[:-1]}, "cases": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def promised(operator: str) -> str:

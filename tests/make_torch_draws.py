@@ -8,6 +8,7 @@ It needs torch 2.13 or newer on an x86-64 processor with AVX2. Each row is a cal
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from make_distribution_vectors import file_of
 from torch import Tensor
 
 from onnx_philox import TorchState
-from onnx_philox._command.verify.cases import after_words
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME
+from onnx_philox._torch.generator import GENERATOR
 
-FILE = Path(__file__).parents[1] / "src/onnx_philox/_command/verify/vectors/torch.json"
+FILE = Path(__file__).parents[1] / "src/onnx_philox/_command/verify/vectors/mt19937.json"
 TYPES = {
     "f32": torch.float32,
     "f64": torch.float64,
@@ -42,7 +43,8 @@ def main() -> None:
     source = about + "; little-endian bytes in hex"
     calls = [("torch " + row["operator"], row) for row in rows_of_calls()]
     page = [("torch seeds", row) for row in rows_of_page()]
-    FILE.write_text(file_of(source, [*calls, *page]), "utf-8")
+    notes = json.loads(FILE.read_text("utf-8"))["notes"]
+    FILE.write_text(file_of(source, [*calls, *page], notes), "utf-8")
 
 
 def rows_of_calls() -> list[dict[str, Any]]:
@@ -147,8 +149,8 @@ def drawn(
     values = call()
     first = OPERATORS[operator].outputs[0].name
     row = {"operator": operator, "type": type_, "shape": list(values.shape)}
-    row |= {"arguments": arguments, "torch_seed": seed, "words": words_since(seed)}
-    row["outputs"] = {first: hex_of(values)}
+    row |= {"arguments": arguments, "alignment": "pytorch", "seed": seed}
+    row |= {"words": words_since(seed), "outputs": {first: hex_of(values)}}
     if operator == "RandomDropout":
         # One of the data is 0.
         torch.manual_seed(seed)
@@ -160,7 +162,9 @@ def drawn(
 def words_since(seed: int) -> int:
     """How many words torch's generator has given since it was seeded."""
     state = TorchState.from_torch(torch.get_rng_state()).to_array()
-    return next(n for n in range(MOST_WORDS) if np.array_equal(after_words(seed, n), state))
+    return next(
+        n for n in range(MOST_WORDS) if np.array_equal(GENERATOR.after_words(seed, n), state)
+    )
 
 
 def array_of(given: Tensor) -> np.ndarray:

@@ -20,8 +20,8 @@ from onnx.reference import ReferenceEvaluator
 import onnx_philox as op
 from onnx_philox._contract import generators, inputs
 from onnx_philox._contract.generators import Generator
-from onnx_philox._contract.state import integer
 from onnx_philox._numbers import call
+from onnx_philox._torch.rewriting.of_onnx import OneGenerator
 
 WORDS = 3
 
@@ -45,10 +45,6 @@ class BlockState:
         return self.to_array()
 
 
-def _of_seed(owner: str, seed: Any, run: int = 0) -> np.ndarray:  # noqa: ARG001
-    return BlockState(BLOCKS.check_seed(owner, "seed", seed)).to_array()
-
-
 def _fill(
     states: np.ndarray,
     seeds: Any,  # noqa: ARG001
@@ -68,42 +64,50 @@ def _fill(
     return after.reshape(states.shape)
 
 
-def _refuse_nothing(*given: Any) -> None:
-    """All is allowed."""
+class BlockGenerator(Generator):
+    """Answers where it differs from Philox."""
+
+    def of_seed(self, owner: str, seed: Any, run: int = 0) -> np.ndarray:  # noqa: ARG002
+        return BlockState(self.check_seed(owner, "seed", seed)).to_array()
+
+    def of_seeds(self, seeds: np.ndarray) -> np.ndarray:
+        return np.array([self.of_seed("", int(seed)) for seed in seeds])
+
+    def check_node(self, *_: Any) -> None:
+        """All is allowed."""
+
+    def about_input(self, name: str, *, per_row: bool) -> str:
+        rows, each = ("batch, ", " for each row") if per_row else ("", "")
+        is_one = "a block for each row" if per_row else "the block at first"
+        return f"The input {name} (uint32[{rows}{self.words}]: {self.seeding}{each}) is {is_one}"
+
+    def fill_from(self) -> Any:
+        return _fill
+
+    def rewriting(self) -> OneGenerator:
+        return OneGenerator(self)
 
 
-BLOCKS = Generator(
+BLOCKS = BlockGenerator(
     alignment="blocks",
     owner="Block",
     state=BlockState,
     words=WORDS,
-    shape_rule="[3], or [B, 3]",
     is_counter_based=False,
-    has_standard_nodes=False,
     least_exponent=inputs.LEAST_EXPONENT,
     seed_bits=16,
     seed_at=slice(0, 2),
-    check_seed=lambda owner, name, given: integer(owner, name, given, 2**64, "2^64-1"),
-    of_seed=_of_seed,
-    of_seeds=lambda seeds: np.array([_of_seed("", int(seed)) for seed in seeds]),
-    left_out=lambda attributes: (_of_seed("", attributes["global_seed"]), dict(attributes)),
-    check_node=_refuse_nothing,
-    check_words=_refuse_nothing,
     made="BlockState(seed)",
     remedy="Pass BlockState(seed).to_array().",
     seeding="BlockState(seed).to_array()",
-    says="is the block at first",
-    row_seeding="BlockState(seed).to_array() for each row",
-    rows_say="is a block for each row",
 )
 
 
 def register() -> None:
-    """Adds it to the generators, and its rule to the numbers."""
-    generators.GENERATORS[BLOCKS.alignment] = BLOCKS
+    """Adds it to the generators."""
+    generators.registered()[BLOCKS.alignment] = BLOCKS
     words = (*inputs.ALIGNMENT.allowed, BLOCKS.alignment)
     object.__setattr__(inputs.ALIGNMENT, "allowed", words)
-    call.FILLS_FROM[BLOCKS.alignment] = _fill
 
 
 def _model() -> onnx.ModelProto:

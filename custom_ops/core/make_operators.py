@@ -23,8 +23,6 @@ import numpy as np
 
 from onnx_philox._contract import (
     attribute_names,
-    generators,
-    inputs,
     memory,
     openvino_plugin,
     operators,
@@ -32,6 +30,7 @@ from onnx_philox._contract import (
 )
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
+from onnx_philox._torch.generator import GENERATOR as TORCH
 
 _NAMES = f"""\
 // What the declaration of the operators names, in src/onnx_philox/_contract/operators.py.
@@ -214,14 +213,14 @@ def table() -> str:
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
         f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
-        f"inline constexpr int kTorchStateWords = {generators.TORCH.words};",
-        f"inline constexpr double kLeastTorchExponent = {inputs.LEAST_TORCH_EXPONENT};",
-        f"inline constexpr std::int64_t kLargeTorchPermutation = {generators.TORCH.most_integers};",
+        f"inline constexpr int kTorchStateWords = {TORCH.words};",
+        f"inline constexpr double kLeastTorchExponent = {TORCH.least_exponent};",
+        f"inline constexpr std::int64_t kLargeTorchPermutation = {TORCH.most_integers};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
         *_text("kStateShapeRule", operators.STATE_SHAPE_RULE),
-        *_text("kTorchStateShapeRule", generators.TORCH.shape_rule),
+        *_text("kTorchStateShapeRule", TORCH.shape_rule),
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         "",

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._numbers.noise import Noise, is_several
-from onnx_philox._torch.numbers.cuda import Gpu
-from onnx_philox._torch.numbers.noise import Like, Seeds, noise_of
+from onnx_philox._numbers.noise import Gpu, Like, Noise, Seeds, is_several, noise_of
 
 __all__ = ["generator", "latents"]
 

@@ -241,7 +241,7 @@ def rewrite(
         checks.refuse(
             _OWNER, "the output", "the model itself", "a file of its own", "Name another."
         )
-    if standard is not None and not asked.generator.has_standard_nodes:
+    if standard is not None and asked.generator.is_named:
         allowed = alignment.for_standard_nodes(asked.generator)
         remedy = "Leave one of the two out."
         checks.refuse(_OWNER, "--alignment", repr(asked.alignment), allowed, remedy)

@@ -87,7 +87,7 @@ def for_standard_nodes(generator: generators.Generator) -> str:
 def refuse_without_nodes(op: Operator, attributes: Mapping[str, Any]) -> None:
     """Refuses numbers that nodes of ONNX's own domain cannot draw."""
     generator = generator_of(attributes)
-    if not generator.has_standard_nodes:
+    if generator.is_named:
         what, given = say.ATTRIBUTE.format(repr(ALIGNMENT.name)), repr(generator.alignment)
         allowed, remedy = for_standard_nodes(generator), "Keep the node: our runtimes draw it."
         refusal.refuse(op.name, what, given, allowed, remedy)

@@ -8,19 +8,13 @@ from onnx_philox._contract.types import I32, I64, U32, ElementType
 INT64_MAX = 2**63 - 1
 MAX_RANK = 8
 STATE_WORDS = 6
-TORCH_STATE_WORDS = 632
-"""Of a `TorchState`: seed (2), left, seeded, next, 624 words, cached normal (2), is cached."""
 LEAST_EXPONENT = -708.0
 """The weight exp(x) of a class is 0 where x is below this."""
-LEAST_TORCH_EXPONENT = -103.9
-"""The same of torch's weights, which are f32: the least one above 0 is 2^-149."""
 ULP_ABOVE_ONE = 4
 """How far above 1 a probability may be, which the sum of a softmax can reach: as true as 1."""
 
 ONE_STATE_RULE = f"[{STATE_WORDS}], or [1, ..., 1, {STATE_WORDS}] up to rank {MAX_RANK}"
 STATE_SHAPE_RULE = f"{ONE_STATE_RULE}, or [B, {STATE_WORDS}], a state for each row of the output"
-ONE_TORCH_STATE_RULE = ONE_STATE_RULE.replace(f"{STATE_WORDS}]", f"{TORCH_STATE_WORDS}]")
-TORCH_STATE_SHAPE_RULE = STATE_SHAPE_RULE.replace(f"{STATE_WORDS}]", f"{TORCH_STATE_WORDS}]")
 STATE_ROWS_RULE = "one state for all of the output, or one for each of its rows"
 RANK_RULE = "of 0 to {} dimensions"
 PROBABILITY_RULE = f"from 0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"

@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,6 +15,18 @@ from onnx_philox import _philox
 from onnx_philox._contract import arrays, memory
 from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
+
+
+class GeneratorState(Protocol):
+    """A state of any generator."""
+
+    @classmethod
+    def from_array(cls, array: Any) -> Self:
+        """The state of words that say one."""
+
+    def to_array(self) -> NDArray[np.uint32]:
+        """Its words."""
+
 
 _new = object.__new__
 _COUNTER_BITS = 128

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import alignment, checks, float_environment, generators
+from onnx_philox._contract import alignment, checks, float_environment
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import Input, Operator, Role
@@ -22,7 +22,6 @@ from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType
 from onnx_philox._numbers import rows
 from onnx_philox._numbers.draw import Distribution, Draw, Fill, distribution_of
-from onnx_philox._torch.numbers import draw as torch_draw
 
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""
@@ -150,7 +149,7 @@ def _draw(
         before, given = alignment.state_left_out(attributes)
     seeds = given["global_seed"], given["op_seed"]
     flat = (output.reshape(-1) for output in outputs)
-    fill_by = FILLS_FROM[alignment.generator_of(attributes).alignment]
+    fill_by = alignment.generator_of(attributes).fill_from() or fill_from
     after = fill_by(before, seeds, values, distribution, fill, *flat)
     return *outputs, after
 
@@ -183,10 +182,3 @@ def fill_from(
     if after is not None:
         return after
     return rows.advance(state, by_rows.words(by_rows.row_elements(outs[0].size)))
-
-
-FILLS_FROM = {
-    generators.PHILOX.alignment: fill_from,
-    generators.TORCH.alignment: torch_draw.fill_from,
-}
-"""By the alignment of each generator: fills arrays from its state, as `fill_from` does."""

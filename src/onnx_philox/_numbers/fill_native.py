@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _native
-from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import OUTPUT_TYPE, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import BY_DTYPE, ElementType
@@ -38,19 +37,21 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> NDArray[np.uint32] | None:
     if draw.rows is None:
         _run(draw.values, draw.distribution, draw.state.to_array(), {}, outs)
         return None
-    after = np.empty_like(draw.rows)
     # The seeds of a draw by rows, from which its state is made.
     seeds = {"global_seed": draw.state.key, "op_seed": draw.state.counter >> 64}
-    _run(draw.values, draw.distribution, draw.rows, seeds, (*outs, after))
-    return after
+    return fill_by(draw.values, draw.distribution, draw.rows, seeds, *outs)
 
 
-def fill_torch(
-    values: ElementType, distribution: Distribution, states: NDArray[np.uint32], *outs: NDArray[Any]
+def fill_by(
+    values: ElementType,
+    distribution: Distribution,
+    states: NDArray[np.uint32],
+    attributes: Mapping[str, int | str],
+    *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
-    """The same of torch's numbers, from a state or from one for each row; returns the next."""
+    """The same by attributes of a node, from a state or from one for each row; returns the next."""
     after = np.empty(states.shape, np.uint32)
-    _run(values, distribution, states, {"alignment": PYTORCH}, (*outs, after))
+    _run(values, distribution, states, attributes, (*outs, after))
     return after
 
 

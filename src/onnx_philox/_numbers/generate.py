@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,34 +17,32 @@ from onnx_philox._contract.arguments import parameter_array
 from onnx_philox._contract.declaration import OUTPUT_TYPE, listed
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
-from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
+from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._numbers import call, fill_native
 from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
-from onnx_philox._torch.numbers.state import TorchState
 
 _NAME = "generate"
 _WORD = np.dtype(np.uint32)
 _STATE = (operators.STATE_WORDS,)
 
 
-@overload
-def generate(state: PhiloxState, *, out: NDArray[Any], **given: Any) -> PhiloxState: ...
+_State = TypeVar("_State", bound=GeneratorState)
 
 
 @overload
-def generate(state: TorchState, *, out: NDArray[Any], **given: Any) -> TorchState: ...
+def generate(state: _State, *, out: NDArray[Any], **given: Any) -> _State: ...
 
 
 @overload
 def generate(
     state: NDArray[np.uint32], *, out: NDArray[Any], **given: Any
-) -> PhiloxState | TorchState | NDArray[np.uint32]: ...
+) -> GeneratorState | NDArray[np.uint32]: ...
 
 
 def generate(
-    state: PhiloxState | TorchState | NDArray[np.uint32],
+    state: GeneratorState | NDArray[np.uint32],
     *,
     out: NDArray[Any],
     operator: str | None = None,
@@ -55,7 +53,7 @@ def generate(
     p: ArrayLike | None = None,
     alignment: str = TENSORFLOW,
     **given: Any,
-) -> PhiloxState | TorchState | NDArray[np.uint32]:
+) -> GeneratorState | NDArray[np.uint32]:
     """Fills an array with what the operators would draw from a state; returns the next state.
 
     It uses one thread, and the native core if the package has it. Other threads can run meanwhile:
@@ -122,7 +120,7 @@ def generate(
                 pass  # what is wrong with the memory is said below
     arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
     alignments.check_word(_NAME, alignment)
-    drawn_by = (generators.named(alignment), *generators.GENERATORS.values())
+    drawn_by = (generators.named(alignment), *generators.registered().values())
     given_by = (each for each in drawn_by if each.is_named and type(state) is each.state)
     generator = drawn_by[0] if drawn_by[0].is_named else next(given_by, drawn_by[0])
     with float_environment.kept():
@@ -175,11 +173,11 @@ def _prepared(
 
 def _generate(
     generator: Generator,
-    state: PhiloxState | TorchState | NDArray[np.uint32],
+    state: GeneratorState | NDArray[np.uint32],
     out: NDArray[Any],
     operator: str | None,
     arguments: dict[str, Any],
-) -> PhiloxState | TorchState | NDArray[np.uint32]:
+) -> GeneratorState | NDArray[np.uint32]:
     before = arrays.array_of(_NAME, "state", state)
     remedy = generator.remedy_for(before.shape, f"Pass {generator.made}.")
     before = states_array(
@@ -204,7 +202,7 @@ def _generate(
         checks.refuse(_NAME, "out", "uint32", "of floats, int32, int64 or bool", remedy, TypeError)
     distribution = _distribution(values, out.shape, arguments)
     fill = fill_native.fastest_fill
-    fill_by = call.FILLS_FROM[generator.alignment]
+    fill_by = generator.fill_from() or call.fill_from
     after = fill_by(before, (0, 0), values, distribution, fill, out.reshape(-1))
     return after if before.ndim == 2 else generator.state.from_array(after)
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arguments, checks
+from onnx_philox._contract import arguments, checks, generators
 from onnx_philox._contract.operators import RANDOM_NORMAL
 from onnx_philox._contract.refusal import refuse, refusing_as
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.state import GeneratorState, PhiloxState
 from onnx_philox._contract.types import F32
 from onnx_philox._numbers.generate import generate
 from onnx_philox._numbers.states import Integers, row_states
+
+Like = Literal["philox", "torch", "torch_cuda"]
+"""Whose numbers: ours, those of torch's CPU generator, or those of torch on an NVIDIA card."""
+
+Seeds = Integers | GeneratorState | Sequence[GeneratorState]
+
+Gpu = tuple[int, int]
+"""A card's multiprocessors, and the threads that each of them holds at once."""
 
 
 def is_several(seed: Any) -> bool:
@@ -124,3 +132,16 @@ class PhiloxNoise(Noise):
         after = generate(self._state, out=values, mean=0.0, scale=1.0)
         self._state = np.asarray(after, np.uint32).reshape(self._state.shape)
         return values
+
+
+def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise:
+    """What draws like `like`, from a seed on or from a seed for each row.
+
+    Raises:
+        TypeError: A seed is no integer.
+        ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
+    """
+    if isinstance(like, str) and like == "philox" and gpu is None:
+        return PhiloxNoise(owner, seed)
+    asked = (each.noise(owner, seed, like, gpu) for each in generators.registered().values())
+    return cast("Noise", next(noise for noise in asked if noise is not None))

@@ -17,7 +17,6 @@ from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.result import Seed
 from onnx_philox._pipeline.variables import Variables
-from onnx_philox._torch.numbers.state import TORCH_BYTES
 
 _VERSION = 1
 _WITH_VARIABLES = 2
@@ -139,11 +138,10 @@ def _other_kind(words: NDArray[Any], streams: Streams) -> str:
     """What to do about words that are a state, but not one of the model's kind; else empty."""
     rows = "" if streams.batch is None else ", one for each row"
     count, own = words.shape[-1] if words.ndim else None, streams.generator
-    other = generators.TORCH if count == TORCH_BYTES else generators.of_words(count)
-    if other is own and count == TORCH_BYTES:
-        return "Bytes of get_state() become a state by TorchState.from_torch(state)."
+    every = generators.registered().values()
+    other = next((g for g in every if g.words == count or g.take_bytes(count)), None)
     if other is None or other is own:
-        return ""
+        return own.take_bytes(count)
     if own.is_named:
         return (
             f"{count} words are a {other.state.__name__}, and the model draws {own.whose}: pass "

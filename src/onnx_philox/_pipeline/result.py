@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import generators
-from onnx_philox._contract.state import PhiloxState
 from onnx_philox._pipeline import recording
 from onnx_philox._record.document import Record
-from onnx_philox._torch.numbers.state import TorchState
 
 Seed = int | tuple[int, ...]
 """A seed for all rows, or one for each."""
@@ -74,8 +72,8 @@ class Result(dict[str, Any]):
         return Result({**self, **other}, self.seed, self.state, None, self.next_state)
 
     @property
-    def states(self) -> list[PhiloxState] | list[TorchState]:
-        """The same as states, one a row: of torch's generator with alignment "pytorch"."""
+    def states(self) -> list[Any]:
+        """The same as states, one a row: `PhiloxState`, or those of another alignment."""
         rows = np.atleast_2d(self.state)
         generator = generators.of_words(rows.shape[1]) or generators.PHILOX
-        return [generator.state.from_array(row) for row in rows]  # type: ignore[return-value]
+        return [generator.state.from_array(row) for row in rows]

@@ -268,7 +268,7 @@ _DOCUMENT: dict[str, Any] = {
                     "op_seed": _is_count,
                 }
             ],
-            "alignment": _Later(lambda given: given in list(generators.GENERATORS)),
+            "alignment": _Later(lambda given: given in list(generators.registered())),
             "batch_axis": _Later(_is_count),
             "inverted": _Later(_is_word_or_names),
         }

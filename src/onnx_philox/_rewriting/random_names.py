@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from onnx_philox._contract.generators import registered
 from onnx_philox._models.graphs import KEY_MAKERS
-from onnx_philox._torch.calls.table import RANDOM_NAMES
 
 # Words that only the names of random operators contain.
 _RANDOM_WORDS = {
@@ -13,7 +13,7 @@ _RANDOM_WORDS = {
     *("lognormal", "multinomial", "poisson", "rand", "randint", "randn", "random", "randomize"),
     *("randomized", "randperm", "rng", "stochastic"),
 }
-# Random operators without such a word: TensorFlow's, and com.microsoft's that draws tokens ...
+# Random operators without such a word: TensorFlow's, and com.microsoft's that draws tokens.
 _RANDOM_NAMES = {
     *("FixedUnigramCandidateSampler", "FractionalAvgPool", "FractionalMaxPool"),
     *("LearnedUnigramCandidateSampler", "LogUniformCandidateSampler", "NonDeterministicInts"),
@@ -24,8 +24,6 @@ _RANDOM_NAMES = {
     *("StatelessShuffle", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2"),
     *("ThreadUnsafeUnigramCandidateSampler", "TruncatedNormal", "UniformCandidateSampler"),
 }
-# ... and what torch's exporter makes of its functions, whose names mean other things elsewhere.
-_TORCH_NAMES = RANDOM_NAMES | {"uniform_helper"}
 # Words that the name of a random operator may contain, and words that change their meaning.
 _DROPPED = {
     *("block", "channel", "connect", "edge", "key", "layer", "node", "out", "path", "token"),
@@ -44,13 +42,13 @@ _COMPUTED_SAMPLES = {
 }
 
 
-def randomness_of(name: str, *, is_of_torch: bool) -> str | None:
+def randomness_of(name: str, domain: str = "") -> str | None:
     """What a message says of an operator that is random by its name, or may be."""
     words = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     if "grad" in words or name in KEY_MAKERS:
         return None
-    is_torch_call = is_of_torch and name.partition(".")[0].strip("_") in _TORCH_NAMES
-    if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_torch_call:
+    is_call = any(each.names_random(domain, name) for each in registered().values())
+    if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_call:
         return "random by its name"
     word = _suspicious_word(words)
     return None if word is None else f"perhaps random, as its name says {word!r}"

@@ -50,7 +50,7 @@ class Port:
     def is_state(self) -> bool:
         """Whether a state fits it."""
         known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
-        is_one = (is_one_state(known, each.words) for each in generators.GENERATORS.values())
+        is_one = (is_one_state(known, each.words) for each in generators.registered().values())
         return self.dtype == np.uint32 and any(is_one)
 
     @property

@@ -12,11 +12,9 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
-from onnx_philox._contract import arrays, feeds
+from onnx_philox._contract import arrays, feeds, generators
 from onnx_philox._contract.refusal import RefusalError, shown
-from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BF16
-from onnx_philox._torch.numbers.state import TorchState
 from onnx_philox.onnxruntime import _values as values
 
 NAME = "onnx_philox.onnxruntime"
@@ -43,7 +41,7 @@ def with_arrays(feed: dict[str, Any], of_one: Iterable[str]) -> dict[str, Any]:
 
 
 def _readable(what: str, value: Any) -> Any:
-    if isinstance(value, PhiloxState | TorchState):
+    if generators.is_state(value):
         return value.to_array()
     if isinstance(value, list):
         # A sequence of tensors. ONNX Runtime itself makes one array of a list of numbers.

@@ -14,9 +14,8 @@ from onnx_philox._contract import generators
 from onnx_philox._contract.arrays import array_of
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
-from onnx_philox._contract.state import PhiloxState, is_state_shape
+from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX, next_name
-from onnx_philox._torch.numbers.state import TorchState
 
 __all__ = ["make_stateful"]
 
@@ -24,9 +23,7 @@ _NAME = "openvino.make_stateful"
 _TYPES = (ov.Type.u32, ov.Type.i32)
 
 
-def make_stateful(
-    model: ov.Model, initial: PhiloxState | TorchState | ArrayLike | None = None
-) -> ov.Model:
+def make_stateful(model: ov.Model, initial: GeneratorState | ArrayLike | None = None) -> ov.Model:
     """Turns the state's input and output into a variable, which an infer request keeps.
 
     The input is one of uint32 (or int32) that has an output of its name after ``next_``:
@@ -114,14 +111,15 @@ def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
 
 
 def _initial(
-    given: PhiloxState | TorchState | ArrayLike | None, shape: ov.PartialShape
+    given: GeneratorState | ArrayLike | None, shape: ov.PartialShape
 ) -> NDArray[np.uint32]:
     remedy = "Pass PhiloxState.for_run(seed), or row_states(...) where each row has a state."
     last = shape[len(shape) - 1] if shape.rank.is_static and len(shape) else ov.Dimension()
     count = last.get_length() if last.is_static else STATE_WORDS
     generator = generators.of_words(count) or generators.named(None)
     if not generator.is_counter_based:
-        remedy = "Pass TorchState.from_seed(seed), or an array with the words of one for each row."
+        state = generator.made.removesuffix(".to_array()")
+        remedy = f"Pass {state}, or an array with the words of one for each row."
     is_rows = (
         shape.rank.is_static
         and len(shape) == 2

@@ -270,7 +270,7 @@ class StatePorts:
             raise ArgumentError(
                 f"{self.name} must be given, since {self.generator.owner} has no rule that numbers "
                 f"rows: got the seed {seed}. Pass --seeds, one for each row, or --input "
-                f"{self.name}=FILE.npy with {self.generator.row_seeding}."
+                f"{self.name}=FILE.npy with {self.generator.seeding} for each row."
             )
         rows = self._rows(ports, feeds)
         if len(rows) != 1:

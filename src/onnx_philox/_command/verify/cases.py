@@ -1,11 +1,11 @@
 """What `onnx-philox verify` expects: examples, and the numbers that others documented for them.
 
 To add a case, write it into a file of `vectors`; runners and reports take it from there. A file has
-a `source` and `cases`; a case its family, operator, type, part and vectors; a vector of these:
-`shape`, `arguments` (numbers, or tensors as type, shape and little-endian bytes in hex),
-`global_seed`, `op_seed`, `state` (six words) or `torch_seed` or `run`, `alignment`, `outputs` (hex
-by name), `next_state` or `words` (of torch's generator), `near` (a peer's values, within a
-tolerance) and `printed` (decimals of a page).
+a `source`, `notes` by family, and `cases`; a case its family, operator, type, part and vectors; a
+vector of these: `shape`, `arguments` (numbers, or tensors as type, shape and little-endian bytes in
+hex), `global_seed`, `op_seed`, `state` (six words) or `run` or `seed` (of a state of its
+alignment), `alignment`, `outputs` (hex by name), `next_state` or `words` (which that generator
+gives), `near` (a peer's values, within a tolerance) and `printed` (decimals of a page).
 """
 
 from __future__ import annotations
@@ -24,41 +24,27 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._contract import generators, operators
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.state import GeneratorState, PhiloxState
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._runtimes.port import Arrays
-from onnx_philox._torch.numbers.state import TorchState
 
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
-COUNTER_EXAMPLE = "DirectML counter example"
 FILES = (
-    *("openvino.json", "random123.json", "directml.json", "tensorflow.json"),
-    *("torch_stateless.json", "distributions.json", "exponential.json", "without_replacement.json"),
-    *("rejecting.json", "dropout.json", "permutation.json", "token.json", "torch.json"),
+    *("openvino.json", "random123.json", "directml.json", "tensorflow.json", "func_random.json"),
+    *("distributions.json", "exponential.json", "without_replacement.json", "rejecting.json"),
+    *("dropout.json", "permutation.json", "token.json", "mt19937.json"),
 )
 """All of one format: what others published, then what this package drew when an operator was new,
-then what torch draws with its CPU generator."""
+then what other generators draw."""
 
 ROWS = "Rows of"
 SEEDED_DRAWS = "Seeded draws"
 TENSORFLOW_NORMAL = "TensorFlow normal"
-TORCH_SEEDS = "torch seeds"
 
 NORMAL_TOLERANCES = {F32: 4e-6, F64: 1e-12}
 """How far our normals may be from TensorFlow's, which has another ln, sin and cos."""
-
-ERRATUM = (
-    "DirectML: the page's example prints the counter before minus 324,855, though its text says "
-    "that the counter is incremented. The rule is followed here, from both ends of the example."
-)
-
-PYTORCH_ERRATUM = (
-    "OpenVINO: its page's three examples of alignment PYTORCH ([0.6789123, ...], [8.34928537, ...] "
-    "and [89, 73, 68, ...]) are neither torch's numbers nor those that OpenVINO draws. torch is "
-    "followed here; OpenVINO's own node does so but for f64 on CPU."
-)
 
 
 @dataclass(frozen=True)
@@ -90,6 +76,8 @@ class Case:
     part: str = ""
     """Which draws of its family and type these are, where there are several kinds."""
     is_numpy_the_standard: bool = False
+    note: str = ""
+    """What is wrong with what the peer says."""
 
     @property
     def name(self) -> str:
@@ -117,19 +105,20 @@ def load_cases(vectors: Traversable | None = None) -> list[Case]:
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps all digits that a page prints.
     files = (json.loads((folder / f).read_text("utf-8"), parse_float=Decimal) for f in FILES)
-    read = (_case(case) for file in files for case in file["cases"])
+    read = (_case(case, file.get("notes", {})) for file in files for case in file["cases"])
     return [*read, *_rows(), *_seeded_draws()]
 
 
-def _case(given: Mapping[str, Any]) -> Case:
+def _case(given: Mapping[str, Any], notes: Mapping[str, str]) -> Case:
     operator, type_ = operators.OPERATORS[given["operator"]], BY_NAME[given["type"]]
     vectors = tuple(_vector(operator, type_, vector) for vector in given["vectors"])
-    return Case(given["family"], vectors, type_, given.get("part", ""))
+    family = given["family"]
+    return Case(family, vectors, type_, given.get("part", ""), note=notes.get(family, ""))
 
 
 def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str, Any]) -> Vector:
     """A vector of a file; NumPy says the values where it has only what is near or printed."""
-    alignment = PYTORCH if "torch_seed" in given else given.get("alignment", TENSORFLOW)
+    alignment = given.get("alignment", TENSORFLOW)
     example = Example(
         tuple(given["shape"]),
         type_,
@@ -138,7 +127,7 @@ def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str
         given.get("global_seed", 0),
         given.get("op_seed", 0),
         given.get("run"),
-        _state(given),
+        _state(given, alignment),
         alignment=alignment,
     )
     types = {output.name: output.type or type_ for output in operator.outputs}
@@ -147,7 +136,8 @@ def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str
         for name, values in given.get("outputs", {}).items()
     } or example.in_numpy()
     if "words" in given:
-        expected["next_state"] = after_words(given["torch_seed"], given["words"])
+        after = generators.named(alignment).after_words
+        expected["next_state"] = after(given["seed"], given["words"])
     elif "next_state" in given:
         expected["next_state"] = np.array(given["next_state"], np.uint32)
     elif example.node_state is not None:
@@ -158,11 +148,11 @@ def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str
     return Vector(example, expected, given.get("printed"), peer)
 
 
-def _state(given: Mapping[str, Any]) -> PhiloxState | TorchState | None:
-    if "torch_seed" in given:
-        return TorchState.from_seed(given["torch_seed"])
-    words = given.get("state")
-    return None if words is None else PhiloxState.from_array(np.array(words, np.uint32))
+def _state(given: Mapping[str, Any], alignment: str) -> GeneratorState | None:
+    generator, words = generators.named(alignment), given.get("state")
+    if "seed" in given:
+        words = generator.of_seed("", given["seed"])
+    return None if words is None else generator.state.from_array(np.array(words, np.uint32))
 
 
 def _argument(given: Any) -> Any:
@@ -177,17 +167,6 @@ def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
     little_endian = np.dtype(f"<u{type_.dtype.itemsize}")
     bits = np.frombuffer(bytes.fromhex(text), little_endian)
     return bits.astype(little_endian.newbyteorder("=")).view(type_.dtype)
-
-
-def after_words(seed: int, words: int) -> NDArray[np.uint32]:
-    """The state of torch's generator when it has given so many words, by NumPy's own MT19937."""
-    numpy_s = np.random.RandomState(seed & 0xFFFFFFFF)
-    numpy_s.randint(0, 2**32, words, np.uint32)
-    _, block, place, *_ = numpy_s.get_state()
-    # One that has given no word has none left to give, and counts from 0.
-    left, after = (625 - int(place), int(place)) if words else (1, 0)
-    start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
-    return np.array([*start, *np.asarray(block).tolist(), 0, 0, 0], np.uint32)
 
 
 _ROW_STATES = (PhiloxState(2**128 - 1, 2**64 - 1), PhiloxState(2**64 - 2, 7), PhiloxState(0, 2**32))

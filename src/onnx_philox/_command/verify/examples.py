@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from onnx_philox import graphs, reference
 from onnx_philox._contract.inputs import ALIGNMENT, TENSORFLOW
 from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_GENERATOR, Operator
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.state import GeneratorState, PhiloxState
 from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
 from onnx_philox._runtimes.port import Arrays
-from onnx_philox._torch.numbers.state import TorchState
 
 
 class Seeds(TypedDict):
@@ -54,13 +53,13 @@ class Example:
     global_seed: int = 0
     op_seed: int = 0
     run: int | None = None
-    state: PhiloxState | TorchState | None = None
+    state: GeneratorState | None = None
     is_shape_fed: bool = False
     rows: tuple[PhiloxState, ...] = ()
     alignment: str = TENSORFLOW
 
     @property
-    def node_state(self) -> PhiloxState | TorchState | None:
+    def node_state(self) -> GeneratorState | None:
         """The state that the node is given."""
         if self.run is None:
             return self.state
@@ -112,7 +111,7 @@ class Example:
 
     def next_state(self) -> NDArray[np.uint32]:
         """The state after this draw."""
-        assert isinstance(self.node_state, PhiloxState), "neither seeds alone, nor torch's numbers"
+        assert isinstance(self.node_state, PhiloxState), "not seeds alone, nor another generator"
         # Not by `advance` and the rules of the distributions, since those are what we verify.
         counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
         return PhiloxState(counter, self.node_state.key).to_array()
@@ -156,10 +155,10 @@ class Example:
             parts.append(f"global_seed {self.global_seed}, op_seed {self.op_seed}")
         if self.run is not None:
             parts.append(f"run {self.run}")
-        if isinstance(self.state, TorchState):
-            parts.append(f"after torch.manual_seed({self.state.seed})")
-        elif self.state is not None:
+        if isinstance(self.state, PhiloxState):
             parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
+        elif self.state is not None:
+            parts.append(f"from {self.state!r}")
         if self.rows:
             parts.append(f"a state for each of {len(self.rows)} rows")
         return "; ".join(parts)

@@ -26,11 +26,8 @@ from onnx_philox._rewriting.in_onnx.passes.scanned import declare_ranks
 from onnx_philox._rewriting.in_onnx.passes.settle import settle
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
 from onnx_philox._rewriting.report import RandomNode, Report
-from onnx_philox._torch.rewriting.as_torch import warn
-from onnx_philox._torch.rewriting.carry_generator import carry_generator, close
 
 
 def verify(model: ir.Model, shadowed: set[str]) -> None:
@@ -117,17 +114,14 @@ def _replace(
     if batch is not None:
         unproved = frozenset(random.site.node for random in plan.unproved)
         batch = replace(batch, unproved=unproved, words=generator.words)
-    if generator.is_counter_based:
+    own = generator.rewriting()
+    if own is None:
         carried = carry_states(model, plan.nodes, recorded, names, plan.seed, batch)
-        Replace(names, plan.global_seed, batch, generator).all(model, carried)
     else:
-        types = Types(model)
-        for random in (numbered.random for numbered in plan.nodes):
-            place = None if batch is None else batch.places.get(random.site.node)
-            warn(random, types, None if place is None or place.is_factor else place.axis)
-        carried = carry_generator(model, generator, plan.nodes, names, plan.seed, batch)
-        Replace(names, 0, batch, generator).all(model, carried)
-        close(carried)
+        carried = own.carry(model, plan.nodes, names, plan.seed, batch)
+    Replace(names, plan.global_seed, batch, generator).all(model, carried)
+    if own is not None:
+        own.close(carried)
     verify(model, shadowed)
     record(model, kept, *plan.inverted)
     for value in inputs:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import openvino as ov
 
-from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._openvino_models import graphs
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
@@ -66,8 +65,8 @@ def _without_repeats(
 
 def _of_one(uniform: UniformNode) -> NewDraw:
     """What a uniform number becomes that is no part of a normal one."""
-    if uniform.generator is TORCH:
-        # torch draws booleans by another rule.
+    if uniform.generator.is_named:
+        # It draws booleans by another rule.
         return uniform.draw()
     draw = patterns.comparison(uniform)
     if uniform.seeds is not None:
@@ -87,7 +86,7 @@ def _is_random(node: ov.Node) -> bool:
         return graphs.lacks_state(node) or (
             graphs.awaits_state(node) and not graphs.is_shape_alone(node)
         )
-    return randomness_of(kind, is_of_torch=False) is not None
+    return randomness_of(kind) is not None
 
 
 def _order(site: Site) -> tuple[bool, int]:
@@ -102,7 +101,7 @@ def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
     node = site.node
     kind = node.get_type_name()
     if not graphs.is_ours(node) and graphs.opset_of(node) is None:
-        said = randomness_of(kind, is_of_torch=False)
+        said = randomness_of(kind)
         error = MayStayError(
             site.title,
             "the operator",

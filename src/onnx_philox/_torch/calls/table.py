@@ -7,6 +7,7 @@ arguments and their defaults are those of torch's own schema.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -267,14 +268,21 @@ _ENTRIES = (
 CALLS: dict[tuple[str, str], TorchCall] = {(c.namespace, c.name): c for c in _ENTRIES}
 """The entries, by their namespaces and names."""
 
-RANDOM_NAMES = frozenset(call.name.strip("_") for call in _ENTRIES if call.is_random)
-"""The names that say that a call draws, without underscores at their ends."""
+_RANDOM_NAMES = frozenset(call.name.strip("_") for call in _ENTRIES if call.is_random)
+# Where torch's exporters leave a function that they cannot write.
+_DOMAIN = re.compile(r"torch|(^|[^a-z])(aten|(rng)?prims)([^a-z]|$)")
 
 _DRAWN_BY = {
     call.name: call.operator for call in _ENTRIES if call.is_its_rule and call.operator is not None
 }
 
 _BY_NAME = {call.name: call for call in reversed(_ENTRIES)}
+
+
+def names_random(domain: str, name: str) -> bool:
+    """Whether an operator of an exporter's is a call that draws, as its name says there."""
+    call = name.partition(".")[0].strip("_")
+    return bool(_DOMAIN.search(domain)) and (call in _RANDOM_NAMES or call == "uniform_helper")
 
 
 def drawn_by(name: str) -> Operator | None:

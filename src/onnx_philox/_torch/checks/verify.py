@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract.generators import TORCH, Generator
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
@@ -32,6 +32,7 @@ from onnx_philox._torch.checks.check import read_exported
 from onnx_philox._torch.checks.pair import Pair
 from onnx_philox._torch.checks.verdict import Ran, Verdict
 from onnx_philox._torch.exporter.program import check_program, require_torch
+from onnx_philox._torch.generator import GENERATOR
 from onnx_philox._torch.numbers.state import TorchState, torch_seed
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def verify_export(
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
     pair, by = Pair(OWNER, made, model, args, kwargs or {}), TorchTolerances(rtol, atol)
-    if generator is TORCH:
+    if generator is GENERATOR:
         return _torch_s(pair, seed, by)
     return _philox(pair, seed, by, is_inside=report.seed is not None)
 
@@ -235,7 +236,7 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
 def _generator(model: ir.Model) -> Generator:
     """The generator by which a model draws; torch's, if it was not rewritten yet."""
     recorded = earlier.read(model)
-    return TORCH if recorded.state is None else recorded.generator
+    return GENERATOR if recorded.state is None else recorded.generator
 
 
 def _passed_over(pair: Pair) -> str | None:

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._torch.calls.programs import arguments, call, calls, name_of, prepare, replace
@@ -27,6 +26,7 @@ from onnx_philox._torch.exporter.memory import (
 )
 from onnx_philox._torch.exporter.program import batch_of, draws, operations, place_of_node
 from onnx_philox._torch.exporter.strides import UNKNOWN, state_strides
+from onnx_philox._torch.generator import GENERATOR
 
 _NORMALS = ("randn_like", "normal_")
 # What reads the shape of its tensor alone, beside what overwrites it.
@@ -46,7 +46,7 @@ class PreparedProgram:
     """
 
     def __init__(self, asked: Asked) -> None:
-        self._as_torch = asked.generator is TORCH
+        self._as_torch = asked.generator is GENERATOR
         self._asked = asked
         self.kept = 0
         self.unseen: str | None = None

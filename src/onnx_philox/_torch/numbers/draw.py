@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _native
+from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import ElementType
 from onnx_philox._numbers import elementary, fill_native
@@ -32,6 +33,8 @@ from onnx_philox._torch.numbers.state import TorchState
 
 _Drawn = tuple[Values, ...]
 """The values of each output, of rank 1."""
+
+_AS_TORCH = {"alignment": PYTORCH}
 
 
 def fill_from(
@@ -57,7 +60,7 @@ def draw_from(
     if outs[0].size == 0:
         return states.copy()
     if _native.IS_THERE:
-        return fill_native.fill_torch(values, distribution, states, *outs)
+        return fill_native.fill_by(values, distribution, states, _AS_TORCH, *outs)
     is_rows = rows_of_states(states.shape) is not None
     each_state = states.reshape(-1, states.shape[-1])
     after = np.empty_like(each_state)

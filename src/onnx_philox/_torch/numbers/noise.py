@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,10 @@ from numpy.typing import NDArray
 from onnx_philox._contract import arguments, checks, choices, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
-from onnx_philox._numbers.noise import Noise, PhiloxNoise, is_several
+from onnx_philox._numbers.noise import Gpu, Like, Noise, is_several
 from onnx_philox._numbers.normal import Normal
-from onnx_philox._numbers.states import Integers
 from onnx_philox._torch.numbers import cuda, draw
-from onnx_philox._torch.numbers.cuda import Gpu
 from onnx_philox._torch.numbers.state import TorchState, torch_seed
-
-Like = Literal["philox", "torch", "torch_cuda"]
-"""Whose numbers: ours, those of torch's CPU generator, or those of torch on an NVIDIA card."""
-
-Seeds = Integers | TorchState | Sequence[TorchState]
 
 _TORCH_NOISE = "torch_noise"
 _TYPES = {"cpu": (F32, F16, BF16, F64), "cuda": (F32, F16, BF16)}
@@ -100,17 +93,10 @@ class TorchNoise(Noise):
 
 
 def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
-    """What draws like `like`, from a seed on or from a seed for each row.
-
-    Raises:
-        TypeError: A seed is no integer.
-        ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
-    """
+    """See `_numbers.noise.noise_of`; of Philox's it is asked only with a card, which it refuses."""
     allowed = "'philox', 'torch' or 'torch_cuda'"
     choices.check_choice(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
-    if like == "philox":
-        return PhiloxNoise(owner, seed)
     by_rows = is_several(seed)
     named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
     generators = [_generator(owner, name, s, like, card) for name, s in named]

@@ -13,15 +13,16 @@ from onnx_philox._contract import arrays
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.inputs import (
     MAX_RANK,
-    ONE_TORCH_STATE_RULE,
+    ONE_STATE_RULE,
     PYTORCH,
     STATE_WORDS,
-    TORCH_STATE_WORDS,
 )
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._torch.numbers import mt19937
 
+TORCH_STATE_WORDS = 632
+_SHAPE_RULE = ONE_STATE_RULE.replace(f"{STATE_WORDS}]", f"{TORCH_STATE_WORDS}]")
 # seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one.
 _LEFT, _SEEDED, _NEXT, _WORDS, _NORMAL, _IS_CACHED = 2, 3, 4, 5, 629, 631
 
@@ -176,7 +177,7 @@ class TorchState:
             remedy = "Pass TorchState.from_seed(...).to_array()."
             if shape and shape[-1] == STATE_WORDS:
                 remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
-            refuse(_FROM_ARRAY, "the array's shape", list(shape), ONE_TORCH_STATE_RULE, remedy)
+            refuse(_FROM_ARRAY, "the array's shape", list(shape), _SHAPE_RULE, remedy)
         return cls._checked(_FROM_ARRAY, given.reshape(-1).copy())
 
     def to_array(self) -> NDArray[np.uint32]:

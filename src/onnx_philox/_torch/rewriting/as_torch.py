@@ -17,17 +17,14 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import alignment, checks
-from onnx_philox._contract.generators import TORCH
+from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import (
     ALIGNMENT,
-    DOMAIN,
     OPERATORS,
     OUTPUT_TYPE,
     RANDOM_DROPOUT,
     RANDOM_EXPONENTIAL,
-    RANDOM_GENERATOR,
     RANDOM_NORMAL,
-    RANDOM_PERMUTATION,
     Operator,
 )
 from onnx_philox._contract.refusal import RefusalError
@@ -37,6 +34,7 @@ from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
+from onnx_philox._rewriting.in_onnx.passes.prove_rows import filled
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
     BernoulliReplacement,
     DropoutReplacement,
@@ -117,7 +115,7 @@ def as_torch(
         ValueError: torch's numbers cannot be drawn so.
     """
     try:
-        complete = checks.check_attributes(op, {**attributes, **TORCH.attributes})
+        complete = checks.check_attributes(op, {**attributes, ALIGNMENT.name: PYTORCH})
         alignment.check_alignment(op, complete, has_state=True)
     except RefusalError as error:
         raise error.within(random.site.title) from error
@@ -176,7 +174,7 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
 
 def _is_by_hand(random: Replaceable) -> bool:
     """Whether a node of ours is replaced that says already that it draws as torch does."""
-    return ours.generator_of(random.site.node) is TORCH
+    return ours.generator_of(random.site.node).alignment == PYTORCH
 
 
 def _doubles(
@@ -266,24 +264,6 @@ def warn(random: Replaceable, types: Types, rows: int | None) -> None:
             "with onnx_philox.torch.export, or call contiguous() before the draw.",
             stacklevel=2,
         )
-
-
-def filled(node: ir.Node) -> ir.Value | None:
-    """The tensor like which a draw lies in memory; None where it is a new one."""
-    if node.domain != DOMAIN:
-        takes_tensor = node.op_type.endswith("Like") or node.op_type in (
-            *("Bernoulli", "Dropout", "Multinomial"),
-        )
-        return node.inputs[0] if takes_tensor and node.inputs else None
-    operator = OPERATORS.get(node.op_type)
-    if operator in (None, RANDOM_GENERATOR, RANDOM_PERMUTATION) or not node.inputs:
-        return None
-    given = node.inputs[0]
-    producer = None if given is None else given.producer()
-    if operator is not None and operator.has_shape:
-        is_shape = producer is not None and producer.op_type == "Shape"
-        return producer.inputs[0] if is_shape and producer is not None else None
-    return given
 
 
 def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequence[int]]:

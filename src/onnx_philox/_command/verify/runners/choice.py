@@ -73,7 +73,7 @@ class ModelRunner(Runner):
 
     def takes(self, case: Case) -> bool:
         """All cases but numbers that standard nodes cannot draw, where these draw."""
-        return self._models.has_operators or case.generator.has_standard_nodes
+        return self._models.has_operators or not case.generator.is_named
 
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""

@@ -199,9 +199,7 @@ def _explanation(result: CaseResult) -> RenderableType:
 
 def _notes(results: list[CaseResult]) -> list[str]:
     families = {r.case.family for r in results if r.case}
-    notes = [cases.ERRATUM] if cases.COUNTER_EXAMPLE in families else []
-    if cases.TORCH_SEEDS in families:
-        notes.append(cases.PYTORCH_ERRATUM)
+    notes = list(dict.fromkeys(r.case.note for r in results if r.case and r.case.note))
     if cases.TENSORFLOW_NORMAL in families:
         distances = joined(f"{limit:g} ({t.name})" for t, limit in cases.NORMAL_TOLERANCES.items())
         notes.append(

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import onnx_ir as ir
 
-from onnx_philox._contract.generators import PHILOX, TORCH, Generator
+from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._models import graphs
@@ -48,8 +48,6 @@ from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDrop
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._torch.rewriting.as_torch import drawn_as_torch
-from onnx_philox._torch.rewriting.noted import warn_of_attention
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
@@ -72,7 +70,7 @@ def find_nodes(
     The functions of the model that hold random nodes must have been inlined. The generator is the
     one by which they are to be drawn. With `keep_seeds` nodes of one explicit seed draw the same.
     """
-    types = Types(model)
+    types, own = Types(model), generator.rewriting()
     found: list[Outcome] = []
     of_onnx = graphs.onnx_opset_for(model)
     for node, owners in graphs.walk(model.graph):
@@ -81,8 +79,8 @@ def find_nodes(
             function = node.meta.get(FUNCTION_OF_ORIGIN)
             site = site_of(node, owners, version=opset, opset=of_onnx, function=function)
             found.append(_read(site, types, keep_seeds=keep_seeds))
-        elif generator is TORCH:
-            warn_of_attention(node)
+        elif own is not None:
+            own.pass_by(node)
     if any(key_of(each.site.node) for each in found):
         keys = Keys(model, (each.site.node for each in found), types)
         found = [_of_key(each, keys) for each in found]
@@ -92,9 +90,8 @@ def find_nodes(
         if isinstance(each, Irreplaceable):
             return each
         shares = each.same is not None and counts[each.same] > 1
-        if generator is TORCH:
-            return _as_torch(each, types, shares=shares)
-        return _as_said(each, types, generator, shares=shares)
+        outcome: Outcome | None = own and own.found(each, types, shares=shares)
+        return outcome or _as_said(each, types, generator, shares=shares)
 
     return [drawn(each) for each in found]
 
@@ -136,18 +133,6 @@ def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
     except (TypeError, ValueError) as error:
         return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
     return random
-
-
-def _as_torch(random: Replaceable, types: Types, *, shares: bool) -> Outcome:
-    repeats = any(o.node.op_type != "If" and not random.turns(o) for o in random.site.owners)
-    try:
-        if shares or repeats:
-            allowed = "one of its own, which each draw changes, with alignment 'pytorch'"
-            remedy = "Rewrite the model without alignment: torch has one generator."
-            random.site.refuse("the key", "one by which other draws are the same", allowed, remedy)
-        return drawn_as_torch(random, types)
-    except (TypeRefusalError, ValueRefusalError) as error:
-        return Irreplaceable(random.site, error)
 
 
 def _as_said(random: Replaceable, types: Types, generator: Generator, *, shares: bool) -> Outcome:

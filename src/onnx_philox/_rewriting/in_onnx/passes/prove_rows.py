@@ -8,6 +8,12 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    OPERATORS,
+    RANDOM_GENERATOR,
+    RANDOM_PERMUTATION,
+)
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of, onnx_opset_for
@@ -21,7 +27,6 @@ from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.not_rows import ONE_STATE, of_operator, of_shape, unproved
 from onnx_philox._rewriting.places import Dimensions, Place
 from onnx_philox._rewriting.recorded import Recorded
-from onnx_philox._torch.rewriting.as_torch import filled
 
 # Where torch's exporter notes the modules around a node, each with its path, and the node itself.
 _SCOPES = "pkg.torch.onnx.name_scopes"
@@ -141,3 +146,21 @@ def _first(state: ir.Value) -> str | None:
 
 def _name(dimension: int | ir.SymbolicDim) -> str | None:
     return None if isinstance(dimension, int) else dimension.value
+
+
+def filled(node: ir.Node) -> ir.Value | None:
+    """The tensor like which a draw lies in memory; None where it is a new one."""
+    if node.domain != DOMAIN:
+        takes_tensor = node.op_type.endswith("Like") or node.op_type in (
+            *("Bernoulli", "Dropout", "Multinomial"),
+        )
+        return node.inputs[0] if takes_tensor and node.inputs else None
+    operator = OPERATORS.get(node.op_type)
+    if operator in (None, RANDOM_GENERATOR, RANDOM_PERMUTATION) or not node.inputs:
+        return None
+    given = node.inputs[0]
+    producer = None if given is None else given.producer()
+    if operator is not None and operator.has_shape:
+        is_shape = producer is not None and producer.op_type == "Shape"
+        return producer.inputs[0] if is_shape and producer is not None else None
+    return given

@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from onnx_philox._contract.declaration import Role
-from onnx_philox._contract.generators import PHILOX, TORCH, Generator
+from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._models.constants import constant, tensor_in
@@ -20,7 +20,6 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
 from onnx_philox._rewriting.places import Place
-from onnx_philox._torch.rewriting.as_torch import as_torch, composed, narrowed
 
 # The operators whose first output has the shape of their first input.
 _LIKE_THEIR_INPUT = {
@@ -124,7 +123,7 @@ class Replace:
         batch: Batch | None = None,
         generator: Generator = PHILOX,
     ) -> None:
-        self._generator = generator
+        self._generator, self._own = generator, generator.rewriting()
         self._batch = batch
         self._names = names
         self._global_seed = global_seed
@@ -150,11 +149,10 @@ class Replace:
         ) -> ir.Value:
             own = random.seeds or (self._global_seed, carried.stream)
             seeds: Mapping[str, Any] = dict(zip(("global_seed", "op_seed"), own, strict=True))
-            if not self._generator.is_counter_based:
-                seeds = {}
             asked = dtype
-            if self._generator is TORCH:
-                drawn = as_torch(random, emitter, op, dtype, inputs, attributes)
+            if self._own is not None:
+                seeds = {}
+                drawn = self._own.draw(random, emitter, op, dtype, inputs, attributes)
                 inputs, attributes, dtype = drawn.inputs, drawn.attributes, drawn.dtype
             attributes = {**attributes, **self._generator.attributes}
             state = self._checked(old, carried.state, emitter, op, inputs)
@@ -174,12 +172,12 @@ class Replace:
                 drawn_state = node.outputs[-1]
                 emitter.declare(drawn_state, "drawn_state", ir.DataType.UINT32, state.shape)
                 carried.next_state_cast.replace_input_with(0, drawn_state)
-            return narrowed(emitter, values, asked)
+            return values if dtype is asked else self._own.narrowed(emitter, values, asked)
 
         comparison = inlined_comparison(old)
         new = random.replacement.emit(old, emitter, draw)
-        if self._generator is TORCH:
-            new = composed(random, emitter, new)
+        if self._own is not None:
+            new = self._own.composed(random, emitter, new)
         place = Place() if self._batch is None else self._batch.places.get(old, Place())
         if not place.is_first:
             (drawing,) = (node for node in emitter.nodes if node.domain == DOMAIN)

@@ -6,8 +6,6 @@ of TensorFlow that it cannot convert, torch its ATen fallbacks. No schema says w
 
 from __future__ import annotations
 
-import re
-
 import onnx
 import onnx_ir as ir
 
@@ -20,8 +18,6 @@ TENSORFLOW_DOMAINS = (*STANDARD_DOMAINS, "ai.onnx.converters.tensorflow")
 STATELESS = "Stateless"
 """The names of TensorFlow's operators that take a seed or a key as inputs begin with this."""
 
-_TORCH_DOMAIN = re.compile(r"torch|(^|[^a-z])(aten|(rng)?prims)([^a-z]|$)")
-
 
 def randomness(node: ir.Node, opset: int | None) -> str | None:
     """What a message says of a node that is random, or may be, and not one of ONNX.
@@ -30,12 +26,12 @@ def randomness(node: ir.Node, opset: int | None) -> str | None:
     """
     if has_schema(node, opset):
         return None
-    name, is_of_torch = node.op_type, bool(_TORCH_DOMAIN.search(node.domain))
+    name, domain = node.op_type, node.domain
     operator = node.attributes.get("operator")
     if name == "ATen" and operator is not None and operator.type is ir.AttributeType.STRING:
         # What torch falls back to for a function that it cannot export.
-        name, is_of_torch = operator.as_string(), True
-    return randomness_of(name, is_of_torch=is_of_torch)
+        name, domain = operator.as_string(), "aten"
+    return randomness_of(name, domain)
 
 
 def has_schema(node: ir.Node, opset: int | None) -> bool:

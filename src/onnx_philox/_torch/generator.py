@@ -1,0 +1,111 @@
+"""The record of torch's generator: what the house asks of it, and where the wing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import refusal
+from onnx_philox._contract import sentences as say
+from onnx_philox._contract.declaration import Operator
+from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.inputs import PYTORCH, STATE_WORDS
+from onnx_philox._torch.numbers import state as states
+from onnx_philox._torch.numbers.state import TORCH_STATE_WORDS, TorchState
+
+
+class TorchGenerator(Generator):
+    """MT19937, as torch draws with it on a CPU. What loads more is loaded when it is asked."""
+
+    def check_seed(self, owner: str, name: str, given: Any) -> int:
+        return states.torch_seed(owner, name, given)
+
+    def of_seed(self, owner: str, seed: Any, run: int = 0) -> NDArray[np.uint32]:  # noqa: ARG002
+        return TorchState.from_seed(self.check_seed(owner, "seed", seed)).to_array()
+
+    def of_seeds(self, seeds: NDArray[Any]) -> NDArray[np.uint32]:
+        return states.words_of_seeds(seeds)
+
+    def check_node(self, op: Operator, attributes: Mapping[str, Any], has_state: bool) -> None:
+        def refuse(name: str, allowed: str, remedy: str) -> None:
+            what = say.ATTRIBUTE.format(repr(name))
+            refusal.refuse(op.name, what, attributes[name], allowed, remedy)
+
+        if attributes["op_seed"] != 0:
+            refuse("op_seed", say.NO_OP_SEED, say.SET_GLOBAL_SEED)
+        if has_state and attributes["global_seed"] != 0:
+            refuse("global_seed", say.NO_SEED_BESIDE_A_STATE, say.REMOVE_ONE_OF_BOTH)
+        if attributes.get("replacement", 0) and attributes["sample_size"] > 1:
+            refuse("sample_size", say.ONE_SAMPLE, say.DRAW_ONE_SAMPLE)
+        if not has_state and attributes["global_seed"] == 0:
+            what, allowed = say.INPUT.format("state"), say.CONNECTED_WITHOUT_SEED
+            refusal.refuse(op.name, what, say.NOTHING, allowed, say.NAME_A_SEED)
+
+    def check_words(self, owner: str, words: NDArray[np.uint32]) -> None:
+        states.check_states(owner, words)
+
+    def remedy_for(self, shape: Sequence[int | None], remedy: str = "") -> str:
+        is_other = shape and shape[-1] == STATE_WORDS
+        return say.NOT_A_PHILOX_STATE if is_other else remedy or self.remedy
+
+    def about_input(self, name: str, *, per_row: bool) -> str:
+        if per_row:
+            made, says = f"{self.seeding} for each row", "a generator of torch's for each row"
+            return f"The input {name} (uint32[batch, {self.words}]: {made}) is {says} of the batch"
+        made = f"{self.seeding}, which is torch.manual_seed(seed)"
+        return f"The input {name} (uint32[{self.words}]: {made}) is the generator at first"
+
+    def take_bytes(self, count: int | None) -> str:
+        is_own = count == states.TORCH_BYTES
+        return "Bytes of get_state() become a state by TorchState.from_torch(state)." * is_own
+
+    def fill_from(self) -> Any:
+        from onnx_philox._torch.numbers import draw
+
+        return draw.fill_from
+
+    def rewriting(self) -> Any:
+        from onnx_philox._torch.rewriting.of_onnx import AsTorch
+
+        return AsTorch(self)
+
+    def after_words(self, seed: int, words: int) -> NDArray[np.uint32]:
+        """By NumPy's own MT19937."""
+        numpy_s = np.random.RandomState(seed & 0xFFFFFFFF)
+        numpy_s.randint(0, 2**32, words, np.uint32)
+        _, block, place, *_ = numpy_s.get_state()
+        # One that has given no word has none left to give, and counts from 0.
+        left, after = (625 - int(place), int(place)) if words else (1, 0)
+        start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
+        return np.array([*start, *np.asarray(block).tolist(), 0, 0, 0], np.uint32)
+
+    def names_random(self, domain: str, name: str) -> bool:
+        from onnx_philox._torch.calls import table
+
+        return table.names_random(domain, name)
+
+    def noise(self, owner: str, seed: Any, like: str, gpu: Any) -> Any:
+        from onnx_philox._torch.numbers import noise
+
+        return noise.noise_of(owner, seed, like, gpu)
+
+
+GENERATOR = TorchGenerator(
+    alignment=PYTORCH,
+    owner="torch",
+    state=TorchState,
+    words=TORCH_STATE_WORDS,
+    is_counter_based=False,
+    least_exponent=-103.9,  # its weights are f32: the least one above 0 is 2^-149
+    most_integers=(2**32 - 1) // 20,
+    seed_bits=32,  # torch draws by these of a seed
+    seed_at=slice(0, 2),
+    made="TorchState.from_seed(seed).to_array()",
+    remedy=say.PASS_A_TORCH_STATE,
+    mistaken=say.NOT_A_TORCH_STATE,
+    of_bytes=say.TAKE_TORCH_BYTES,
+    seeding="TorchState.from_seed(seed).to_array()",
+)
