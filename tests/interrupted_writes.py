@@ -42,10 +42,15 @@ class Case(NamedTuple):
 
     name: str
     prepare: Callable[[Path], None]
-    command: Callable[[Path], list[str]]
+    words: str
+    """The command: what is in `in/` is read, what is in `out/` is written."""
     leader: str = ""
     """Of several files, the one that leads to the others: it may be missing between the old and the
     new one, and not stand beside files of another time."""
+
+    def command(self, folder: Path) -> list[str]:
+        words = self.words.split()
+        return [f"{folder}/{word}" if "/" in word else word for word in words]
 
 
 def _olds(*names: str, location: str | None = None) -> Callable[[Path], None]:
@@ -63,61 +68,19 @@ def _in_place(folder: Path) -> None:
     write(folder / "out" / "model.onnx")
 
 
-DRAWN = "in/drawn.onnx"
-RUN = ["run", "--runtime", "reference", "--seed", "1"]
+REWRITE = "rewrite in/model.onnx -o out/o.onnx"
+RUN = "run --runtime reference --seed 1 in/drawn.onnx"
 CASES = (
-    Case(
-        "rewrite",
-        _olds("o.onnx"),
-        lambda f: ["rewrite", str(f / "in/model.onnx"), "-o", str(f / "out/o.onnx")],
-    ),
-    Case(
-        "rewrite, a new file",
-        _olds(),
-        lambda f: ["rewrite", str(f / "in/model.onnx"), "-o", str(f / "out/o.onnx")],
-    ),
-    Case("rewrite, in place", _in_place, lambda f: [str(f / "out/model.onnx")]),
-    Case(
-        "rewrite, external data",
-        _olds("o.onnx", location="w.bin"),
-        lambda f: ["rewrite", str(f / "in/model.onnx"), "-o", str(f / "out/o.onnx")],
-        "o.onnx",
-    ),
-    Case(
-        "rewrite, standard nodes",
-        _olds("o.onnx"),
-        lambda f: [
-            *("rewrite", str(f / "in/model.onnx"), "-o", str(f / "out/o.onnx")),
-            *("--standard", "--target", "onnxruntime"),
-        ],
-    ),
-    Case(
-        "rewrite, a page's model",
-        _olds("o.onnx"),
-        lambda f: [
-            *("rewrite", str(f / "in/model.onnx"), "-o", str(f / "out/o.onnx")),
-            *("--standard", "--target", "web"),
-        ],
-    ),
-    Case(
-        "rewrite, an IR",
-        _olds("o.xml", "o.bin"),
-        lambda f: ["rewrite", str(f / "in/model.onnx"), "-o", str(f / "out/o.xml")],
-        "o.xml",
-    ),
-    Case(
-        "run, a record",
-        _olds("record.json"),
-        lambda f: [*RUN, str(f / DRAWN), "--record", str(f / "out/record.json")],
-    ),
-    Case(
-        "run, arrays", _olds("o.run0.npz"), lambda f: [*RUN, str(f / DRAWN), "-o", str(f / "out/o")]
-    ),
-    Case(
-        "inspect, a page",
-        _olds("o.html"),
-        lambda f: ["inspect", str(f / "in/model.onnx"), "--html", str(f / "out/o.html")],
-    ),
+    Case("rewrite", _olds("o.onnx"), REWRITE),
+    Case("rewrite, a new file", _olds(), REWRITE),
+    Case("rewrite, in place", _in_place, "out/model.onnx"),
+    Case("rewrite, external data", _olds("o.onnx", location="w.bin"), REWRITE, "o.onnx"),
+    Case("rewrite, standard nodes", _olds("o.onnx"), f"{REWRITE} --standard --target onnxruntime"),
+    Case("rewrite, a page's model", _olds("o.onnx"), f"{REWRITE} --standard --target web"),
+    Case("rewrite, an IR", _olds("o.xml", "o.bin"), "rewrite in/model.onnx -o out/o.xml", "o.xml"),
+    Case("run, a record", _olds("record.json"), f"{RUN} --record out/record.json"),
+    Case("run, arrays", _olds("o.run0.npz"), f"{RUN} -o out/o"),
+    Case("inspect, a page", _olds("o.html"), "inspect in/model.onnx --html out/o.html"),
 )
 
 

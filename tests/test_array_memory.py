@@ -81,63 +81,54 @@ def stateful(initial: Any) -> list[np.ndarray]:
 F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))
 SIZE = np.array([5], np.int64)
 
+
+def drawn(model: onnx.ModelProto, **feed: Any) -> list[np.ndarray]:
+    return InferenceSession(model).run(None, feed)
+
+
+OV = onnx_philox.openvino
+U64, ROWS = np.array([2**60, 3], np.uint64), np.array([7, 8])
 # What takes arrays, and some of them; each gives arrays.
 CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
-    "PhiloxState.from_array": (lambda s: [PhiloxState.from_array(s).to_array()], [STATE]),
+    "from_array": (lambda s: [PhiloxState.from_array(s).to_array()], [STATE]),
     "split_states": (lambda s: [split_states(s, 3)], [STATE]),
-    "row_states": (
-        lambda seeds, rows: [row_states(seeds, rows)],
-        [np.array([2**60, 3], np.uint64), np.array([7, 8])],
-    ),
+    "row_states": (lambda seeds, rows: [row_states(seeds, rows)], [U64, ROWS]),
     "generate": (generated, [STATE, F32]),
-    "reference.random_generator": (reference.random_generator, [STATE, SIZE]),
-    "reference.random_uniform": (
+    "random_generator": (reference.random_generator, [STATE, SIZE]),
+    "random_uniform": (
         lambda low, high, s: reference.random_uniform([5], low, high, "f32", state=s),
         [F32, F32 + 7, STATE],
     ),
-    "reference.random_normal": (
+    "random_normal": (
         lambda mean, scale, s: reference.random_normal([5], mean, scale, "f32", state=s),
         [F32, F32 + 7, STATE],
     ),
-    "reference.random_bernoulli": (
+    "random_bernoulli": (
         lambda p, s: reference.random_bernoulli([5], p, state=s),
         [np.linspace(0, 1, 5), STATE],
     ),
-    "reference.random_categorical": (
+    "random_categorical": (
         lambda logits, s: reference.random_categorical(logits, 9, state=s),
         [LOGITS, STATE],
     ),
-    "graphs.random_uniform": (
-        lambda low, high: InferenceSession(
-            graphs.random_uniform([5], low, high, "f32", op_seed=3)
-        ).run(None, {}),
+    "graphs": (
+        lambda low, high: drawn(graphs.random_uniform([5], low, high, "f32", op_seed=3)),
         [F32, F32 + 7],
     ),
-    "graphs.random_categorical": (
-        lambda logits: InferenceSession(graphs.random_categorical(logits, 9, op_seed=3)).run(
-            None, {}
-        ),
-        [LOGITS],
-    ),
+    "graphs, logits": (lambda x: drawn(graphs.random_categorical(x, 9, op_seed=3)), [LOGITS]),
     "onnx_reference": (
         lambda s: ReferenceEvaluator(graphs.random_generator([5]), new_ops=onnx_reference.OPS).run(
             None, {"state": s}
         ),
         [STATE],
     ),
-    "openvino.random_generator": (
-        lambda s, shape: compiled(onnx_philox.openvino.random_generator(s, shape)),
-        [STATE, SIZE],
-    ),
-    "openvino.random_uniform": (
-        lambda low, s: compiled(onnx_philox.openvino.random_uniform([5], low, 9, "f32", state=s)),
+    "factories": (lambda s, shape: compiled(OV.random_generator(s, shape)), [STATE, SIZE]),
+    "factories, bounds": (
+        lambda low, s: compiled(OV.random_uniform([5], low, 9, "f32", state=s)),
         [F32, STATE],
     ),
-    "openvino.random_categorical": (
-        lambda logits: compiled(onnx_philox.openvino.random_categorical(logits, 9, op_seed=3)),
-        [LOGITS],
-    ),
-    "openvino.make_stateful": (stateful, [STATE]),
+    "factories, logits": (lambda x: compiled(OV.random_categorical(x, 9, op_seed=3)), [LOGITS]),
+    "make_stateful": (stateful, [STATE]),
 }
 
 

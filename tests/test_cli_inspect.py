@@ -163,45 +163,34 @@ def tried():
     }
 
 
-@pytest.mark.parametrize("op_type", sorted(RANDOM.keys() - {"Dropout"}))
-def test_onnxruntime_has_no_kernel_at_opset_22(tried, op_type):
-    for is_seeded in (False, True):
-        trial = tried[op_type, 22, is_seeded, "onnxruntime"]
-        assert trial.behaviour is Behaviour.NOT_LOADED
-        assert trial.reason.startswith("Could not find an implementation for Random") or (
-            trial.reason == "Could not find an implementation for Multinomial(22)"
-        )
+OTHER, SAME = Behaviour.OTHER_IN_EACH_RUN, Behaviour.SAME_SEQUENCE
+OF_SESSION, CONSTANT = Behaviour.OTHER_IN_EACH_SESSION, Behaviour.SAME_IN_EACH_RUN
 
 
 @pytest.mark.parametrize("op_type", RANDOM)
-def test_onnxruntime_draws_others_each_run_and_keeps_to_a_seed(tried, op_type):
-    assert tried[op_type, 17, False, "onnxruntime"].behaviour is Behaviour.OTHER_IN_EACH_RUN
-    assert tried[op_type, 17, True, "onnxruntime"].behaviour is Behaviour.SAME_SEQUENCE
-
-
-def test_onnxruntime_has_one_hidden_seed_for_a_process(tried):
-    trial = tried["RandomNormal", 17, False, "onnxruntime"]
-    assert trial.reason == "and in each process: none can be reproduced"
-
-
-@pytest.mark.parametrize("opset", [17, 22])
-def test_openvino_refuses_dropout_in_training_in_its_own_words(tried, opset):
-    trial = tried["Dropout", opset, False, "openvino"]
-    assert trial.behaviour is Behaviour.NOT_LOADED
-    assert trial.reason == "Training mode is not supported for Dropout op"
-
-
-def test_onnxruntime_removes_a_dropout_between_two_nodes(tried):
-    trial = tried["Dropout", "between two nodes", "onnxruntime"]
-    assert trial.behaviour is Behaviour.REMOVED
-
-
-@pytest.mark.parametrize("opset", [17, 22])
-def test_openvino_draws_a_multinomial_once_in_a_session(tried, opset):
-    # Its seed is the time in seconds when the model is compiled.
-    trial = tried["Multinomial", opset, False, "openvino"]
-    assert trial.behaviour is Behaviour.OTHER_IN_EACH_SESSION
-    assert tried["Multinomial", opset, True, "openvino"].behaviour is Behaviour.SAME_IN_EACH_RUN
+def test_the_runtimes_do_what_they_are_said_to_do(tried, op_type):
+    of_openvino = {
+        # Its seed is the time in seconds when the model is compiled.
+        **{"Multinomial": (OF_SESSION, CONSTANT), "Dropout": (Behaviour.NOT_LOADED,)},
+        **dict.fromkeys(("RandomUniform", "RandomNormal", "RandomNormalLike"), (OTHER, SAME)),
+    }
+    for opset in (17, 22):
+        without = op_type != "Dropout" and opset == 22
+        of_ort = [Behaviour.NOT_LOADED] * 2 if without else [OTHER, SAME]
+        for runtime, does in ("onnxruntime", of_ort), ("openvino", of_openvino.get(op_type, ())):
+            for is_seeded, behaviour in enumerate(does):
+                trial = tried[op_type, opset, bool(is_seeded), runtime]
+                assert trial.behaviour is behaviour
+                none = "Could not find an implementation for "
+                words = (
+                    none
+                    if runtime == "onnxruntime"
+                    else "Training mode is not supported for Dropout op"
+                )
+                assert behaviour is not Behaviour.NOT_LOADED or trial.reason.startswith(words)
+    assert tried["Dropout", "between two nodes", "onnxruntime"].behaviour is Behaviour.REMOVED
+    reason = tried["RandomNormal", 17, False, "onnxruntime"].reason
+    assert reason == "and in each process: none can be reproduced"
 
 
 def test_a_seed_that_is_the_time_of_day_is_seen_through(works):
@@ -283,9 +272,8 @@ def test_what_is_the_same_makes_the_behaviour(same, behaviour):
 
 
 def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
-    built = probe(
-        node_model("RandomNormal", 13, shape=[1, 4, 1000, 1000], dtype=10, mean=3.0, scale=0.5)
-    )
+    kept = {"dtype": 10, "mean": 3.0, "scale": 0.5}
+    built = probe(node_model("RandomNormal", 13, shape=[1, 4, 1000, 1000], **kept))
     (model,) = (
         onnx.load_model_from_string(base64.b64decode(text))
         for text in json.loads(built.line)["models"]
@@ -293,17 +281,17 @@ def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
     assert model.opset_import[0].version == 13
     (node,) = model.graph.node
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    assert attributes == {"shape": [1, 1, 1, 64], "dtype": 10, "mean": 3.0, "scale": 0.5}
-
-
-def test_equal_nodes_are_tried_once():
-    first, second = (
-        probe(node_model("RandomNormal", 17, shape=shape)) for shape in ([5, 5], [9, 2])
+    assert attributes == {"shape": [1, 1, 1, 64], **kept}
+    # Equal nodes are tried once.
+    first, same, *others = (
+        probe(node_model("RandomNormal", opset, shape=shape, **seed)).key
+        for opset, shape, seed in (
+            *((17, [5, 5], {}), (17, [9, 2], {})),
+            *((17, [5], {}), (22, [5, 5], {}), (17, [5, 5], {"seed": 1.0})),
+        )
     )
-    assert first.key == second.key
-    assert first.key != probe(node_model("RandomNormal", 17, shape=[5])).key
-    assert first.key != probe(node_model("RandomNormal", 22, shape=[5, 5])).key
-    assert first.key != probe(node_model("RandomNormal", 17, shape=[5, 5], seed=1.0)).key
+    assert first == same
+    assert first not in others
 
 
 WORKERS = {
@@ -404,43 +392,13 @@ def inspected(report) -> dict:
     return json.loads(report.to_json())
 
 
-def test_every_node_is_there_with_its_place(inspected):
+def test_every_node_is_there_with_its_place_and_what_each_runtime_does(inspected):
+    assert (inspected["schema"], set(keys_of(inspected))) == keys_said("inspect")
     places = [(n["name"], n["where"], n["function"]) for n in inspected["random_nodes"]]
-    assert places[:4] == [
-        ("uniform", "main graph", None),
-        ("dropout", "main graph", None),
-        ("bernoulli", "main graph", None),
-        ("multinomial", "main graph", None),
-    ]
+    names = ("uniform", "dropout", "bernoulli", "multinomial")
+    assert places[:4] == [(name, "main graph", None) for name in names]
     assert [place[1:] for place in places[4:6]] == [("main graph", "local::noisy")] * 2
     assert places[6] == ("inner", "main graph > If 'choice' then_branch", None)
-
-
-def test_the_streams_are_those_that_a_rewrite_gives(all_of_them, inspected, tmp_path):
-    report = onnx_philox.rewriting.rewrite_file(all_of_them, tmp_path / "new.onnx")
-    expected = [(n.op_type, n.replacement, n.stream) for n in report.replaced]
-    found = [(n["op_type"], n["replacement"], n["stream"]) for n in inspected["random_nodes"]]
-    assert found == expected
-    after = document(tmp_path / "new.onnx")
-    assert after["random_nodes"] == []
-    assert after["state"] == "the input random_state"
-    assert after["next_state"] == "next_random_state"
-    by_stream = sorted(after["rewritten_nodes"], key=lambda node: node["stream"])
-    assert [(n["operator"], n["stream"]) for n in by_stream] == [e[1:] for e in expected]
-
-
-def test_a_rewritten_model_says_how_to_go_on_and_how_to_run_it(tmp_path):
-    path = tmp_path / "my model.onnx"
-    onnx.save(node_model("RandomNormal", 17, shape=[4]), tmp_path / "original.onnx")
-    onnx_philox.rewriting.rewrite_file(tmp_path / "original.onnx", path)
-    said = " ".join(invoke(path).stdout.split())
-    assert "; the output next_random_state is the input of the next run. For a" in said
-    command = said.rpartition("Run it: onnx-philox ")[2]
-    ran = cli.invoke(*shlex.split(command))
-    assert ran.exit_code == 0, ran.output
-
-
-def test_every_node_says_what_each_runtime_does(inspected):
     assert set(inspected["runtimes"]) == {"onnxruntime", "openvino"}
     for node in inspected["random_nodes"]:
         assert set(node["today"]) == {"onnxruntime", "openvino"}
@@ -449,8 +407,28 @@ def test_every_node_says_what_each_runtime_does(inspected):
             assert today["reason"]
 
 
-def test_the_json_document_keeps_its_keys(inspected):
-    assert (inspected["schema"], set(keys_of(inspected))) == keys_said("inspect")
+def test_a_rewritten_model_shows_its_streams_its_state_and_how_to_run_it(
+    all_of_them, inspected, tmp_path
+):
+    path = tmp_path / "my model.onnx"
+    report = onnx_philox.rewriting.rewrite_file(all_of_them, path)
+    expected = [(n.op_type, n.replacement, n.stream) for n in report.replaced]
+    found = [(n["op_type"], n["replacement"], n["stream"]) for n in inspected["random_nodes"]]
+    assert found == expected
+    after = document(path)
+    assert after["random_nodes"] == []
+    assert after["state"] == "the input random_state"
+    assert after["next_state"] == "next_random_state"
+    by_stream = sorted(after["rewritten_nodes"], key=lambda node: node["stream"])
+    assert [(n["operator"], n["stream"]) for n in by_stream] == [e[1:] for e in expected]
+    said = cli.text("inspect", path)
+    assert "7 nodes of onnx-philox" in said
+    assert "Their state: the input random_state; the output next_random_state is the inp" in said
+    assert "lost before" not in said
+    ran = cli.invoke(*shlex.split(said.rpartition("Run it: onnx-philox ")[2]))
+    assert ran.exit_code == 0, ran.output
+    onnx.save(onnx_philox.make_reproducible(all_of_them, seed=5), path)
+    assert "Their state: a constant inside, of seed 5" in cli.text("inspect", path)
 
 
 @pytest.mark.usefixtures("untried")
@@ -514,9 +492,13 @@ def printed(all_of_them) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("width", ["piped", 80, 120])
-def test_the_text_fits_and_nothing_is_cut(all_of_them, report, printed, width):
-    text = printed.stdout
-    lines = text.splitlines() if width == "piped" else printed_at(report, width)
+def test_the_text_fits_and_nothing_is_cut_or_of_the_runtimes_logs(
+    all_of_them, report, printed, width
+):
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert printed.stdout.startswith(str(all_of_them))
+    assert "lost before" not in printed.stdout
+    lines = printed.stdout.splitlines() if width == "piped" else printed_at(report, width)
     if width == "piped":
         assert all(line == line.rstrip() for line in lines)
     else:
@@ -613,13 +595,6 @@ def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(tmp_pat
     assert document(path)["runtimes"] == {}
 
 
-def test_what_may_have_happened_is_said_only_where_nothing_is_found(tmp_path, printed):
-    path = tmp_path / "model.onnx"
-    onnx.save(onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx"), path)
-    assert "lost before" not in invoke(path).stdout
-    assert "lost before" not in printed.stdout
-
-
 @pytest.mark.parametrize(("count", "said"), [(1, "1 Dropout node that is"), (3, "3 Dropout nodes")])
 def test_a_dropout_that_does_not_train_is_no_random_node_but_is_counted(tmp_path, count, said):
     path = tmp_path / "none.onnx"
@@ -639,6 +614,10 @@ def test_onnxruntime_inverts_a_bernoulli_and_this_is_said(tried):
         assert said.endswith("; and it is inverted: where p is 0.1")
         # Within five standard deviations.
         assert 85 < float(share.removesuffix("% are 1")) < 95
+    of_types = [tried["Bernoulli", name, "onnxruntime"] for name in BERNOULLI]
+    loaded = [t for t in of_types if t.behaviour is OTHER]
+    assert len(loaded) >= 3
+    assert all("inverted" in trial.reason for trial in loaded)
     for op_type in RANDOM.keys() - {"Bernoulli"}:
         assert "inverted" not in tried[op_type, 17, False, "onnxruntime"].reason
 
@@ -649,13 +628,6 @@ def test_a_bernoulli_that_is_not_inverted_is_not_said_to_be(ones, is_inverted):
     answers = [dict.fromkeys(names, process) | {"ones": str(ones)} for process in "ab"]
     trial = trials._trial(probes.Probe("", has_seed=False, p=0.1), *answers, repeats=False)
     assert ("inverted" in trial.reason) is is_inverted
-
-
-def test_a_bernoulli_of_every_type_is_counted(tried):
-    found = [tried["Bernoulli", name, "onnxruntime"] for name in BERNOULLI]
-    loaded = [t for t in found if t.behaviour is Behaviour.OTHER_IN_EACH_RUN]
-    assert len(loaded) >= 3
-    assert all("inverted" in trial.reason for trial in loaded)
 
 
 def test_operators_of_tensorflow_are_found_and_tried(tmp_path):
@@ -673,16 +645,6 @@ def test_operators_of_tensorflow_are_found_and_tried(tmp_path):
     ]
     for node in nodes:
         assert {today["does"] for today in node["today"].values()} == {"does not load"}
-
-
-def test_a_rewritten_model_shows_its_streams_and_its_state(tmp_path):
-    for seed, state in ((None, "the input random_state"), (5, "a constant inside, of seed 5")):
-        path = tmp_path / "model.onnx"
-        onnx.save(onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=seed), path)
-        said = invoke(path).stdout
-        assert "2 nodes of onnx-philox" in said
-        assert "RandomDropout" in said
-        assert f"Their state: {state}" in said
 
 
 TWO_DRAWS = """<ir_version: 8, opset_import: ["": 18]>
@@ -890,11 +852,6 @@ def test_a_runtime_that_is_not_installed_says_so(runtime):
     assert "not installed" not in node["today"].popitem()[1]["does"]
 
 
-def test_nothing_of_the_runtimes_logs_is_printed(printed, all_of_them):
-    assert (printed.returncode, printed.stderr) == (0, "")
-    assert printed.stdout.startswith(str(all_of_them))
-
-
 def test_a_page_shows_what_the_text_says(all_of_them, report, tmp_path):
     page = tmp_path / "page.html"
     write_page(report, page)
@@ -909,9 +866,7 @@ def test_a_page_shows_what_the_text_says(all_of_them, report, tmp_path):
         for trials_ in report.runtimes:
             assert report.trial(trials_, found).behaviour.value in text
     assert f"onnx-philox rewrite {all_of_them} -o all.reproducible.onnx" in text
-
-
-def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
+    # The headline says which runtimes draw.
     draws = {f: {r.trials[f.probe].draw is not None for r in report.runtimes} for f in report.found}
     in_both = [found for found, does in draws.items() if does == {True}]
     neither = [
@@ -922,8 +877,8 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
         (replace(report, found=in_both), "nodes, different numbers in each runtime</h1>"),
         (replace(report, runtimes=neither), "7 random nodes: no runtime draws them</h1>"),
     ):
-        write_page(shown, tmp_path / "page.html")
-        assert headline in (tmp_path / "page.html").read_text("utf-8")
+        write_page(shown, page)
+        assert headline in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize("seed", ["-7", str(2**63)])

@@ -42,103 +42,74 @@ MACHINE = {
 FREE = 5000 * 1024
 
 
-def version_2(path: str, **files: object) -> dict[str, str]:
-    return {f"sys/fs/cgroup{path}/{n.replace('_', '.', 1)}": f"{v}\n" for n, v in files.items()}
-
-
-def version_1(path: str, limit: int, usage: int, stat: str = "") -> dict[str, str]:
-    folder = f"sys/fs/cgroup/memory{path}"
-    return {
-        f"{folder}/memory.limit_in_bytes": f"{limit}\n",
-        f"{folder}/memory.usage_in_bytes": f"{usage}\n",
-        f"{folder}/memory.stat": stat,
-    }
-
-
-def groups(text: str) -> dict[str, str]:
-    return {"proc/self/cgroup": text}
-
-
-STAT = "anon 5\nfile 900\ninactive_file 100\nactive_file 20\nslab_reclaimable 3\nslab 10\n"
-STAT_1 = "cache 900\ninactive_file 1\ntotal_inactive_file 100\ntotal_active_file 20\n"
-UNLIMITED_1 = 9223372036854771712
-CASES: dict[str, tuple[dict[str, str], int]] = {
-    "no groups": ({}, FREE),
-    "an unlimited group": (
-        groups("0::/a\n") | version_2("/a", memory_max="max", memory_high="max", memory_current=9),
-        FREE,
-    ),
-    "a group": (
-        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_high="max", memory_current=900),
-        2100,
-    ),
-    "page cache": (
-        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_current=900, memory_stat=STAT),
-        3000 - (900 - 123),
-    ),
-    "more page cache than is used": (
-        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_current=9, memory_stat=STAT),
-        3000,
-    ),
-    "memory.high": (
-        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_high=1000, memory_current=900),
-        100,
-    ),
-    "a group that is full": (
-        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_current=4000),
-        0,
-    ),
+STATS = {
+    "STAT": "anon 5\nfile 900\ninactive_file 100\nactive_file 20\nslab_reclaimable 3\nslab 10",
+    "STAT_1": "cache 900\ninactive_file 1\ntotal_inactive_file 100\ntotal_active_file 20",
+    "UNLIMITED": "9223372036854771712",
+}
+LARGE = {"limit": "UNLIMITED", "usage": 10**12}
+# The groups of the process; files of groups, those of version 1 below `memory`; what is free.
+CASES: dict[str, tuple[str, dict[str, dict[str, object]], int]] = {
+    "no groups": ("", {}, FREE),
+    "an unlimited group": ("0::/a\n", {"/a": {"max": "max", "high": "max", "current": 9}}, FREE),
+    "a group": ("0::/a\n", {"/a": {"max": 3000, "high": "max", "current": 900}}, 2100),
+    "page cache": ("0::/a\n", {"/a": {"max": 3000, "current": 900, "stat": "STAT"}}, 2223),
+    "more cache than used": ("0::/a\n", {"/a": {"max": 3000, "current": 9, "stat": "STAT"}}, 3000),
+    "memory.high": ("0::/a\n", {"/a": {"max": 3000, "high": 1000, "current": 900}}, 100),
+    "a group that is full": ("0::/a\n", {"/a": {"max": 3000, "current": 4000}}, 0),
     "a group above": (
-        groups("0::/a/b/c\n")
-        | version_2("/a", memory_max=2000, memory_current=500)
-        | version_2("/a/b", memory_max="max", memory_current=500)
-        | version_2("/a/b/c", memory_max=9000, memory_current=100),
+        "0::/a/b/c\n",
+        {
+            **{"/a": {"max": 2000, "current": 500}, "/a/b": {"max": "max", "current": 500}},
+            "/a/b/c": {"max": 9000, "current": 100},
+        },
         1500,
     ),
-    "a container's own": (
-        groups("0::/\n") | version_2("", memory_max=7000, memory_current=100),
-        6900,
-    ),
-    "a container with the host's path": (
-        groups("0::/docker/123\n") | version_2("", memory_max=7000, memory_current=100),
-        6900,
-    ),
+    "a container's own": ("0::/\n", {"": {"max": 7000, "current": 100}}, 6900),
+    "a container with the host's path": ("0::/d/1\n", {"": {"max": 7000, "current": 100}}, 6900),
     "a path outside": (
-        groups("0::/../other\n")
-        | version_2("", memory_max=7000, memory_current=100)
-        | version_2("/other", memory_max=7, memory_current=1),
+        "0::/../other\n",
+        {"": {"max": 7000, "current": 100}, "/other": {"max": 7, "current": 1}},
         6900,
     ),
     "version 1": (
-        groups("5:cpu,cpuacct:/c\n4:memory:/a/b\n0::/\n")
-        | version_1("/a/b", 3000, 900, STAT_1)
-        | version_1("/a", UNLIMITED_1, 10**12)
-        | version_1("", UNLIMITED_1, 10**12)
-        | version_1("/c", 1, 1),
-        3000 - (900 - 120),
+        "5:cpu,cpuacct:/c\n4:memory:/a/b\n0::/\n",
+        {
+            "/memory/a/b": {"limit": 3000, "usage": 900, "stat": "STAT_1"},
+            **{"/memory/a": LARGE, "/memory": LARGE, "/memory/c": {"limit": 1, "usage": 1}},
+        },
+        2220,
     ),
     "version 1, a group above": (
-        groups("4:hugetlb,memory:/a/b\n")
-        | version_1("/a/b", UNLIMITED_1, 900)
-        | version_1("/a", 3000, 1000),
+        "4:hugetlb,memory:/a/b\n",
+        {
+            "/memory/a/b": {"limit": "UNLIMITED", "usage": 900},
+            "/memory/a": {"limit": 3000, "usage": 1000},
+        },
         2000,
     ),
-    "version 1 in a container": (
-        groups("4:memory:/docker/123\n") | version_1("", 3000, 1000),
+    "version 1, a container": (
+        "4:memory:/d/1\n",
+        {"/memory": {"limit": 3000, "usage": 1000}},
         2000,
     ),
-    "a name with a colon": (
-        groups("0::/a:b\n") | version_2("/a:b", memory_max=3000, memory_current=900),
-        2100,
-    ),
-    "nonsense": (groups("\n:\n0:\nx::y\n4:memory\n0::/a") | version_2("/a", memory_max="x"), FREE),
+    "a name with a colon": ("0::/a:b\n", {"/a:b": {"max": 3000, "current": 900}}, 2100),
+    "nonsense": ("\n:\n0:\nx::y\n4:memory\n0::/a", {"/a": {"max": "x"}}, FREE),
 }
+VERSION_1 = {"limit": "limit_in_bytes", "usage": "usage_in_bytes"}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
-    files, free = CASES[case]
-    for name, text in (MACHINE | files).items():
+    of_process, groups, free = CASES[case]
+    files = dict(MACHINE)
+    if of_process:
+        files["proc/self/cgroup"] = of_process
+    for group, values in groups.items():
+        for name, value in values.items():
+            place = f"sys/fs/cgroup{group}/memory.{VERSION_1.get(name, name)}"
+            files[place] = f"{STATS.get(str(value), value)}\n"
+    for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import cli
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
+from cases import table
 from cli import keys_of, keys_said
 from onnx import parser
 
@@ -55,10 +55,10 @@ def folder(recorded: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def altered(folder: Path, change: Callable[[Any], object]) -> Path:
-    """The record with a change."""
+def altered(folder: Path, change: str) -> Path:
+    """The record with a change: Python that speaks of it as `r`."""
     record = json.loads((folder / "record.json").read_text())
-    change(record)
+    eval(change, {"r": record, "HASH": HASH, "folder": folder})
     path = folder / "altered.json"
     path.write_text(json.dumps(record))
     return path
@@ -80,76 +80,60 @@ def test_an_altered_model_is_named(folder: Path) -> None:
     model = onnx.load(folder / "new.onnx")
     model.doc_string = "another"
     onnx.save(model, folder / "new.onnx")
-    record = altered(folder, lambda r: r["model"].update(file=str(folder / "new.onnx")))
-    assert "Different: the model" in said("replay", record, code=1)
-    assert said("replay", record, code=1).endswith("new.onnx has another hash.")
+    record = altered(folder, 'r["model"].update(file=str(folder / "new.onnx"))')
+    found = said("replay", record, code=1)
+    assert "Different: the model" in found
+    assert found.endswith("new.onnx has another hash.")
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (
-            lambda r: r["runs"][1]["outputs"][-1].update(sha256=HASH),
-            "the drawn randn_like of run 1",
-        ),
-        (lambda r: r["runs"][0]["outputs"][0].update(sha256=HASH), "the output images of run 0"),
-        (lambda r: r["inputs"][1].update(sha256=HASH), "the input mean has another hash"),
-        (lambda r: r.update(seed=43), "the seed of run 0 is not the states' key"),
-        (lambda r: r["streams"].update(state="x"), "the model's random nodes are not those"),
-        (lambda r: r["runs"][0]["state"].__setitem__(0, 1), "the drawn randn_like of run 0"),
-        (lambda r: r["runs"][0]["outputs"].pop(), "run 0 is not in the record"),
-        (
-            lambda r: r["runs"][0]["outputs"][-1].update(sha256=HASH, kind="computed"),
-            "the drawn randn_like of run 0 has another hash",
-        ),
-        (
-            lambda r: r["runs"][0]["outputs"][0].update(kind="drawn"),
-            "the output images of run 0 is drawn in the record, and computed now",
-        ),
-        (
-            lambda r: r["runs"][1]["outputs"][-1].update(shape=[7, 7], type="int8"),
-            "of run 1 is int8 [7, 7] in the record, and float32 [2000, 4] now",
-        ),
-        (
-            lambda r: r["inputs"][1].update(shape=[4, 2000]),
-            "the input mean is float32 [4, 2000] in the record, and float32 [2000, 4] now",
-        ),
-        (
-            lambda r: r["inputs"][1].update(type="float64"),
-            "the input mean is float64 [2000, 4] in the record",
-        ),
-        (lambda r: r["inputs"][0].update(argument="other=y.npy"), "log_variance did not come from"),
-        (lambda r: r["inputs"][0].update(filled=3), "the input log_variance did not come from 3"),
-        (
-            lambda r: r["streams"].update(alignment="pytorch"),
-            'not those in the record: alignment was "pytorch", and is "tensorflow"',
-        ),
-        (lambda r: r["streams"].update(fingerprint="0" * 16), "fingerprint was"),
-        (lambda r: r["streams"].update(nodes=[]), "the list of nodes is another"),
-        (lambda r: r["streams"]["nodes"][0].update(op_seed=5), "the list of nodes is another"),
-        (lambda r: r["streams"].update(batch="mean"), 'batch was "mean", and is null'),
-        (lambda r: r.update(streams=None), "the model's random nodes are not those"),
-        (lambda r: r["runs"][0].update(run=7), "the run number 7 is 0 by the states"),
-        (lambda r: r["runs"][1].update(run=0), "the run number 0 is 1 by the states"),
-        (lambda r: r["runs"][1]["state"].__setitem__(3, 0), "the drawn randn_like of run 1"),
-        (lambda r: r.update(how="CPU"), "how is CPU in the record, which this runtime never has"),
-        (lambda r: r.update(precision="f16"), "the precision is f16 in the record"),
-    ],
-)
-def test_what_is_altered_is_named(
-    folder: Path, change: Callable[[Any], object], named: str
-) -> None:
+ALTERED = table("""
+r["runs"][1]["outputs"][-1].update(sha256=HASH) -> the drawn randn_like of run 1
+r["runs"][0]["outputs"][0].update(sha256=HASH) -> the output images of run 0
+r["inputs"][1].update(sha256=HASH) -> the input mean has another hash
+r.update(seed=43) -> the seed of run 0 is not the states' key
+r["streams"].update(state="x") -> the model's random nodes are not those
+r["runs"][0]["state"].__setitem__(0, 1) -> the drawn randn_like of run 0
+r["runs"][0]["outputs"].pop() -> run 0 is not in the record
+r["runs"][0]["outputs"][-1].update(sha256=HASH, kind="computed") -> the drawn randn_like of run 0
+-> has another hash
+r["runs"][0]["outputs"][0].update(kind="drawn") -> the output images of run 0 is drawn in the
+-> record, and computed now
+r["runs"][1]["outputs"][-1].update(shape=[7, 7], type="int8") -> of run 1 is int8 [7, 7] in the
+-> record, and float32 [2000, 4] now
+r["inputs"][1].update(shape=[4, 2000]) -> the input mean is float32 [4, 2000] in the record, and
+-> float32 [2000, 4] now
+r["inputs"][1].update(type="float64") -> the input mean is float64 [2000, 4] in the record
+r["inputs"][0].update(argument="other=y.npy") -> log_variance did not come from
+r["inputs"][0].update(filled=3) -> the input log_variance did not come from 3
+r["streams"].update(alignment="pytorch") -> not those in the record: alignment was "pytorch", and is
+-> "tensorflow"
+r["streams"].update(fingerprint="0" * 16) -> fingerprint was
+r["streams"].update(nodes=[]) -> the list of nodes is another
+r["streams"]["nodes"][0].update(op_seed=5) -> the list of nodes is another
+r["streams"].update(batch="mean") -> batch was "mean", and is null
+r.update(streams=None) -> the model's random nodes are not those
+r["runs"][0].update(run=7) -> the run number 7 is 0 by the states
+r["runs"][1].update(run=0) -> the run number 0 is 1 by the states
+r["runs"][1]["state"].__setitem__(3, 0) -> the drawn randn_like of run 1
+r.update(how="CPU") -> how is CPU in the record, which this runtime never has
+r.update(precision="f16") -> the precision is f16 in the record
+""")
+
+
+@pytest.mark.parametrize(("change", "named"), ALTERED)
+def test_what_is_altered_is_named(folder: Path, change: str, named: str) -> None:
     path = altered(folder, change)
     assert named in said("replay", path, code=1).partition("Different: ")[2]
 
 
-@pytest.mark.parametrize("key", ["python", "version"])
-def test_another_version_in_the_record_is_said_and_is_no_difference(folder: Path, key: str) -> None:
-    def change(record: Any) -> None:
-        (record if key == "version" else record["versions"])[key] = "0.0.1"
-
+@pytest.mark.parametrize(
+    "change", ["r.update(version='0.0.1')", "r['versions'].update(python='0.0.1')"]
+)
+def test_another_version_in_the_record_is_said_and_is_no_difference(
+    folder: Path, change: str
+) -> None:
     found = said("replay", altered(folder, change))
-    assert f"runtime {key} 0.0.1" in found
+    assert f"runtime {'python' if 'python' in change else 'version'} 0.0.1" in found
     assert "Equal: " in found
 
 
@@ -163,7 +147,7 @@ def test_a_number_of_a_given_state_or_of_a_model_without_one_counts_from_0(tmp_p
         record = ("--record", tmp_path / "record.json", "--runs", 2)
         said("run", tmp_path / f"{name}.onnx", "--fill", *given, *record)
         assert "Equal: " in said("replay", tmp_path / "record.json")
-        edited = altered(tmp_path, lambda r: r["runs"][1].update(run=10))
+        edited = altered(tmp_path, 'r["runs"][1].update(run=10)')
         assert "the run number 10 is 1" in said("replay", edited, code=1)
 
 
@@ -175,9 +159,9 @@ def test_a_terminal_obeys_nothing_that_a_record_says(
     if is_terminal:
         monkeypatch.setenv("FORCE_COLOR", "1")
     for change in (
-        lambda r: r.update(version=text),
-        lambda r: r.update(how=text),
-        lambda r: r["runs"][0]["outputs"][0].update(name=text),
+        f"r.update(version={text!r})",
+        f"r.update(how={text!r})",
+        f'r["runs"][0]["outputs"][0].update(name={text!r})',
     ):
         done = invoke("replay", altered(folder, change))
         assert text not in done.output
@@ -190,21 +174,17 @@ def test_a_seed_or_a_state_of_a_model_without_one_is_named(tmp_path: Path) -> No
         onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=3), tmp_path / "s.onnx"
     )
     said("run", tmp_path / "s.onnx", "--fill", "--record", tmp_path / "record.json")
-    edited = altered(tmp_path, lambda r: r.update(seed=3))
+    edited = altered(tmp_path, "r.update(seed=3)")
     assert "the seed is in the record alone" in said("replay", edited, code=1)
-    edited = altered(tmp_path, lambda r: r["runs"][0].update(state=[0, 0, 0, 0, 3, 0]))
+    edited = altered(tmp_path, "r['runs'][0].update(state=[0, 0, 0, 0, 3, 0])")
     assert "the state of run 0 is in the record alone" in said("replay", edited, code=1)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda r: r["model"].update(per_row=False),
-        lambda r: r["streams"].update(alignment="pytorch"),
-    ],
+    "change", ["r['model'].update(per_row=False)", "r['streams'].update(alignment='pytorch')"]
 )
 def test_how_a_pipeline_was_opened_is_named_where_the_runtime_refuses_what_follows(
-    tmp_path: Path, change: Callable[[Any], object]
+    tmp_path: Path, change: str
 ) -> None:
     pipe = Pipeline(MODELS / "mc_dropout.onnx", per_row=True)
     result = pipe({"x": np.ones((3, 1), np.float32)}, seeds=[5, 6, 7])
@@ -222,58 +202,53 @@ def test_an_altered_input_is_named(folder: Path) -> None:
     assert "drawn" not in last
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("{", "the file must be as onnx-philox run --record"),
-        ("[1]", "got JSON without the key 'onnx_philox_record'"),
-        ("[" * 100_000, "nested too deep"),
-        ("\udcff", "no JSON"),
-        ('{"onnx_philox_record": 2}', "got 2, and this version reads 1"),
-        ('{"onnx_philox_record": true}', "got True, and this version reads 1"),
-        ('{"onnx_philox_record": 1}', "versions must be as"),
-    ],
-)
+NO_RECORDS = table("""
+{ -> the file must be as onnx-philox run --record
+[1] -> got JSON without the key 'onnx_philox_record'
+DEEP -> nested too deep
+\udcff -> no JSON
+{"onnx_philox_record": 2} -> got 2, and this version reads 1
+{"onnx_philox_record": true} -> got True, and this version reads 1
+{"onnx_philox_record": 1} -> versions must be as
+""")
+
+
+@pytest.mark.parametrize(("text", "named"), NO_RECORDS)
 def test_what_is_no_record_is_refused_in_a_sentence(tmp_path: Path, text: str, named: str) -> None:
     path = tmp_path / "bad.json"
-    path.write_bytes(text.encode(errors="surrogateescape"))
+    path.write_bytes(text.replace("DEEP", "[" * 100_000).encode(errors="surrogateescape"))
     assert named in said("replay", path, code=2)
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        (lambda r: r.pop("runs"), "runs must be as"),
-        (lambda r: r["runs"][0].update(state=[1]), "runs[0].state must be as"),
-        (lambda r: r["inputs"][0].update(base64="x"), "inputs['log_variance'].base64 must be as"),
-        (lambda r: r["inputs"][1].update(type="thing"), "inputs[1].type must be as"),
-        (lambda r: r["inputs"][1].update(argument=None), "the record has its hash alone"),
-        (lambda r: r.update(runtime="other"), "--runtime must be one of"),
-        (lambda r: r["model"].update(file="gone.onnx"), "pass where it is, with --model FILE"),
-        (lambda r: r["model"].update(file=None), "--model must be given"),
-        (lambda r: r["inputs"].pop(0), "'log_variance'"),
-        (lambda r: r["inputs"][1].update(argument="x=y.npy"), "'x'"),
-        (lambda r: r.update(runs=[]), "runs must be as onnx-philox run --record"),
-        (lambda r: r["runs"][0].update(run=None), "runs[0].run must be as"),
-        (lambda r: r["model"].update(per_row=False), "runs[0].run must be as"),
-        (lambda r: r["model"].update(per_row="mean"), "model.per_row must be as"),
-        (lambda r: r["model"]["beside"].update({"\ud800": HASH}), "model.beside must be as"),
-        (lambda r: r["streams"].update(nodes=1), "streams.nodes must be as"),
-        (lambda r: r["streams"]["nodes"][0].pop("op_seed"), "streams.nodes[0].op_seed must be as"),
-        (lambda r: r["streams"].update(alignment="torch"), "streams.alignment must be as"),
-        (lambda r: r["streams"].pop("batch"), "streams.batch must be as"),
-        (lambda r: r["versions"].update(python=3), "versions.python must be as"),
-        (lambda r: r.update(how="\ud800"), "how must be as"),
-        (lambda r: r["inputs"].append(r["inputs"][0]), "inputs must be as"),
-        (
-            lambda r: r["runs"][1]["outputs"].append(r["runs"][1]["outputs"][0]),
-            "runs[1].outputs must be as",
-        ),
-    ],
-)
-def test_a_damaged_record_is_refused_in_a_sentence(
-    folder: Path, change: Callable[[Any], object], named: str
-) -> None:
+DAMAGED = table("""
+r.pop("runs") -> runs must be as
+r["runs"][0].update(state=[1]) -> runs[0].state must be as
+r["inputs"][0].update(base64="x") -> inputs['log_variance'].base64 must be as
+r["inputs"][1].update(type="thing") -> inputs[1].type must be as
+r["inputs"][1].update(argument=None) -> the record has its hash alone
+r.update(runtime="other") -> --runtime must be one of
+r["model"].update(file="gone.onnx") -> pass where it is, with --model FILE
+r["model"].update(file=None) -> --model must be given
+r["inputs"].pop(0) -> 'log_variance'
+r["inputs"][1].update(argument="x=y.npy") -> 'x'
+r.update(runs=[]) -> runs must be as onnx-philox run --record
+r["runs"][0].update(run=None) -> runs[0].run must be as
+r["model"].update(per_row=False) -> runs[0].run must be as
+r["model"].update(per_row="mean") -> model.per_row must be as
+r["model"]["beside"].update({"\\ud800": HASH}) -> model.beside must be as
+r["streams"].update(nodes=1) -> streams.nodes must be as
+r["streams"]["nodes"][0].pop("op_seed") -> streams.nodes[0].op_seed must be as
+r["streams"].update(alignment="torch") -> streams.alignment must be as
+r["streams"].pop("batch") -> streams.batch must be as
+r["versions"].update(python=3) -> versions.python must be as
+r.update(how="\\ud800") -> how must be as
+r["inputs"].append(r["inputs"][0]) -> inputs must be as
+r["runs"][1]["outputs"].append(r["runs"][1]["outputs"][0]) -> runs[1].outputs must be as
+""")
+
+
+@pytest.mark.parametrize(("change", "named"), DAMAGED)
+def test_a_damaged_record_is_refused_in_a_sentence(folder: Path, change: str, named: str) -> None:
     found = said("replay", altered(folder, change), code=2)
     assert named in found
     assert "Traceback" not in found

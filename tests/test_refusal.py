@@ -17,6 +17,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
+from cases import table
 from onnx import parser
 
 import onnx_philox
@@ -33,93 +34,54 @@ def a_custom_random_node() -> onnx.ModelProto:
     return parser.parse_model(UNKNOWN)
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "a state": (
-        lambda: PhiloxState(counter=-1),
-        ValueError,
-        "PhiloxState | counter | -1 | an integer from 0 to 2^128-1 | Pass an int in that range.",
-    ),
-    "the type of a state": (
-        lambda: PhiloxState.from_seed(1.5),
-        TypeError,
-        "PhiloxState.from_seed | seed | 1.5 | an integer from 0 to 2^64-1 | "
-        "Pass an int in that range.",
-    ),
-    "an array of a state": (
-        lambda: PhiloxState.from_array(np.zeros(6, np.int64)),
-        TypeError,
-        "PhiloxState.from_array | the array | int64 | uint32 | Pass PhiloxState(...).to_array().",
-    ),
-    "no copy of a state": (
-        lambda: PhiloxState().__array__(copy=False),
-        ValueError,
-        "PhiloxState | copy | False | None or True, since a state holds no array to share | "
-        "Leave it out.",
-    ),
-    "a bound": (
-        lambda: reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1),
-        ValueError,
-        "RandomUniform | input 'maxval' | nan | a finite number | Pass a finite bound.",
-    ),
-    "an attribute": (
-        lambda: graphs.random_uniform([2], 0, 1, "f8"),
-        ValueError,
-        "RandomUniform | attribute 'output_type' | 'f8' | "
-        "'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64' | Set it to one of these.",
-    ),
-    "a backend": (
-        lambda: onnx_philox.openvino.register(ov.Core(), backend="fortran"),
-        ValueError,
-        "onnx_philox.openvino | backend | 'fortran' | one of 'auto', 'native', 'python' | "
-        "Choose one of these, or install an onnx-philox that has it.",
-    ),
-    "a runtime": (
-        lambda: _versions.check_version("openvino", "2024.6"),
-        ImportError,
-        "onnx_philox.openvino | OpenVINO | 2024.6 | 2025.4 or newer | "
-        "Upgrade it: pip install --upgrade 'onnx-philox[openvino]'.",
-    ),
-    "a model for a session": (
-        lambda: onnx_philox.onnxruntime.InferenceSession(5),
-        TypeError,
-        "onnx_philox.onnxruntime.InferenceSession | model | int | "
-        "a path, bytes or an onnx.ModelProto | Pass one of these.",
-    ),
-    "options for a session": (
-        lambda: onnx_philox.onnxruntime.register("options"),
-        TypeError,
-        "onnx_philox.onnxruntime.register | sess_options | 'options' | "
-        "onnxruntime.SessionOptions | Pass the options that the session will be made with.",
-    ),
-    "a seed of a rewrite": (
-        lambda: onnx_philox.make_reproducible(a_custom_random_node(), seed=-1),
-        ValueError,
-        "onnx_philox.make_reproducible | seed | -1 | an integer from 0 to 2^63-1, or left out | "
-        "Choose another seed.",
-    ),
-}
-"""A call, what it raises, and its parts."""
+# A call, and the parts of what it raises.
+REFUSED = table("""
+PhiloxState(counter=-1) -> PhiloxState | counter | -1 | an integer from 0 to 2^128-1 | Pass an int
+-> in that range.
+PhiloxState.from_seed(1.5) -> TypeError: PhiloxState.from_seed | seed | 1.5 | an integer from 0 to
+-> 2^64-1 | Pass an int in that range.
+PhiloxState.from_array(np.zeros(6, np.int64)) -> TypeError: PhiloxState.from_array | the array |
+-> int64 | uint32 | Pass PhiloxState(...).to_array().
+PhiloxState().__array__(copy=False) -> PhiloxState | copy | False | None or True, since a state
+-> holds no array to share | Leave it out.
+reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1) -> RandomUniform | input 'maxval' |
+-> nan | a finite number | Pass a finite bound.
+graphs.random_uniform([2], 0, 1, "f8") -> RandomUniform | attribute 'output_type' | 'f8' | 'i32',
+-> 'i64', 'f16', 'bf16', 'f32' or 'f64' | Set it to one of these.
+onnx_philox.openvino.register(ov.Core(), backend="fortran") -> onnx_philox.openvino | backend |
+-> 'fortran' | one of 'auto', 'native', 'python' | Choose one of these, or install an onnx-philox
+-> that has it.
+_versions.check_version("openvino", "2024.6") -> ImportError: onnx_philox.openvino | OpenVINO |
+-> 2024.6 | 2025.4 or newer | Upgrade it: pip install --upgrade 'onnx-philox[openvino]'.
+onnx_philox.onnxruntime.InferenceSession(5) -> TypeError: onnx_philox.onnxruntime.InferenceSession |
+-> model | int | a path, bytes or an onnx.ModelProto | Pass one of these.
+onnx_philox.onnxruntime.register("options") -> TypeError: onnx_philox.onnxruntime.register |
+-> sess_options | 'options' | onnxruntime.SessionOptions | Pass the options that the session will be
+-> made with.
+onnx_philox.make_reproducible(a_custom_random_node(), seed=-1) -> onnx_philox.make_reproducible |
+-> seed | -1 | an integer from 0 to 2^63-1, or left out | Choose another seed.
+""")
+NAMES = {"PhiloxState": PhiloxState, "_versions": _versions, "reference": reference, "ov": ov}
+KINDS = {"TypeError": TypeError, "ImportError": ImportError}
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(what: str) -> None:
-    call, kind, said = REFUSED[what]
-    parts = tuple(said.split(" | "))
-    with pytest.raises(kind) as raised:
-        call()
-    error = raised.value
-    assert isinstance(error, RefusalError)
+def refused(call: str) -> RefusalError:
+    with pytest.raises(RefusalError) as raised:
+        eval(call, {**globals(), **NAMES})
+    return raised.value
+
+
+@pytest.mark.parametrize(("call", "said"), REFUSED)
+def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(call: str, said: str) -> None:
+    kind, _, rest = said.partition(": ")
+    parts = tuple((rest if kind in KINDS else said).split(" | "))
+    error = refused(call)
+    assert isinstance(error, KINDS.get(kind, ValueError))
     assert error.parts == parts
     assert (error.operator, error.what, error.given, error.allowed, error.remedy) == parts
     operator, subject, given, allowed, remedy = parts
     assert str(error) == f"{operator}: {subject} must be {allowed}: got {given}. {remedy}"
     assert error.args == (str(error),)
-
-
-def refused(what: str) -> RefusalError:
-    with pytest.raises(RefusalError) as raised:
-        REFUSED[what][0]()
-    return raised.value
 
 
 def may_stay() -> MayStayError:
@@ -128,10 +90,11 @@ def may_stay() -> MayStayError:
     return raised.value
 
 
+A_BOUND = 'reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1)'
 ONE_OF_EACH_CLASS = {
-    "ValueError": lambda: refused("a bound"),
-    "TypeError": lambda: refused("an array of a state"),
-    "ImportError": lambda: refused("a runtime"),
+    "ValueError": lambda: refused(A_BOUND),
+    "TypeError": lambda: refused("PhiloxState.from_array(np.zeros(6, np.int64))"),
+    "ImportError": lambda: refused('_versions.check_version("openvino", "2024.6")'),
     "a node that may stay": may_stay,
 }
 
@@ -161,9 +124,9 @@ def test_a_wrong_type_is_a_type_error_and_a_wrong_value_is_none() -> None:
 
 
 def test_a_refusal_within_a_place_names_the_place_first() -> None:
-    error = refused("a bound").within("RandomUniform 'noise' (main graph)")
+    error = refused(A_BOUND).within("RandomUniform 'noise' (main graph)")
     assert isinstance(error, ValueRefusalError)
-    assert str(error) == f"RandomUniform 'noise' (main graph): {refused('a bound')}"
+    assert str(error) == f"RandomUniform 'noise' (main graph): {refused(A_BOUND)}"
 
 
 def test_a_node_that_may_stay_offers_it_under_the_name_that_the_reader_knows() -> None:

@@ -2,6 +2,7 @@
 #include "constants.h"
 
 #include <cstring>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,31 +37,21 @@ bool IsSource(const ov::Node& node) { return node.get_input_size() == 0 || MayVa
 }  // namespace
 
 bool Upstream::IsConstant(const ov::Node& node) {
-  // A node, and how many of its inputs are known.
-  std::vector<std::pair<const ov::Node*, std::size_t>> way;
-  for (const ov::Node* next = &node; next != nullptr;) {
-    const auto found = is_constant_.find(next);
-    if (found == is_constant_.end() && AsConstant(*next) == nullptr && !IsSource(*next)) {
-      way.emplace_back(next, 0);
-    } else if (found == is_constant_.end() ? AsConstant(*next) != nullptr : found->second) {
-      is_constant_.emplace(next, true);
-    } else {
-      // If one input varies, everything downstream varies.
-      is_constant_.emplace(next, false);
-      for (const auto& passed : way) is_constant_.emplace(passed.first, false);
-      break;
-    }
-    for (next = nullptr; next == nullptr && !way.empty();) {
-      auto& [last, input] = way.back();
-      if (input < last->get_input_size()) {
-        next = last->get_input_node_ptr(input++);
-      } else {
-        is_constant_.emplace(last, true);
-        way.pop_back();
-      }
+  if (const auto found = is_constant_.find(&node); found != is_constant_.end()) return found->second;
+  // The nearest first: past the last draw, a deep model need not be walked to its inputs.
+  std::vector<const ov::Node*> seen{&node};
+  std::unordered_set<const ov::Node*> known{&node};
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const ov::Node& next = *seen[i];
+    if (AsConstant(next) != nullptr) continue;
+    if (IsSource(next)) return is_constant_[&node] = false;
+    for (std::size_t j = 0; j < next.get_input_size(); ++j) {
+      const ov::Node* const source = next.get_input_node_ptr(j);
+      if (known.insert(source).second) seen.push_back(source);
     }
   }
-  return is_constant_.at(&node);
+  for (const ov::Node* each : seen) is_constant_[each] = true;
+  return true;
 }
 
 ConstantValue Upstream::ValueOf(const ov::Node& node) {

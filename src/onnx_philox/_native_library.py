@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 _SUFFIXES = (".so", ".dll", ".dylib")
 
 
+@cache
 def find(runtime: str) -> Path | None:
     """The library for a runtime, "onnxruntime" or "openvino"; None if there is none."""
     package = find_spec("onnx_philox")

@@ -156,7 +156,7 @@ class Streams:
 
     def to_dict(self) -> dict[str, Any]:
         """What it says, without what earlier versions did not know, where that says nothing."""
-        return {k: v for k, v in asdict(self).items() if v or k not in ("batch_axis", "inverted")}
+        return {k: v for k, v in vars(self).items() if v or k not in ("batch_axis", "inverted")}
 
     def to_json(self) -> str:
         """The text of the metadata."""

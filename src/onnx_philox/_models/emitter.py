@@ -88,7 +88,8 @@ class Emitter(Maker):
         is_cast = array.dtype.kind != "f" and self.opset < CONSTANTS_OF_ANY_TYPE
         tensor = ir.Tensor(array.astype(np.float64) if is_cast else array)
         name = f"{what}_f64" if is_cast else what
-        value = self.emit("Constant", name, [], tensor.dtype, array.shape, {"value": tensor})
+        attributes = {"value": ir.AttrTensor("value", tensor)}
+        value = self.emit("Constant", name, [], tensor.dtype, array.shape, attributes)
         return self.cast(what, value, ir.Tensor(array).dtype) if is_cast else value
 
     def shape(self, value: ir.Value) -> ir.Value:

@@ -22,6 +22,9 @@ class Owner:
         return f"{label(self.node)} {self.attribute}"
 
 
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+
+
 def label(node: ir.Node) -> str:
     """The operator and the name of a node."""
     if node.name:
@@ -34,12 +37,13 @@ def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
 
     The branch that an If takes comes first: the order in a file means nothing.
     """
-    for attribute in sorted(node.attributes.values(), key=lambda a: a.name == "else_branch"):
-        if attribute.is_ref():
-            continue
+    if not node.attributes:
+        return
+    held = [a for a in node.attributes.values() if a.type in _GRAPHS and not a.is_ref()]
+    for attribute in sorted(held, key=lambda a: a.name == "else_branch"):
         if attribute.type is ir.AttributeType.GRAPH:
             yield attribute.name, attribute.as_graph()
-        elif attribute.type is ir.AttributeType.GRAPHS:
+        else:
             yield from ((attribute.name, graph) for graph in attribute.as_graphs())
 
 

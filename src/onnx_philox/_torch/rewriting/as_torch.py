@@ -290,9 +290,8 @@ def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequenc
         elif perm is not None and len(perm) == len(order) and node.inputs[0] is not None:
             left.append((node.inputs[0], tuple(perm[i] for i in order)))
         elif node.op_type in _KEEPS_ORDER:
-            operands = [i for i in node.inputs if i is not None and constant(i) is None]
-            whole = [i for i in operands if _rank(i, types) == len(order)]
-            left.extend((operand, order) for operand in whole)
+            whole = [i for i in node.inputs if i is not None and _rank(i, types) == len(order)]
+            left.extend((operand, order) for operand in whole if constant(operand) is None)
         else:
             yield [order[i] for i in wide]
 
