@@ -50,8 +50,6 @@ keys or nonces with them.
 
 All have these, and `shape` where it is among their inputs:
 
-| | type | |
-|---|---|---|
 """
 
 
@@ -78,7 +76,7 @@ def section(op: Operator) -> str:
     return "\n".join(
         [
             *(f"## {op.name}", "", f"{op.doc.partition('. ')[0].rstrip('.')}. The rule: {rule}."),
-            *("", "| | type | |", "|---|---|---|", *map(line, own), ""),
+            *("", *map(line, own), ""),
             *(f"Inputs in this order: {order}.{'' if has_alignment else ' No `alignment`.'}", ""),
         ]
     )
@@ -95,20 +93,20 @@ def _is_shared(part: Part) -> bool:
 
 
 def line(part: Part) -> str:
-    """A row of a table."""
+    """A line of a list."""
     if isinstance(part, Attribute):
         values = ", ".join(f"`{v}`" for v in part.allowed) or (
             "int, 0 or 1" if part.is_flag else f"int, {part.minimum} to 2^63-1"
         )
         default = "required" if part.default is None else f"default `{part.default}`"
-        return f"| attribute `{part.name}` | {values}; {default} | {part.doc} |"
+        return f"- `{part.name}` (attribute, {values}; {default}): {part.doc}"
     element = f"as `{OUTPUT_TYPE}` says"
     if isinstance(part, Input):
         type_, kind = " or ".join(t.name for t in part.types) or element, "input"
     else:
         of = f"that of `{part.type_of}`" if part.type_of else element
         type_, kind = part.type.name if part.type else of, "output"
-    return f"| {kind} `{part.name}`{' (optional)' * part.optional} | {type_} | {part.doc} |"
+    return f"- `{part.name}` ({'optional ' * part.optional}{kind}, {type_}): {part.doc}"
 
 
 if __name__ == "__main__":

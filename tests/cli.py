@@ -46,7 +46,7 @@ def keys_said(command: str) -> tuple[int, set[str]]:
     """The schema of a command's document, and its keys, as the page has them."""
     section = _section(rf"`{command} --json`, schema 1")
     nodes = set(_keys(_section("A random node")))
-    lists = re.findall(r"^\| `(\w+)` .*\(#a-random-node\)", section, re.MULTILINE)
+    lists = re.findall(r"^- `(\w+)` .*\(#a-random-node\)", section, re.MULTILINE)
     return 1, {*_keys(section), *(f"{each}[].{key}" for each in lists for key in nodes)}
 
 
@@ -57,8 +57,8 @@ def _section(heading: str) -> str:
 
 
 def _keys(section: str) -> Iterator[str]:
-    """Those of its table: a row may have several, of which `.name` has the parent of the first."""
-    for cell in re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE):
+    """Those of its list: a line may have several, of which `.name` has the parent of the first."""
+    for cell in re.findall(r"^- (`.+?`)(?: \([^`]*?\))?: ", section, re.MULTILINE):
         parent = cell[1:].partition("`")[0].rpartition(".")[0]
         yield from (
             parent + key if key.startswith(".") else key for key in re.findall("`(.+?)`", cell)
