@@ -23,10 +23,6 @@ Loaded = Callable[[Arrays], list[Any]]
 """Runs a model that is loaded once."""
 
 
-def in_onnxruntime(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> list[Any]:
-    return loaded_in_onnxruntime(model, optimised=optimised)(feeds)
-
-
 def loaded_in_onnxruntime(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     options = ort.SessionOptions()
     options.log_severity_level = 3
@@ -74,10 +70,6 @@ def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
     return copy, is_bf16
 
 
-def in_openvino(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> list[Any]:
-    return loaded_in_openvino(model, optimised=optimised)(feeds)
-
-
 def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     """On the CPU plugin; unoptimised, without fused subgraphs of its own."""
     core = ov.Core()
@@ -100,11 +92,17 @@ def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     return run
 
 
-RUN: dict[str, Callable[..., list[Any]]] = {"onnxruntime": in_onnxruntime, "openvino": in_openvino}
 LOAD: dict[str, Callable[..., Loaded]] = {
     "onnxruntime": loaded_in_onnxruntime,
     "openvino": loaded_in_openvino,
 }
+
+
+def _run(target: str) -> Callable[..., list[Any]]:
+    return lambda model, feeds, *, optimised: LOAD[target](model, optimised=optimised)(feeds)
+
+
+RUN = {target: _run(target) for target in LOAD}
 
 
 def drawn(

@@ -15,18 +15,16 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
-from half_precision import differing, evaluate, in_half_precision
-from onnx import parser
-from onnx.reference import ReferenceEvaluator
+from foreign import STATE, evaluate, in_onnxruntime, parse
+from half_precision import differing, in_half_precision
+from half_precision import evaluate as evaluate_in_openvino
 from openvino import opset8
 from runtimes import OpenVino
 
-import onnx_philox
-from onnx_philox import PhiloxState, make_reproducible, reference, row_states
+from onnx_philox import make_reproducible, reference, row_states
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.openvino import random_bernoulli
 
-STATE = PhiloxState.for_run(42, run=7).to_array()
 ROWS, COLUMNS = 60, 16
 SHAPE = [ROWS, COLUMNS]
 X = np.zeros(SHAPE, np.float32)
@@ -54,15 +52,13 @@ THRESHOLDS = thresholds_at(UNIFORMS)
 
 def model_of(form: str, *, per_row: bool = False) -> onnx.ModelProto:
     """Draws that are no output, and a MatMul: OpenVINO computes what is before it in bf16."""
-    model = parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[n, {COLUMNS}] x) => (float[n, {COLUMNS}] z)
-        <float[{COLUMNS}, {COLUMNS}] w = {{{", ".join(map(str, np.eye(COLUMNS).flat))}}}> {{
-            u = RandomUniformLike (x)
-            y = {FORMS[form][0]}
-            numbers = Cast <to = 1> (y)
-            z = MatMul (numbers, w)
-        }}"""
+    eye = ", ".join(map(str, np.eye(COLUMNS).flat))
+    model = parse(
+        f"""g (float[n, {COLUMNS}] x) => (float[n, {COLUMNS}] z)
+        <float[{COLUMNS}, {COLUMNS}] w = {{{eye}}}> {{
+            u = RandomUniformLike (x) y = {FORMS[form][0]}
+            numbers = Cast <to = 1> (y) z = MatMul (numbers, w) }}""",
+        18,
     )
     return make_reproducible(model, per_row=per_row)
 
@@ -75,16 +71,11 @@ FEEDS = {"x": THRESHOLDS, "random_state": STATE}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_onnx_runtime_compares_with_any_number(form: str, ort_backend: str) -> None:
-    session = InferenceSession(model_of(form), backend=ort_backend)
-    assert_same_bits(session.run(["z"], FEEDS)[0], expected(form))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_runtime_without_our_kernels_compares_with_any_number(form: str) -> None:
-    ops = onnx_philox.onnx_reference.OPS
-    z = ReferenceEvaluator(model_of(form), new_ops=ops).run(["z"], FEEDS)[0]
-    assert_same_bits(z, expected(form))
+def test_onnx_runtime_and_onnx_s_reference_compare_with_any_number(
+    form: str, ort_backend: str
+) -> None:
+    for run in (in_onnxruntime(ort_backend), evaluate):
+        assert_same_bits(run(model_of(form), FEEDS)[0], expected(form))
 
 
 @pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
@@ -92,25 +83,15 @@ def test_a_runtime_without_our_kernels_compares_with_any_number(form: str) -> No
 def test_openvino_compares_with_any_number(
     form: str, precision: str | None, openvino: OpenVino
 ) -> None:
-    assert_same_bits(openvino(model_of(form), FEEDS, precision)[0], expected(form))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_no_node_that_openvino_could_narrow_is_before_the_draw(
-    form: str, openvino: OpenVino
-) -> None:
-    model = openvino.read(model_of(form))
-    (draw,) = [n for n in model.get_ops() if n.get_type_name() == "RandomBernoulli"]
+    read = openvino.read(model_of(form))
+    # No node that it could narrow is before the draw.
+    (draw,) = [n for n in read.get_ops() if n.get_type_name() == "RandomBernoulli"]
     assert draw.input_value(1).get_node().get_type_name() == "Parameter"
-    assert not {n.get_type_name() for n in model.get_ordered_ops()} & {"Less", "Select", "Minimum"}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_where_the_plugin_computes_in_f16_thresholds_are_exact(
-    form: str, openvino: OpenVino
-) -> None:
-    model = in_half_precision(openvino.read(model_of(form)))
-    assert_same_bits(evaluate(model, FEEDS)[0], expected(form))
+    assert not {n.get_type_name() for n in read.get_ordered_ops()} & {"Less", "Select", "Minimum"}
+    assert_same_bits(openvino(read, FEEDS, precision)[0], expected(form))
+    # Where the plugin computes in f16 thresholds are exact.
+    in_f16 = in_half_precision(openvino.read(model_of(form)))
+    assert_same_bits(evaluate_in_openvino(in_f16, FEEDS)[0], expected(form))
 
 
 @pytest.mark.parametrize("form", ["u < x", "u >= x"])
@@ -158,14 +139,10 @@ COMPUTED = {
 def model_that_computes(name: str, form: str) -> onnx.ModelProto:
     """A model that has its thresholds as an output."""
     comparison = FORMS[form][0].replace("x", "p")
-    text = f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[n, {COLUMNS}] x) => (bool[n, {COLUMNS}] y, float[n, {COLUMNS}] p)
+    text = f"""g (float[n, {COLUMNS}] x) => (bool[n, {COLUMNS}] y, float[n, {COLUMNS}] p)
         <float zero = {{0}}, float one = {{1}}> {{
-            {COMPUTED[name]}
-            u = RandomUniformLike (p)
-            y = {comparison}
-        }}"""
-    return make_reproducible(parser.parse_model(text))
+            {COMPUTED[name]} u = RandomUniformLike (p) y = {comparison} }}"""
+    return make_reproducible(parse(text, 18))
 
 
 def check_computed(form: str, given: list[np.ndarray]) -> None:
@@ -190,26 +167,22 @@ def test_a_threshold_that_is_computed_may_be_nan_in_openvino(
     for precision in differing(["f32", "bf16"]):
         check_computed(form, openvino(model_that_computes(name, form), FEEDS, precision))
     if name == "Sigmoid":
-        check_computed(form, evaluate(openvino.read(model_that_computes(name, form)), FEEDS))
+        check_computed(
+            form, evaluate_in_openvino(openvino.read(model_that_computes(name, form)), FEEDS)
+        )
 
 
 @pytest.mark.parametrize("form", ["u < x", "u >= x"])
 def test_a_threshold_that_a_body_computes_may_be_nan(form: str, openvino: OpenVino) -> None:
     """The body's own input is no input of the model."""
-    comparison = FORMS[form][0].replace("x", "p")
-    text = f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[60, 16] x) => (bool[1, 60, 16] y, float[60, 16] p) <int64 one = {{1}}> {{
-            end, y = Loop (one, , x) <body = b (int64 i, bool c, float[60, 16] v)
-                => (bool co, float[60, 16] w, bool[60, 16] made) {{
-                q = Sigmoid (v)
-                u = RandomUniformLike (v)
-                made = {comparison.replace("p", "q")}
-                w = Identity (v)
-                co = Constant <value = bool {{1}}> ()
-            }}>
-            p = Sigmoid (x)
-        }}"""
-    model = make_reproducible(parser.parse_model(text))
+    comparison = FORMS[form][0].replace("x", "q")
+    text = f"""g (float[60, 16] x) => (bool[1, 60, 16] y, float[60, 16] p) <int64 one = {{1}}> {{
+        end, y = Loop (one, , x) <body = b (int64 i, bool c, float[60, 16] v)
+            => (bool co, float[60, 16] w, bool[60, 16] made) {{
+            q = Sigmoid (v) u = RandomUniformLike (v) made = {comparison}
+            w = Identity (v) co = Constant <value = bool {{1}}> () }}>
+        p = Sigmoid (x) }}"""
+    model = make_reproducible(parse(text, 18))
     y, p = InferenceSession(model).run(["y", "p"], FEEDS)
     check_computed(form, [y[0], p])
     given = openvino(model, FEEDS, "f32")
@@ -232,7 +205,7 @@ def test_constants_are_clamped_too(openvino: OpenVino) -> None:
         model.validate_nodes_and_infer_types()
         for precision in differing(["f32", "bf16"]):
             assert_same_bits(openvino(model, {}, precision)[0], expected("u < x"))
-        assert_same_bits(evaluate(in_half_precision(model), {})[0], expected("u < x"))
+        assert_same_bits(evaluate_in_openvino(in_half_precision(model), {})[0], expected("u < x"))
 
 
 @pytest.mark.parametrize("name", ["limit", "number", "cut", "rest", "order"])
@@ -251,7 +224,6 @@ def test_a_clamp_in_a_file_is_one_that_it_knows(openvino: OpenVino, tmp_path: Pa
     path = tmp_path / "model.xml"
     ov.save_model(openvino.read(model_of("u < x")), path)
     path.write_text(path.read_text().replace("nan to 0", "nan to 2"))
-    with pytest.raises(
-        RuntimeError, match=r"attribute 'clamped' must be 'nan to 0'.*: got 'nan to 2'"
-    ):
+    words = "attribute 'clamped' must be 'nan to 0'.*: got 'nan to 2'"
+    with pytest.raises(RuntimeError, match=words):
         openvino.read(path)

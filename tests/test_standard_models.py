@@ -11,9 +11,11 @@ import onnx
 import onnx_ir as ir
 import pytest
 from cases import SEED, assert_all_same, assert_same_bits
+from constructs import CONSTRUCTS, Node, build
 from exhaustive import marked
-from onnx import helper, parser
-from onnx.reference import ReferenceEvaluator
+from foreign import evaluate, parse, uniform
+from onnx import helper
+from operators import named
 from standard_targets import RUN, drawn, loaded
 from test_golden import STEMS, golden_runs
 
@@ -21,7 +23,6 @@ from onnx_philox import (
     PhiloxState,
     graphs,
     make_reproducible,
-    onnx_reference,
     reference,
     to_standard_nodes,
 )
@@ -73,37 +74,7 @@ def test_openvino_draws_golden_models_too() -> None:
     pytest.fail(f"only {taken}")
 
 
-HEADER = '<ir_version: 8, opset_import: ["": 17]>'
-IN_LOOP = """
-<ir_version: 8, opset_import: ["": 18, "onnx_philox": 1]>
-g (uint32[6] state, int64 count) => (float[n, 5] stacked, int64[6] last)
-<int64[1] shape = {5}, float low = {0}, float high = {1}> {
-    keep = Constant <value = bool {1}> ()
-    start = Cast <to = 7> (state)
-    last, stacked = Loop (count, keep, start) <body = body (
-        int64 i, bool c, int64[6] before) => (bool c_out, int64[6] after, float[5] drawn) {
-        c_out = Identity (c)
-        words = Cast <to = 12> (before)
-        drawn, next = onnx_philox.RandomUniform <output_type = "f32", op_seed = 2>
-            (shape, low, high, words)
-        after = Cast <to = 7> (next)
-    }>
-}
-"""
-IN_IF = """
-<ir_version: 8, opset_import: ["": 18, "onnx_philox": 1]>
-g (uint32[6] state, bool choice) => (uint32[5] bits)
-<int64[1] shape = {5}> {
-    bits = If (choice) <
-        then_branch = t () => (uint32[5] a) {
-            a = onnx_philox.RandomGenerator <op_seed = 1> (state, shape) },
-        else_branch = e () => (uint32[5] b) {
-            b = onnx_philox.RandomGenerator <op_seed = 2> (state, shape) }>
-}
-"""
-IN_FUNCTION = """
-<ir_version: 8, opset_import: ["": 18, "onnx_philox": 1, "own": 1]>
-g (uint32[6] state) => (uint32[5] a, uint32[5] b) {
+IN_FUNCTION = """g (uint32[6] state) => (uint32[5] a, uint32[5] b) {
     a, next = own.noise (state)
     b, last = own.noise (next)
 }
@@ -124,32 +95,18 @@ RandomGenerator <op_seed, global_seed> (s, shape) => (bits, next) {{
 
 
 @target
-def test_a_draw_in_a_loop(target: str) -> None:
-    state = PhiloxState(2**32 - 2, 9).to_array()
-    feeds = {"state": state, "count": np.array(4)}
-    model = parser.parse_model(IN_LOOP)
-    stacked, last = drawn(target, model, feeds)
-    for row in stacked:
-        expected, state = reference.random_uniform([5], 0, 1, "f32", op_seed=2, state=state)
-        assert_same_bits(row, expected)
-    assert_same_bits(last.astype(np.uint32), state)
-
-
-@target
-@pytest.mark.parametrize("choice", [True, False])
-def test_a_draw_in_a_branch(target: str, choice: bool) -> None:
-    model = parser.parse_model(IN_IF)
-    state = PhiloxState(2**128 - 1, 2**64 - 9).to_array()
-    (bits,) = drawn(target, model, {"state": state, "choice": np.array(choice)})
-    seed = 1 if choice else 2
-    assert_same_bits(bits, reference.random_generator(state, [5], op_seed=seed)[0])
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+def test_a_state_goes_through_loops_scans_and_branches(target: str, construct: str) -> None:
+    model, feeds, expected = build(construct, Node(named("RandomUniform f32")))
+    outputs = drawn(target, model, feeds)
+    assert_all_same(outputs, [expected[output.name] for output in model.graph.output])
 
 
 @target
 @pytest.mark.parametrize("text", [IN_FUNCTION, WITH_A_BODY], ids=("alone", "with a body"))
 def test_a_draw_in_a_function_that_is_called_twice(target: str, text: str) -> None:
     state = PhiloxState(7, 9).to_array()
-    outputs = drawn(target, parser.parse_model(text), {"state": state})
+    outputs = drawn(target, parse(text, 18), {"state": state})
     for output in outputs:
         expected, state = reference.random_generator(state, [5], op_seed=4)
         assert_same_bits(output, expected)
@@ -158,23 +115,13 @@ def test_a_draw_in_a_function_that_is_called_twice(target: str, text: str) -> No
 @target
 @pytest.mark.parametrize("seed", [None, 42])
 def test_a_rewritten_model_draws_the_same(target: str, seed: int | None) -> None:
-    text = """
-    <ir_version: 8, opset_import: ["": 17]>
-    g (float[4] x) => (float[4] noise, bool[4] mask, float[4] sum) {
-        noise = RandomUniformLike (x)
-        half = Constant <value = float[4] {0.5, 0.5, 0.5, 0.5}> ()
-        floats = Bernoulli <dtype = 1> (half)
-        mask = Cast <to = 9> (floats)
-        sum = Add (x, noise)
-    }
-    """
-    model = make_reproducible(parser.parse_model(text), seed=seed)
-    feeds = {"x": np.zeros(4, np.float32)}
-    if seed is None:
-        feeds["random_state"] = PhiloxState.for_run(5).to_array()
-    expected = ReferenceEvaluator(model, new_ops=onnx_reference.OPS).run(None, feeds)
-    outputs = drawn(target, model, feeds)
-    assert_all_same(outputs, expected)
+    original = parse("""g (float[4] x) => (float[4] noise, bool[4] mask, float[4] sum)
+        <float[4] half = {0.5, 0.5, 0.5, 0.5}> { noise = RandomUniformLike (x)
+        floats = Bernoulli <dtype = 1> (half) mask = Cast <to = 9> (floats)
+        sum = Add (x, noise) }""")
+    model, feeds = make_reproducible(original, seed=seed), {"x": np.zeros(4, np.float32)}
+    feeds |= {"random_state": PhiloxState.for_run(5).to_array()} if seed is None else {}
+    assert_all_same(drawn(target, model, feeds), evaluate(model, feeds))
 
 
 def test_what_is_not_drawn_stays_as_it_is() -> None:
@@ -193,9 +140,7 @@ def test_what_is_not_drawn_stays_as_it_is() -> None:
 
 
 def test_a_model_without_our_nodes_is_the_very_same_object() -> None:
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 12]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
-    )
+    model = parse("g (float[2] x) => (float[2] y) { y = Neg (x) }", 12)
     assert to_standard_nodes(model) is model
 
 
@@ -250,14 +195,13 @@ def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
             graphs.random_normal([3], 0, 1, "f32", stateful=True),
             "RandomNormal: what it draws must be bits, .*: got f32",
         ),
-        (graphs.random_uniform([3], 1, 2, "f32", stateful=True), "f32 from 1.0 to 2.0"),
-        (
-            graphs.random_uniform([3], None, None, "i32", stateful=True),
-            "i32 with bounds that are no",
-        ),
-        (
-            graphs.random_uniform([3], 0, 9, "i64", stateful=True),
-            "got i64, which standard nodes do not",
+        *(
+            (graphs.random_uniform([3], *bounds, stateful=True), given)
+            for bounds, given in (
+                ((1, 2, "f32"), "f32 from 1.0 to 2.0"),
+                ((None, None, "i32"), "i32 with bounds that are no"),
+                ((0, 9, "i64"), "got i64, which standard nodes do not"),
+            )
         ),
         (
             graphs.random_bernoulli([3], np.float64(0.5), stateful=True),
@@ -278,19 +222,18 @@ def test_no_rows_are_drawn_where_their_number_is_not_fixed(target: str) -> None:
     (state,) = (value for value in model.graph.input if value.name == "state")
     rows, _ = state.type.tensor_type.shape.dim
     feeds = {"state": np.zeros((0, 6), np.uint32), "shape": np.int64([0, 4])}
-    for outputs in (
-        RUN[target](to_standard_nodes(model, target=target), feeds, optimised=True),
-        RUN[target](to_standard_nodes(model, target=target), feeds, optimised=False),
-    ):
-        assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
-    rows.dim_value = 0
-    if target == "openvino":
-        # The plugin would end the process.
-        with pytest.raises(ValueError, match=r"input 'state' must be .*: got \[0, 6\]"):
-            to_standard_nodes(model, target=target)
-    else:
-        outputs = RUN[target](to_standard_nodes(model, target=target), feeds, optimised=True)
-        assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
+    for is_fixed in (False, True):
+        if is_fixed:
+            rows.dim_value = 0
+        if is_fixed and target == "openvino":
+            # The plugin would end the process.
+            with pytest.raises(ValueError, match=r"input 'state' must be .*: got \[0, 6\]"):
+                to_standard_nodes(model, target=target)
+            return
+        for optimised in (True, False):
+            standard = to_standard_nodes(model, target=target)
+            outputs = RUN[target](standard, feeds, optimised=optimised)
+            assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
 
 
 def test_a_bad_node_is_refused_by_name() -> None:
@@ -303,24 +246,24 @@ def test_a_bad_node_is_refused_by_name() -> None:
 
 @target
 def test_the_command_writes_a_file(tmp_path: Path, target: str) -> None:
-    text = f"{HEADER} g () => (float[4] y) {{ y = RandomUniform <shape = [4]> () }}"
-    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
-    out = tmp_path / "out.onnx"
-    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out), "--standard"]
-    result = cli.invoke(*arguments, "--target", target)
-    assert result.exit_code == 0, result.output
-    said = " ".join(result.output.split())
+    source, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    onnx.save(parse("g () => (float[4] y) { y = RandomUniform <shape = [4]> () }"), source)
+    said = cli.text("rewrite", source, "-o", out, "--standard", "--target", target)
     assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
     state = PhiloxState.for_run(42).to_array()
     outputs = RUN[target](onnx.load(out), {"random_state": state}, optimised=True)
-    assert_same_bits(outputs[0], reference.random_uniform([4], 0, 1, "f32", state=state)[0])
+    assert_same_bits(outputs[0], uniform([4], 0, state))
 
 
-def test_the_command_refuses_what_is_not_exact(tmp_path: Path) -> None:
-    text = f"{HEADER} g () => (float[4] y) {{ y = RandomNormal <shape = [4]> () }}"
-    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
-    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out.onnx")]
-    result = cli.invoke(*arguments, "--standard", "--target", "openvino")
-    assert result.exit_code == 2
-    assert "do not compute exactly in OpenVINO" in " ".join(result.output.split())
-    assert not (tmp_path / "out.onnx").exists()
+def test_the_command_refuses_what_is_not_exact_unless_it_is_told_to(tmp_path: Path) -> None:
+    target = tmp_path / "new.onnx"
+    given = ("rewrite", MODELS / "vae_decoder.onnx", "-o", target)
+    refused = cli.refusal(*given, "--standard", "--target", "openvino")
+    assert "do not compute exactly in OpenVINO" in refused
+    assert "--inexact" in refused
+    for alone in ("--target=openvino", "--inexact"):
+        words = "--target and --inexact must be given with --standard: got them alone."
+        assert words in cli.refusal(*given, alone)
+    assert not target.exists()
+    cli.text(*given, "--standard", "--target", "openvino", "--inexact")
+    assert target.exists()

@@ -65,45 +65,35 @@ def test_a_state_has_any_rank_and_the_next_one_has_it_too(target: str, rank: int
     check(target, model, {"state": state}, reference.random_generator(state, [3, 2]))
 
 
+def check_draw(
+    target: str, name: str, *arguments: Any, state: PhiloxState, optimised: bool = True
+) -> None:
+    """A draw of these arguments and of a state that is fed."""
+    model = getattr(graphs, f"random_{name}")(*arguments, stateful=True)
+    words = state.to_array()
+    expected = getattr(reference, f"random_{name}")(*arguments, state=words)
+    check(target, model, {"state": words}, expected, optimised=optimised)
+
+
 @target
 def test_a_draw_of_many_chunks(target: str) -> None:
-    state = PhiloxState(2**64 - 3, 7).to_array()
-    count = 2**18 + 5
-    check(
-        target,
-        graphs.random_generator([count]),
-        {"state": state},
-        reference.random_generator(state, [count]),
-    )
+    check_draw(target, "uniform", [2**18 + 5], 0, 1, "f32", state=PhiloxState(2**64 - 3, 7))
 
 
 @pytest.mark.parametrize("maxval", [1, 2, 0.1, 6.2831855, 3e38, 1e-30])
 def test_openvino_draws_f32_from_0_to_any_number(maxval: float) -> None:
-    state = PhiloxState(3, 11).to_array()
-    model = graphs.random_uniform([2**18], 0, maxval, "f32", stateful=True)
-    expected = reference.random_uniform([2**18], 0, maxval, "f32", state=state)
-    check("openvino", model, {"state": state}, expected)
+    check_draw("openvino", "uniform", [2**18], 0, maxval, "f32", state=PhiloxState(3, 11))
 
 
 @pytest.mark.parametrize(
-    ("model", "expected", "most"),
-    [
-        (
-            graphs.random_normal([2**16], 3, 2, "f32", op_seed=1),
-            reference.random_normal([2**16], 3, 2, "f32", op_seed=1)[0],
-            2e-6,
-        ),
-        (
-            graphs.random_uniform([2**16], 0.1, 0.7, "f32", op_seed=1),
-            reference.random_uniform([2**16], 0.1, 0.7, "f32", op_seed=1)[0],
-            1e-7,
-        ),
-    ],
-    ids=["normal", "uniform"],
+    ("name", "parameters", "most"), [("normal", (3, 2), 2e-6), ("uniform", (0.1, 0.7), 1e-7)]
 )
 def test_openvino_draws_the_inexact_when_that_is_allowed(
-    model: onnx.ModelProto, expected: np.ndarray, most: float
+    name: str, parameters: tuple[float, float], most: float
 ) -> None:
+    given = ([2**16], *parameters, "f32")
+    model = getattr(graphs, f"random_{name}")(*given, op_seed=1)
+    expected = getattr(reference, f"random_{name}")(*given, op_seed=1)[0]
     standard = to_standard_nodes(model, target="openvino", inexact="allow")
     (values,) = RUN["openvino"](standard, {}, optimised=True)
     assert np.abs(values - expected).max() < most
@@ -128,29 +118,21 @@ SOME_WIDTHS = {1, 7, 100, 65536, 65537, 2**24 - 3, 2**31, 2**32 - 1, 3 * 2**29}
 )
 def test_openvino_takes_the_remainder_of_any_width(width: int) -> None:
     minval = -(2**31) if width > 2**31 - 1 else -7
-    bounds = minval, minval + width
-    state = PhiloxState(99, 11).to_array()
-    model = graphs.random_uniform([2**14], *bounds, "i32", stateful=True)
-    expected = reference.random_uniform([2**14], *bounds, "i32", state=state)
-    check("openvino", model, {"state": state}, expected)
+    given = ([2**14], minval, minval + width, "i32")
+    check_draw("openvino", "uniform", *given, state=PhiloxState(99, 11))
 
 
-def test_onnxruntime_drops_no_operation_that_is_none_in_f32() -> None:
-    state = PhiloxState(5, 11).to_array()
-    for bounds in ((0, 1 + 1e-9), (1e-310, 1), (-1e-60, 1e-60)):
-        model = graphs.random_uniform([99], *bounds, "f64", stateful=True)
-        expected = reference.random_uniform([99], *bounds, "f64", state=state)
-        check("onnxruntime", model, {"state": state}, expected)
+@pytest.mark.parametrize("bounds", [(0, 1 + 1e-9), (1e-310, 1), (-1e-60, 1e-60)])
+def test_onnxruntime_drops_no_operation_that_is_none_in_f32(bounds: tuple[float, float]) -> None:
+    check_draw("onnxruntime", "uniform", [99], *bounds, "f64", state=PhiloxState(5, 11))
 
 
 @optimised
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 @pytest.mark.parametrize("words", [(0,) * 4, (2**32 - 1,) * 4, (3037000500, 1, 3037000499, 2**31)])
 def test_edges_of_exponentials(type_: str, words: Any, optimised: bool) -> None:
-    state = state_before(words).to_array()
-    model = graphs.random_exponential([4], 1, type_, stateful=True)
-    expected = reference.random_exponential([4], 1, type_, state=state)
-    check("onnxruntime", model, {"state": state}, expected, optimised=optimised)
+    state = state_before(words)
+    check_draw("onnxruntime", "exponential", [4], 1, type_, state=state, optimised=optimised)
 
 
 @pytest.mark.parametrize("inexact", ["refuse", "allow"])

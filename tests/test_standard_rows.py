@@ -11,16 +11,13 @@ import onnx
 import onnxruntime as ort
 import pytest
 from cases import assert_all_same, assert_same_bits
-from onnx import parser
-from onnx.reference import ReferenceEvaluator
+from foreign import evaluate, in_onnxruntime, parse
 from operators import some_states
 from standard_targets import RUN, drawn, loaded
 
 from onnx_philox import (
     graphs,
     make_reproducible,
-    onnx_reference,
-    onnxruntime,
     reference,
     row_states,
     to_standard_nodes,
@@ -53,22 +50,20 @@ MODELS = {
             free = RandomUniformLike (like)
         }""",
 }
-HEADER = '<ir_version: 8, opset_import: ["": 18]>'
 target = pytest.mark.parametrize("target", RUN)
 STATES = row_states([2**64 - 1, 4, 99], rows=[7, 0, 2**32 - 1], run=2**32 - 1)
 X = np.random.default_rng(3).normal(size=(3, 6)).astype(np.float32)
 
 
 def model_of(target: str) -> onnx.ModelProto:
-    return parser.parse_model(HEADER + MODELS[target])
+    return parse(MODELS[target], 18)
 
 
 @target
 @pytest.mark.parametrize("optimised", [True, False], ids=("optimised", "plain"))
 def test_every_batch_draws_the_same_rows(target: str, optimised: bool) -> None:
     model = make_reproducible(model_of(target), per_row=True)
-    whole = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
-    right = whole.run(None, {"x": X, "random_state": STATES})
+    right = evaluate(model, {"x": X, "random_state": STATES})
     draw = loaded(target, model, optimised=optimised)
     for rows in ([2, 0], []):
         outputs = draw({"x": X[rows], "random_state": STATES[rows]})
@@ -87,12 +82,9 @@ def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
 
 @target
 def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
-    onnx.save(model_of(target), tmp_path / "m.onnx")
-    out = tmp_path / "out.onnx"
-    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out)]
-    arguments += ["--per-row", "--standard", "--target", target]
-    result = cli.invoke(*arguments)
-    assert result.exit_code == 0, result.output
+    source, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    onnx.save(model_of(target), source)
+    cli.text("rewrite", source, "-o", out, "--per-row", "--standard", "--target", target)
     model = make_reproducible(model_of(target), per_row=True)
     feeds = {"x": X, "random_state": STATES}
     outputs = RUN[target](onnx.load(out), feeds, optimised=True)
@@ -100,25 +92,15 @@ def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
 
 
 def test_rows_inside_a_loop() -> None:
-    model = parser.parse_model(
-        HEADER
-        + """
-        g (float[n, 4] x, int64 count) => (float[steps, n, 4] stacked) {
-            keep = Constant <value = bool {1}> ()
-            last, stacked = Loop (count, keep, x) <body = body (
-                int64 i, bool c, float[n, 4] before) => (bool c_out, float[n, 4] after,
-                float[n, 4] noise) {
-                c_out = Identity (c)
-                noise = RandomNormalLike (before)
-                after = Add (before, noise)
-            }>
-        }"""
-    )
+    text = """g (float[n, 4] x, int64 count) => (float[s, n, 4] stacked) <bool go = {1}> {
+        last, stacked = Loop (count, go, x) <body = b (int64 i, bool c, float[n, 4] before)
+            => (bool d, float[n, 4] after, float[n, 4] noise) {
+            d = Identity (c) noise = RandomNormalLike (before)
+            after = Add (before, noise) }> }"""
+    model = parse(text, 18)
     rewritten = make_reproducible(model, per_row=True)
     feeds = {"x": X[:, :4], "count": np.array(3), "random_state": STATES}
-    plugin = onnxruntime.InferenceSession(rewritten.SerializeToString())
-    outputs = drawn("onnxruntime", rewritten, feeds)
-    assert_all_same(outputs, plugin.run(None, feeds))
+    assert_all_same(drawn("onnxruntime", rewritten, feeds), in_onnxruntime()(rewritten, feeds))
 
 
 def test_a_row_takes_no_longer_in_a_large_batch() -> None:
@@ -135,21 +117,3 @@ def test_a_row_takes_no_longer_in_a_large_batch() -> None:
         seconds.append(min(times) / rows)
         assert_same_bits(bits, reference.random_generator(states, [rows, 3])[0])
     assert seconds[1] < 3 * seconds[0], "before, it took 8 times as long"
-
-
-@pytest.mark.parametrize("option", ["--target=openvino", "--inexact"])
-def test_an_option_for_standard_nodes_is_refused_without_them(option: str, tmp_path: Path) -> None:
-    target = tmp_path / "new.onnx"
-    result = cli.invoke("rewrite", VAE, "-o", target, option)
-    assert (result.exit_code, target.exists()) == (2, False)
-    assert "--target and --inexact must be given with --standard: got them alone." in result.output
-
-
-def test_the_command_takes_inexact_draws_where_it_is_told_to(tmp_path: Path) -> None:
-    target = tmp_path / "new.onnx"
-    arguments = ["rewrite", str(VAE), "-o", str(target), "--standard", "--target", "openvino"]
-    result = cli.invoke(*arguments)
-    assert (result.exit_code, target.exists()) == (2, False)
-    assert "--inexact" in result.output
-    assert cli.invoke(*arguments, "--inexact").exit_code == 0
-    assert target.exists()
