@@ -100,7 +100,7 @@ def line(part: Part) -> str:
         )
         default = "required" if part.default is None else f"default `{part.default}`"
         return f"- `{part.name}` (attribute, {values}; {default}): {part.doc}"
-    element = f"as `{OUTPUT_TYPE}` says"
+    element = f"of `{OUTPUT_TYPE}`"
     if isinstance(part, Input):
         type_, kind = " or ".join(t.name for t in part.types) or element, "input"
     else:

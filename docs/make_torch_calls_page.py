@@ -68,7 +68,10 @@ def page() -> str:
     """The whole page."""
     calls = [call for call in CALLS.values() if call.namespace == "aten"]
     refused = [line for call in calls for line in refusals(call)]
-    instead = [f"- `{call.name}`: {call.instead}" for call in calls if call.instead]
+    remedy: dict[str, list[str]] = {}
+    for call in calls:
+        remedy.setdefault(call.instead or "", []).append(f"`{call.name}`")
+    instead = [f"- {', '.join(names)}: {what}" for what, names in remedy.items() if what]
     alike: dict[tuple[str, ...], list[str]] = {}
     for call in calls:
         alike.setdefault(cells(call), []).append(f"`{call.name}`")
