@@ -79,7 +79,9 @@ class _Module(ABC):
         """The whole file: what stands before the mark stays as it is."""
         head, mark, _ = self.file.read_text().partition(_MARK)
         names = sorted(op.function for op in operators.OPERATORS.values())
-        lines = ["__all__ = [", *(f'    "{name}",' for name in names), "]"]
+        rows = textwrap.wrap(", ".join(f'"{name}"' for name in names), _WIDTH - 15)
+        signs = ("=", *["+="] * len(rows))
+        lines = [f"__all__ {s} [{r.rstrip(',')}]" for s, r in zip(signs, rows, strict=False)]
         for op in operators.OPERATORS.values():
             lines += ["", "", *self._function(op)]
         return head + mark + "\n".join([*lines, ""])

@@ -42,7 +42,6 @@ WORDS = 8
 
 RANDOM_TRIANGLE = Operator(
     "RandomTriangle",
-    "random_triangle",
     "The difference of two uniforms.",
     inputs=(
         _SHAPE,
@@ -66,7 +65,6 @@ RANDOM_TRIANGLE = Operator(
         Attribute("output_type", "Of the values.", None, allowed=("f32", "f64")),
         *operators.SEEDS,
     ),
-    distribution="triangle",
     words=Words(each=WORDS),
     draws="numbers around a peak",
     rule="Uniform values",

@@ -312,8 +312,8 @@ def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:
     # Each of ONNX's random operators has a seed, but for the first versions of Dropout.
     names = {s.name for s in schemas if "seed" in s.attributes}
     assert names == set(STANDARD_OPERATORS)
-    for name, operator in STANDARD_OPERATORS.items():
+    for name, known in STANDARD_OPERATORS.items():
         versions = {s.since_version for s in schemas if s.name == name}
-        assert versions == {version.since for version in operator.versions}, (
+        assert versions == {version.since for version in known}, (
             "ONNX has a version that the table in _rewriting/in_onnx/random_nodes/of_onnx.py lacks"
         )

@@ -70,16 +70,6 @@ __all__ = [
     "torch_noise",
 ]
 
-_MODULES = {
-    "diffusers",
-    "graphs",
-    "onnx_reference",
-    "onnxruntime",
-    "openvino",
-    "reference",
-    "rewriting",
-    "torch",
-}
 _PLACES = {
     "PhiloxState": "onnx_philox._contract.state",
     "Pipeline": "onnx_philox._pipeline.api",
@@ -94,6 +84,7 @@ _PLACES = {
     "torch_cuda_states": "onnx_philox._torch.numbers.cuda",
     "torch_noise": "onnx_philox._torch.numbers.noise",
 }
+_MODULES = set(__all__) - {*_PLACES, "__version__"}
 
 
 def __getattr__(name: str) -> Any:

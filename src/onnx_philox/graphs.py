@@ -25,19 +25,9 @@ from onnx_philox._builders import Shape, build
 from onnx_philox._contract import operators
 
 # From here on made by src/make_functions.py from the declaration; do not edit.
-__all__ = [
-    "random_bernoulli",
-    "random_categorical",
-    "random_dropout",
-    "random_exponential",
-    "random_gamma",
-    "random_generator",
-    "random_normal",
-    "random_permutation",
-    "random_poisson",
-    "random_token",
-    "random_uniform",
-]
+__all__ = ["random_bernoulli", "random_categorical", "random_dropout", "random_exponential"]
+__all__ += ["random_gamma", "random_generator", "random_normal", "random_permutation"]
+__all__ += ["random_poisson", "random_token", "random_uniform"]
 
 
 def random_generator(

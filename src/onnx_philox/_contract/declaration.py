@@ -174,14 +174,10 @@ class Operator:
     """An operator: its inputs, outputs and attributes in order, and what it does."""
 
     name: str
-    function: str
-    """The function of `onnx_philox.reference` that computes it, and the builder's name."""
     doc: str
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     attributes: tuple[Attribute, ...]
-    distribution: str
-    """How words become elements: the module of `_numbers`, and what the native core calls it."""
     words: Words
     draws: str
     """What it draws, after "draws" in a sentence."""
@@ -193,6 +189,18 @@ class Operator:
     """Doctests of the function in `onnx_philox.reference`."""
     draws_rows: bool = False
     """Whether what it draws is a whole row, along the last of one or two dimensions."""
+    distribution: str = ""
+    """How words become elements: the module of `_numbers`, and what the native core calls it. It is
+    called as the function is, unless said otherwise."""
+
+    def __post_init__(self) -> None:
+        if not self.distribution:
+            object.__setattr__(self, "distribution", self.function.removeprefix("random_"))
+
+    @property
+    def function(self) -> str:
+        """The function of `onnx_philox.reference` that computes it, and the builder's name."""
+        return self.name.replace("Random", "random_").lower()
 
     @property
     def output_types(self) -> tuple[ElementType, ...]:

@@ -45,7 +45,6 @@ OPSET_VERSION = 1
 
 RANDOM_GENERATOR = Operator(
     "RandomGenerator",
-    "random_generator",
     "Random bits: the words of Philox4x32-10, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC "
     "draws them. The blocks are those of counter, counter + 1, ... (128 bits, wrapping), four "
     "words each; the words of the last block that are not needed are dropped.",
@@ -64,7 +63,6 @@ RANDOM_GENERATOR = Operator(
 
 RANDOM_UNIFORM = Operator(
     "RandomUniform",
-    "random_uniform",
     "Uniform random values in [minval, maxval), as OpenVINO's RandomUniform-8 draws them with "
     "alignment TensorFlow. Floats: u * (maxval - minval) + minval, each operation rounded to "
     "nearest even in the output type, which can round a value up to maxval. Integers: the word "
@@ -85,7 +83,6 @@ RANDOM_UNIFORM = Operator(
         *SEEDS,
         ALIGNMENT,
     ),
-    distribution="uniform",
     words=Words(),
     draws="uniform values in [minval, maxval)",
     rule="Uniform values",
@@ -94,7 +91,6 @@ RANDOM_UNIFORM = Operator(
 
 RANDOM_NORMAL = Operator(
     "RandomNormal",
-    "random_normal",
     "Normal random values, by the method of Box and Muller as TensorFlow uses it. Two uniforms u "
     "and v in [0, 1) give two values, r * sin(2 pi v) and r * cos(2 pi v) in this order, with "
     "r = sqrt(-2 ln max(u, 1e-7)); an odd number of values drops the last one. f16, bf16 and f32 "
@@ -117,7 +113,6 @@ RANDOM_NORMAL = Operator(
         *SEEDS,
         ALIGNMENT,
     ),
-    distribution="normal",
     words=Words(are_paired=True),
     draws="normal values",
     rule="Normal values",
@@ -130,7 +125,6 @@ array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
 
 RANDOM_BERNOULLI = Operator(
     "RandomBernoulli",
-    "random_bernoulli",
     "Booleans that are true with probability p: u < p, with a uniform u in [0, 1) for each "
     "element, an f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 "
     "is never true, and p >= 1 always.",
@@ -152,7 +146,6 @@ RANDOM_BERNOULLI = Operator(
     ),
     outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), NEXT_STATE),
     attributes=(*SEEDS, ALIGNMENT),
-    distribution="bernoulli",
     words=Words(by="p"),
     draws="booleans that are true with probability p",
     rule="Booleans",
@@ -164,7 +157,6 @@ array([False, False,  True,  True])
 
 RANDOM_CATEGORICAL = Operator(
     "RandomCategorical",
-    "random_categorical",
     "Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. "
     "For each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For "
     "each sample, row by row, a uniform u in [0, 1) of two words: the first class whose running "
@@ -197,7 +189,6 @@ RANDOM_CATEGORICAL = Operator(
         *SEEDS,
         ALIGNMENT,
     ),
-    distribution="categorical",
     words=Words(each=2),
     draws="indices of classes, by unnormalised log-probabilities",
     rule="Classes",
@@ -211,7 +202,6 @@ array([[1, 2, 1, 2, 2, 2],
 
 RANDOM_EXPONENTIAL = Operator(
     "RandomExponential",
-    "random_exponential",
     "Exponential random values: waiting times whose mean is `scale`. f16, bf16 and f32: a word x "
     "gives -ln((x + 0.5) / 2^32); f64: two words give -ln((X + 0.5) / 2^52), with X the 52 bits "
     "that RandomUniform makes an f64 of. The logarithm is computed in f64 and rounded once to the "
@@ -240,7 +230,6 @@ RANDOM_EXPONENTIAL = Operator(
         *SEEDS,
         ALIGNMENT,
     ),
-    distribution="exponential",
     words=Words(),
     draws="exponential values",
     rule="Exponential values",
@@ -257,7 +246,6 @@ REJECTION_WORDS = 4 * REJECTION_BLOCKS
 
 RANDOM_GAMMA = Operator(
     "RandomGamma",
-    "random_gamma",
     "Gamma random values of the shape alpha and the scale 1, by the method of Marsaglia and Tsang, "
     "in f64. Element i owns blocks 32 i to 32 i + 31, whatever it uses of them. With a = alpha, or "
     "alpha + 1 where alpha < 1, d = a - 1/3 and c = 1 / sqrt(9 d): attempt t (0 to 15) reads block "
@@ -291,7 +279,6 @@ RANDOM_GAMMA = Operator(
         type_attribute("The element type of the values.", F32, F64),
         *SEEDS,
     ),
-    distribution="gamma",
     words=Words(each=REJECTION_WORDS),
     draws="gamma values of the scale 1",
     rule="Gamma values",
@@ -300,7 +287,6 @@ RANDOM_GAMMA = Operator(
 
 RANDOM_POISSON = Operator(
     "RandomPoisson",
-    "random_poisson",
     "Poisson random counts, in f64. Element i owns blocks 32 i to 32 i + 31, whatever it uses of "
     "them. rate < 10: u of words 0 and 1 of the first, p_0 = exp(-rate), p_k = p_(k-1) * rate / k; "
     "the smallest k whose running sum is above u, at most 1000. Else Hoermann's PTRS: attempt t "
@@ -328,7 +314,6 @@ RANDOM_POISSON = Operator(
         type_attribute("The element type of the counts.", I32, I64),
         *SEEDS,
     ),
-    distribution="poisson",
     words=Words(each=REJECTION_WORDS),
     draws="Poisson counts",
     rule="Poisson counts",
@@ -337,7 +322,6 @@ RANDOM_POISSON = Operator(
 
 RANDOM_PERMUTATION = Operator(
     "RandomPermutation",
-    "random_permutation",
     "Random permutations of the integers from 0 to n - 1: a row for each m of a shape [m, n], or "
     "one of a shape [n]. Each element of a row takes two words x0 and x1, which are its 64-bit key "
     "x1 * 2^32 + x0, row after row. A row is the ascending order of its keys: the position of the "
@@ -358,7 +342,6 @@ RANDOM_PERMUTATION = Operator(
         *SEEDS,
         ALIGNMENT,
     ),
-    distribution="permutation",
     words=Words(each=2),
     draws="permutations of the integers from 0 to n - 1",
     rule="Permutations",
@@ -372,7 +355,6 @@ array([[2, 1, 3, 0, 4],
 
 RANDOM_DROPOUT = Operator(
     "RandomDropout",
-    "random_dropout",
     "Dropout, as ONNX means it in training mode: each element of the data is dropped with "
     "probability `ratio`, and what is kept is scaled. An element is dropped where RandomBernoulli "
     "of p = `ratio`, of the data's shape, would be true: it becomes +0, also if it is infinite or "
@@ -403,7 +385,6 @@ RANDOM_DROPOUT = Operator(
         NEXT_STATE,
     ),
     attributes=(*SEEDS, ALIGNMENT),
-    distribution="dropout",
     words=Words(by="ratio"),
     draws="which elements of the data to drop, and scales the others",
     rule="Dropout",

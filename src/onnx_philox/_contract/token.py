@@ -8,7 +8,6 @@ from onnx_philox._contract.types import BF16, F16, F32, I32, I64
 
 RANDOM_TOKEN = Operator(
     "RandomToken",
-    "random_token",
     "The next token of each row, by its logits and the filters of a sampler. For each row, in f64: "
     "w = exp((logits - the row's maximum) / temperature). The filters come in the order of Hugging "
     "Face's: the top_k largest w in descending order (of equal ones, the lower index first); of "
@@ -66,7 +65,6 @@ RANDOM_TOKEN = Operator(
         inputs.type_attribute("The element type of the tokens.", I32, I64, default="i64"),
         *inputs.SEEDS,
     ),
-    distribution="token",
     words=Words(each=2),
     draws="the next token of each row, by its logits and a sampler's filters",
     rule="Tokens",

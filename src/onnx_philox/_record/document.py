@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, NoReturn
@@ -219,17 +219,6 @@ def _is_beside(given: Any) -> bool:
     )
 
 
-def _or_null(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda given: given is None or check(given)
-
-
-@dataclass(frozen=True)
-class _Optional:
-    """What may be null."""
-
-    wanted: Any
-
-
 @dataclass(frozen=True)
 class _Later:
     """What records have that a later version wrote, or only those of results."""
@@ -238,70 +227,46 @@ class _Later:
 
 
 # A mapping is checked key by key, and a list of one mapping entry by entry.
+# What may be null is a pair of None and that.
 _TENSOR: dict[str, Any] = {
-    "name": _is_text,
-    "type": _is_text,
-    "shape": _is_shape,
-    "sha256": _is_hash,
+    **dict.fromkeys(("name", "type"), _is_text),
+    **{"shape": _is_shape, "sha256": _is_hash},
+}
+_INPUT = _TENSOR | {"type": _is_type, "filled": (None, _is_count)}
+_INPUT |= dict.fromkeys(("base64", "argument"), (None, _is_text))
+_OUTPUT = _TENSOR | {"kind": lambda given: given in (DRAWN, STATE, COMPUTED)}
+_NODE = dict.fromkeys(("op_type", "output_type"), _is_text)
+_STREAMS: dict[str, Any] = {
+    **dict.fromkeys(("fingerprint", "state", "next_state"), _is_text),
+    "batch": (None, _is_text),
+    "nodes": [_NODE | dict.fromkeys(("global_seed", "op_seed"), _is_count)],
+    "alignment": _Later(lambda given: given in list(generators.registered())),
+    "batch_axis": _Later(_is_count),
+    "inverted": _Later(_is_word_or_names),
 }
 _DOCUMENT: dict[str, Any] = {
-    "versions": {"onnx_philox": _is_text, "python": _is_text, "platform": _is_text},
+    "versions": dict.fromkeys(("onnx_philox", "python", "platform"), _is_text),
     "model": {
-        "file": _or_null(_is_text),
+        "file": (None, _is_text),
         "sha256": _is_hash,
         "beside": _is_beside,
         "per_row": _Later(_is_word_or_names),
         "invert_bernoulli": _Later(_is_word_or_names),
         "keep_seeds": _Later(lambda given: given is True),
     },
-    "streams": _Optional(
-        {
-            "fingerprint": _is_text,
-            "state": _is_text,
-            "next_state": _is_text,
-            "batch": _or_null(_is_text),
-            "nodes": [
-                {
-                    "op_type": _is_text,
-                    "output_type": _is_text,
-                    "global_seed": _is_count,
-                    "op_seed": _is_count,
-                }
-            ],
-            "alignment": _Later(lambda given: given in list(generators.registered())),
-            "batch_axis": _Later(_is_count),
-            "inverted": _Later(_is_word_or_names),
-        }
-    ),
-    "runtime": _is_text,
-    "version": _is_text,
-    "backend": _is_text,
-    "precision": _or_null(_is_text),
-    "how": _or_null(_is_text),
-    "seed": _or_null(_is_seed),
-    "inputs": [
-        {
-            **_TENSOR,
-            "type": _is_type,
-            "base64": _or_null(_is_text),
-            "filled": _or_null(_is_count),
-            "argument": _or_null(_is_text),
-        }
-    ],
-    "runs": [
-        {
-            "run": _or_null(_is_count),
-            "state": _or_null(_is_state),
-            "outputs": [{**_TENSOR, "kind": lambda given: given in (DRAWN, STATE, COMPUTED)}],
-        }
-    ],
+    "streams": (None, _STREAMS),
+    **dict.fromkeys(("runtime", "version", "backend"), _is_text),
+    **dict.fromkeys(("precision", "how"), (None, _is_text)),
+    "seed": (None, _is_seed),
+    "inputs": [_INPUT],
+    "runs": [{"run": (None, _is_count), "state": (None, _is_state), "outputs": [_OUTPUT]}],
 }
 
 
 def _check(given: Any, where: str, wanted: Any) -> None:
-    if isinstance(wanted, _Optional):
+    if isinstance(wanted, tuple):
         if given is not None:
-            _check(given, where, wanted.wanted)
+            _check(given, where, wanted[1])
     elif isinstance(wanted, dict):
         if not isinstance(given, dict):
             _refuse(where, shown(given))

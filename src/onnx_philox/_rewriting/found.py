@@ -29,6 +29,12 @@ class Owner(Protocol):
 
 OwnerOf = TypeVar("OwnerOf", bound=Owner)
 
+_RECORDED = {
+    *("name", "op_type", "domain", "version", "path", "function", "outputs", "seeds"),
+    "explicit_seed",
+}
+"""What a site and its line of a report both say."""
+
 
 @dataclass(frozen=True)
 class Site(Generic[Node, OwnerOf]):
@@ -84,20 +90,13 @@ class Site(Generic[Node, OwnerOf]):
         error: Exception | None = None,
     ) -> RandomNode:
         """The line of a report, given what draws in its place."""
+        own: dict[str, Any] = {name: getattr(self, name) for name in _RECORDED}
         return RandomNode(
-            name=self.name,
-            op_type=self.op_type,
-            domain=self.domain,
-            version=self.version,
-            path=self.path,
-            function=self.function,
-            outputs=self.outputs,
+            **own,
             output_type=output_type,
             replacement=None if operator is None else operator.name,
             stream=stream,
             problem=None if error is None else str(error),
-            seeds=self.seeds,
-            explicit_seed=self.explicit_seed,
         )
 
 

@@ -94,12 +94,9 @@ def _check_providers(given: Sequence[Any]) -> None:
     for each in given:
         name = each[0] if isinstance(each, tuple) else each
         if name not in known:
-            allowed = (
-                f"one that ONNX Runtime has, such as {', '.join(ort.get_available_providers())}"
-            )
-            choices.check_choice(
-                OWNER, "each of providers", name, known, "Pass one of these.", allowed
-            )
+            allowed = f"one that ONNX Runtime has, such as {', '.join(here)}"
+            remedy = "Pass one of these."
+            choices.check_choice(OWNER, "each of providers", name, known, remedy, allowed)
 
 
 def _port(given: Any, is_required: bool) -> Port:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, Self
 
 import onnx
@@ -12,13 +13,6 @@ from onnx_philox import _backends
 from onnx_philox._runtimes.models import LoadedModel, ToOpen
 from onnx_philox._runtimes.port import Port
 from onnx_philox.onnx_reference import OPS
-
-
-class _Evaluator:
-    """The only backend, which is always installed."""
-
-    def unavailable(self) -> None:
-        """Nothing."""
 
 
 class ReferenceModel(LoadedModel):
@@ -36,7 +30,7 @@ class ReferenceModel(LoadedModel):
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
-        return {ReferenceModel.backend: _Evaluator()}
+        return {ReferenceModel.backend: SimpleNamespace(unavailable=lambda: None)}
 
     @classmethod
     def open(cls, asked: ToOpen) -> Self:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Self
 
 import onnx
@@ -17,17 +19,11 @@ from onnx_philox._standard.made import PRECISION
 from onnx_philox._standard.targets import TARGETS, InexactError, has_no_nodes, is_rounded_twice
 
 
-class _Drawer:
-    """A runtime that needs no plugin."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def unavailable(self) -> ImportError | None:
-        """Why it cannot be used here."""
-        if importlib.util.find_spec(self._name) is not None:
-            return None
-        return _backends.NotInstalledError("runtime 'standard'", self._name, self._name)
+def _unavailable(name: str) -> ImportError | None:
+    """Why a runtime that needs no plugin cannot be used here."""
+    if importlib.util.find_spec(name) is not None:
+        return None
+    return _backends.NotInstalledError("runtime 'standard'", name, name)
 
 
 class StandardModel(models.LoadedModel):
@@ -52,7 +48,7 @@ class StandardModel(models.LoadedModel):
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
-        return {name: _Drawer(name) for name in TARGETS}
+        return {n: SimpleNamespace(unavailable=partial(_unavailable, n)) for n in TARGETS}
 
     @classmethod
     def open(cls, asked: models.ToOpen) -> Self:

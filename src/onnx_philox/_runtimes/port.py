@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,27 +108,13 @@ class Port:
         )
 
 
-class Identified(Protocol):
-    """What ran in a runtime."""
-
-    @property
-    def runtime(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def backend(self) -> str: ...
-    @property
-    def how(self) -> str:
-        """What else decides the numbers, in words; "" for nothing."""
-
-
-def identity(of: Identified) -> dict[str, str | None]:
-    """The keys that say it in a JSON document."""
+def identity(of: Any) -> dict[str, str | None]:
+    """What ran in a runtime, as keys of a JSON document; `how` is what else decides the numbers."""
     names = ("runtime", "version", "backend", "how")
     return {name: getattr(of, name) or None for name in names}
 
 
-def title(of: Identified) -> str:
-    """It in words."""
+def title(of: Any) -> str:
+    """The same in words."""
     backend = f"backend {of.backend}" if of.backend else ""
     return ", ".join(filter(None, (f"{of.runtime} {of.version}".strip(), backend, of.how)))

@@ -5,6 +5,7 @@ Words are uint32 [B, words]; values are [B, values].
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -195,8 +196,9 @@ def normal(
     Nodes:
         words -> unit -> pairs -> Box and Muller -> joined -> Mul scale -> Sum mean
     """
-    body = _standard_f64 if values is F64 else _standard_f32
-    standard = b.call("Normal" + ("F64" if values is F64 else "F32"), body, words)[0]
+    work = F64 if values is F64 else F32
+    body = partial(_standard, values=work)
+    standard = b.call(f"Normal{work.name.upper()}", body, words)[0]
     if values in (F32, F64):
         return moved(b, standard, mean, scale)
     standard = b.cast(_type(b, standard, values), ir.DataType.FLOAT)
@@ -210,15 +212,8 @@ def moved(b: Builder, standard: ir.Value, mean: Number, scale: Number) -> ir.Val
     return _plus(b, _times(b, standard, scale), mean)
 
 
-def _standard_f32(b: Builder, words: ir.Value) -> Values:
-    return _standard(b, unit(b, words, F32), F32)
-
-
-def _standard_f64(b: Builder, words: ir.Value) -> Values:
-    return _standard(b, unit(b, words, F64), F64)
-
-
-def _standard(b: Builder, u: ir.Value, values: ElementType) -> Values:
+def _standard(b: Builder, words: ir.Value, values: ElementType) -> Values:
+    u = unit(b, words, values)
     # As one row: ONNX Runtime takes 20 times as long beside a last dimension of 1.
     drawn = standard_normals(b, b("Reshape", u, b.constant([1, -1])), values)
     return (b("Reshape", *drawn, b("Shape", u), allowzero=1),)

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,17 +65,13 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
     attributes = _attributes(node)
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
-    models = [_model(node, inputs, attributes, imports, model.ir_version)]
-    twins = [
-        _model(node, inputs, attributes, imports, model.ir_version, copies=2, is_followed=followed)
-        for followed in (False, True)
-    ]
+    make = partial(_model, node, inputs, opsets=imports, model_version=model.ir_version)
+    models = [make(attributes)]
+    twins = [make(attributes, copies=2, is_followed=followed) for followed in (False, True)]
     seed = attributes.get("seed")
     if seed is not None:
         other = ir.Attr("seed", seed.type, seed.value + 1)
-        models.append(
-            _model(node, inputs, {**attributes, "seed": other}, imports, model.ir_version)
-        )
+        models.append(make({**attributes, "seed": other}))
     p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
         "models": [_text(model) for model in models],

@@ -17,41 +17,11 @@ import sys
 import threading
 from collections.abc import Collection
 from pathlib import Path
-from typing import IO, NoReturn, Protocol
-
-
-class Process(Protocol):
-    """A process; its methods are those of `subprocess.Popen`."""
-
-    stdin: IO[str] | None
-    stdout: IO[str] | None
-
-    def poll(self) -> int | None:
-        """The exit code; None while it runs."""
-
-    def kill(self) -> None:
-        """Ends it at once."""
-
-    def wait(self) -> int:
-        """Waits for its end."""
-
-
-def start(program: Path, *arguments: str, absent: Collection[str]) -> Process:
-    """Starts a Python program, which must not find the modules `absent` loaded."""
-    is_forked = sys.platform == "linux" and threading.active_count() == 1
-    if is_forked and not any(name in sys.modules for name in absent):
-        return _Fork(program, *arguments)
-    return subprocess.Popen(
-        [sys.executable, str(program), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+from typing import IO, NoReturn
 
 
 class _Fork:
-    """A copy of this process that runs a program."""
+    """A copy of this process that runs a program; its methods are those of `subprocess.Popen`."""
 
     def __init__(self, program: Path, *arguments: str) -> None:
         given, stdin = os.pipe()
@@ -66,13 +36,16 @@ class _Fork:
         self.stdout: IO[str] | None = os.fdopen(stdout)
 
     def poll(self) -> int | None:
+        """The exit code; None while it runs."""
         return self._wait(os.WNOHANG)
 
     def kill(self) -> None:
+        """Ends it at once."""
         if self.poll() is None:
             os.kill(self._pid, signal.SIGKILL)
 
     def wait(self) -> int:
+        """Waits for its end."""
         code = self._wait(0)
         assert code is not None
         return code
@@ -83,6 +56,23 @@ class _Fork:
             if pid:
                 self._code = os.waitstatus_to_exitcode(status)
         return self._code
+
+
+Process = subprocess.Popen[str] | _Fork
+
+
+def start(program: Path, *arguments: str, absent: Collection[str]) -> Process:
+    """Starts a Python program, which must not find the modules `absent` loaded."""
+    is_forked = sys.platform == "linux" and threading.active_count() == 1
+    if is_forked and not any(name in sys.modules for name in absent):
+        return _Fork(program, *arguments)
+    return subprocess.Popen(
+        [sys.executable, str(program), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
 
 
 def _become(program: Path, arguments: tuple[str, ...], given: int, answers: int) -> NoReturn:

@@ -58,6 +58,10 @@ def run(
     return Verification(every, is_verbose)
 
 
+_SHARED = ("runtime", "version", "backend", "how", "title", "is_peer")
+"""What a runner and its results both say of it."""
+
+
 def write_page(report: Verification, path: Path) -> None:
     """Writes the page of a report.
 
@@ -96,12 +100,7 @@ def _verify(runner: Runner, case: cases.Case) -> CaseResult:
     if verdict is CaseVerdict.SAME and compared.first is not None:
         verdict = CaseVerdict.OTHER if runner.is_peer else CaseVerdict.MISMATCH
     return CaseResult(
-        runtime=runner.runtime,
-        version=runner.version,
-        backend=runner.backend,
-        how=runner.how,
-        title=runner.title,
-        is_peer=runner.is_peer,
+        **{name: getattr(runner, name) for name in _SHARED},
         case=case,
         verdict=verdict,
         reason=reason,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,13 +17,6 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_GENERATOR, Opera
 from onnx_philox._contract.state import GeneratorState, PhiloxState
 from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
 from onnx_philox._runtimes.port import Arrays
-
-
-class Seeds(TypedDict):
-    """The seeds of a node."""
-
-    global_seed: int
-    op_seed: int
 
 
 @dataclass(frozen=True)
@@ -68,11 +61,10 @@ class Example:
         )
 
     @property
-    def node_seeds(self) -> Seeds:
+    def node_seeds(self) -> dict[str, int]:
         """The seeds that the node is given; the state includes those of a run."""
-        if self.run is not None:
-            return Seeds(global_seed=0, op_seed=0)
-        return Seeds(global_seed=self.global_seed, op_seed=self.op_seed)
+        seeds = (self.global_seed, self.op_seed) if self.run is None else (0, 0)
+        return dict(zip(("global_seed", "op_seed"), seeds, strict=True))
 
     def model(self) -> onnx.ModelProto:
         """The model of one node that draws this."""

@@ -17,6 +17,9 @@ from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
 
+_SAID = ("runs", "least_share", "least_correlation", "repeats", "changes", "nodes", "is_ok")
+"""The keys of the document that are attributes, too."""
+
 
 @dataclass
 class ComparedLaws:
@@ -80,13 +83,7 @@ class ComparedLaws:
             seed=self.seed,
             filled=list(self.filled),
             outputs=[sample.name for sample in self.samples],
-            runs=self.runs,
-            least_share=self.least_share,
-            least_correlation=self.least_correlation,
-            repeats=self.repeats,
-            changes=self.changes,
-            nodes=self.nodes,
-            is_ok=self.is_ok,
+            **{name: getattr(self, name) for name in _SAID},
         )
 
     def print(self, console: Console) -> None:

@@ -7,6 +7,7 @@ returns the outputs by name. New runtimes and backends appear by themselves, fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,16 +30,14 @@ class SelectionError(ValueError):
     """A requested runtime or backend is not available here."""
 
 
+@dataclass(frozen=True)
 class Absent:
     """A runtime or backend that cannot be used here, why, and how to install it if that is all."""
 
-    def __init__(
-        self, runtime: str, backend: str, reason: str, how_to_install: str | None = None
-    ) -> None:
-        self.runtime = runtime
-        self.backend = backend
-        self.reason = reason
-        self.how_to_install = how_to_install
+    runtime: str
+    backend: str
+    reason: str
+    how_to_install: str | None = None
 
 
 class NumpyRunner(Runner):
@@ -218,14 +217,8 @@ def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Run
 
 
 def _names(groups: Iterable[list[Runner | Absent]]) -> list[str]:
-    return list(
-        dict.fromkeys(
-            m.backend
-            for members in groups
-            for m in members
-            if m.backend and not getattr(m, "is_peer", False)
-        )
-    )
+    every = (m for members in groups for m in members if not getattr(m, "is_peer", False))
+    return list(dict.fromkeys(m.backend for m in every if m.backend))
 
 
 def _check_backends(backends: Sequence[str], found: Iterable[list[Runner | Absent]]) -> None:

@@ -14,75 +14,61 @@ from onnx_philox._runtimes.port import Arrays
 
 def runners() -> list[Runner]:
     """The peers, where OpenVINO is installed."""
-    from onnx_philox._runtimes.in_openvino import OpenvinoModel
+    return [OpenvinoOwnRunner("built-in"), OpenvinoOwnRunner("evaluate")]
 
-    return [OpenvinoOwnRunner(OpenvinoModel.version), OpenvinoEvaluateRunner(OpenvinoModel.version)]
+
+_WHERE = {"built-in": "on CPU (built-in)", "evaluate": "in Model.evaluate"}
 
 
 class OpenvinoOwnRunner(Runner):
-    """OpenVINO's own RandomUniform on its CPU device."""
+    """OpenVINO's own RandomUniform on its CPU device, or as `Model.evaluate` computes it."""
 
     runtime = "openvino"
     is_peer = True
 
-    def __init__(self, version: str) -> None:
-        super().__init__(version, "built-in")
+    def __init__(self, backend: str) -> None:
+        from onnx_philox._runtimes.in_openvino import OpenvinoModel
+
+        super().__init__(OpenvinoModel.version, backend)
 
     @property
     def title(self) -> str:
         """The runner in words."""
-        return f"openvino {self.version}, its own RandomUniform on CPU (built-in), to compare"
+        where = _WHERE[self.backend]
+        return f"openvino {self.version}, its own RandomUniform {where}, to compare"
 
     def takes(self, case: Case) -> bool:
         """Whether seeds alone can express the case."""
         return case.has_seeds_alone
 
     def prepare(self, example: Example) -> Loaded:
-        """Builds and compiles a model of the built-in operator."""
+        """Builds a model of the built-in operator, and compiles it or does not."""
         import openvino as ov
 
         from onnx_philox._openvino_models import arrays as ov_arrays
         from onnx_philox._openvino_models import requests
 
-        request = ov.Core().compile_model(_own_model(example), "CPU").create_infer_request()
-        feeds = [_shape_array(example)]
-
-        def run() -> Arrays:
-            requests.run(request, feeds)
-            # A copy: the next run writes into the same memory.
-            return {"values": ov_arrays.memory(request.get_output_tensor(0)).copy()}
-
-        return _runs_after(example, run)
-
-
-class OpenvinoEvaluateRunner(OpenvinoOwnRunner):
-    """OpenVINO's own RandomUniform as its reference code computes it, in `Model.evaluate`."""
-
-    def __init__(self, version: str) -> None:
-        super().__init__(version)
-        self.backend = "evaluate"
-
-    @property
-    def title(self) -> str:
-        """The runner in words."""
-        return f"openvino {self.version}, its own RandomUniform in Model.evaluate, to compare"
-
-    def prepare(self, example: Example) -> Loaded:
-        """Builds a model of the built-in operator."""
-        import openvino as ov
-
-        from onnx_philox._openvino_models import arrays as ov_arrays
-
-        model = _own_model(example)
-        inputs = [ov.Tensor(_shape_array(example))]
-
-        def run() -> Arrays:
+        model, shape = _own_model(example), np.array(example.shape, np.int64)
+        if self.backend == "evaluate":
             output = ov.Tensor(ov_arrays.openvino_type(example.type), ov.Shape(example.shape))
-            if not model.evaluate([output], inputs):
-                raise RuntimeError("Model.evaluate returned False")
-            return {"values": ov_arrays.memory(output).copy()}
 
-        return _runs_after(example, run)
+            def run() -> Arrays:
+                if not model.evaluate([output], [ov.Tensor(shape)]):
+                    raise RuntimeError("Model.evaluate returned False")
+                return {"values": ov_arrays.memory(output).copy()}
+
+        else:
+            request = ov.Core().compile_model(model, "CPU").create_infer_request()
+
+            def run() -> Arrays:
+                requests.run(request, [shape])
+                # A copy: the next run writes into the same memory.
+                return {"values": ov_arrays.memory(request.get_output_tensor(0)).copy()}
+
+        # A stateful operator makes all draws that come before the one that counts.
+        for _ in range(example.run or 0):
+            run()
+        return run
 
 
 def _own_model(example: Example) -> Any:
@@ -112,14 +98,3 @@ def _own_model(example: Example) -> Any:
     shape.output(0).set_names({"shape"})
     node.output(0).set_names({"values"})
     return ov.Model([node.output(0)], [shape])
-
-
-def _shape_array(example: Example) -> Any:
-    return np.array(example.shape, np.int64)
-
-
-def _runs_after(example: Example, run: Loaded) -> Loaded:
-    """Lets a stateful operator make all draws that come before the one that counts."""
-    for _ in range(example.run or 0):
-        run()
-    return run

@@ -25,6 +25,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
     STANDARD_OPERATORS,
     RandomWhen,
     Version,
+    version_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     MICROSOFT,
@@ -167,8 +168,7 @@ def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
     if node.domain not in graphs.STANDARD_DOMAINS or foreign.has_inputs_of_tensorflow(node):
         return None
-    operator = STANDARD_OPERATORS.get(node.op_type)
-    return None if operator is None or opset is None else operator.at(opset)
+    return None if opset is None else version_at(node.op_type, opset)
 
 
 def _reader(

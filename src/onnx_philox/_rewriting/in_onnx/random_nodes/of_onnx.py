@@ -31,46 +31,33 @@ class Version:
     """The element types it draws, or (Bernoulli, Multinomial, Dropout) takes."""
 
 
-@dataclass(frozen=True)
-class StandardOperator:
-    """A standard operator with random nodes."""
-
-    versions: tuple[Version, ...]
-
-    def at(self, opset: int) -> Version | None:
-        """The version that an opset means; None if the operator is newer."""
-        return max(
-            (v for v in self.versions if v.since <= opset), key=lambda v: v.since, default=None
-        )
-
-
 _HALF_TO_DOUBLE = (F16, F32, F64)
 _WITH_BF16 = (*_HALF_TO_DOUBLE, BF16)
 
 
-def _always(*versions: tuple[int, tuple[ElementType, ...]]) -> StandardOperator:
-    return StandardOperator(
-        tuple(Version(since, RandomWhen.ALWAYS, types) for since, types in versions)
-    )
+def _always(*versions: tuple[int, tuple[ElementType, ...]]) -> tuple[Version, ...]:
+    return tuple(Version(since, RandomWhen.ALWAYS, types) for since, types in versions)
 
 
 STANDARD_OPERATORS = {
-    "RandomUniform": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-    "RandomUniformLike": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-    "RandomNormal": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-    "RandomNormalLike": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    **dict.fromkeys(
+        ("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike"),
+        _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    ),
     "Bernoulli": _always((15, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
     "Multinomial": _always((7, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-    "Dropout": StandardOperator(
-        (
-            Version(1, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
-            Version(6, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
-            Version(7, RandomWhen.NEVER, _HALF_TO_DOUBLE),
-            Version(10, RandomWhen.NEVER, _HALF_TO_DOUBLE),
-            Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
-            Version(13, RandomWhen.TRAINING_MODE, _WITH_BF16),
-            # ONNX allows the float8 types too; nothing computes with them.
-            Version(22, RandomWhen.TRAINING_MODE, _WITH_BF16),
-        )
+    "Dropout": (
+        *(Version(since, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE) for since in (1, 6)),
+        *(Version(since, RandomWhen.NEVER, _HALF_TO_DOUBLE) for since in (7, 10)),
+        Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
+        # ONNX allows the float8 types too; nothing computes with them.
+        *(Version(since, RandomWhen.TRAINING_MODE, _WITH_BF16) for since in (13, 22)),
     ),
 }
+"""The versions of the standard operators with random nodes, oldest first."""
+
+
+def version_at(op_type: str, opset: int) -> Version | None:
+    """The version that an opset means; None if the operator is newer, or another."""
+    known = [v for v in STANDARD_OPERATORS.get(op_type, ()) if v.since <= opset]
+    return known[-1] if known else None

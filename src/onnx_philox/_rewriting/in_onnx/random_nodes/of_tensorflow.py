@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum, auto
 
 import onnx_ir as ir
 
@@ -13,38 +12,21 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATO
 _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
 
 
-class Kind(Enum):
-    """What an operator draws."""
-
-    CATEGORICAL = auto()
-    GAMMA = auto()
-    INTEGERS = auto()
-    NORMAL = auto()
-    POISSON = auto()
-    SHUFFLE = auto()
-    """Its output has the type and the shape of its input."""
-    TRUNCATED = auto()
-    UNIFORM = auto()
-
-
 KINDS = {
-    "Multinomial": Kind.CATEGORICAL,
-    "RandomGamma": Kind.GAMMA,
-    "RandomPoissonV2": Kind.POISSON,
-    "RandomShuffle": Kind.SHUFFLE,
-    "RandomStandardNormal": Kind.NORMAL,
-    "RandomUniform": Kind.UNIFORM,
-    "RandomUniformInt": Kind.INTEGERS,
-    "StatelessMultinomial": Kind.CATEGORICAL,
-    "StatelessRandomNormal": Kind.NORMAL,
-    "StatelessRandomNormalV2": Kind.NORMAL,
-    "StatelessRandomUniform": Kind.UNIFORM,
-    "StatelessRandomUniformInt": Kind.INTEGERS,
-    "StatelessRandomUniformIntV2": Kind.INTEGERS,
-    "StatelessRandomUniformV2": Kind.UNIFORM,
-    "StatelessTruncatedNormal": Kind.TRUNCATED,
-    "StatelessTruncatedNormalV2": Kind.TRUNCATED,
-    "TruncatedNormal": Kind.TRUNCATED,
+    **dict.fromkeys(("Multinomial", "StatelessMultinomial"), "categorical"),
+    **{"RandomGamma": "gamma", "RandomPoissonV2": "poisson", "RandomShuffle": "shuffle"},
+    **dict.fromkeys(
+        ("RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"), "normal"
+    ),
+    **dict.fromkeys(
+        ("RandomUniform", "StatelessRandomUniform", "StatelessRandomUniformV2"), "uniform"
+    ),
+    **dict.fromkeys(
+        ("RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2"), "integers"
+    ),
+    **dict.fromkeys(
+        ("TruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2"), "truncated"
+    ),
 }
 """What each operator draws."""
 
@@ -64,12 +46,12 @@ def key_of(node: ir.Node) -> Sequence[ir.Value | None] | None:
         return None
     if node.op_type.endswith("V2"):
         return node.inputs[1:4]
-    return node.inputs[2:3] if KINDS[node.op_type] is Kind.CATEGORICAL else node.inputs[1:2]
+    return node.inputs[2:3] if KINDS[node.op_type] == "categorical" else node.inputs[1:2]
 
 
 def is_shuffle(node: ir.Node) -> bool:
     """Whether the output of a node has the type and the shape of its input."""
-    return is_known(node) and KINDS[node.op_type] is Kind.SHUFFLE
+    return is_known(node) and KINDS[node.op_type] == "shuffle"
 
 
 def declared_type(node: ir.Node) -> ir.DataType | None:

@@ -33,7 +33,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import RandomWhen, Version
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import Kind, element_type
+from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import element_type
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     Site,
     TypeOf,
@@ -293,15 +293,15 @@ def _read_multinomial(site: Site, type_of: TypeOf) -> of_onnx.Replacement:
     )
 
 
-REPLACEMENT_OF: dict[Kind, Callable[[Site, TypeOf], of_onnx.Replacement]] = {
-    Kind.CATEGORICAL: _read_multinomial,
-    Kind.GAMMA: RejectingReplacement.read_gamma,
-    Kind.INTEGERS: TensorFlowReplacement.read_integers,
-    Kind.NORMAL: TensorFlowReplacement.read_normal,
-    Kind.POISSON: RejectingReplacement.read_poisson,
-    Kind.SHUFFLE: ShuffleReplacement.read,
-    Kind.TRUNCATED: TruncatedNormalReplacement.read,
-    Kind.UNIFORM: TensorFlowReplacement.read_uniform,
+REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], of_onnx.Replacement]] = {
+    "categorical": _read_multinomial,
+    "gamma": RejectingReplacement.read_gamma,
+    "integers": TensorFlowReplacement.read_integers,
+    "normal": TensorFlowReplacement.read_normal,
+    "poisson": RejectingReplacement.read_poisson,
+    "shuffle": ShuffleReplacement.read,
+    "truncated": TruncatedNormalReplacement.read,
+    "uniform": TensorFlowReplacement.read_uniform,
 }
 
 
