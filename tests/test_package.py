@@ -159,14 +159,31 @@ def test_the_operators_page_is_what_the_declaration_says() -> None:
     child.python(str(page), "--check")
 
 
+def _headings(page: Path) -> set[str]:
+    """The names that code hosts give them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
 def test_links_in_documents_lead_somewhere() -> None:
-    dead = [
-        f"{page.relative_to(ROOT)}: {link}"
-        for page in (*ROOT.glob("*.md"), *ROOT.glob("*/*.md"))
-        for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
-        if "://" not in link and not (page.parent / link).exists()
-    ]
+    pages = [page for depth in ("*", "*/*", "*/*/*") for page in ROOT.glob(f"{depth}.md")]
+    dead = []
+    for page in pages:
+        if page.is_relative_to(ROOT / "build"):
+            continue
+        for to, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text()):
+            target = page.parent / to if to else page
+            is_page = target.suffix == ".md" and target.exists()
+            is_there = anchor in _headings(target) if anchor and is_page else target.exists()
+            if "://" not in to and not is_there:
+                dead.append(f"{page.relative_to(ROOT)}: {to}#{anchor}")
     assert not dead, dead
+
+
+def test_pages_that_code_names_are_there() -> None:
+    found = child.run("git", "grep", "-hoE", r"docs/[a-z-]+\.md", cwd=ROOT).stdout.split()
+    assert [name for name in sorted({*found}) if not (ROOT / name).exists()] == []
 
 
 def test_the_version_is_in_the_changelog() -> None:
