@@ -326,6 +326,15 @@ def test_a_pipeline_counts_the_rows_where_they_stand(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="number of rows of 'x'"):
             pipe(case.fed([0, 1]), seeds=SEEDS[:3])
         assert pipe(case.fed([0, 1]), seed=7)["y"].shape == (6, 2, 7)
+    # Of dimensions that are numbers, the batch is the first.
+    for x, batch in (("batch, 4", "x"), ("4, batch", "random_state")):
+        body = "y = RandomNormalLike (x)"
+        model = make_reproducible(Standing(body, dims=x).model, per_row=True, batch="batch")
+        for value in model.graph.input:
+            for dimension in value.type.tensor_type.shape.dim:
+                if dimension.dim_param:
+                    dimension.dim_value = 3
+        assert Pipeline(model).streams.batch == batch
 
 
 def test_a_checkpoint_holds_which_dimension_is_the_batch() -> None:

@@ -160,8 +160,7 @@ def gpu_of(owner: str, given: object) -> Gpu | None:
 
 def _fill(result: NDArray[np.float32], seed: int, turn: int, threads: int) -> None:
     """What all threads draw in a turn: four normals each, whose places are `threads` apart."""
-    rows = [result[i * threads :][:threads] for i in range(4)]
-    drawn_by = len(rows[0])
+    drawn_by = min(threads, len(result))
     thread = np.arange(drawn_by, dtype=np.uint64)
     counters = np.full(drawn_by, turn % 2**64, np.uint64)
     keys = np.full(drawn_by, seed, np.uint64)
@@ -169,10 +168,11 @@ def _fill(result: NDArray[np.float32], seed: int, turn: int, threads: int) -> No
     for words in _philox.row_chunks(counters, thread, keys, 4):
         end = start + len(words)
         for i in (0, 2):
-            if len(rows[i]) > start:
-                sine, cosine = _box_muller(words[:, i], words[:, i + 1])
-                for row, values in ((rows[i], sine), (rows[i + 1], cosine)):
-                    row[start:end] = values[: len(row[start:end])]
+            if len(result) > i * threads + start:
+                normals = _box_muller(words[:, i], words[:, i + 1])
+                for place, values in zip((i, i + 1), normals, strict=True):
+                    row = result[place * threads :][:threads][start:end]
+                    row[:] = values[: len(row)]
         start = end
 
 
