@@ -13,7 +13,7 @@ make up for. Needs mpmath.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -218,12 +218,6 @@ def _cpp_number(value: np.floating) -> str:
     return float(value).hex() + ("f" if value.dtype == np.float32 else "")
 
 
-def _words(numbers: Sequence[float | np.floating]) -> list[str]:
-    """Lines of four numbers each."""
-    words = [float(number).hex() for number in numbers]
-    return [" " * 8 + " ".join(words[i : i + 4]) for i in range(0, len(words), 4)]
-
-
 def files() -> dict[Path, str]:
     """Fits, and returns the text of both files."""
     tables, constants = _tables(), _constants()
@@ -260,19 +254,26 @@ def files() -> dict[Path, str]:
         "import numpy as np",
         "",
         "",
-        "def _numbers(type_: Any, text: str) -> tuple[Any, ...]:",
-        "    return tuple(type_(float.fromhex(word)) for word in text.split())",
+        "def _f64(text: str) -> tuple[Any, ...]:",
+        "    return tuple(np.float64(float.fromhex(word)) for word in text.split())",
+        "",
+        "",
+        "def _f32(text: str) -> tuple[Any, ...]:",
+        "    return tuple(map(np.float32, _f64(text)))",
         "",
         "",
     ]
     for name, doc, value in constants:
         kind = f"np.{value.dtype}"
         lines += [f"# {doc}", f'{name} = {kind}(float.fromhex("{float(value).hex()}"))']
-    for name, doc, dtype, coefficients in tables:
-        lines += ["", f"# {doc}", f"{name} = _numbers(", f"    np.{dtype.__name__},"]
-        lines += ['    """', *_words(coefficients), '    """,', ")"]
-    lines += ["", "# ln k!", "LN_FACTORIALS = np.array(", "    _numbers(", "        np.float64,"]
-    lines += ['        """', *_words(_factorials()), '        """,', "    )", ")"]
+    for name, doc, _, coefficients in tables:
+        words = [float(number).hex() for number in coefficients]
+        step = 4 if len(words) < 5 else 3
+        rows = [f'"{" ".join(words[i : i + step])}"' for i in range(0, len(words), step)]
+        head = f"{name} = _{name.rpartition('_')[2].lower()}("
+        in_rows = [head, *(f'    {row[:-1]} "' for row in rows[:-1]), f"    {rows[-1]}", ")"]
+        in_one = f'{head}"{" ".join(words)}")'
+        lines += ["", f"# {doc}", *([in_one] if len(in_one) <= 100 else in_rows)]
     return {_HEADER: header, _MODULE: "\n".join([*lines, ""])}
 
 

@@ -10,7 +10,10 @@ plain C++ and every vector instruction set give the same bits (`elementary.h` of
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -104,14 +107,22 @@ def ln(x: Floats) -> Floats:
     return result
 
 
+@cache
+def _ln_factorials() -> Floats:
+    """Ln k! for k below 256, rounded once: the table of the native core."""
+    with localcontext(prec=40):
+        return np.array([float(Decimal(math.factorial(k)).ln()) for k in range(256)])
+
+
 def ln_factorial(k: Floats) -> Floats:
     """Ln k!, for float64 integers k >= 0: from a table below 256, then by Stirling's series.
 
     Within 4 units in the last place.
     """
-    is_small = k < c.LN_FACTORIALS.size
-    table: Floats = c.LN_FACTORIALS[np.where(is_small, k, 0).astype(np.int64)]
-    k = np.where(is_small, np.float64(c.LN_FACTORIALS.size), k)
+    known = _ln_factorials()
+    is_small = k < known.size
+    table: Floats = known[np.where(is_small, k, 0).astype(np.int64)]
+    k = np.where(is_small, np.float64(known.size), k)
     r = np.float64(1) / k
     series = c.STIRLING_CONSTANT + r * (c.STIRLING_FIRST - r * r * c.STIRLING_SECOND)
     return np.where(is_small, table, (k + np.float64(0.5)) * (ln(k) - np.float64(1)) + series)
