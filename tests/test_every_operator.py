@@ -317,14 +317,20 @@ def test_compiled_models_that_are_cached_or_exported_draw_the_same(
 
 
 @every_operator
-def test_a_factory_makes_the_node(operator: str, factories: str) -> None:
+def test_a_factory_makes_the_node_also_in_a_file(
+    operator: str, factories: str, tmp_path: Path
+) -> None:
     openvino = OpenVino(factories)
     for case, state in itertools.product(plain(operator), (STATE, some_states(3))):
         d = drawn(case, state=state, per_row=state.ndim == 2)
         make: Callable[..., ov.Node] = getattr(onnx_philox.openvino, case.operator.function)
         given = d.feeds | ({"shape": list(case.shape())} if case.operator.has_shape else {})
         node = make(**given, **case.attributes)
-        d.check(openvino(ov.Model(node.outputs(), [], "made")), is_openvino=True)
+        made = ov.Model(node.outputs(), [], "made")
+        d.check(openvino(made), is_openvino=True)
+        if not case.has_data:
+            ov.save_model(made, tmp_path / "made.xml")
+            d.check(openvino(tmp_path / "made.xml"), is_openvino=True)
         shapes = [output.get_partial_shape() for output in node.outputs()]
         assert shapes == [ov.PartialShape(list(wanted.shape)) for wanted in d.expected]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,11 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import DTYPES, SEED, assert_same_bits
+from cases import DTYPES, SEED, assert_all_same, assert_same_bits
 from half_precision import differing
-from onnx import ModelProto, parser
+from onnx import ModelProto
 from openvino import opset8
-from operators import named
-from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, tensor_of
+from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, request_of, tensor_of
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
@@ -47,47 +46,6 @@ def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) ->
 
 
 # The bits.
-
-
-@pytest.mark.parametrize("size", [2**17 + 3, 300_001])
-def test_pieces_on_many_threads_are_one_draw(openvino: OpenVino, size: int) -> None:
-    each = np.random.default_rng(1).random(size, F32)
-    logits = logits_of("f32", 37, 5)
-    for model, feeds, expected in (
-        (
-            graphs.random_normal(None, 0.1, 1.7, "f32", stateful=True, rank=1),
-            {"shape": np.array([size])},
-            reference.random_normal([size], 0.1, 1.7, "f32", state=STATE),
-        ),
-        (
-            graphs.random_bernoulli([size], None, per_element=True, stateful=True),
-            {"p": each},
-            reference.random_bernoulli([size], each, state=STATE),
-        ),
-        (
-            graphs.random_categorical(None, size // 37, stateful=True),
-            {"logits": logits},
-            reference.random_categorical(logits, size // 37, state=STATE),
-        ),
-    ):
-        check(openvino(model, feeds | {"state": STATE}), expected)
-
-
-def test_attributes_of_a_model_are_read_and_have_defaults(openvino: OpenVino) -> None:
-    text = """<ir_version: 10, opset_import: ["": 17, "onnx_philox": 1]>
-    g (uint32[6] state, float[2, 3] logits) => (int32[2, 1] a, int64[2, 4] b, bool[3] c)
-    <int32[1] n = {3}, double p = {0.1}> {
-        a = onnx_philox.RandomCategorical (logits, state)
-        b, s = onnx_philox.RandomCategorical
-            <sample_size = 4, output_type = "i64", global_seed = 9223372036854775807> (logits, "")
-        c = onnx_philox.RandomBernoulli <op_seed = 5> (n, p, state)
-    }"""
-    logits = logits_of("f32", 2, 3)
-    a, b, c = openvino(parser.parse_model(text), {"state": STATE, "logits": logits})
-    assert_same_bits(a, reference.random_categorical(logits, state=STATE)[0])
-    seeds = {"global_seed": 2**63 - 1}
-    assert_same_bits(b, reference.random_categorical(logits, 4, "i64", **seeds)[0])
-    assert_same_bits(c, reference.random_bernoulli([3], F64(0.1), op_seed=5, state=STATE)[0])
 
 
 # Booleans in the plugin, whose own operators say u8.
@@ -130,87 +88,76 @@ def parameter(name: str, dtype: Any, shape: list[int]) -> ov.Node:
     return node
 
 
-@pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("shape_type", [np.int32, np.int64])
 @pytest.mark.usefixtures("factories")
-def test_booleans_feed_the_plugin_s_operators(
-    openvino: OpenVino, shape_type: type, consumer: str
+def test_booleans_feed_the_plugin_s_operators_also_in_files(
+    openvino: OpenVino, shape_type: type, tmp_path: Path
 ) -> None:
-    build, expected = CONSUMERS[consumer]
+    """A node for each consumer, of a shape that is fed and of a constant one."""
     source = parameter("shape", shape_type, [2])
-    constant = ov.op.Constant(np.array(SHAPE, shape_type))
-    wanted, next_state = reference.random_bernoulli(SHAPE, 0.3, **SEED)
-    for shape, parameters in ((source, [source]), (constant, [])):
-        node = random_bernoulli(shape, 0.3, **SEED)
-        assert node.get_output_element_type(0) == ov.Type.boolean
-        result = build(node.output(0))
-        model = ov.Model([result.output(0) if isinstance(result, ov.Node) else result,
-                          node.output(1)], parameters)  # fmt: skip
-        feeds = {"shape": np.array(SHAPE, shape_type)} if parameters else {}
-        for precision in differing([None, "f32"]):
-            values, after = openvino(model, feeds, precision)
-            assert_same_bits(values, expected(wanted))
-            assert_same_bits(after, next_state)
-
-
-MASK = """<ir_version: 10, opset_import: ["": 17, "onnx_philox": 1]>
-g (uint32[6] state, float[?, ?] x) => (float[?, ?] y, bool[?, ?] mask, uint32[6] next)
-<float p = {0.3}, float zero = {0}, float factor = {1.5}> {
-    n = Shape (x)
-    drop, next = onnx_philox.RandomBernoulli (n, p, state)
-    scaled = Mul (x, factor)
-    y = Where (drop, zero, scaled)
-    mask = Not (drop)
-}"""
-
-
-def check_mask(run: Callable[[dict[str, np.ndarray]], list[np.ndarray]]) -> None:
-    drop, after = reference.random_bernoulli(SHAPE, 0.3, state=STATE)
-    y, mask, next_state = run({"state": STATE, "x": NUMBERS})
-    assert_same_bits(mask, ~drop)
-    assert_same_bits(y, np.where(drop, F32(0), NUMBERS * F32(1.5)))
-    assert_same_bits(next_state, after)
-
-
-def test_a_mask_of_an_onnx_model_goes_through_ir_and_compiled_models(
-    openvino: OpenVino, tmp_path: Path
-) -> None:
-    model = parser.parse_model(MASK)
-    check_mask(lambda feeds: openvino(model, feeds))
-    ov.save_model(openvino.read(model), tmp_path / "mask.xml")
-    check_mask(lambda feeds: openvino(tmp_path / "mask.xml", feeds))
-    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
-    imported = openvino.core.import_model(compiled.export_model(), "CPU")
-    check_mask(lambda feeds: list(infer(imported, feeds).values()))
+    results = []
+    for shape in (source, ov.op.Constant(np.array(SHAPE, shape_type))):
+        for build, _ in CONSUMERS.values():
+            node = random_bernoulli(shape, 0.3, **SEED)
+            assert node.get_output_element_type(0) == ov.Type.boolean
+            made = build(node.output(0))
+            results += [made.output(0) if isinstance(made, ov.Node) else made, node.output(1)]
+    drop, after = reference.random_bernoulli(SHAPE, 0.3, **SEED)
+    wanted = [x for _, expected in CONSUMERS.values() for x in (expected(drop), after)] * 2
+    model, feeds = ov.Model(results, [source]), {"shape": np.array(SHAPE, shape_type)}
+    for precision in differing([None, "f32"]):
+        assert_all_same(openvino(model, feeds, precision), wanted)
+    ov.save_model(model, tmp_path / "mask.xml")
+    assert_all_same(openvino(tmp_path / "mask.xml", feeds), wanted)
+    exported = openvino.core.compile_model(model, "CPU").export_model()
+    assert_all_same(request_of(openvino.core.import_model(exported, "CPU"))(feeds), wanted)
 
 
 # Constants, before and after the plugin and IR change them.
 
 
-@pytest.mark.usefixtures("factories")
-def test_constants_computed_from_constants_are_exact(openvino: OpenVino) -> None:
+def computed_constants() -> Iterator[tuple[ov.Node, Any]]:
+    """Draws whose inputs OpenVINO computes of constants, and what they must be."""
     each, logits = np.random.default_rng(2).random(SHAPE), logits_of("f64")
-    halves = [ov.op.Constant(x) for x in (each[:2], each[2:])]
-    for node, expected in (
-        (
-            random_bernoulli(SHAPE, opset8.concat(halves, 0), **SEED),
-            reference.random_bernoulli(SHAPE, each, **SEED),
-        ),
-        (
-            random_categorical(
-                opset8.multiply(*map(ov.op.Constant, (logits, np.array(0.3)))), 9, **SEED
-            ),
-            reference.random_categorical(logits * F64(0.3), 9, **SEED),
-        ),
-        (
-            random_normal(
-                [9], opset8.convert(ov.op.Constant(np.array(0.1, F32)), "f64"), 1.7, "f64", **SEED
-            ),
-            reference.random_normal([9], np.array(F32(0.1), F64), 1.7, "f64", **SEED),
-        ),
-    ):
+    values = np.random.default_rng(0).normal(size=24).astype(F32)
+    of_each = [ov.op.Constant(x) for x in (each[:2], each[2:])]
+    halves = [ov.op.Constant(x) for x in (values[:12], values[12:])]
+    yield (
+        random_bernoulli(SHAPE, opset8.concat(of_each, 0), **SEED),
+        reference.random_bernoulli(SHAPE, each, **SEED),
+    )
+    product = opset8.multiply(*map(ov.op.Constant, (logits, np.array(0.3))))
+    yield (
+        random_categorical(product, 9, **SEED),
+        reference.random_categorical(logits * F64(0.3), 9, **SEED),
+    )
+    mean = opset8.convert(ov.op.Constant(np.array(0.1, F32)), "f64")
+    yield (
+        random_normal([9], mean, 1.7, "f64", **SEED),
+        reference.random_normal([9], np.array(F32(0.1), F64), 1.7, "f64", **SEED),
+    )
+    shape = ov.op.Constant(np.array([4, 6]))
+    yield (
+        random_categorical(opset8.reshape(opset8.concat(halves, 0), shape, False), 5000, **SEED),
+        reference.random_categorical(values.reshape(4, 6), 5000, **SEED),
+    )
+    largest = opset8.reduce_max(ov.op.Constant(values), ov.op.Constant(np.array([0])))
+    yield (
+        random_normal([50], largest, 1.0, "f32", **SEED),
+        reference.random_normal([50], float(values.max()), 1.0, "f32", **SEED),
+    )
+
+
+@pytest.mark.usefixtures("factories")
+def test_constants_computed_from_constants_are_exact_also_saved_in_f16(
+    openvino: OpenVino, tmp_path: Path
+) -> None:
+    for node, expected in computed_constants():
+        model = ov.Model(node.outputs(), [])
+        ov.save_model(model, tmp_path / "model.xml")
         for precision in differing([None, "f16"]):
-            check(openvino(ov.Model(node.outputs(), []), {}, precision), expected)
+            check(openvino(model, {}, precision), expected)
+            check(openvino(tmp_path / "model.xml", {}, precision), expected)
 
 
 @pytest.mark.parametrize("type_", [np.float16, F32])
@@ -303,66 +250,18 @@ def test_constants_replaced_in_a_file_by_their_f16_rounding_are_read_anew(
 
 
 @pytest.mark.usefixtures("factories")
-def test_constants_computed_from_constants_are_exact_in_a_model_saved_in_f16(
-    openvino: OpenVino, tmp_path: Path
-) -> None:
-    values = np.random.default_rng(0).normal(size=24).astype(F32)
-    halves = [ov.op.Constant(x) for x in (values[:12], values[12:])]
-    mean = opset8.reduce_max(ov.op.Constant(values), ov.op.Constant(np.array([0])))
-    shape = ov.op.Constant(np.array([4, 6]))
-    logits = opset8.reshape(opset8.concat(halves, 0), shape, False)
-    for node, expected in (
-        (
-            random_categorical(logits, 5000, **SEED),
-            reference.random_categorical(values.reshape(4, 6), 5000, **SEED),
-        ),
-        (
-            random_normal([50], mean, 1.0, "f32", **SEED),
-            reference.random_normal([50], float(values.max()), 1.0, "f32", **SEED),
-        ),
-    ):
-        ov.save_model(ov.Model(node.outputs(), []), tmp_path / "model.xml")
-        for precision in differing([None, "f16"]):
-            check(openvino(tmp_path / "model.xml", {}, precision), expected)
-
-
-@pytest.mark.usefixtures("factories")
-def test_weights_before_the_logits_are_still_saved_in_f16(tmp_path: Path) -> None:
-    weights = np.random.default_rng(6).normal(size=(100, 100)).astype(F32)
-    x = parameter("x", F32, [2, 100])
-    node = random_categorical(opset8.matmul(x, ov.op.Constant(weights), False, False), 3, **SEED)
-    ov.save_model(ov.Model(node.outputs(), [x]), tmp_path / "model.xml")
-    assert (tmp_path / "model.bin").stat().st_size < weights.nbytes * 0.6
-
-
-@pytest.mark.usefixtures("factories")
 def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
     logits = logits_of("f64")
-    for node, index, other, expected in (
-        (
-            random_bernoulli(SHAPE, F64(0.1), **SEED),
-            1,
-            np.array(0.2),
-            reference.random_bernoulli(SHAPE, F64(0.2), **SEED),
-        ),
-        (
-            random_bernoulli(SHAPE, np.array([0.1]), **SEED),
-            1,
-            EACH,
-            reference.random_bernoulli(SHAPE, EACH, **SEED),
-        ),
-        (
-            random_bernoulli(SHAPE, F64(0.1), **SEED),
-            1,
-            np.array(0.7, F32),
-            reference.random_bernoulli(SHAPE, F32(0.7), **SEED),
-        ),
-        (
-            random_categorical(logits, 4, **SEED),
-            0,
-            logits[:2] / 2,
-            reference.random_categorical(logits[:2] / 2, 4, **SEED),
-        ),
+    draw, expected = random_bernoulli, reference.random_bernoulli
+    less, fed = logits[:2] / 2, logits_of("f32")[:2]
+    classes, one = reference.random_categorical, np.array([0.1])
+    x = parameter("logits", F32, [-1, 11])
+    for node, index, other, wanted in (
+        (draw(SHAPE, F64(0.1), **SEED), 1, np.array(0.2), expected(SHAPE, F64(0.2), **SEED)),
+        (draw(SHAPE, one, **SEED), 1, EACH, expected(SHAPE, EACH, **SEED)),
+        (draw(SHAPE, one, **SEED), 1, F32([0.7]), expected(SHAPE, F32(0.7), **SEED)),
+        (random_categorical(logits, 4, **SEED), 0, less, classes(less, 4, **SEED)),
+        (random_categorical(logits_of("f32"), 4, **SEED), 0, x, classes(fed, 4, **SEED)),
         (
             random_normal([9], 0.1, 1.7, "f64", **SEED),
             2,
@@ -370,37 +269,11 @@ def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
             reference.random_normal([9], 0.1, 2.5, "f64", **SEED),
         ),
     ):
-        node.input(index).replace_source_output(ov.op.Constant(other).output(0))
-        model = ov.Model(node.outputs(), [])
+        source = other if other is x else ov.op.Constant(other)
+        node.input(index).replace_source_output(source.output(0))
+        model = ov.Model(node.outputs(), [x] if other is x else [])
         model.validate_nodes_and_infer_types()
-        check(openvino(model), expected)
-
-
-def test_a_constant_that_became_an_input_is_not_kept(openvino: OpenVino) -> None:
-    logits = logits_of("f32")
-    node = random_categorical(logits, 4, **SEED)
-    source = parameter("logits", F32, [-1, 11])
-    node.input(0).replace_source_output(source.output(0))
-    model = ov.Model(node.outputs(), [source])
-    model.validate_nodes_and_infer_types()
-    check(
-        openvino(model, {"logits": logits[:2] / 2}),
-        reference.random_categorical(logits[:2] / 2, 4, **SEED),
-    )
-
-
-def test_constants_are_kept_exactly_in_the_attributes_of_ir(
-    openvino: OpenVino, tmp_path: Path
-) -> None:
-    for name, attribute in (
-        ("RandomNormal f64", f'const_mean="{(-1.5).hex()}"'),
-        ("RandomBernoulli bool f64", 'const_p="f64: '),
-        ("RandomCategorical i32 f16", 'const_logits="f16: '),
-    ):
-        case = named(name)
-        model = case.model(case.shape(), case.inputs(case.shape()), constant=True)
-        ov.save_model(openvino.read(model), tmp_path / "model.xml")
-        assert attribute in (tmp_path / "model.xml").read_text(), name
+        check(openvino(model, {"logits": fed} if other is x else {}), wanted)
 
 
 # Inputs that other nodes compute.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -25,10 +24,8 @@ from onnx_philox import TorchState, reference, row_states
 from onnx_philox._contract import openvino_plugin
 from onnx_philox.openvino import (
     _native_backend,
-    random_categorical,
     random_dropout,
     random_generator,
-    random_uniform,
 )
 
 INPUTS = {
@@ -358,12 +355,8 @@ def test_every_kind_of_node_that_is_taken_has_a_row() -> None:
     assert {row.partition(",")[0] for row in EXACT} == set(openvino_plugin.EXACT) - {"ReadValue"}
 
 
-@pytest.mark.parametrize("backend", ["native", "python"])
-def test_constant_rows_are_exact_or_refused(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
-    if backend == "python":
-        monkeypatch.setattr(
-            _native_backend, "unavailable", lambda: ImportError("not for this test")
-        )
+@pytest.mark.usefixtures("factories")
+def test_constant_rows_are_exact_or_refused() -> None:
     most = 4096 // 6
     state = row_states(2**63, range(most + 1))
     drawn = random_generator(ov.op.Constant(state[:most]), [most, 4])
@@ -379,16 +372,12 @@ def test_constant_rows_are_exact_or_refused(monkeypatch: pytest.MonkeyPatch, bac
         random_generator(ov.op.Constant(state), [most + 1, 4])
 
 
-@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.usefixtures("factories")
 @pytest.mark.parametrize(("alignment", "rows"), [("tensorflow", 4096 // 6 + 1), ("pytorch", 7)])
 def test_the_states_of_many_rows_that_another_node_of_ours_gives_are_no_constants(
-    monkeypatch: pytest.MonkeyPatch, backend: str, alignment: str, rows: int
+    alignment: str, rows: int
 ) -> None:
     """The plugin makes constants of them when it asks for the shapes of a run."""
-    if backend == "python":
-        monkeypatch.setattr(
-            _native_backend, "unavailable", lambda: ImportError("not for this test")
-        )
     states = row_states(2**63, range(rows))
     if alignment == "pytorch":
         states = np.array([TorchState.from_seed(i).to_array() for i in range(rows)])
@@ -421,55 +410,3 @@ def test_what_is_not_exact_is_refused_in_the_same_words(
     assert "Make the whole state a model input" in native
     monkeypatch.setattr(_native_backend, "unavailable", lambda: ImportError("not for this test"))
     assert refusal(graph) == native
-
-
-SECONDS = 10
-"""Of processor time, for 10,000 nodes; they take one or two."""
-
-
-@pytest.mark.usefixtures("factories")
-def test_a_state_behind_ten_thousand_nodes_is_followed_in_seconds() -> None:
-    node = op.parameter([6], np.uint32, "s")
-    rounded = op.maximum(node, node)
-    for _ in range(10_000):
-        node, rounded = op.bitwise_not(node), op.bitwise_not(rounded)
-    start = time.process_time()
-    random_generator(node, [5])
-    assert time.process_time() - start < SECONDS
-    with pytest.raises(ValueError, match="what Maximum computes"):
-        random_generator(rounded, [5])
-
-
-@pytest.mark.usefixtures("factories")
-def test_logits_behind_ten_thousand_nodes_are_followed_in_seconds() -> None:
-    logits = op.parameter([1, 3], np.float32, "l")
-    for _ in range(10_000):
-        logits = op.relu(logits)
-    start = time.process_time()
-    random_categorical(logits, 4, op_seed=3)
-    assert time.process_time() - start < SECONDS
-
-
-def behind(pairs: int) -> ov.Output:
-    """A constant of 0.3 behind pairs of nodes that change its rank and change it back."""
-    high = ov.op.Constant(np.array([0.3]))
-    for _ in range(pairs):
-        high = op.squeeze(op.unsqueeze(high, const(0)), const(0))
-    return high
-
-
-@pytest.mark.usefixtures("factories")
-def test_a_constant_behind_ten_thousand_nodes_is_read_in_seconds() -> None:
-    high = behind(5_000)
-    start = time.process_time()
-    random_uniform([4], 0.0, high, "f64", op_seed=3)
-    assert time.process_time() - start < SECONDS
-
-
-@pytest.mark.usefixtures("factories")
-def test_a_constant_behind_many_nodes_is_read_exactly(core: ov.Core) -> None:
-    # OpenVINO validates a model again for every node that it folds: the time grows as the square.
-    node = random_uniform([4], 0.0, behind(100), "f64", op_seed=3)
-    expected, _ = onnx_philox.reference.random_uniform([4], 0.0, 0.3, "f64", op_seed=3)
-    model = ov.Model([node.output(0)], [], "m")
-    assert_same_bits(infer(core.compile_model(model, "CPU"))[0], expected)

@@ -14,11 +14,10 @@ import pytest
 from cases import DTYPES, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
-from openvino import opset8
 from runtimes import OpenVino, array_of, infer, tensor_of
 
-from onnx_philox import PhiloxState, graphs, make_reproducible, reference
-from onnx_philox.openvino import BACKENDS, random_uniform
+from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox.openvino import BACKENDS
 
 PRECISIONS = [None, "f32", "bf16", "f16"]
 SHAPE = [5, 4]
@@ -45,6 +44,11 @@ CONSUMERS = {
     "then_branch = then () => (TYPE[m, n] a) { a = Mul (v, x) },"
     "else_branch = otherwise () => (TYPE[m, n] b) { b = Sub (v, x) }>",
 }
+CONSUMERS["Loop"] = """trips = Constant <value_ints = [2]> ()
+    y = Loop (trips, , x) <body = body (int64 i, bool on, TYPE[5, 4] a)
+            => (bool same, TYPE[5, 4] b) {
+        same = Identity (on)  zeros = Sub (a, a)  b = Add (v, zeros)
+    }>"""
 # What hands the draw on as it is, to the output.
 MOVERS = {
     "nothing": "",
@@ -110,25 +114,13 @@ def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.nda
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(("op", "type_"), DRAWS)
-@pytest.mark.parametrize("name", CONSUMERS)
-def test_a_draw_meets_other_tensors_of_its_type(
-    openvino: OpenVino, op: str, type_: str, name: str, dynamic: bool, precision: str | None
+@pytest.mark.parametrize("body", [*CONSUMERS.values(), *MOVERS.values()])
+def test_a_draw_meets_other_tensors_of_its_type_and_keeps_all_bits_where_it_is_only_moved(
+    openvino: OpenVino, op: str, type_: str, body: str, dynamic: bool, precision: str | None
 ) -> None:
-    model = openvino.read(model_of(op, type_, CONSUMERS[name], dynamic=dynamic))
+    model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
     (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
-    assert_same_bits(y, consumed(op, type_))
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
-@pytest.mark.parametrize("name", MOVERS)
-def test_a_draw_that_is_only_moved_to_the_output_keeps_all_bits(
-    openvino: OpenVino, op: str, type_: str, name: str, dynamic: bool, precision: str | None
-) -> None:
-    model = openvino.read(model_of(op, type_, MOVERS[name], dynamic=dynamic))
-    (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
-    assert_same_bits(y, drawn(op, type_))
+    assert_same_bits(y, (drawn if body in MOVERS.values() else consumed)(op, type_))
 
 
 @pytest.mark.parametrize(("op", "type_"), DRAWS)
@@ -201,47 +193,6 @@ def test_a_body_may_give_a_draw(openvino: OpenVino, op: str, type_: str) -> None
     feeds = feeds_of(type_, dynamic=False) | {"yes": np.array(True)}
     for precision in differing(PRECISIONS):
         assert_same_bits(openvino(model, feeds, precision)[0], drawn(op, type_))
-
-
-def test_a_loop_draws_in_its_body(openvino: OpenVino) -> None:
-    for type_ in BOUNDS:
-        name = ONNX_TYPES[type_]
-        model = model_of(
-            "Uniform",
-            type_,
-            f"""
-            trips = Constant <value_ints = [2]> ()
-            y = Loop (trips, , x) <body = body (int64 i, bool on, {name}[5, 4] a)
-                    => (bool same, {name}[5, 4] b) {{
-                same = Identity (on)
-                w = onnx_philox.RandomUniform <output_type = "{type_}", op_seed = 3> (n, low, high)
-                zeros = Sub (a, a)
-                b = Add (w, zeros)
-            }}>
-        """,
-        )
-        (y,) = openvino(model, feeds_of(type_, dynamic=False))
-        assert_same_bits(y, consumed("Uniform", type_))
-
-
-def test_infinities_of_f16_arrive(openvino: OpenVino) -> None:
-    expected, _ = reference.random_normal([99], 0, 6e4, "f16", op_seed=3)
-    assert np.isinf(expected).any()
-    (values,) = openvino(graphs.random_normal([99], 0, 6e4, "f16", op_seed=3))[:1]
-    assert_same_bits(values, expected)
-
-
-@pytest.mark.usefixtures("factories")
-def test_the_factories_draws_are_consumed(openvino: OpenVino) -> None:
-    for type_ in ("f16", "f64", "i64"):
-        low, high = bounds_of(type_)
-        node = random_uniform(SHAPE, low, high, type_, op_seed=3)
-        x = opset8.parameter(SHAPE, DTYPES[type_], "x")
-        x.output(0).get_tensor().set_names({"x"})
-        model = ov.Model([opset8.multiply(node.output(0), x).output(0), node.output(0)], [x], "m")
-        y, v = openvino(model, feeds_of(type_, dynamic=False))
-        assert_same_bits(y, consumed("Uniform", type_))
-        assert_same_bits(v, drawn("Uniform", type_))
 
 
 @pytest.mark.parametrize("op_type", ["RandomNormalLike", "RandomUniformLike"])
