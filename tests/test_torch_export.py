@@ -55,139 +55,6 @@ def drawn(operator: str, stream: int, *arguments: Any, **keywords: Any) -> np.nd
     return function(*arguments, op_seed=stream, state=STATE.to_array(), **keywords)[0]
 
 
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return (1 / (1 + np.exp(-x))).astype(np.float32)
-
-
-@pytest.mark.engines
-def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None:
-    import torch
-
-    def forward(x: torch.Tensor) -> list[torch.Tensor]:
-        p = (x > 0).float() * 0.5 + 0.25
-        return [
-            torch.rand(3, 4),
-            torch.rand_like(x),
-            torch.randn(5, dtype=torch.float64),
-            torch.randn_like(x),
-            torch.randint(-3, 9, (3, 4)),
-            torch.randint(7, (3, 4), dtype=torch.int32),
-            torch.randint(-5, 2**40, (6,)),
-            torch.randint_like(x, 2, 5),
-            torch.randint_like(x, 5),
-            torch.empty_like(x).uniform_(2, 3),
-            torch.empty_like(x).normal_(1, 2),
-            torch.normal(1.0, 2.0, (2, 3)),
-            torch.bernoulli(p),
-            torch.empty_like(x).bernoulli_(0.3),
-            torch.empty_like(x).bernoulli_(p),
-            torch.multinomial(p, 3, replacement=True),
-            torch.multinomial(p[0], 1),
-            torch.rand(x.shape[0], 2, dtype=torch.float16),
-            torch.nn.functional.dropout(torch.ones_like(x), 0.25),
-            torch.empty_like(x).exponential_(),
-            torch.empty(5, dtype=torch.float64).exponential_(0.3),
-            torch.distributions.Exponential(torch.full((3, 4), 2.0), validate_args=False).sample(),
-            torch.multinomial(p, 3),
-            torch.poisson(x.abs() * 30),
-            torch._standard_gamma(x.abs() + 0.25),
-            torch.distributions.Gamma(
-                x.abs() + 0.25, torch.tensor(2.0), validate_args=False
-            ).sample(),
-            torch.randperm(7),
-            torch.randperm(5, dtype=torch.int32),
-            x[torch.randperm(x.shape[0], dtype=torch.int64)],
-            torch.randperm(4, dtype=torch.float32),
-        ]
-
-    shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
-    expected = [
-        drawn("uniform", 0, shape, 0, 1, "f32"),
-        drawn("uniform", 1, shape, 0, 1, "f32"),
-        drawn("normal", 2, [5], 0, 1, "f64"),
-        drawn("normal", 3, shape, 0, 1, "f32"),
-        drawn("uniform", 4, shape, -3, 9, "i32").astype(np.int64),
-        drawn("uniform", 5, shape, 0, 7, "i32"),
-        drawn("uniform", 6, [6], -5, 2**40, "i64"),
-        drawn("uniform", 7, shape, 2, 5, "i32").astype(np.float32),
-        drawn("uniform", 8, shape, 0, 5, "i32").astype(np.float32),
-        drawn("uniform", 9, shape, 2, 3, "f32"),
-        drawn("normal", 10, shape, 1, 2, "f32"),
-        drawn("normal", 11, [2, 3], 1, 2, "f32"),
-        drawn("bernoulli", 12, shape, p).astype(np.float32),
-        drawn("bernoulli", 13, shape, np.float32(0.3)).astype(np.float32),
-        drawn("bernoulli", 14, shape, p).astype(np.float32),
-        drawn("categorical", 15, np.log(p), sample_size=3, output_type="i64"),
-        drawn("categorical", 16, np.log(p[:1]), sample_size=1, output_type="i64")[0],
-        drawn("uniform", 17, [3, 2], 0, 1, "f16"),
-        np.where(drawn("bernoulli", 18, shape, 0.25), np.float32(0), np.float32(1 / 0.75)),
-        drawn("exponential", 19, shape, 1, "f32"),
-        drawn("exponential", 20, [5], 1 / 0.3, "f64"),
-        drawn("exponential", 21, shape, 1, "f32") / np.float32(2),
-        drawn("categorical", 22, np.log(p), 3, "i64", False),
-        drawn("poisson", 23, shape, np.abs(X) * np.float32(30), "i32").astype(np.float32),
-        drawn("gamma", 24, shape, np.abs(X) + np.float32(0.25), "f32"),
-        drawn("gamma", 25, shape, np.abs(X) + np.float32(0.25), "f32") / np.float32(2),
-        drawn("permutation", 26, [7]),
-        drawn("permutation", 27, [5], "i32"),
-        X[drawn("permutation", 28, [3])],
-        drawn("permutation", 29, [4]).astype(np.float32),
-    ]
-    for runtime in answers(exported(forward)):
-        for one, other in zip(runtime, expected, strict=True):
-            assert_same_bits(one, other)
-
-
-@pytest.mark.engines
-def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
-    import torch
-
-    def forward(x: torch.Tensor) -> list[torch.Tensor]:
-        q = x.reshape(1, 1, 3, 4)
-        return [
-            torch.stack([torch.nn.functional.dropout(x, 0.5) for _ in range(5)]),
-            torch.normal(x, x.abs() + 1),
-            torch.normal(x, 2.0),
-            torch.normal(0.5, x.abs() + 1),
-            torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=0.5),
-            torch.nn.functional.scaled_dot_product_attention(
-                q, q, q, dropout_p=0.5, is_causal=True, scale=0.3
-            ),
-            torch.nn.functional.scaled_dot_product_attention(q, q, q),
-            torch.empty_like(x).log_normal_(0.5, 0.25),
-            torch.empty_like(x).cauchy_(1, 3),
-        ]
-
-    def attention(scale: float, stream: int | None, *, is_causal: bool = False) -> np.ndarray:
-        scores = X @ X.T * scale
-        if is_causal:
-            scores = np.where(np.tri(3, dtype=bool), scores, -np.inf)
-        weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-        if stream is not None:
-            weights = np.where(drawn("bernoulli", stream, [1, 1, 3, 3], 0.5), 0, weights * 2)
-        return (weights @ X).reshape(1, 1, 3, 4).astype(np.float32)
-
-    masks = [drawn("bernoulli", stream, [3, 4], 0.5) for stream in range(5)]
-    # Torch keeps all five, and so must the model.
-    assert len({mask.tobytes() for mask in masks}) == 5
-    normals = [drawn("normal", stream, [3, 4], 0, 1, "f32") for stream in range(5, 8)]
-    spread = np.abs(X) + 1
-    expected = [
-        np.stack([np.where(mask, 0, X * 2) for mask in masks]),
-        normals[0] * spread + X,
-        normals[1] * 2 + X,
-        normals[2] * spread + 0.5,
-        attention(0.5, 8),
-        attention(0.3, 9, is_causal=True),
-        attention(0.5, None),
-        np.exp(drawn("normal", 10, [3, 4], 0.5, 0.25, "f32")),
-        np.tan((drawn("uniform", 11, [3, 4], 0, 1, "f32") - 0.5) * np.pi) * 3 + 1,
-    ]
-    for runtime in answers(exported(forward)):
-        for one, other in zip(runtime, expected, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.engines
 def test_what_openvino_refuses_of_a_file_names_the_call_of_torch_s() -> None:
     import torch
@@ -199,29 +66,19 @@ def test_what_openvino_refuses_of_a_file_names_the_call_of_torch_s() -> None:
 
 
 @pytest.mark.engines
-def test_shares_are_of_f64_gammas_and_never_nan() -> None:
+def test_shares_are_never_nan(tmp_path: Path) -> None:
     """In ONNX Runtime: OpenVINO's plugin computes with no f64."""
     import torch
 
-    def forward(x: torch.Tensor) -> list[torch.Tensor]:
-        both = x.abs() + 0.01, x.abs() + 0.02
-        return [
-            torch.distributions.Dirichlet(both[0], validate_args=False).sample(),
-            torch.distributions.Beta(*both, validate_args=False).sample(),
-            torch.distributions.Beta(
-                torch.full((10**6,), 0.01), torch.full((10**6,), 0.01), validate_args=False
-            ).sample(),
-        ]
+    class Shares(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            few = torch.full((10**6,), 0.01)
+            shares = torch.distributions.Beta(few, few, validate_args=False)
+            return shares.sample() + 0 * x.sum()
 
-    alphas = np.abs(X) + np.float32(0.01)
-    both = np.stack([alphas, np.abs(X) + np.float32(0.02)], -1)
-    gammas = [
-        np.maximum(drawn("gamma", stream, given.shape, given, "f64"), np.finfo(np.float64).tiny)
-        for stream, given in ((0, alphas), (1, both))
-    ]
-    dirichlet, beta, tiny = Pipeline(exported(forward))({"x": X}, seed=42).values()
-    np.testing.assert_allclose(dirichlet, gammas[0] / gammas[0].sum(-1, keepdims=True), 1e-6)
-    np.testing.assert_allclose(beta, (gammas[1] / gammas[1].sum(-1, keepdims=True))[..., 0], 1e-6)
+    path = tmp_path / "m.onnx"
+    onnx_philox.torch.export(Shares(), (torch.tensor(X),), path, verbose=False)
+    (tiny,) = Pipeline(path)({"x": X}, seed=42).values()
     # Nearly all are close to 0 or 1, as many to either.
     assert tiny.min() >= 0
     assert tiny.max() <= 1
@@ -251,43 +108,6 @@ def test_geometric_is_refused_and_what_stands_in_for_it_draws_equal_integers() -
     counts = np.bincount(one.astype(int), minlength=20)[1:20]
     expected = p * (1 - p) ** np.arange(19) * one.size
     assert ((counts - expected) ** 2 / expected).sum() < 50
-
-
-@pytest.mark.engines
-def test_a_branch_and_a_batch_that_is_dynamic_keep_their_draws(tmp_path: Path) -> None:
-    import torch
-
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.attention = torch.nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)
-
-        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            y, _ = self.attention(x[:, None], x[:, None], x[:, None], need_weights=False)
-            return y + torch.randn_like(y), torch.randn(x.shape[0], 3)
-
-    batch = ({0: torch.export.Dim("batch", min=1)},)
-    torch.manual_seed(0)
-    arguments = (Model(), (torch.tensor(X),), tmp_path / "m.onnx")
-    onnx_philox.torch.export(*arguments, per_row=True, dynamic_shapes=batch, verbose=False)
-    pipe = Pipeline(tmp_path / "m.onnx")
-    together = pipe({"x": X}, seeds=[7, 42, 99])
-    alone = pipe({"x": X[1:2]}, seeds=[42])
-    (attended, noise), (attended_alone, noise_alone) = (r.values() for r in (together, alone))
-    np.testing.assert_allclose(attended[1], attended_alone[0], atol=1e-6)
-    assert_same_bits(noise[1], noise_alone[0])
-
-    def branches(x: torch.Tensor) -> torch.Tensor:
-        def up(x: torch.Tensor) -> torch.Tensor:
-            return x * 0 + torch.randn_like(x)
-
-        def down(x: torch.Tensor) -> torch.Tensor:
-            return x * 0 + torch.rand_like(x)
-
-        return torch.cond(x.sum() > 100, up, down, (x,))
-
-    for (answer,) in answers(exported(branches)):
-        assert_same_bits(answer, drawn("uniform", 1, [3, 4], 0, 1, "f32"))
 
 
 @pytest.mark.engines
@@ -496,20 +316,6 @@ def test_without_torch_the_extra_is_named() -> None:
 
 
 @pytest.mark.engines
-def test_distributions_export_without_their_checks_which_are_back_afterwards() -> None:
-    import torch
-    from torch.distributions import Distribution, Normal
-
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        return Normal(x, torch.exp(x)).rsample()
-
-    checks = Distribution._validate_args
-    (one,), (other,) = answers(exported(forward))
-    assert np.allclose(one, other, rtol=1e-5)
-    assert Distribution._validate_args is checks
-
-
-@pytest.mark.engines
 def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
     import torch
     from torch.distributions import Categorical, Distribution, Independent, Normal
@@ -520,7 +326,7 @@ def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
 
     module = torch.nn.Module()
     module.forward = forward  # type: ignore[method-assign]
-    begin = Distribution.__init__
+    begin, checks = Distribution.__init__, Distribution._validate_args
     for alignment in ("tensorflow", "pytorch"):
         program = onnx_philox.torch.export(
             module, (torch.tensor(X),), alignment=alignment, verify=True, verbose=False
@@ -529,32 +335,7 @@ def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
         assert not program.verdict.notes
         onnx_philox.torch.check_export(module, (torch.tensor(X),), program)
     assert Distribution.__init__ is begin
-
-
-@pytest.mark.engines
-@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
-def test_new_tensors_of_bf16_that_are_drawn_into_load_where_the_batch_is_dynamic(
-    alignment: str,
-) -> None:
-    import torch
-
-    def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        y = x.bfloat16()
-        return (
-            torch.empty_like(y).uniform_(),
-            torch.zeros_like(y).normal_(),
-            torch.ones_like(y).exponential_(),
-            torch.full_like(y, 0.3).bernoulli_(0.4),
-            y.new_empty(y.shape[0], 1).bernoulli_(0.75),
-            torch.empty_like(y.t()).uniform_(),
-            torch.zeros_like(y).view(-1).uniform_(),
-        )
-
-    model = exported(forward, alignment=alignment, dynamic_shapes=({0: torch.export.Dim("b")},))
-    one, other = answers(model)
-    for ours, openvino_s in zip(one, other, strict=True):
-        assert ours.dtype == "bfloat16"
-        assert_same_bits(ours, openvino_s)
+    assert Distribution._validate_args is checks
 
 
 def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -41,7 +41,8 @@ FUNCTIONAL = {
 
 MIXES_ROWS = (
     *("gumbel_softmax", "scaled_dot_product_attention", "RelaxedOneHotCategorical.sample"),
-    *("dropout of channels_last", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"),
+    *("rand_like memory_format=channels_last", "dropout of channels_last"),
+    *("dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"),
     *("a view taken", "Bandit", "DropBlock", "_sample_dirichlet", "Dirichlet."),
 )
 """What computes along the batch, or cuts it, where that is dimension 1."""

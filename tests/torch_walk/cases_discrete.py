@@ -27,6 +27,10 @@ add("bernoulli_ by name", lambda x: torch.empty_like(x).bernoulli_(p=0.75, gener
 add("bernoulli_ of a transpose", lambda x: torch.empty_like(x.t()).bernoulli_(0.3))
 each("bernoulli_ Tensor", lambda x, t: torch.empty_like(x).bernoulli_(x.to(t)), FLOATS)
 add("bernoulli_ Tensor broadcast", lambda x: torch.empty_like(x).bernoulli_(x[:1] + 0.375))
+add(
+    "bernoulli_ Tensor of a transpose",
+    lambda x: torch.empty_like(x.t()).bernoulli_(x.t() + 0.375),
+)
 add("bernoulli_ Tensor of one", lambda x: torch.empty_like(x).bernoulli_(torch.tensor(0.3)))
 add("bernoulli of constants of f64", lambda _: torch.bernoulli(DOUBLES.expand(64, 4)))
 add("bernoulli_ Tensor generator=None", lambda x: torch.empty_like(x).bernoulli_(x, generator=None))
@@ -40,6 +44,7 @@ add("multinomial of one row replacement", lambda x: torch.multinomial(x[0], 5, r
 add("multinomial method", lambda x: x.multinomial(2, generator=None))
 add("multinomial out=", lambda x: torch.multinomial(x, 2, out=torch.empty(0, dtype=torch.int64)))
 add("multinomial of a transpose", lambda x: torch.multinomial(x.t(), 1))
+add("multinomial of a transpose without replacement", lambda x: torch.multinomial(x.t(), 2))
 add("multinomial of a softmax", lambda x: torch.multinomial(torch.softmax(x, -1), 1))
 add(
     "multinomial of a generator",

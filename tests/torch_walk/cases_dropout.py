@@ -52,6 +52,9 @@ add("Dropout(0)", lambda: nn.Dropout(0.0), DROP, is_module=True)
 add("Dropout(1)", lambda: nn.Dropout(1.0), DROP, is_module=True)
 add("Dropout in evaluation", lambda: nn.Dropout(0.25).eval(), DROP, is_module=True)
 add("native_dropout", lambda x: torch.native_dropout(x, 0.25, True)[0])
+add(
+    "native_dropout of a transpose", lambda x: torch.native_dropout(x.t(), 0.15, True)[0], near=WIDE
+)
 add("native_dropout train=None", lambda x: torch.native_dropout(x, 0.25, None)[0])
 add("native_dropout off", lambda x: torch.native_dropout(x, 0.25, False)[0])
 add("native_dropout p=0", lambda x: torch.native_dropout(x, 0.0, True)[0])

@@ -30,6 +30,11 @@ add(
     "rand_like of channels_last",
     lambda x: torch.rand_like(x.reshape(-1, 2, 2, 1).contiguous(memory_format=torch.channels_last)),
 )
+add(
+    "rand_like memory_format=channels_last",
+    lambda x: torch.rand_like(x.reshape(-1, 2, 2, 1), memory_format=torch.channels_last),
+)
+add("rand_like of a row's transpose", lambda x: torch.rand_like(x[:1].t()))
 add("rand_like contiguous", lambda x: torch.rand_like(x.t(), memory_format=torch.contiguous_format))
 add("rand_like of an expand", lambda x: torch.rand_like(x[:, :1].expand(-1, 4)))
 add("rand_like of a slice", lambda x: torch.rand_like(x[:, 1:3]))
