@@ -16,6 +16,7 @@ import argparse
 import ctypes
 import gc
 import io
+import itertools
 import os
 import subprocess
 import sys
@@ -143,17 +144,14 @@ def _plain() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any], Arrays]]:
         given = operators.cases(operator)
         others = [g for g in given if g.edge == 0][1:2]
         chosen = [given[0], *others, *[g for g in given if g.edge][:1]]
-        for case in chosen:
+        for case, is_constant in itertools.product(chosen, (False, True)):
             shape = case.shape()
             inputs = case.inputs(shape)
-            model = case.model(shape, inputs)
+            model = case.model(shape, inputs, constant=is_constant and not case.has_data)
             feeds = case.feeds(shape, STATE, inputs)
             feeds = {i.name: feeds[i.name] for i in model.graph.input}
             drawn = case.oracle(shape, STATE, inputs)[: len(model.graph.output)]
-            yield case.name, model, feeds, [*drawn]
-            constant = case.model(shape, inputs, constant=not case.has_data)
-            fed = {i.name: feeds[i.name] for i in constant.graph.input}
-            yield f"{case.name}, constants", constant, fed, [*drawn]
+            yield f"{case.name}{', constants' * is_constant}", model, feeds, [*drawn]
         case = given[0]
         shape, states = case.shape(), operators.some_states(3)
         inputs = case.inputs(shape)

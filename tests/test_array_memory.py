@@ -234,14 +234,6 @@ def test_a_pipeline_reads_arrays_in_another_byte_order_and_refuses_masked_ones(
         pipe({"x": X}, state=masked(STATE))
 
 
-def test_a_pipeline_refuses_bound_arrays_in_another_byte_order() -> None:
-    session = bare_session(NOISY)
-    binding = session.io_binding()
-    binding.bind_cpu_input("x", swapped(X))
-    with pytest.raises(ValueError, match=f"Pipeline: the input 'x' must be {BYTE_ORDER}: got .f4"):
-        Pipeline(session)(binding, seed=1)
-
-
 def test_a_session_names_the_input_that_is_no_array_of_its_type(ort_backend: str) -> None:
     """Arrays of wrong types, shapes and names are in test_refused_input.py."""
     session = InferenceSession(NOISY, backend=ort_backend)
@@ -321,20 +313,14 @@ def test_generate_refuses_to_fill_memory_in_another_byte_order() -> None:
 def test_files_of_arrays_may_be_in_another_byte_order(tmp_path: Path) -> None:
     onnx.save(NOISY, tmp_path / "model.onnx")
     given = {"x": X, "random_state": STATE.to_array()}
-    outputs = []
-    for name, change in (("native", np.asarray), ("swapped", swapped)):
-        file = tmp_path / f"{name}.npz"
-        np.savez(file, **{key: change(array) for key, array in given.items()})
-        arguments = ["run", str(tmp_path / "model.onnx"), "--input", str(file), "--json"]
-        outputs.append(cli.invoke(*arguments))
-    assert outputs[0].exit_code == 0
-    assert outputs[0].stdout == outputs[1].stdout
-
-
-def test_a_file_of_bfloat16_may_hold_floats_in_another_byte_order(tmp_path: Path) -> None:
+    said = []
+    for change in (np.asarray, swapped):
+        np.savez(tmp_path / "x.npz", **{key: change(array) for key, array in given.items()})
+        said += [cli.text("run", tmp_path / "model.onnx", "--input", tmp_path / "x.npz")]
+    assert said[0] == said[1]
+    # A file of float32 for an input of bfloat16, too.
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         g (bfloat16[2] x) => (float[2] y) { y = Cast <to = 1> (x) }""")
     onnx.save(model, tmp_path / "model.onnx")
     np.save(tmp_path / "x.npy", swapped(np.array([1.5, -2], np.float32)))
-    result = cli.invoke("run", tmp_path / "model.onnx", "--input", f"x={tmp_path / 'x.npy'}")
-    assert result.exit_code == 0, result.output
+    assert cli.text("run", tmp_path / "model.onnx", "--input", f"x={tmp_path / 'x.npy'}")

@@ -12,7 +12,7 @@ from pathlib import Path
 import child
 import click
 import pytest
-from cli import invoke, text
+from cli import invoke
 
 from onnx_philox._command import app, frame, pages
 from onnx_philox._command.verify import cases
@@ -30,26 +30,6 @@ def test_the_help_is_the_same_by_both_names_and_fits(command: str) -> None:
     assert "<" not in said
     for line in ("Usage: onnx-philox ", "\nExample:\n  onnx-philox ", "\nExit code: 0, "):
         assert line in said
-
-
-@pytest.mark.parametrize(
-    ("command", "codes"),
-    [
-        ("inspect model.onnx", "0, also where there are none; 2, the file cannot be read."),
-        (
-            "rewrite model.onnx -o new.onnx",
-            "0, the file is written; 1, it is, but has",
-        ),
-        (
-            "run new.onnx --seed 42 --runs 3 --fill",
-            "0, all ran; 1, the runtime refused or failed; 2, an argument",
-        ),
-    ],
-)
-def test_the_help_of_a_command_has_an_example_and_the_exit_codes(command: str, codes: str) -> None:
-    said = text(command.split()[0], "--help")
-    assert f"Example: onnx-philox {command}" in said
-    assert f"Exit code: {codes}" in said
 
 
 def test_the_help_of_all_lists_every_command_whole() -> None:

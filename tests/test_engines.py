@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import child
 import numpy as np
 import pytest
 
@@ -22,21 +20,10 @@ MODEL = str(ROOT / "examples" / "noise_and_dropout.onnx")
 
 def run(script: str, *arguments: str) -> list[str]:
     """The lines that a script prints, which finds the examples, as its workers do."""
-    environment = os.environ | {
-        "PYTHONPATH": str(ROOT / "examples"),
-        # Ray asks nobody in the world.
-        "RAY_USAGE_STATS_ENABLED": "0",
-    }
-    done = subprocess.run(
-        [sys.executable, ROOT / script, *arguments],
-        env=environment,
-        cwd=ROOT / "examples",
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    # Ray asks nobody in the world.
+    environment = {"PYTHONPATH": str(ROOT / "examples"), "RAY_USAGE_STATS_ENABLED": "0"}
+    there = ROOT / "examples"
+    done = child.python(ROOT / script, *arguments, env=environment, cwd=there, timeout=240)
     return done.stdout.splitlines()
 
 

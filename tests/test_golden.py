@@ -17,7 +17,7 @@ import pytest
 from cases import DTYPES
 from onnx.reference import ReferenceEvaluator
 from operators import OPERATORS, every_operator, plain
-from runtimes import infer
+from runtimes import array_of, infer, tensor_of
 
 import onnx_philox
 from onnx_philox._contract.inputs import ALIGNMENT
@@ -33,8 +33,6 @@ FOLDERS = sorted(path for path in GOLDEN.glob("v*") if path.is_dir())
 STEMS = [path.with_suffix("") for folder in FOLDERS for path in sorted(folder.glob("*.json"))]
 # onnxruntime-extensions cannot carry these, so neither can the backend that stands on it.
 NOT_CARRIED = {"python": ("f16", "bf16")}
-
-OPENVINO_NAMES = {"bool": "boolean"}
 
 Arrays = dict[str, np.ndarray]
 golden_file = pytest.mark.parametrize("stem", STEMS, ids=lambda p: f"{p.parent.name}-{p.name}")
@@ -178,25 +176,10 @@ def test_openvino_gives_the_golden_bits(stem: Path, suffix: str, backend: str) -
     request = model.create_infer_request()
     for inputs, expected in golden_runs(stem):
         for name, array in inputs.items():
-            request.set_tensor(name, as_tensor(array))
+            request.set_tensor(name, tensor_of(array))
         infer(request)
-        got = {o.get_any_name(): from_tensor(request.get_tensor(o)) for o in model.outputs}
+        got = {o.get_any_name(): array_of(request.get_tensor(o)) for o in model.outputs}
         assert_same_bits(got, expected)
-
-
-def as_tensor(array: np.ndarray) -> ov.Tensor:
-    # OpenVINO shows bfloat16 memory as float16; the bits are right.
-    name = next(name for name, dtype in DTYPES.items() if array.dtype == dtype)
-    type_ = getattr(ov.Type, OPENVINO_NAMES.get(name, name))
-    tensor = ov.Tensor(type_, ov.Shape(array.shape))
-    tensor.data[...] = array.view(tensor.data.dtype)
-    return tensor
-
-
-def from_tensor(tensor: ov.Tensor) -> np.ndarray:
-    name = tensor.get_element_type().to_string()
-    ours = next((ours for ours, theirs in OPENVINO_NAMES.items() if theirs == name), name)
-    return tensor.data.copy().view(DTYPES[ours])
 
 
 def test_golden_files_are_never_made_again() -> None:

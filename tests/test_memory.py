@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import child
 import memory_child
 import pytest
 from memory_child import Step, limited
@@ -141,21 +139,10 @@ def test_python_asks_the_core_or_the_machine_and_the_limits(
 
 def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
     """Returns what a child process says. It must survive all steps."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            memory_child.__file__,
-            json.dumps([backend, group, steps]),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        # A thread's stack and arena are address space too.
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
-    )
-    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-3000:])
+    asked = json.dumps([backend, group, steps])
+    # A thread's stack and arena are address space too.
+    environment = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+    done = child.python("-W", "ignore", memory_child.__file__, asked, env=environment)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -131,48 +131,11 @@ def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
     assert readers == ["Cast"]
     onnx.checker.check_model(model)
     feed = {"x": X, "random_state": STATE.to_array()}
-    stream, state = late_stream(model), STATE.to_array()
+    (node,) = (node for node in model.graph.node if "late" in node.output)
+    stream, state = {a.name: a.i for a in node.attribute}["op_seed"], STATE.to_array()
     late, _ = reference.random_uniform([4], 0, 1, "f32", op_seed=stream, state=state)
     model.graph.output.append(onnx.helper.make_tensor_value_info("late", 1, [4]))
     assert_same_bits(InferenceSession(model).run(["late"], feed)[0], late)
-
-
-def late_stream(model: onnx.ModelProto) -> int:
-    (node,) = (node for node in model.graph.node if "late" in node.output)
-    return {a.name: a.i for a in node.attribute}["op_seed"]
-
-
-def test_one_operator_of_onnx_runtime_reads_its_state_before_it_writes_the_next(
-    ort_backend: str,
-) -> None:
-    session = InferenceSession(graphs.random_generator([5]), backend=ort_backend)
-    state = ort.OrtValue.ortvalue_from_numpy(STATE.to_array())
-    binding = session.io_binding()
-    binding.bind_ortvalue_input("state", state)
-    binding.bind_output("bits")
-    binding.bind_ortvalue_output("next_state", state)
-    current = STATE.to_array()
-    for _ in range(RUNS):
-        expected, current = reference.random_generator(current, [5])
-        session.run_with_iobinding(binding)
-        assert_same_bits(binding.get_outputs()[0].numpy(), expected)
-        assert_same_bits(state.numpy(), current)
-
-
-def test_one_operator_of_openvino_reads_its_state_before_it_writes_the_next(
-    openvino: OpenVino,
-) -> None:
-    compiled = openvino.core.compile_model(openvino.read(graphs.random_generator([5])), "CPU")
-    request = compiled.create_infer_request()
-    state = ov.Tensor(STATE.to_array())
-    request.set_tensor("state", state)
-    request.set_tensor("next_state", state)
-    current = STATE.to_array()
-    for _ in range(RUNS):
-        expected, current = reference.random_generator(current, [5])
-        infer(request)
-        assert_same_bits(request.get_tensor("bits").data, expected)
-        assert_same_bits(state.data, current)
 
 
 # One state; then rows that are drawn many at once, and rows that are drawn one after the other.

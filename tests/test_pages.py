@@ -15,10 +15,10 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
+import child
 import cli
 import pytest
 
@@ -57,21 +57,13 @@ def run_here(line: str) -> str:
 
 def run_in_bash(line: str) -> str:
     scripts = Path(sys.executable).parent
-    environment = os.environ | {
+    environment = {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
         "PYTHONWARNINGS": "error",
     }
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", line],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    bash = ("bash", "-euo", "pipefail", "-c", line)
+    return child.run(*bash, env=environment, timeout=300).stdout
 
 
 def is_as_said(printed: str, said: str) -> bool:

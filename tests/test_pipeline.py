@@ -7,11 +7,7 @@ import copy
 import json
 import os
 import pickle
-import signal
-import subprocess
 import sys
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,10 +26,6 @@ from runtimes import bare_session
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
 from onnx_philox._files import model_file
-from onnx_philox._files.given import Given
-from onnx_philox._runtimes import in_openvino
-from onnx_philox._runtimes.models import ToOpen
-from onnx_philox._runtimes.options import OpenVinoOptions
 
 RUNTIMES = ("onnxruntime", "openvino")
 STANDARD = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
@@ -83,12 +75,6 @@ def test_a_seed_draws_run_0_of_that_seed(pipe: Pipeline) -> None:
     assert result.seed == 42
     assert_same_bits(result.state, PhiloxState.for_run(42).to_array())
     assert result.states == [PhiloxState.for_run(42)]
-
-
-def test_without_a_seed_the_result_says_which_one_was_taken(pipe: Pipeline) -> None:
-    first, second = pipe(batch(2)), pipe(batch(2))
-    assert first.seed != second.seed
-    assert_same_answer(first, pipe(batch(2), seed=first.seed))
 
 
 def test_a_request_carries_its_state_from_run_to_run(pipe: Pipeline) -> None:
@@ -154,20 +140,10 @@ def test_many_threads_draw_the_rows_that_one_draws(rows: Pipeline) -> None:
         assert all(threads.map(is_right, range(400)))
 
 
-def test_rows_draw_as_if_served_alone(rows: Pipeline) -> None:
-    seeds = [3, 8, 2**64 - 1]
-    together = rows(batch(3), seeds=seeds)
-    assert together.seed == tuple(seeds)
-    assert_same_bits(together.state, row_states(seeds))
-    for row, seed in enumerate(seeds):
-        alone = rows({"x": batch(3)["x"][row : row + 1]}, seeds=[seed])
-        for name in ("a", "b"):
-            assert_same_bits(alone[name][0], together[name][row])
-
-
 def test_a_seed_for_a_batch_numbers_its_rows(rows: Pipeline) -> None:
     result = rows(batch(3), seed=9)
     assert_same_bits(result.state, row_states(9, range(3)))
+    assert_same_bits(rows(batch(2), seeds=[3, 2**64 - 1]).state, row_states([3, 2**64 - 1]))
     request = rows.request(seed=9, rows=3)
     assert_same_answer(request(batch(3)), result)
 
@@ -316,7 +292,7 @@ DROPOUTS = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
     }""")
 
 
-def test_inputs_and_outputs_keep_the_names_that_openvino_changes() -> None:
+def test_inputs_and_outputs_keep_the_names_that_openvino_changes(tmp_path: Path) -> None:
     numbers = np.arange(20, dtype=np.float32).reshape(2, 2, 5)
     feed = {"z": numbers[0] * 10, "unread": np.zeros(3, np.float32), "x": numbers[1]}
     model = make_reproducible(DROPOUTS)
@@ -335,18 +311,12 @@ def test_inputs_and_outputs_keep_the_names_that_openvino_changes() -> None:
         assert_same_bits(pipe(renamed, seed=4)["y"], expected["y"])
         with pytest.raises(ValueError, match=r"'z' must be in the feed: got nothing"):
             pipe({"x": feed["x"]}, seed=4)
-
-
-def test_two_outputs_of_one_tensor_are_two_in_openvino_s_own_file(tmp_path: Path) -> None:
-    read = onnx_philox.openvino.register(ov.Core()).read_model(
-        make_reproducible(DROPOUTS).SerializeToString()
-    )
-    ov.save_model(read, tmp_path / "model.xml")
-    pipe = Pipeline(tmp_path / "model.xml", runtime="openvino")
-    (name,) = read.input(0).get_names()
-    result = pipe({name: np.ones((2, 5), np.float32), **batch(2)}, seed=4)
+    # Two outputs of one tensor are two in OpenVINO's own file, which has its own names.
+    read = onnx_philox.openvino.register(ov.Core()).read_model(model.SerializeToString())
+    ov.save_model(read, tmp_path / "model.xml", compress_to_fp16=False)
+    result = Pipeline(tmp_path / "model.xml", runtime="openvino")(renamed, seed=4)
     assert list(result) == ["a", "w", "y", "v"]
-    assert_same_bits(result["a"], result["w"])
+    assert_same_bits(result["w"], expected["a"])
 
 
 def test_a_model_may_be_openvino_s_own_file(tmp_path: Path) -> None:
@@ -372,9 +342,7 @@ def test_openvino_is_told_the_device() -> None:
     pipe = Pipeline(UNIFORM, runtime="openvino", device="HETERO:CPU")
     assert pipe._engine.model.compiled.get_property("MULTI_DEVICE_PRIORITIES") == "CPU"
     assert_same_bits(pipe({}, seed=3)["y"], Pipeline(UNIFORM)({}, seed=3)["y"])
-    asked = ToOpen(Given.of("test", UNIFORM), OpenVinoOptions(device="HETERO:CPU"))
-    loaded = in_openvino.OpenvinoModel.open(asked)
-    assert loaded.how == "HETERO:CPU"
+    assert " on HETERO:CPU: " in repr(pipe)
 
 
 @pytest.mark.parametrize("given", ["model", "IR"])
@@ -477,16 +445,14 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
 def test_bound_memory_is_used_as_it_is() -> None:
     model = make_reproducible(STANDARD)
     session = bare_session(model)
-    pipe = Pipeline(session)
     binding = session.io_binding()
     outputs = {name: np.zeros((3, 5), np.float32) for name in ("a", "b", "y")}
     binding.bind_cpu_input("x", batch(3)["x"])
     for name, array in outputs.items():
         binding.bind_ortvalue_output(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
-    request = pipe.request(seed=6)
+    request = Pipeline(session).request(seed=6)
     for run in range(3):
-        result = request(binding)
-        assert dict(result) == {}
+        assert dict(request(binding)) == {}
         expected = drawn_by(model, batch(3), PhiloxState.for_run(6, run))
         assert_same_answer(outputs, expected)
 
@@ -512,90 +478,31 @@ def test_standard_nodes_of_a_builder_keep_their_state() -> None:
         assert_same_bits(Pipeline(given)({}, seed=5)["values"], expected)
 
 
-SCORE = """
-import sys, time
-from pathlib import Path
-import numpy as np
-from onnx_philox import Pipeline
-model, folder, slow = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "slow"
-x = np.arange(200, dtype=np.float32).reshape(40, 5)
-done = sum(len(np.load(file)) for file in sorted(folder.glob("*.npy")))
-feeds = [{"x": x[i : i + 3]} for i in range(done, 40, 3)]
-row = done
-for result in Pipeline(model).map(feeds, seed=11, first_row=done):
-    part = folder / "part"
-    with part.open("wb") as file:
-        np.save(file, result["a"])
-    part.rename(folder / f"{row:04}.npy")
-    row += len(result["a"])
-    print(row, flush=True)
-    time.sleep(0.2 * slow)
-"""
+def resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_killed_job_resumes_and_the_outputs_are_those_of_an_undisturbed_one(
-    tmp_path: Path,
-) -> None:
-    model = tmp_path / "model.onnx"
-    onnx.save(make_reproducible(STANDARD, per_row=True), model)
-    x = np.arange(200, dtype=np.float32).reshape(40, 5)
-    undisturbed = Pipeline(model)({"x": x}, seed=11)["a"]
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    command = [sys.executable, "-c", SCORE, str(model), str(folder)]
-    with subprocess.Popen([*command, "slow"], stdout=subprocess.PIPE, text=True) as job:
-        assert job.stdout is not None
-        for _ in range(4):
-            assert job.stdout.readline()
-        os.kill(job.pid, signal.SIGKILL)
-    assert 0 < len(list(folder.glob("*.npy"))) < 14
-    subprocess.run([*command, "fast"], check=True, stdout=subprocess.DEVNULL, timeout=120)
-    parts = [np.load(file) for file in sorted(folder.glob("*.npy"))]
-    assert_same_bits(np.concatenate(parts), undisturbed)
-
-
-def soak(seconds: float, threads: int) -> None:
+def test_a_short_soak_is_right_and_flat() -> None:
     """Requests of random size from many threads; every hundredth is checked; memory stays flat."""
     pipes = [Pipeline(STANDARD, runtime=name) for name in RUNTIMES]
     single = Pipeline(make_reproducible(STANDARD), backend="python")
-    end, wrong, counts = time.monotonic() + seconds, [], [0] * threads
 
-    def work(number: int) -> None:
+    def is_right(number: int) -> bool:
         random = np.random.default_rng(number)
-        # On a busy machine longer, so that every thread's requests are checked.
-        while (time.monotonic() < end or counts[number] <= 100) and not wrong:
-            rows, seed = int(random.integers(1, 3000)), int(random.integers(2**63))
-            result = pipes[counts[number] % 2](batch(rows), seed=seed)
-            counts[number] += 1
-            if counts[number] % 100 == 0:
-                expected = single(batch(rows), seed=seed)
-                if any(result[n].tobytes() != expected[n].tobytes() for n in ("a", "b")):
-                    wrong.append((rows, seed))
+        rows, seed = int(random.integers(1, 3000)), int(random.integers(2**63))
+        result = pipes[number % 2](batch(rows), seed=seed)
+        if number % 100 > 1:
+            return True
+        expected = single(batch(rows), seed=seed)
+        return all(result[n].tobytes() == expected[n].tobytes() for n in ("a", "b"))
 
-    def resident() -> int:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
-
-    workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
-    for worker in workers:
-        worker.start()
-    # On a busy machine later, too: when each thread has had its memory.
-    while time.monotonic() < end - seconds / 2 or min(counts) < 50:
-        if not any(worker.is_alive() for worker in workers):
-            break
-        time.sleep(0.01)
-    half = resident()
-    for worker in workers:
-        worker.join()
-    grown = resident() - half
-    print(f"{sum(counts)} requests, {grown / 2**20:.1f} MiB grown in the second half")
-    assert not wrong
-    assert grown < 64 * 2**20
-
-
-@pytest.mark.parametrize("seconds", [1, pytest.param(6, marks=pytest.mark.exhaustive)])
-def test_a_short_soak_is_right_and_flat(seconds: float) -> None:
-    soak(seconds, 8)
+    with ThreadPoolExecutor(8) as threads:
+        # When each thread has had its memory.
+        assert all(threads.map(is_right, range(1000)))
+        half = resident()
+        assert all(threads.map(is_right, range(1000, 2000)))
+    assert resident() - half < 64 * 2**20
 
 
 def test_a_path_is_read_once(tmp_path, monkeypatch):
@@ -608,8 +515,3 @@ def test_a_path_is_read_once(tmp_path, monkeypatch):
     )
     Pipeline(path)
     assert len(opened_files) == 1
-
-
-if __name__ == "__main__":
-    # The long one, by hand: python tests/test_pipeline.py 600
-    soak(float(sys.argv[1]), 16)

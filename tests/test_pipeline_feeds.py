@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -92,7 +91,17 @@ def test_a_state_in_a_feed_is_refused_not_dropped(runtime: str, per_row: bool) -
             list(pipe.map([feed], seed=1))
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+def opened(kind: str) -> Pipeline:
+    """THREE in a runtime, or in a session or compiled model of the user's."""
+    if kind in RUNTIMES:
+        return Pipeline(THREE, runtime=kind, per_row=True)
+    model = make_reproducible(THREE, per_row=True)
+    core = onnx_philox.openvino.register(ov.Core())
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    return Pipeline(bare_session(model) if kind == "session" else compiled, source=model)
+
+
+@pytest.mark.parametrize("kind", [*RUNTIMES, "session", "compiled"])
 @pytest.mark.parametrize(
     ("feed", "words"),
     [
@@ -103,9 +112,9 @@ def test_a_state_in_a_feed_is_refused_not_dropped(runtime: str, per_row: bool) -
     ],
 )
 def test_inputs_of_one_batch_that_disagree_are_refused(
-    runtime: str, feed: dict[str, np.ndarray], words: str
+    kind: str, feed: dict[str, np.ndarray], words: str
 ) -> None:
-    pipe = Pipeline(THREE, runtime=runtime, per_row=True)
+    pipe = opened(kind)
     rows = len(feed["x"])
     request = pipe.request(seeds=range(rows))
     for call in (
@@ -122,18 +131,6 @@ def test_inputs_of_one_batch_that_disagree_are_refused(
     for size in (1, 4):
         # Another dimension may have any size.
         assert pipe(three(2, 2, 2, size), seeds=[1, 2])["rest"].shape == (size,)
-
-
-@pytest.mark.parametrize("kind", ["compiled", "source"])
-def test_a_compiled_model_has_the_batch_of_its_source(kind: str) -> None:
-    model = make_reproducible(THREE, per_row=True)
-    core = onnx_philox.openvino.register(ov.Core())
-    given: Any = bare_session(model)
-    if kind == "compiled":
-        given = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
-    pipe = Pipeline(given, source=model)
-    with pytest.raises(ValueError, match="number of rows of 'y' must be 1, as that of 'x' is"):
-        pipe(three(1, 2, 1), seeds=[1])
 
 
 def of_openvino() -> ov.Model:
@@ -218,39 +215,21 @@ def test_memory_of_the_user_s_for_a_state_is_refused_not_dropped() -> None:
     session = bare_session(make_reproducible(NOISE))
     state = PhiloxState.for_run(99).to_array()
     value = onnxruntime.OrtValue.ortvalue_from_numpy(state)
-
-    def bound() -> onnxruntime.IOBinding:
+    words = "the input 'random_state' must be left out of the feed.*Pass it as state="
+    alone = "'next_random_state' must be bound by the pipeline alone"
+    for method, name, given, said in (
+        ("bind_cpu_input", "random_state", state, words),
+        ("bind_ortvalue_input", "random_state", value, words),
+        ("bind_ortvalue_output", "next_random_state", value, alone),
+    ):
         binding = session.io_binding()
         binding.bind_cpu_input("x", batch(2)["x"])
         binding.bind_output("y")
-        return binding
-
-    binding = bound()
-    for pipe in (Pipeline(session), Pipeline(session)):
-        pipe(binding, seed=1)
-    words = "the input 'random_state' must be left out of the feed.*Pass it as state="
-    binding.bind_cpu_input("random_state", state)
-    with pytest.raises(ValueError, match=words):
-        Pipeline(session)(binding, seed=1)
-    binding = bound()
-    binding.bind_ortvalue_input("random_state", value)
-    with pytest.raises(ValueError, match=words):
-        Pipeline(session)(binding, seed=1)
-    binding = bound()
-    binding.bind_ortvalue_output("next_random_state", value)
-    with pytest.raises(ValueError, match="'next_random_state' must be bound by the pipeline alone"):
-        Pipeline(session)(binding, seed=1)
-
-
-def test_the_example_of_the_docs_answers_no_two_rows_from_one_seed() -> None:
-    model = Path(__file__).with_name("models") / "vae_decoder.onnx"
-    feed = {"mean": np.zeros((1, 4), np.float32), "log_variance": np.zeros((2, 4), np.float32)}
-    for runtime in RUNTIMES:
-        pipe = Pipeline(model, per_row=True, runtime=runtime)
-        with pytest.raises(ValueError, match="rows of 'log_variance' must be 1, as that of 'mean'"):
-            pipe(feed, seeds=[1])
-        with pytest.raises(ValueError, match=r"'mean' must be of shape \[.*, 4\]: got shape \[4\]"):
-            pipe({**feed, "mean": np.zeros(4, np.float32)}, seeds=[1])
+        for pipe in (Pipeline(session), Pipeline(session)):
+            pipe(binding, seed=1)
+        getattr(binding, method)(name, given)
+        with pytest.raises(ValueError, match=said):
+            Pipeline(session)(binding, seed=1)
 
 
 def test_rows_that_are_a_second_dimension_of_an_ir_are_counted(tmp_path: Path) -> None:

@@ -36,7 +36,9 @@ def rows(request: pytest.FixtureRequest) -> Pipeline:
 
 
 def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> None:
-    for answer in (pipe(batch(2)), asyncio.run(pipe.acall(batch(2))), pipe.request()(batch(2))):
+    answers = (pipe(batch(2)), asyncio.run(pipe.acall(batch(2))), pipe.request()(batch(2)))
+    assert len({answer.seed for answer in answers}) == 3
+    for answer in answers:
         assert isinstance(answer.seed, int)
         assert_same_bits(pipe(batch(2), seed=answer.seed)["y"], answer["y"])
     for answer in (rows(batch(3)), rows.request(rows=3)(batch(3)), rows(batch(3), seeds=[3, 1, 2])):

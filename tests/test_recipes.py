@@ -78,27 +78,20 @@ def test_every_recipe_of_the_gallery_is_tested_here_and_listed_in_its_readme() -
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_says_in_two_lines_what_it_saved(gallery: Gallery, name: str) -> None:
+def test_a_recipe_saves_a_model_that_passes_the_full_check_and_says_so_in_two_lines(
+    gallery: Gallery, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, _ = gallery.saved(name).splitlines()
     assert first.startswith(f"Saved {gallery.path(name)}: ")
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_without_a_path_says_how_to_run_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    onnx_philox.register_schemas()
+    onnx.checker.check_model(onnx.load(gallery.path(name)), full_check=True)
+    # Without a path it says how to run it.
     path = str(GALLERY / f"{name}.py")
     monkeypatch.setattr(sys, "argv", [path])
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(path, run_name="__main__")
     # A text is printed, and the exit code is 1.
     assert ended.value.code == f"usage: python {path} OUT.onnx"
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipes_model_passes_the_full_check(gallery: Gallery, name: str) -> None:
-    onnx_philox.register_schemas()
-    onnx.checker.check_model(onnx.load(gallery.path(name)), full_check=True)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -117,10 +110,6 @@ def test_a_documented_example_gives_the_documented_numbers(
         op_seed=row["op_seed"],
     )
     np.testing.assert_array_equal(values, exact, strict=True)
-
-
-@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["type"])
-def test_a_documented_examples_docstring_shows_the_documented_numbers(row: dict[str, Any]) -> None:
     _, docstring, _ = (GALLERY / f"documented_{row['type']}.py").read_text().split('"""')
     numbers = [line.split() for line in docstring.splitlines() if line.startswith("    ")]
     assert [[float(n) for n in line] for line in numbers] == row["printed"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import cli
 import onnx
 import pytest
+from cli import document
 from onnx import parser
 
 from onnx_philox import _runtimes as runtimes
@@ -45,12 +45,6 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     yield
     sys.modules.pop(f"{runtimes.__name__}.in_other", None)
-
-
-def document(*arguments: str) -> dict:
-    result = cli.invoke(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 @pytest.mark.usefixtures("other")
