@@ -290,7 +290,8 @@ def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     edited = json.dumps(written | {"seed": [3, 1, 2**64 - 1]})
     (tmp_path / "edited.json").write_text(edited)
     assert "the seed of run 0 is not" in said("replay", tmp_path / "edited.json", code=1)
-    result = Pipeline(path, runtime=runtime)({"x": np.load(x)}, seeds=[3, 8, 2**64 - 1])
+    pipe = Pipeline(path, runtime=runtime)
+    result = pipe({"x": np.load(x)}, seeds=[3, 8, 2**64 - 1])
     (tmp_path / "result.json").write_text(json.dumps(result.record()))
     assert "Equal" in said("replay", tmp_path / "result.json", "--runtime", "openvino")
     expected = Pipeline(path).request(seeds=[3, 8, 2**64 - 1]).checkpoint()["state"]
