@@ -164,8 +164,14 @@ def test_the_house_is_read_without_the_wing_of_torch() -> None:
     house = [name for name in MODULES if name != door and not name.startswith(wing)]
     said = {name for name in house if wing in MODULES[name].read_text()}
     assert {name.partition(".")[2] for name in said} == REGISTERED
-    files = [f for f in (SOURCES / PACKAGE).rglob("*") if f.is_file() and "torch" in f.name]
-    assert [f for f in files if f.suffix != ".pyc" and "_torch" not in f.parts] == []
+    files = [f for f in (SOURCES / PACKAGE).rglob("*torch*") if f.suffix not in ("", ".pyc")]
+    assert [f for f in files if "_torch" not in f.parts] == []
+    rooms: dict[str, set[str]] = {}
+    for name in (name for name in MODULES if name.startswith(f"{wing}.")):
+        used = {module_of(i) for i in imports(name)}
+        inside = {m.split(".")[2] for m in used if m.startswith(f"{wing}.")}
+        rooms.setdefault(name.split(".")[2], set()).update(inside - {name.split(".")[2]})
+    assert circle(rooms) == []
 
 
 def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> None:

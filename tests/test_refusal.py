@@ -25,6 +25,7 @@ from onnx_philox import PhiloxState, _versions, graphs, reference
 from onnx_philox._contract import checks, sentences
 from onnx_philox._contract.refusal import RefusalError, TypeRefusalError, ValueRefusalError
 from onnx_philox._rewriting.found import MayStayError
+from onnx_philox._torch import sentences as torch_says
 
 UNKNOWN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
     g (float[4] x) => (float[4] y) { y = com.microsoft.RandomThing(x) }"""
@@ -243,7 +244,7 @@ def literal(node: ast.AST, names: dict[str, ast.AST]) -> str:
     if isinstance(node, ast.Name):
         return literal(names[node.id], {}) if node.id in names else ""
     if isinstance(node, ast.Attribute):
-        return str(getattr(sentences, node.attr, ""))
+        return str(getattr(torch_says, node.attr, getattr(sentences, node.attr, "")))
     if isinstance(node, ast.JoinedStr):
         return literal(node.values[0], {}) if node.values else ""
     if isinstance(node, ast.BinOp):

@@ -30,7 +30,9 @@ from onnx_philox._contract import (
 )
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
+from onnx_philox._torch import sentences as torch_says
 from onnx_philox._torch.generator import GENERATOR as TORCH
+from onnx_philox._torch.generator import MOST_INTEGERS
 
 _NAMES = f"""\
 // What the declaration of the operators names, in src/onnx_philox/_contract/operators.py.
@@ -55,7 +57,8 @@ namespace onnx_philox {{
 
 
 _SENTENCES = f"""\
-// The words of refusals, in src/onnx_philox/_contract/sentences.py. `Worded` fills in {{0}}.
+// The words of refusals, in src/onnx_philox: _contract/sentences.py, _torch/sentences.py.
+// `Worded` fills in {{0}}.
 // Made by custom_ops/core/{Path(__file__).name}; do not edit.
 #pragma once
 
@@ -79,7 +82,7 @@ _FORM_FIELDS = ["what", "given", "allowed", "remedy"]
 def words() -> str:
     """The whole file of words."""
     lines = [_SENTENCES]
-    for name, text in _constants(sentences).items():
+    for name, text in (_constants(sentences) | _constants(torch_says)).items():
         lines += _literal(name, _numbered(text))
     return "\n".join([*lines, "", "}  // namespace say", "}  // namespace onnx_philox", ""])
 
@@ -215,7 +218,7 @@ def table() -> str:
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
         f"inline constexpr int kTorchStateWords = {TORCH.words};",
         f"inline constexpr double kLeastTorchExponent = {TORCH.least_exponent};",
-        f"inline constexpr std::int64_t kLargeTorchPermutation = {TORCH.most_integers};",
+        f"inline constexpr std::int64_t kLargeTorchPermutation = {MOST_INTEGERS};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",

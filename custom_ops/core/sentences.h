@@ -1,4 +1,5 @@
-// The words of refusals, in src/onnx_philox/_contract/sentences.py. `Worded` fills in {0}.
+// The words of refusals, in src/onnx_philox: _contract/sentences.py, _torch/sentences.py.
+// `Worded` fills in {0}.
 // Made by custom_ops/core/make_operators.py; do not edit.
 #pragma once
 
@@ -28,36 +29,6 @@ inline constexpr char kConnectedWithoutSeeds[] = "connected where global_seed an
 inline constexpr char kNameAStream[] =
     "Without them every run would draw the same numbers, so nothing is unseeded: set global_seed or op_seed, or "
     "connect a state, such as PhiloxState.from_entropy() in Python.";
-inline constexpr char kNoOpSeed[] = "0 with alignment 'pytorch'";
-inline constexpr char kSetGlobalSeed[] = "torch's generator has one seed: set global_seed, or connect a state.";
-inline constexpr char kNoSeedBesideAState[] = "0 where a state is connected, with alignment 'pytorch'";
-inline constexpr char kRemoveOneOfBoth[] = "Remove one of the two.";
-inline constexpr char kConnectedWithoutSeed[] = "connected where global_seed is 0, with alignment 'pytorch'";
-inline constexpr char kNameASeed[] =
-    "Without one every run would draw the same numbers, so nothing is unseeded: set global_seed, which is torch's "
-    "seed, or connect a state, such as TorchState.from_seed(0) in Python.";
-inline constexpr char kOneSample[] = "1 where replacement is 1, with alignment 'pytorch'";
-inline constexpr char kDrawOneSample[] = "Set replacement to 0, or draw one sample at a time.";
-inline constexpr char kPassATorchState[] =
-    "Pass TorchState.from_seed(seed).to_array() (in C, what onnx_philox_torch_states makes).";
-inline constexpr char kNotAPhiloxState[] =
-    "6 words are a PhiloxState, of alignment 'tensorflow': pass TorchState.from_seed(seed).to_array() (in C, what "
-    "onnx_philox_torch_states makes).";
-inline constexpr char kNotATorchState[] =
-    "632 words are a TorchState: set alignment to 'pytorch', or pass PhiloxState(...).to_array() (in C, what "
-    "onnx_philox_state_for_run makes).";
-inline constexpr char kTakeTorchBytes[] =
-    "Bytes of get_state() become words by TorchState.from_torch(state).to_array() in Python.";
-inline constexpr char kStatePart[] = "the state's {0}";
-inline constexpr char kNextWord[] = "from 0 to 624";
-inline constexpr char kWordsLeft[] = "1, or 625 less its next of {0}";
-inline constexpr char kOne[] = "1";
-inline constexpr char kZeroOrOne[] = "0 or 1";
-inline constexpr char kFinite[] = "a finite number";
-inline constexpr char kTakeStateAgain[] =
-    "The state is damaged, or another generator's: take it from its source again.";
-inline constexpr char kFewerIntegers[] = "fewer than {0} integers, with alignment 'pytorch'";
-inline constexpr char kDrawAsTensorflow[] = "Draw them with alignment 'tensorflow'.";
 inline constexpr char kAsOutputType[] = "{0}, as output_type says";
 inline constexpr char kCast[] = "Cast it to {0}.";
 inline constexpr char kNoKnownType[] = "no known type";
@@ -156,6 +127,36 @@ inline constexpr char kMemoryNow[] = "small enough for the memory that is free n
 inline constexpr char kTheDraw[] = "the draw";
 inline constexpr char kTooLarge[] = "one that is too large";
 inline constexpr char kDrawFromStateToState[] = "Draw it in parts, from state to next_state.";
+inline constexpr char kNoOpSeed[] = "0 with alignment 'pytorch'";
+inline constexpr char kSetGlobalSeed[] = "torch's generator has one seed: set global_seed, or connect a state.";
+inline constexpr char kNoSeedBesideAState[] = "0 where a state is connected, with alignment 'pytorch'";
+inline constexpr char kRemoveOneOfBoth[] = "Remove one of the two.";
+inline constexpr char kConnectedWithoutSeed[] = "connected where global_seed is 0, with alignment 'pytorch'";
+inline constexpr char kNameASeed[] =
+    "Without one every run would draw the same numbers, so nothing is unseeded: set global_seed, which is torch's "
+    "seed, or connect a state, such as TorchState.from_seed(0) in Python.";
+inline constexpr char kOneSample[] = "1 where replacement is 1, with alignment 'pytorch'";
+inline constexpr char kDrawOneSample[] = "Set replacement to 0, or draw one sample at a time.";
+inline constexpr char kPassATorchState[] =
+    "Pass TorchState.from_seed(seed).to_array() (in C, what onnx_philox_torch_states makes).";
+inline constexpr char kNotAPhiloxState[] =
+    "6 words are a PhiloxState, of alignment 'tensorflow': pass TorchState.from_seed(seed).to_array() (in C, what "
+    "onnx_philox_torch_states makes).";
+inline constexpr char kNotATorchState[] =
+    "632 words are a TorchState: set alignment to 'pytorch', or pass PhiloxState(...).to_array() (in C, what "
+    "onnx_philox_state_for_run makes).";
+inline constexpr char kTakeTorchBytes[] =
+    "Bytes of get_state() become words by TorchState.from_torch(state).to_array() in Python.";
+inline constexpr char kStatePart[] = "the state's {0}";
+inline constexpr char kNextWord[] = "from 0 to 624";
+inline constexpr char kWordsLeft[] = "1, or 625 less its next of {0}";
+inline constexpr char kOne[] = "1";
+inline constexpr char kZeroOrOne[] = "0 or 1";
+inline constexpr char kFinite[] = "a finite number";
+inline constexpr char kTakeStateAgain[] =
+    "The state is damaged, or another generator's: take it from its source again.";
+inline constexpr char kFewerIntegers[] = "fewer than {0} integers, with alignment 'pytorch'";
+inline constexpr char kDrawAsTensorflow[] = "Draw them with alignment 'tensorflow'.";
 
 }  // namespace say
 }  // namespace onnx_philox

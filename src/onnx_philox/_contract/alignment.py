@@ -70,13 +70,9 @@ def check_alignment(op: Operator, attributes: Mapping[str, Any], *, has_state: b
 
 def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
     """Refuses permutations of so many integers that the generator draws them by another rule."""
-    most = generator_of(attributes).most_integers
-    if most is None or op.distribution != "permutation" or known.value is None:
-        return
-    count = int(known.value.reshape(-1)[-1]) if known.value.size else 0
-    if count >= most:
-        allowed = say.FEWER_INTEGERS.format(most)
-        refusal.refuse(op.name, what, count, allowed, say.DRAW_AS_TENSORFLOW)
+    if op.distribution == "permutation" and known.value is not None and known.value.size:
+        count = int(known.value.reshape(-1)[-1])
+        generator_of(attributes).check_integers(op, what, count)
 
 
 def for_standard_nodes(generator: generators.Generator) -> str:

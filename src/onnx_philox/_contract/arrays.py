@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import feeds
 from onnx_philox._contract.refusal import refuse
 
 
@@ -100,7 +99,7 @@ def check_bound(owner: str, binding: Any) -> None:
         ValueError: It is bound.
     """
     for name, value in shown_inputs(binding).items():
-        check_input(owner, feeds.title(name), value)
+        check_input(owner, f"the input {name!r}", value)
     for name, value in getattr(binding, "_bound_outputs", {}).items():
         check_output(owner, f"the output {name!r}", value)
 

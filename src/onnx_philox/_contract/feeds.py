@@ -7,14 +7,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from onnx_philox._contract import generators
 from onnx_philox._contract.refusal import refuse
 
 RENAME = "Leave it out, or correct its name."
 OWN_VALUE = "OpenVINO computes with the file's value: leave it out, or pass runtime='onnxruntime'."
-_OTHER_STATES = {
-    ("632", "6"): "632 words are a TorchState: pass a PhiloxState.",
-    ("6", "632"): "6 words are a PhiloxState: pass a TorchState.",
-}
 OF_THAT_TYPE = "Pass an array of that type."
 
 
@@ -54,7 +51,11 @@ def refuse_type(
 def refuse_shape(owner: str, name: str, given: str, wanted: str) -> NoReturn:
     """Refuses an array of another shape than an input has."""
     words = [shape.strip("[]").rpartition(" ")[2] for shape in (given, wanted)]
-    remedy = _OTHER_STATES.get((words[0], words[1]), "Pass an array of that shape.")
+    other, own = (generators.of_words(int(n)) if n.isdigit() else None for n in words)
+    remedy = "Pass an array of that shape."
+    if other and own and other is not own:
+        kinds = [each.state.__name__ for each in (other, own)]
+        remedy = f"{words[0]} words are a {kinds[0]}: pass a {kinds[1]}."
     refuse(owner, title(name), f"shape {given}", f"of shape {wanted}", remedy)
 
 

@@ -51,7 +51,6 @@ class Generator:
             rows, by numbers. If not, one generator goes through the nodes of a model in their
             order, op_seed is 0, and each row needs a seed of its own.
         least_exponent: The weight exp(x) of a class counts as above 0 from this x on.
-        most_integers: From so many integers on it permutes by another rule; None for any number.
         seed_bits: How many bits a seed from the operating system has.
         seed_at: The words of a state that tell its seed, the lower one first.
         made: What makes a state.
@@ -67,7 +66,6 @@ class Generator:
     words: int
     is_counter_based: bool
     least_exponent: float
-    most_integers: int | None = None
     seed_bits: int
     seed_at: slice
     made: str
@@ -135,6 +133,9 @@ class Generator:
 
     def check_words(self, owner: str, words: NDArray[np.uint32]) -> None:
         """Refuses words that no generator holds."""
+
+    def check_integers(self, op: Operator, what: str, count: int) -> None:
+        """Refuses permutations of so many integers that it has another rule for them."""
 
     def remedy_for(self, shape: Sequence[int | None], remedy: str = "") -> str:
         """What to pass instead of a state of a wrong shape."""

@@ -13,8 +13,12 @@ from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import PYTORCH, STATE_WORDS
+from onnx_philox._torch import sentences as torch_says
 from onnx_philox._torch.numbers import state as states
 from onnx_philox._torch.numbers.state import TORCH_STATE_WORDS, TorchState
+
+MOST_INTEGERS = (2**32 - 1) // 20
+"""From so many on, torch permutes by another rule."""
 
 
 class TorchGenerator(Generator):
@@ -35,21 +39,26 @@ class TorchGenerator(Generator):
             refusal.refuse(op.name, what, attributes[name], allowed, remedy)
 
         if attributes["op_seed"] != 0:
-            refuse("op_seed", say.NO_OP_SEED, say.SET_GLOBAL_SEED)
+            refuse("op_seed", torch_says.NO_OP_SEED, torch_says.SET_GLOBAL_SEED)
         if has_state and attributes["global_seed"] != 0:
-            refuse("global_seed", say.NO_SEED_BESIDE_A_STATE, say.REMOVE_ONE_OF_BOTH)
+            refuse("global_seed", torch_says.NO_SEED_BESIDE_A_STATE, torch_says.REMOVE_ONE_OF_BOTH)
         if attributes.get("replacement", 0) and attributes["sample_size"] > 1:
-            refuse("sample_size", say.ONE_SAMPLE, say.DRAW_ONE_SAMPLE)
+            refuse("sample_size", torch_says.ONE_SAMPLE, torch_says.DRAW_ONE_SAMPLE)
         if not has_state and attributes["global_seed"] == 0:
-            what, allowed = say.INPUT.format("state"), say.CONNECTED_WITHOUT_SEED
-            refusal.refuse(op.name, what, say.NOTHING, allowed, say.NAME_A_SEED)
+            what, allowed = say.INPUT.format("state"), torch_says.CONNECTED_WITHOUT_SEED
+            refusal.refuse(op.name, what, say.NOTHING, allowed, torch_says.NAME_A_SEED)
 
     def check_words(self, owner: str, words: NDArray[np.uint32]) -> None:
         states.check_states(owner, words)
 
+    def check_integers(self, op: Operator, what: str, count: int) -> None:
+        if count >= MOST_INTEGERS:
+            allowed = torch_says.FEWER_INTEGERS.format(MOST_INTEGERS)
+            refusal.refuse(op.name, what, count, allowed, torch_says.DRAW_AS_TENSORFLOW)
+
     def remedy_for(self, shape: Sequence[int | None], remedy: str = "") -> str:
         is_other = shape and shape[-1] == STATE_WORDS
-        return say.NOT_A_PHILOX_STATE if is_other else remedy or self.remedy
+        return torch_says.NOT_A_PHILOX_STATE if is_other else remedy or self.remedy
 
     def about_input(self, name: str, *, per_row: bool) -> str:
         if per_row:
@@ -100,12 +109,11 @@ GENERATOR = TorchGenerator(
     words=TORCH_STATE_WORDS,
     is_counter_based=False,
     least_exponent=-103.9,  # its weights are f32: the least one above 0 is 2^-149
-    most_integers=(2**32 - 1) // 20,
     seed_bits=32,  # torch draws by these of a seed
     seed_at=slice(0, 2),
     made="TorchState.from_seed(seed).to_array()",
-    remedy=say.PASS_A_TORCH_STATE,
-    mistaken=say.NOT_A_TORCH_STATE,
-    of_bytes=say.TAKE_TORCH_BYTES,
+    remedy=torch_says.PASS_A_TORCH_STATE,
+    mistaken=torch_says.NOT_A_TORCH_STATE,
+    of_bytes=torch_says.TAKE_TORCH_BYTES,
     seeding="TorchState.from_seed(seed).to_array()",
 )

@@ -6,7 +6,7 @@ Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a func
 from onnx_philox._torch.checks.check import ProgramDraw, check_export
 from onnx_philox._torch.checks.verdict import Ran, Verdict
 from onnx_philox._torch.checks.verify import verify_export
-from onnx_philox._torch.exporter.export import export, translations
+from onnx_philox._torch.export import export, translations
 
 __all__ = [
     "ProgramDraw",

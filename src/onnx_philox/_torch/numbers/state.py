@@ -10,7 +10,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract import arrays
-from onnx_philox._contract import sentences as say
 from onnx_philox._contract.inputs import (
     MAX_RANK,
     ONE_STATE_RULE,
@@ -19,6 +18,7 @@ from onnx_philox._contract.inputs import (
 )
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer
+from onnx_philox._torch import sentences as say
 from onnx_philox._torch.numbers import mt19937
 
 TORCH_STATE_WORDS = 632
