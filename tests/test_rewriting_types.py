@@ -72,6 +72,15 @@ def test_the_type_of_a_draw_of_tensorflow_is_known() -> None:
     assert [node.problem for node in find_random_nodes(model)] == [None, None]
 
 
+def test_states_of_a_scan_keep_types_of_their_own() -> None:
+    model = parse("""g (float16[2] a, float[2] b, float[3, 2] x) => (y) {
+        i, j, k = Scan <num_scan_inputs = 1, body = s (float16[2] p, float[2] q, float[2] r)
+            => (float16[2] t, float[2] u, float[2] v) {
+                t = Neg (p)  u = Add (q, r)  v = Neg (r) }> (a, b, x)
+        y = RandomNormalLike (j) }""")
+    assert [found.output_type for found in find_random_nodes(model)] == ["f32"]
+
+
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_rules_are_those_of_onnx_runtime_s_schemas(domain: str) -> None:
     ours, theirs = types.rules()[domain], rules(domain)

@@ -7,10 +7,11 @@ import importlib.resources
 import itertools
 import json
 
+import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
-from onnx_philox._models.graphs import onnx_opset_of, opset_of
+from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import has_schema
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import declared_type, is_shuffle
 
@@ -27,10 +28,23 @@ class Types:
     def __init__(self, model: ir.Model) -> None:
         self._model = model
         self._inferred: Inferred | None = None
+        self._known: dict[ir.Value, ir.DataType] = {}
 
     def __call__(self, value: ir.Value) -> ir.DataType | None:
         """The declared type, else the inferred one, else None."""
-        return value.dtype if value.dtype is not None else self._of(value)[0]
+        return self._kept(value) or self._of(value)[0]
+
+    def _kept(self, value: ir.Value) -> ir.DataType | None:
+        """The declared type that operators carry on to a value, which takes no inference."""
+        way = [value]
+        while way[-1].dtype is None and way[-1] not in self._known:
+            before = _of_the_same_type(way[-1], self._model)
+            if before is None:
+                return None
+            way.append(before)
+        dtype = way[-1].dtype or self._known[way[-1]]
+        self._known.update(dict.fromkeys(way, dtype))
+        return dtype
 
     def shape(self, value: ir.Value) -> ir.Shape | None:
         """The declared shape, else the inferred one, else None."""
@@ -53,6 +67,23 @@ class Types:
             ours: (stand_ins.get(theirs, theirs).dtype, theirs.shape)
             for ours, theirs in values.items()
         }
+
+
+def _of_the_same_type(value: ir.Value, model: ir.Model) -> ir.Value | None:
+    """The first input of the node that gives a value, if ONNX says that both have one type."""
+    node = value.producer()
+    if node is None or not node.inputs or node.domain not in STANDARD_DOMAINS:
+        return None
+    version = onnx_opset_of(model.opset_imports)
+    if not has_schema(node, version):
+        return None
+    schema = onnx.defs.get_schema(node.op_type, version, "")
+    if not schema.inputs or not schema.outputs:
+        return None
+    given, output = schema.inputs[0], schema.outputs[: 1 + (value.index() or 0)][-1]
+    # Each state of a Scan has its own type, under one name.
+    is_same = given.type_str == output.type_str and given.is_homogeneous and output.is_homogeneous
+    return node.inputs[0] if is_same else None
 
 
 def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | None:
