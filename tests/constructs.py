@@ -99,28 +99,33 @@ def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 NEXT_RUN = """
-    i0 = Constant <value_ints = [0]> ()
-    i3 = Constant <value_ints = [3]> ()
-    i4 = Constant <value_ints = [4]> ()
-    i6 = Constant <value_ints = [6]> ()
+    i0 = Constant <value_ints = [0]> () i3 = Constant <value_ints = [3]> ()
+    i4 = Constant <value_ints = [4]> () i6 = Constant <value_ints = [6]> ()
     one = Constant <value_ints = [1]> ()
-    before = Slice (random_state, i0, i3)
-    run = Slice (random_state, i3, i4)
+    before = Slice (random_state, i0, i3) run = Slice (random_state, i3, i4)
     after = Slice (random_state, i4, i6)
-    wide = Cast <to = 7> (run)
-    more = Add (wide, one)
-    narrow = Cast <to = 12> (more)
+    wide = Cast <to = 7> (run) more = Add (wide, one) narrow = Cast <to = 12> (more)
     next_random_state = Concat <axis = 0> (before, narrow, after)
 """
 
 
 def body(node: Node, name: str, op_seed: int, *, state: str, values: str = "v") -> str:
     """The inside of a branch or an iteration: the state comes and goes as int64."""
-    return f"""
-        s32_{name} = Cast <to = 12> ({state})
-        {node.text(values, f"s32_{name}", f"n32_{name}", op_seed)}
-        next_{name} = Cast <to = 7> (n32_{name})
-    """
+    draw = node.text(values, f"s32_{name}", f"n32_{name}", op_seed)
+    return f"s32_{name} = Cast <to = 12> ({state}) {draw} next_{name} = Cast <to = 7> (n32_{name})"
+
+
+START = "yes = Constant <value = bool {1}> () carried = Cast <to = 7> (random_state)"
+END = "final = Cast <to = 12> (last)"
+
+
+def branches(node: Node, state: str) -> str:
+    """Of an If: each draws by a seed of its own."""
+    then, other = (
+        f"() => ({node.type} v, int64[6] next_{name}) {{ {body(node, name, seed, state=state)} }}"
+        for name, seed in (("t", 5), ("e", 6))
+    )
+    return f"then_branch = t {then}, else_branch = e {other}"
 
 
 def in_main(node: Node) -> str:
@@ -128,92 +133,43 @@ def in_main(node: Node) -> str:
 
 
 def in_loop(node: Node) -> str:
-    return f"""
-        yes = Constant <value = bool {{1}}> ()
-        carried = Cast <to = 7> (random_state)
-        last, y = Loop <body = b (int64 i, bool c, int64[6] s) =>
-            (bool c2, int64[6] next_b, {node.type} v) {{
-                c2 = Identity (c)
-                {body(node, "b", 5, state="s")}
-            }}> (trips, yes, carried)
-        final = Cast <to = 12> (last)
-    """
+    return f"""{START} last, y = Loop <body = b (int64 i, bool c, int64[6] s) =>
+        (bool c2, int64[6] next_b, {node.type} v) {{
+            c2 = Identity (c) {body(node, "b", 5, state="s")} }}> (trips, yes, carried) {END}"""
 
 
 def in_loop_of_captured(node: Node) -> str:
-    return f"""
-        yes = Constant <value = bool {{1}}> ()
-        captured = Cast <to = 7> (random_state)
-        y = Loop <body = b (int64 i, bool c) =>
-            (bool c2, {node.type} v) {{
-                c2 = Identity (c)
-                {body(node, "b", 5, state="captured")}
-            }}> (trips, yes)
-    """
+    return f"""{START} y = Loop <body = b (int64 i, bool c) => (bool c2, {node.type} v) {{
+        c2 = Identity (c) {body(node, "b", 5, state="carried")} }}> (trips, yes)"""
 
 
 def in_loop_in_loop(node: Node) -> str:
-    return f"""
-        yes = Constant <value = bool {{1}}> ()
-        carried = Cast <to = 7> (random_state)
-        last, y = Loop <body = a (int64 i, bool c, int64[6] s) =>
-            (bool c2, int64[6] s2, {node.type.replace("[", "[?, ")} w) {{
-                c2 = Identity (c)
-                two = Constant <value = int64 {{2}}> ()
-                always = Constant <value = bool {{1}}> ()
-                s2, w = Loop <body = b (int64 j, bool d, int64[6] t) =>
-                    (bool d2, int64[6] next_b, {node.type} v) {{
-                        d2 = Identity (d)
-                        {body(node, "b", 5, state="t")}
-                    }}> (two, always, s)
-            }}> (trips, yes, carried)
-        final = Cast <to = 12> (last)
-    """
+    return f"""{START} last, y = Loop <body = a (int64 i, bool c, int64[6] s) =>
+        (bool c2, int64[6] s2, {node.type.replace("[", "[?, ")} w) {{
+            c2 = Identity (c)
+            two = Constant <value = int64 {{2}}> () always = Constant <value = bool {{1}}> ()
+            s2, w = Loop <body = b (int64 j, bool d, int64[6] t) =>
+                (bool d2, int64[6] next_b, {node.type} v) {{
+                    d2 = Identity (d) {body(node, "b", 5, state="t")} }}> (two, always, s)
+        }}> (trips, yes, carried) {END}"""
 
 
 def in_scan(node: Node) -> str:
-    return f"""
-        carried = Cast <to = 7> (random_state)
-        last, y, same = Scan <num_scan_inputs = 1, body = b (int64[6] s, float[2] x) =>
-            (int64[6] next_b, {node.type} v, float[2] x2) {{
-                {body(node, "b", 5, state="s")}
-                x2 = Identity (x)
-            }}> (carried, xs)
-        final = Cast <to = 12> (last)
-    """
+    return f"""{START} last, y, same = Scan <num_scan_inputs = 1, body = b (int64[6] s, float[2] x)
+        => (int64[6] next_b, {node.type} v, float[2] x2) {{
+            {body(node, "b", 5, state="s")} x2 = Identity (x) }}> (carried, xs) {END}"""
 
 
 def in_if(node: Node) -> str:
-    return f"""
-        captured = Cast <to = 7> (random_state)
-        y, last = If <
-            then_branch = t () => ({node.type} v, int64[6] next_t) {{
-                {body(node, "t", 5, state="captured")}
-            }},
-            else_branch = e () => ({node.type} v, int64[6] next_e) {{
-                {body(node, "e", 6, state="captured")}
-            }}> (yes)
-        final = Cast <to = 12> (last)
-    """
+    return f"""carried = Cast <to = 7> (random_state)
+        y, last = If <{branches(node, "carried")}> (yes) {END}"""
 
 
 def in_if_in_loop(node: Node) -> str:
-    return f"""
-        always = Constant <value = bool {{1}}> ()
-        carried = Cast <to = 7> (random_state)
-        last, y = Loop <body = b (int64 i, bool c, int64[6] s) =>
-            (bool c2, int64[6] s2, {node.type} w) {{
-                c2 = Identity (c)
-                w, s2 = If <
-                    then_branch = t () => ({node.type} v, int64[6] next_t) {{
-                        {body(node, "t", 5, state="s")}
-                    }},
-                    else_branch = e () => ({node.type} v, int64[6] next_e) {{
-                        {body(node, "e", 6, state="s")}
-                    }}> (yes)
-            }}> (trips, always, carried)
-        final = Cast <to = 12> (last)
-    """
+    return f"""{START.replace("yes", "always")} last, y = Loop <
+        body = b (int64 i, bool c, int64[6] s) => (bool c2, int64[6] s2, {node.type} w) {{
+            c2 = Identity (c) w, s2 = If <{branches(node, "s")}> (yes)
+        }}> (trips, always, carried) {END}"""
 
 
 def once(draw: Draw, op_seed: int = 5) -> tuple[np.ndarray, np.ndarray | None]:
@@ -234,22 +190,20 @@ def nested(draw: Draw) -> tuple[np.ndarray, np.ndarray]:
 
 
 Construct = tuple[Callable[[Node], str], dict[str, Any], Callable[[Draw], Any]]
-FLAGS = {"then": np.array(True), "else": np.array(False)}
+LOOPED = {"trips": np.array(TRIPS)}
 CONSTRUCTS: dict[str, Construct] = {
     "main graph": (in_main, {}, once),
-    "Loop": (in_loop, {"trips": np.array(TRIPS)}, carried),
+    "Loop": (in_loop, LOOPED, carried),
     "Loop that captures": (
-        in_loop_of_captured,
-        {"trips": np.array(TRIPS)},
+        *(in_loop_of_captured, LOOPED),
         lambda draw: (np.stack([once(draw)[0]] * TRIPS), None),
     ),
-    "Loop in a Loop": (in_loop_in_loop, {"trips": np.array(TRIPS)}, nested),
+    "Loop in a Loop": (in_loop_in_loop, LOOPED, nested),
     "Scan": (in_scan, {"xs": np.zeros((TRIPS, 2), np.float32)}, carried),
-    "If, then": (in_if, {"yes": FLAGS["then"]}, once),
-    "If, else": (in_if, {"yes": FLAGS["else"]}, lambda draw: once(draw, 6)),
+    "If, then": (in_if, {"yes": np.array(True)}, once),
+    "If, else": (in_if, {"yes": np.array(False)}, lambda draw: once(draw, 6)),
     "If in a Loop": (
-        in_if_in_loop,
-        {"trips": np.array(TRIPS), "yes": FLAGS["else"]},
+        *(in_if_in_loop, {**LOOPED, "yes": np.array(False)}),
         lambda draw: carried(draw, op_seed=6),
     ),
 }
@@ -258,7 +212,7 @@ INPUT_TYPES = {"trips": "int64", "xs": f"float[{TRIPS}, 2]", "yes": "bool"}
 
 def build(construct: str, node: Node) -> tuple[onnx.ModelProto, dict[str, Any], dict[str, Any]]:
     """The model, what to feed it with, and what it must give."""
-    text, feeds, expect = CONSTRUCTS[construct]
+    write, feeds, expect = CONSTRUCTS[construct]
     values, final = expect(node.draw)
     element = node.type.partition("[")[0]
     expected = {"y": values, "next_random_state": STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)}
@@ -271,8 +225,9 @@ def build(construct: str, node: Node) -> tuple[onnx.ModelProto, dict[str, Any], 
         expected["same"] = feeds["xs"]
         outputs.append("float[?, ?] same")
     inputs = ["uint32[6] random_state", *(f"{INPUT_TYPES[name]} {name}" for name in feeds)]
-    model = f"""<ir_version: 10, opset_import: ["": 21, "onnx_philox": 1]>
-    g ({", ".join(inputs)}) => ({", ".join(outputs)}) {{ {text(node)} {NEXT_RUN} }}"""
-    parsed = parser.parse_model(model)
+    text = f"g ({', '.join(inputs)}) => ({', '.join(outputs)}) {{ {write(node)} {NEXT_RUN} }}"
+    parsed = parser.parse_model(
+        f'<ir_version: 10, opset_import: ["": 21, "onnx_philox": 1]> {text}'
+    )
     node.place_initializers(parsed.graph)
     return parsed, {"random_state": STATE, **feeds}, expected

@@ -10,11 +10,11 @@ import hypothesis
 import numpy as np
 import pytest
 from cases import assert_same_bits
+from foreign import evaluate, parse
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import parser
 from onnx.reference import ReferenceEvaluator
-from runtimes import OpenVino, infer
+from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import reference, row_states, split_states
@@ -26,25 +26,20 @@ Arrays = dict[str, np.ndarray]
 Run = Callable[[Arrays], list[np.ndarray]]
 
 # Each node draws on where the one before has stopped; the last shares the first's state.
-MODEL = parser.parse_model("""
-    <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-    batches (uint32[batch, 6] state, float[batch, 7] p, float[batch, 5] logits)
-        => (float[batch, 3] noise, bool[batch, 7] kept, int64[batch, 2] classes,
-            int32[batch, 4, 2] whole, uint32[batch, 6] next_state)
-        <int64[1] three = {3}, int64[1] seven = {7}, int64[2] four_two = {4, 2},
-         float mean = {-1}, float scale = {0.5}, int32 low = {-5}, int32 high = {2147483647}> {
-      rows = Shape <start = 0, end = 1> (state)
-      of_noise = Concat <axis = 0> (rows, three)
-      of_kept = Concat <axis = 0> (rows, seven)
-      of_whole = Concat <axis = 0> (rows, four_two)
-      noise, a = onnx_philox.RandomNormal <output_type = "f32"> (of_noise, mean, scale, state)
-      kept, b = onnx_philox.RandomBernoulli (of_kept, p, a)
-      classes, next_state = onnx_philox.RandomCategorical <
-          sample_size = 2, output_type = "i64"> (logits, b)
-      whole = onnx_philox.RandomUniform <output_type = "i32", op_seed = 1> (
-          of_whole, low, high, state)
-    }
-""")
+MODEL = parse("""batches (uint32[batch, 6] state, float[batch, 7] p, float[batch, 5] logits)
+    => (float[batch, 3] noise, bool[batch, 7] kept, int64[batch, 2] classes,
+        int32[batch, 4, 2] whole, uint32[batch, 6] next_state)
+    <int64[1] three = {3}, int64[1] seven = {7}, int64[2] four_two = {4, 2},
+     float mean = {-1}, float scale = {0.5}, int32 low = {-5}, int32 high = {2147483647}> {
+    rows = Shape <start = 0, end = 1> (state)
+    of_noise = Concat <axis = 0> (rows, three) of_kept = Concat <axis = 0> (rows, seven)
+    of_whole = Concat <axis = 0> (rows, four_two)
+    noise, a = onnx_philox.RandomNormal <output_type = "f32"> (of_noise, mean, scale, state)
+    kept, b = onnx_philox.RandomBernoulli (of_kept, p, a)
+    classes, next_state = onnx_philox.RandomCategorical <
+        sample_size = 2, output_type = "i64"> (logits, b)
+    whole = onnx_philox.RandomUniform <output_type = "i32", op_seed = 1> (
+        of_whole, low, high, state) }""")
 RNG = np.random.default_rng(64)
 PROBABILITIES = RNG.random((REQUESTS, 7)).astype(np.float32)
 LOGITS = RNG.normal(0, 2, (REQUESTS, 5)).astype(np.float32)
@@ -131,26 +126,18 @@ def test_onnxruntime_serves_a_request_the_same_in_every_batch(ort_backend: str) 
 
 
 def test_openvino_serves_a_request_the_same_in_every_batch(openvino: OpenVino) -> None:
-    compiled = openvino.core.compile_model(openvino.read(MODEL), "CPU")
-
-    def run(feeds: Arrays) -> list[np.ndarray]:
-        results = infer(compiled, feeds)
-        return [results[i].copy() for i in range(len(compiled.outputs))]
-
     if openvino.backend == "native":
-        meets_every_cut(run)
+        meets_every_cut(openvino.loaded(MODEL))
     else:  # each call of an operator in Python takes a millisecond
-        meets_every_cut(run, ("rows",), examples=3)
+        meets_every_cut(openvino.loaded(MODEL), ("rows",), examples=3)
 
 
 @pytest.mark.parametrize("request_", [0, 63])
 def test_the_test_sees_another_request_s_numbers(request_: int) -> None:
-    evaluator = ReferenceEvaluator(MODEL, new_ops=onnx_philox.onnx_reference.OPS)
-
     def swapped(feeds: Arrays) -> list[np.ndarray]:
         # As a draw by place would do: every batch from the states of the first requests.
         wrong = STATES["seeds"][: len(feeds["state"])]
-        return [np.asarray(x) for x in evaluator.run(None, {**feeds, "state": wrong})]
+        return evaluate(MODEL, {**feeds, "state": wrong})
 
     with pytest.raises(AssertionError):
         assert_served_as_alone(swapped, "seeds", [[63 - request_, request_]])

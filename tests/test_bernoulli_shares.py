@@ -15,7 +15,7 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from cli import document, invoke, text
-from onnx import parser
+from foreign import parse
 from onnx.inliner import inline_selected_functions
 
 import onnx_philox
@@ -39,13 +39,8 @@ MADE_UP = {
 }
 
 
-def model_of(
-    before: str = "q = Identity (p)", node: str = PLAIN, more: str = ""
-) -> onnx.ModelProto:
-    return parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[n, 40] p{more}) => (bool[n, 40] y) {{ {before} {node} }}"""
-    )
+def model_of(before: str = "q = Identity (p)", node: str = PLAIN) -> onnx.ModelProto:
+    return parse(f"g (float[n, 40] p) => (bool[n, 40] y) {{ {before} {node} }}", 18)
 
 
 def by_onnxruntime(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -65,15 +60,12 @@ def by_openvino(model: onnx.ModelProto) -> ov.Model:
     return ov.Core().read_model(model=model.SerializeToString(), weights=b"")
 
 
-CONSTANT_P = "q = Constant <value_floats = [{}]> ()".format(", ".join(map(str, P[0])))
 IN_A_LOOP = """
-    steps = Constant <value_int = 2> ()
-    on = Constant <value = bool {1}> ()
+    steps = Constant <value_int = 2> () on = Constant <value = bool {1}> ()
     same, all = Loop (steps, on, p) <body = b (int64 i, bool c, float[n, 40] k)
         => (bool c2, float[n, 40] k2, bool[n, 40] z) {
             c2 = Identity (c)  k2 = Identity (k)  [b] z = Bernoulli <dtype = 9> (k) }>
-    zero = Constant <value_int = 0> ()
-    y = Gather (all, zero)"""
+    zero = Constant <value_int = 0> () y = Gather (all, zero)"""
 MODELS: dict[str, tuple[Any, bool]] = {
     **{name: (model_of(before), False) for name, before in NOT_MADE_UP.items()},
     **{name: (model_of(before), True) for name, before in MADE_UP.items()},
@@ -120,22 +112,22 @@ def test_a_complement_is_of_any_type_and_of_rows(type_: str) -> None:
     to = onnx.helper.np_dtype_to_tensor_dtype(
         np.dtype(type_.replace("float", "float32", type_ == "float"))
     )
-    text = f"[b] y = Bernoulli <dtype = {to}> (p) [c] z = Bernoulli <dtype = 9> (p)"
-    model = parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 18]>
-        g (float[n, 40] p) => ({type_}[n, 40] y, bool[n, 40] z) {{ {text} }}"""
+    model = parse(
+        f"""g (float[n, 40] p) => ({type_}[n, 40] y, bool[n, 40] z) {{
+        [b] y = Bernoulli <dtype = {to}> (p) [c] z = Bernoulli <dtype = 9> (p) }}""",
+        18,
     )
     for asked in ({}, {"per_row": True}, {"alignment": "pytorch"}):
-        plain = Pipeline(model, **asked).request(seed=3, rows=50 if "per_row" in asked else None)
-        other = Pipeline(model, invert_bernoulli=["b"], **asked).request(
-            seed=3, rows=50 if "per_row" in asked else None
-        )
+        rows = 50 if "per_row" in asked else None
+        inverted = Pipeline(model, invert_bernoulli=["b"], **asked)
+        plain = Pipeline(model, **asked).request(seed=3, rows=rows)
+        other = inverted.request(seed=3, rows=rows)
         for _ in range(2):
             one, two = plain({"p": P}), other({"p": P})
             assert_same_bits(two["y"], (~one["y"].astype(bool)).astype(one["y"].dtype))
             assert_same_bits(two["z"], one["z"])
         with pytest.raises(ValueError, match="resume must be a checkpoint of this model"):
-            Pipeline(model, invert_bernoulli=["b"], **asked).request(resume=plain.checkpoint())
+            inverted.request(resume=plain.checkpoint())
 
 
 def test_only_a_bernoulli_that_is_still_to_be_rewritten_can_be_named() -> None:
@@ -147,19 +139,16 @@ def test_only_a_bernoulli_that_is_still_to_be_rewritten_can_be_named() -> None:
         (by_openvino(model_of(node=SEEDED)), "", "Choose one of these"),
     ):
         for wrong in ("a", "p", "u"):
-            with pytest.raises(
-                ValueError,
-                match=rf"a Bernoulli to invert must be .*\({known}.*got '{wrong}'.*{remedy}",
-            ):
+            words = rf"a Bernoulli to invert must be .*\({known}.*got '{wrong}'.*{remedy}"
+            with pytest.raises(ValueError, match=words):
                 make_reproducible(each, invert_bernoulli=[wrong])
     with pytest.raises(ValueError, match="a Bernoulli to invert must be"):
         Pipeline(rewritten, invert_bernoulli=["b"])
     with pytest.raises(TypeError, match="InferenceSession with the options invert_bernoulli"):
         Pipeline(onnx_philox.onnxruntime.InferenceSession(rewritten), invert_bernoulli=True)
     for wrong in ("b", 1, [b"b"]):
-        with pytest.raises(
-            TypeError, match="invert_bernoulli must be True, False, or the names of"
-        ):
+        words = "invert_bernoulli must be True, False, or the names of"
+        with pytest.raises(TypeError, match=words):
             make_reproducible(model, invert_bernoulli=wrong)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,45 +10,25 @@ import cli
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import helper, parser
+from foreign import nodes, parse
+from onnx import helper
 
 import onnx_philox
 from onnx_philox import PhiloxState
 
-MODEL = """<ir_version: 8, opset_import: ["": 18]>
-g (float[n, 3] x, int64 count) => (float[n, 3] y, float[steps, 3] z)
-<float[3] weight = {1, 2, 3}> {
-    noise = RandomNormalLike (x)
-    ratio = Constant <value = float {0.5}> ()
-    training = Constant <value = bool {1}> ()
-    kept = Dropout (noise, ratio, training)
-    y = Mul (kept, weight)
-    go = Constant <value = bool {1}> ()
-    z = Loop (count, go) <body = body (int64 i, bool c) => (bool d, float[3] v) {
-        d = Identity (c)
-        v = RandomUniform <shape = [3]> ()
-    }>
-}"""
+MODEL = """g (float[n, 3] x, int64 count) => (float[n, 3] y, float[steps, 3] z)
+<float[3] weight = {1, 2, 3}, float ratio = {0.5}, bool on = {1}> {
+    noise = RandomNormalLike (x) kept = Dropout (noise, ratio, on) y = Mul (kept, weight)
+    z = Loop (count, on) <body = body (int64 i, bool c) => (bool d, float[3] v) {
+        d = Identity (c) v = RandomUniform <shape = [3]> () }> }"""
 
 
 def rewritten(folder: Path, *options: str, code: int = 0) -> str:
-    model = parser.parse_model(MODEL)
-    onnx.save(
-        model, folder / "m.onnx", save_as_external_data=True, location="m.bin", size_threshold=0
-    )
-    given = ["rewrite", str(folder / "m.onnx"), "-o", str(folder / "out" / "w.onnx"), *options]
     (folder / "out").mkdir(exist_ok=True)
-    done = cli.invoke(*given)
-    assert done.exit_code == code, done.output
-    return " ".join((done.stdout or done.stderr).split())
-
-
-def nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from nodes(attribute.g)
+    beside = {"save_as_external_data": True, "location": "m.bin", "size_threshold": 0}
+    onnx.save(parse(MODEL, 18), folder / "m.onnx", **beside)
+    given = ("rewrite", folder / "m.onnx", "-o", folder / "out" / "w.onnx", *options)
+    return cli.refusal(*given) if code else cli.text(*given)
 
 
 def feeds() -> dict[str, Any]:
@@ -63,7 +42,7 @@ def test_one_file_has_the_draws_as_outputs(tmp_path: Path) -> None:
     (path,) = (tmp_path / "out").iterdir()
     model = onnx.load(path)
     assert not model.functions
-    assert {node.domain for node in nodes(model.graph)} == {""}
+    assert {node.domain for node in nodes(model)} == {""}
     session = onnxruntime.InferenceSession(path)  # without this package
     names = [o.name for o in session.get_outputs()]
     found = dict(zip(names, session.run(None, feeds()), strict=True))
@@ -84,7 +63,7 @@ def test_the_metadata_name_what_draws(tmp_path: Path) -> None:
     said = json.loads({e.key: e.value for e in model.metadata_props}["onnx_philox.web"])
     assert said["version"] == 1
     assert [d["operator"] for d in said["draws"]] == ["RandomNormal", "RandomDropout"]
-    every = list(nodes(model.graph))
+    every = nodes(model)
     names = [node.name for node in every]
     assert len({*names}) == len(names)
     assert {*said["nodes"]} < {*names}
