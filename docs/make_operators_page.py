@@ -26,7 +26,7 @@ _NAMES = ("shape", "state", "next_state", "global_seed", "op_seed", "alignment")
 HEAD = f"""\
 # The operators
 
-A million draws of each, by ONNX Runtime, and the exact distributions over them:
+A million draws, by ONNX Runtime, and the exact distributions over them:
 
 <picture>
   <source media="(prefers-color-scheme: dark)" srcset="pictures/distributions-dark.svg">
