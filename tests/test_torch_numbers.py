@@ -367,6 +367,8 @@ def test_a_card_s_numbers_depend_on_the_card_above_its_own_threads_alone() -> No
     # Above it, each thread draws four, by the sine and the cosine of two pairs.
     assert_same_bits(one[:n], other[:n])
     assert_same_bits(other, torch_noise(1, [n + 1], device="cuda"))
+    # What all threads of the largest card draw, and its first.
+    assert_same_bits(one[:n], torch_noise(1, [160 * 2048], device="cuda")[:n])
 
 
 def test_a_card_s_generator_goes_on_where_its_offset_is() -> None:
@@ -530,9 +532,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: torch_noise(1, [3], gpu=(1, 256)), ValueError, "must be None with device='cpu'"),
     (
-        lambda: torch_noise(1, [2**20], device="cuda"),
+        lambda: torch_noise(1, [160 * 2048 + 1], device="cuda"),
         ValueError,
-        "that any card holds: got None for 1,048,576 elements",
+        "that any card holds: got None for 327,681 elements",
     ),
     (
         lambda: torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)),

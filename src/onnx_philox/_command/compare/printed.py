@@ -88,11 +88,10 @@ class ComparedRuns:
 
     def _notes(self) -> list[str]:
         notes = [about_filled(self.filled)] if self.filled else []
-        one, other = self.loaded
-        is_alike = one.runtime == other.runtime and one.device == other.device
-        if is_alike and one.precision == other.precision:
+        one, other = ((each.runtime, each.device, each.precision) for each in self.loaded)
+        if one == other:
             notes.append(
-                f"Both computed in {one.precision}, all that this device has of the two: that they "
+                f"Both computed in {one[-1]}, all that this device has of the two: that they "
                 "are equal says only that a run is repeated."
             )
         if not any(loaded.drawn for loaded in self.loaded):

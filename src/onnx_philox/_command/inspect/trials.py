@@ -208,7 +208,8 @@ class _Worker:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-        if self._reader.ident is None and self._process.stdout is not None:
+        if self._reader.ident is None:
+            assert self._process.stdout is not None
             self._process.stdout.close()
         self._process.wait()
 
