@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -33,7 +32,7 @@ from onnx_philox._contract.declaration import (
 )
 from onnx_philox._contract.types import BOOL, F32, F64, I64, ElementType
 from onnx_philox._numbers import uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, one_or_each
+from onnx_philox._numbers.draw import Convert, Distribution, Values
 
 _SHAPE = operators.RANDOM_UNIFORM.input("shape")
 _STATE = operators.RANDOM_UNIFORM.input("state")
@@ -98,19 +97,10 @@ class Triangle(Distribution):
         return convert
 
 
-def _of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Triangle:  # noqa: ARG001
-    floor = inputs["floor"]
-    return Triangle(
-        inputs["peak"].reshape(()),
-        one_or_each(inputs["width"]),
-        None if floor is None else floor.reshape(()),
-    )
-
-
 def register() -> None:
     """Adds it to the declaration, before anything else is imported that reads that."""
     module = ModuleType("onnx_philox._numbers.triangle")
-    module.of = _of  # type: ignore[attr-defined]
+    module.Triangle = Triangle  # type: ignore[attr-defined]
     sys.modules[module.__name__] = module
     operators.OPERATORS[RANDOM_TRIANGLE.name] = RANDOM_TRIANGLE
 

@@ -5,16 +5,14 @@ The rule: docs/specification.md, "Booleans".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 from onnx_philox._numbers import uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, one_or_each
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,3 @@ class Bernoulli(Distribution):
             return np.less(u, self.p[position : position + u.size] if self.p.ndim else self.p)
 
         return convert
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Bernoulli:  # noqa: ARG001
-    """What RandomBernoulli draws by its inputs."""
-    return Bernoulli(one_or_each(inputs["p"]))

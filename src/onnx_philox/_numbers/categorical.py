@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -86,8 +85,3 @@ class Categorical(Distribution):
             rows = self.logits[start : min(start + at_once, end)].astype(np.float64)
             weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
             yield from enumerate(weights, start)
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Categorical:
-    """What RandomCategorical draws by its inputs and attributes."""
-    return Categorical(inputs["logits"], attributes["sample_size"], attributes["replacement"])

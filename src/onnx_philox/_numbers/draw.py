@@ -1,14 +1,13 @@
 """What to draw: where in which stream, and what becomes of the words that are there.
 
-The module of this package that `Operator.distribution` names has a function `of`, which makes the
-distribution of an operator's inputs and attributes.
+The module of this package that `Operator.distribution` names has the distribution of an operator.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import OUTPUT_TYPE, Operator
+from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, Operator, Role
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 
@@ -32,7 +31,7 @@ class Distribution(ABC):
 
     A subclass is a dataclass. Its fields are the operator's parameters and attributes that say what
     is drawn, and its shape if it draws rows, by their names: the native core is given just these. A
-    number is an array of rank 0; numbers for each element are one of rank 1.
+    number is an array of rank 0; numbers for each element, and data, are one of rank 1.
     """
 
     operator: ClassVar[Operator]
@@ -95,14 +94,38 @@ rows it may return the next states; else its caller computes them."""
 
 
 def distribution_of(
-    op: Operator, inputs: Mapping[str, Values], attributes: Mapping[str, Any]
+    op: Operator, inputs: Mapping[str, Values | None], attributes: Mapping[str, Any]
 ) -> Distribution:
     """What an operator draws, by its inputs and attributes once they are checked."""
-    return _maker(op.distribution)(inputs, attributes)
+    kind = _kind_of(op.name)
+    names = (f.name for f in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: _field(op, name, inputs, attributes) for name in names})
 
 
 @cache
-def _maker(distribution: str) -> Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution]:
-    module = import_module(f"onnx_philox._numbers.{distribution}")
-    make: Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution] = module.of
-    return make
+def _kind_of(operator: str) -> type[Distribution]:
+    op = OPERATORS[operator]
+    classes = vars(import_module(f"onnx_philox._numbers.{op.distribution}")).values()
+    kind: type[Distribution] = next(c for c in classes if getattr(c, "operator", None) is op)
+    return kind
+
+
+def _field(
+    op: Operator, name: str, inputs: Mapping[str, Values | None], attributes: Mapping[str, Any]
+) -> Any:
+    declared = next((i for i in op.inputs if i.name == name), None)
+    if declared is None:
+        return attributes[name]
+    given = inputs.get(name)
+    match declared.role:
+        case _ if given is None:
+            return None
+        case Role.NUMBER:
+            return given.reshape(())
+        case Role.NUMBERS | Role.ROW_NUMBERS:
+            return one_or_each(given)
+        case Role.DATA:
+            return given.reshape(-1)
+        case Role.SHAPE:
+            return given.astype(np.int64)
+    return given

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,8 +45,3 @@ class Dropout(Distribution):
             return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
 
         return convert
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Dropout:  # noqa: ARG001
-    """What RandomDropout draws by its inputs."""
-    return Dropout(inputs["data"].reshape(-1), inputs["ratio"].reshape(()))

@@ -40,31 +40,17 @@ class _FloatFormat:
     cosine: tuple[np.floating[Any], ...]
 
 
-_FORMATS = {
-    np.dtype(np.float32): _FloatFormat(
-        np.uint32,
-        np.int32,
-        23,
-        c.SMALLEST_UNIFORM_F32,
-        c.SQRT_HALF_F32,
-        c.MINUS_TWO_LN2_F32,
-        c.MAGIC_F32,
-        c.LOGARITHM_F32,
-        c.SINE_F32,
-        c.COSINE_F32,
-    ),
-    np.dtype(np.float64): _FloatFormat(
-        np.uint64,
-        np.int64,
-        52,
-        c.SMALLEST_UNIFORM_F64,
-        c.SQRT_HALF_F64,
-        c.MINUS_TWO_LN2_F64,
-        c.MAGIC_F64,
-        c.LOGARITHM_F64,
-        c.SINE_F64,
-        c.COSINE_F64,
-    ),
+_TABLES = ("SMALLEST_UNIFORM", "SQRT_HALF", "MINUS_TWO_LN2", "MAGIC", "LOGARITHM", "SINE", "COSINE")
+
+
+def _format(unsigned: Any, signed: Any, bits: int, name: str) -> _FloatFormat:
+    tables = (getattr(c, f"{table}_{name}") for table in _TABLES)
+    return _FloatFormat(unsigned, signed, bits, *tables)
+
+
+FORMATS = {
+    np.dtype(np.float32): _format(np.uint32, np.int32, 23, "F32"),
+    np.dtype(np.float64): _format(np.uint64, np.int64, 52, "F64"),
 }
 
 
@@ -78,7 +64,7 @@ def normal_pairs(u: Floats, v: Floats) -> tuple[Floats, Floats]:
     Returns:
         r sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u).
     """
-    r = np.sqrt(minus_two_ln(np.maximum(u, _FORMATS[u.dtype].smallest_uniform)))
+    r = np.sqrt(minus_two_ln(np.maximum(u, FORMATS[u.dtype].smallest_uniform)))
     sine, cosine = sin_cos_turns(v)
     return r * sine, r * cosine
 
@@ -88,7 +74,7 @@ def minus_two_ln(u: Floats) -> Floats:
 
     u is 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and ln(1 + f) is a series in f / (2 + f).
     """
-    form = _FORMATS[u.dtype]
+    form = FORMATS[u.dtype]
     first = form.sqrt_half.view(form.signed)
     bits = u.view(form.signed) - first
     exponent = (bits >> form.fraction_bits).astype(u.dtype)
@@ -133,7 +119,7 @@ def sin_cos_turns(v: Floats) -> tuple[Floats, Floats]:
 
     v is n quarter turns and t, at most an eighth, which is exact; adding `magic` rounds to n.
     """
-    form = _FORMATS[v.dtype]
+    form = FORMATS[v.dtype]
     shifted = v * v.dtype.type(4) + form.magic
     n = shifted.view(form.unsigned)
     t = v - (shifted - form.magic) * v.dtype.type(0.25)

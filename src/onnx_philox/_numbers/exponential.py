@@ -5,9 +5,7 @@ The rule: docs/specification.md, "Exponential values".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -53,8 +51,3 @@ def _rounded(x: Values, values: ElementType) -> Values:
         bits = x.view(np.uint64)
         x = ((bits | (bits & cut) + cut) & ~cut).view(np.float64)
     return x.astype(values.dtype)
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Exponential:  # noqa: ARG001
-    """What RandomExponential draws by its inputs."""
-    return Exponential(inputs["scale"].reshape(()))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onnx_philox._contract.operators import RANDOM_GAMMA, REJECTION_BLOCKS
 from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at, one_or_each
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at
 
 ATTEMPTS = REJECTION_BLOCKS // 2
 
@@ -59,8 +57,3 @@ def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
     w = unit(blocks[small, 1, 2:].reshape(-1))
     result[small] *= elementary.exp_nonpositive(elementary.ln(one - w) / alpha[small])
     return result
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Gamma:  # noqa: ARG001
-    """What RandomGamma draws by its inputs."""
-    return Gamma(one_or_each(inputs["alpha"]))

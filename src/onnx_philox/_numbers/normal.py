@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,8 +45,3 @@ class Normal(Affine):
             return self.affine(values, standard)
 
         return convert
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Normal:  # noqa: ARG001
-    """What RandomNormal draws by its inputs."""
-    return Normal(inputs["mean"].reshape(()), inputs["scale"].reshape(()))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -34,8 +32,3 @@ class Permutation(Distribution):
             return np.argsort(keys, axis=1, kind="stable").astype(values.dtype).reshape(-1)
 
         return convert
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Permutation:  # noqa: ARG001
-    """What RandomPermutation draws by its inputs."""
-    return Permutation(inputs["shape"].astype(np.int64))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from onnx_philox._contract.operators import RANDOM_POISSON, REJECTION_BLOCKS
 from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at, one_or_each
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at
 
 ATTEMPTS = REJECTION_BLOCKS
 SMALLEST_LARGE = 10
@@ -89,8 +87,3 @@ def _large(rate: Values, blocks: Words, attempts: int) -> Values:
         if not left.size:
             break
     return result
-
-
-def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Poisson:  # noqa: ARG001
-    """What RandomPoisson draws by its inputs."""
-    return Poisson(one_or_each(inputs["rate"]))

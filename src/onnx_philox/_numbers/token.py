@@ -5,7 +5,6 @@ The rule: docs/specification.md, "Tokens".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from onnx_philox._contract.operators import RANDOM_TOKEN
 from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, one_or_each
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,3 @@ def _of_row(numbers: Values | None, row: int, absent: Any) -> Any:
     if numbers is None:
         return absent
     return type(absent)(numbers[row] if numbers.ndim else numbers[()])
-
-
-def of(inputs: Mapping[str, Values | None], attributes: Mapping[str, Any]) -> Token:  # noqa: ARG001
-    """What RandomToken draws by its inputs."""
-    logits, *filters = (inputs.get(i.name) for i in RANDOM_TOKEN.parameters)
-    assert logits is not None, "the checks have passed"
-    return Token(logits, *(None if f is None else one_or_each(f) for f in filters))

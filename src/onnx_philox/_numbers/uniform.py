@@ -8,7 +8,7 @@ then `u * (maxval - minval) + minval` with each operation rounded in the output 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,16 +44,6 @@ class Uniform(Distribution):
         make = _float_converter if values.is_float else _integer_converter
         convert = make(values, self.minval, self.maxval)
         return lambda _, words: convert(words)
-
-
-def of(
-    inputs: Mapping[str, Values],
-    attributes: Mapping[str, Any],  # noqa: ARG001
-) -> Bits | Uniform:
-    """What RandomUniform draws by its inputs, or RandomGenerator, which has no bounds."""
-    if "minval" not in inputs:
-        return Bits()
-    return Uniform(inputs["minval"].reshape(()), inputs["maxval"].reshape(()))
 
 
 def unit(values: ElementType) -> Callable[[Words], Values]:

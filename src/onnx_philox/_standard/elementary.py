@@ -12,17 +12,11 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._contract.types import F32, F64, ElementType
+from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._models.emitter import Values
 from onnx_philox._numbers import coefficients as c
+from onnx_philox._numbers.elementary import FORMATS
 from onnx_philox._standard.builder import Builder
-
-_LOGARITHM = {F32: c.LOGARITHM_F32, F64: c.LOGARITHM_F64}
-_SINE = {F32: c.SINE_F32, F64: c.SINE_F64}
-_COSINE = {F32: c.COSINE_F32, F64: c.COSINE_F64}
-_SMALLEST_UNIFORM = {F32: c.SMALLEST_UNIFORM_F32, F64: c.SMALLEST_UNIFORM_F64}
-_SQRT_HALF: dict[ElementType, Any] = {F32: c.SQRT_HALF_F32, F64: c.SQRT_HALF_F64}
-_MINUS_TWO_LN2 = {F32: c.MINUS_TWO_LN2_F32, F64: c.MINUS_TWO_LN2_F64}
 
 # Their sum is 31, which is enough: no uniform is below 2^-24.
 _SHIFTS = (16, 8, 4, 2, 1)
@@ -44,7 +38,7 @@ def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> V
         u -> Max 1e-7 -> -2 ln -> Sqrt = r --+-- Mul sine
         v -> sin, cos of turns --------------+-- Mul cosine
     """
-    smallest = b.constant(_SMALLEST_UNIFORM[values], values.dtype)
+    smallest = b.constant(FORMATS[values.dtype].smallest_uniform, values.dtype)
     r = b("Sqrt", minus_two_ln(b, b("Max", u, smallest), values))
     sine, cosine = sin_cos_turns(b, v, values)
     return b("Mul", r, sine), b("Mul", r, cosine)
@@ -59,8 +53,8 @@ def minus_two_ln(
         u -> for each shift: Less -> Where -> Mul 2^shift        u in [sqrt(1/2), sqrt 2), exponent
         u -> s = (u - 1) / (u + 1) -> polynomial of s^2 -> Mul s -> Add exponent * -2 ln 2
     """
-    number = _numbers(b, values)
-    top = 2 * float(_SQRT_HALF[values])
+    number, form = _numbers(b, values), FORMATS[values.dtype]
+    top = 2 * float(form.sqrt_half)
     exponent = None
     for shift in shifts:
         is_small = b("Less", u, number(top / 2**shift))
@@ -71,8 +65,8 @@ def minus_two_ln(
     f = b("Sub", u, number(1))
     s = b("Div", f, b("Add", f, number(2)))
     z = b("Mul", s, s)
-    inner = b("Sub", b("Mul", _polynomial(b, _LOGARITHM[values], z, values), z), number(4))
-    return b("Add", b("Mul", s, inner), b("Mul", exponent, number(_MINUS_TWO_LN2[values])))
+    inner = b("Sub", b("Mul", _polynomial(b, form.logarithm, z, values), z), number(4))
+    return b("Add", b("Mul", s, inner), b("Mul", exponent, number(form.minus_two_ln2)))
 
 
 def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
@@ -82,12 +76,12 @@ def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
         v -> Round(4 v) = quarter -> t = v - quarter / 4 -> polynomials of t^2 = sine, cosine
         quarter -> Gather whether they swap, and their signs -> Where -> Mul
     """
-    number = _numbers(b, values)
+    number, form = _numbers(b, values), FORMATS[values.dtype]
     quarter = b("Round", b("Mul", v, number(4)))
     t = b("Sub", v, b("Mul", quarter, number(0.25)))
     z = b("Mul", t, t)
-    sine = b("Mul", t, _polynomial(b, _SINE[values], z, values))
-    cosine = b("Add", b("Mul", _polynomial(b, _COSINE[values], z, values), z), number(1))
+    sine = b("Mul", t, _polynomial(b, form.sine, z, values))
+    cosine = b("Add", b("Mul", _polynomial(b, form.cosine, z, values), z), number(1))
 
     index = b.cast(quarter, ir.DataType.INT32)
     is_odd = b("Gather", b.constant(_IS_ODD, np.bool_), index)

@@ -94,14 +94,8 @@ def register(sess_options: ort.SessionOptions, *, cuda: bool = False) -> ort.Ses
 def check_cuda(owner: str, cuda: object) -> None:
     """Refuses anything but a bool."""
     if not isinstance(cuda, bool):
-        refuse(
-            owner,
-            "cuda",
-            repr(cuda),
-            "True or False",
-            "Pass cuda=True to draw on cards.",
-            TypeError,
-        )
+        allowed, remedy = "True or False", "Pass cuda=True to draw on cards."
+        refuse(owner, "cuda", repr(cuda), allowed, remedy, TypeError)
 
 
 def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
