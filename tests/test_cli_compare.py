@@ -93,23 +93,6 @@ def test_openvino_runs_on_the_device_that_is_asked_for(noisy):
     assert "backend native, HETERO:CPU" in result.stdout
 
 
-def test_names_that_openvino_changes_are_the_model_s():
-    # It calls what goes through a Dropout by its last name.
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[2, 3] z, float[3] unread) => (float[2, 3] a, float[2, 3] w, float[2, 3] v) {
-            d = Dropout (z)
-            v = Neg (d)
-            a = RandomNormalLike (d)
-            w = Dropout (a)
-        }""")
-    onnx.save(model, "model.onnx")
-    rewriting.rewrite_file("model.onnx", "new.onnx")
-    given = document("new.onnx", "--input", "z=[[1,2,3],[4,5,6]]", "--input", "unread=[0,0,0]")
-    outputs = given["runs"][0]["outputs"]
-    names = ("a", "w", "v", "next_random_state")
-    assert {o["name"]: o["unequal"] for o in outputs} == dict.fromkeys(names, 0)
-
-
 def test_a_dropout_of_computed_data_is_compared_by_what_it_keeps():
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         g (float[64, 64] x) => (float[64, 64] y, float[64, 64] w, bool[64, 64] kept) {

@@ -200,13 +200,6 @@ def test_a_seed_that_is_the_time_of_day_is_seen_through(works):
         assert runtime.trials[built.key].behaviour is Behaviour.OTHER_IN_EACH_SESSION
 
 
-@pytest.mark.parametrize("op_type", ["RandomUniform", "RandomNormal", "RandomNormalLike"])
-@pytest.mark.parametrize("opset", [17, 22])
-def test_openvino_draws_others_each_run_and_keeps_to_a_seed(tried, op_type, opset):
-    assert tried[op_type, opset, False, "openvino"].behaviour is Behaviour.OTHER_IN_EACH_RUN
-    assert tried[op_type, opset, True, "openvino"].behaviour is Behaviour.SAME_SEQUENCE
-
-
 def test_no_operator_draws_the_same_in_both(tried):
     for op_type in RANDOM:
         draws = [tried[op_type, 17, True, r].draw for r in ("onnxruntime", "openvino")]
@@ -628,23 +621,6 @@ def test_a_bernoulli_that_is_not_inverted_is_not_said_to_be(ones, is_inverted):
     answers = [dict.fromkeys(names, process) | {"ones": str(ones)} for process in "ab"]
     trial = trials._trial(probes.Probe("", has_seed=False, p=0.1), *answers, repeats=False)
     assert ("inverted" in trial.reason) is is_inverted
-
-
-def test_operators_of_tensorflow_are_found_and_tried(tmp_path):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17]> '
-        "g (int32[1] s, uint64[1] key, uint64[2] counter, int32 alg) => (float[N] y, float[N] z) "
-        "{ y = TruncatedNormal <dtype = 1> (s) "
-        "z = StatelessRandomUniformV2 <dtype = 1> (s, key, counter, alg) }"
-    )
-    onnx.save(model, tmp_path / "model.onnx")
-    nodes = document(tmp_path / "model.onnx")["random_nodes"]
-    assert [(node["op_type"], node["replacement"], node["stream"]) for node in nodes] == [
-        ("TruncatedNormal", "RandomNormal", 0),
-        ("StatelessRandomUniformV2", "RandomUniform", 1),
-    ]
-    for node in nodes:
-        assert {today["does"] for today in node["today"].values()} == {"does not load"}
 
 
 TWO_DRAWS = """<ir_version: 8, opset_import: ["": 18]>

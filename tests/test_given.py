@@ -17,7 +17,6 @@ import onnx_ir as ir
 import openvino as ov
 import pytest
 from cases import table
-from cli import refusal
 from onnx.parser import parse_model
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from openvino import opset8
@@ -217,26 +216,6 @@ def test_a_target_that_is_no_such_file_is_refused(door: str, target: str, words:
     assert sorted(os.listdir()) == sorted(
         ["model.onnx", "model.xml", "model.bin", "bad.onnx", "bad.xml", "folder"]
     )
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    ("function", "source", "target", "options"),
-    [
-        ("rewrite_file", "model.onnx", "folder", ()),
-        ("rewrite_file", "model.xml", "new.onnx", ()),
-        ("to_standard_file", "model.onnx", "new.xml", ("--standard",)),
-        ("to_standard_file", "model.xml", "new.onnx", ("--standard",)),
-    ],
-)
-def test_the_command_refuses_files_as_the_function_does(
-    function: str, source: str, target: str, options: tuple[str, ...]
-) -> None:
-    with pytest.raises(RefusedInputError) as raised:
-        getattr(rewriting, function)(source, target)
-    sentence = str(raised.value).partition(": ")[2]
-    said = refusal("rewrite", source, "-o", target, *options)
-    assert said == f"onnx-philox rewrite: {sentence}\n"
 
 
 def _of_a_newer_opset() -> onnx.ModelProto:

@@ -51,13 +51,6 @@ def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> 
             assert alone.seed == (seed,)
 
 
-def test_a_seed_that_was_given_stays_what_it_was() -> None:
-    rows = Pipeline(NOISE, per_row=True)
-    for answer in (rows(batch(3), seed=9), rows.request(seed=9, rows=3)(batch(3))):
-        assert answer.seed == 9
-        assert_same_bits(rows(batch(3), seed=answer.seed)["y"], answer["y"])
-
-
 def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.MonkeyPatch) -> None:
     # The largest that it can give.
     monkeypatch.setattr("secrets.randbits", lambda bits: 2**bits - 1)

@@ -51,40 +51,23 @@ def loader(runtime: str) -> Callable[[onnx.ModelProto], object]:
 
 RUNTIMES = ["onnxruntime", *OV_BACKENDS]
 
-MISSPELT = {
-    name: f"Did you mean {meant}? Rename it, or remove it."
-    for meant, names in {
-        "global_seed": "globel_seed golbal_seed global__seed globalseed globalSeed",
-        "op_seed": "op-seed op_see random_seed sed",
-    }.items()
-    for name in names.split()
-}
-OF_OTHERS = {
-    "seed": "Did you mean op_seed? Rename it, or remove it.",
-    "sample_size": "Remove it.",
-    "high": "Remove it.",
+
+MEANT = {
+    "global_seed": "globel_seed golbal_seed global__seed globalseed globalSeed",
+    "op_seed": "op-seed op_see random_seed sed seed",
+    "": "sample_size high",
 }
 
 
-@pytest.mark.parametrize("name", OF_OTHERS)
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_attributes_of_other_operators_are_refused_by_a_bare_runtime(
-    runtime: str, name: str
-) -> None:
-    with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
-        loader(runtime)(with_attribute(uniform(), name))
-    said = refusal(name)
+@pytest.mark.parametrize(("meant", "names"), MEANT.items())
+def test_our_session_sees_every_name(meant: str, names: str) -> None:
+    hint = f"Did you mean {meant}? Rename it, or remove it." if meant else "Remove it."
     rule = "each attribute must be one of output_type, global_seed, op_seed, alignment"
-    assert said.endswith(f"{rule}: got '{name}'. {OF_OTHERS[name]}")
-    assert said in str(raised.value)
-
-
-@pytest.mark.parametrize("name", MISSPELT)
-def test_our_session_sees_every_name(name: str) -> None:
-    with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
-        onnx_philox.onnxruntime.InferenceSession(with_attribute(uniform(), name))
-    assert refusal(name).endswith(MISSPELT[name])
-    assert refusal(name) in str(raised.value)
+    for name in names.split():
+        with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
+            onnx_philox.onnxruntime.InferenceSession(with_attribute(uniform(), name))
+        assert refusal(name).endswith(f"{rule}: got '{name}'. {hint}")
+        assert refusal(name) in str(raised.value)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -109,8 +92,9 @@ def test_every_operator_refuses_those_of_others(op: Operator, runtime: str) -> N
     load(model)
     for name in attribute_names.of_others(op):
         other = with_attribute(onnx.ModelProto.FromString(model.SerializeToString()), name)
-        with pytest.raises(Exception, match=f"each attribute must be one of .*: got '{name}'"):
+        with pytest.raises(Exception, match="each attribute must be one of ") as raised:
             load(other)
+        assert refusal(name, op) in str(raised.value)
 
 
 def ir(folder: Path, name: str) -> Path:
