@@ -571,7 +571,7 @@ PLACES = {
     "docs/promise.md": "a line in the table of operators",
     "CHANGELOG.md": "a line",
 }
-"""Where the recipe of docs/design.md wants a new operator, and what there; generated files are
+"""Where the recipe of CONTRIBUTING.md wants a new operator, and what there; generated files are
 checked by test_layout.py."""
 
 
@@ -585,6 +585,6 @@ def test_the_recipe_s_places_have_it(operator: str, place: str) -> None:
 
 
 def test_the_recipe_names_these_places() -> None:
-    recipe = (ROOT / "docs" / "design.md").read_text("utf-8").partition("## To add an operator")[2]
-    recipe = recipe.partition("\n## ")[0]
-    assert [place for place in PLACES if f"(../{place})" not in recipe] == []
+    recipe = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("### To add an operator")[2]
+    recipe = recipe.partition("\n### ")[0]
+    assert [place for place in PLACES if f"({place})" not in recipe] == []

@@ -3,7 +3,7 @@
 ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks, the builders and
 factories, the reference page of the docs and the tables of the C++ code are made from `OPERATORS`.
 The parts of refusals that a declaration implies, lists of types and names for instance, are worded
-here too. `docs/design.md` says what a new operator needs besides.
+here too. `CONTRIBUTING.md` says what a new operator needs besides.
 """
 
 from __future__ import annotations
