@@ -103,53 +103,6 @@ def test_a_seeded_model_of_tensorflow_draws_tensorflow_s_own_numbers_run_after_r
     assert_same_bits(drawn(new, ZEROS)["y"], wanted[0])
 
 
-# A graph of TensorFlow, in the wire format of its GraphDef.
-
-
-def _varint(number: int) -> bytes:
-    low, rest = number & 127, number >> 7
-    return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
-
-
-def _field(number: int, value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _node(name: str, operator: str, inputs: list[str], **attributes: bytes) -> bytes:
-    given = [_field(3, name.encode()) for name in inputs]
-    said = [_field(5, _field(1, n.encode()) + _field(2, v)) for n, v in attributes.items()]
-    return _field(
-        1, _field(1, name.encode()) + _field(2, operator.encode()) + b"".join(given + said)
-    )
-
-
-def graph_of_tensorflow(case: dict) -> bytes:
-    """A RandomUniform with seeds."""
-    shape = np.array(case["shape"], np.int32)
-    dimensions = b"".join(_field(2, _field(1, size)) for size in shape.shape)
-    tensor = _field(1, _INT32) + _field(2, dimensions) + _field(4, shape.tobytes())
-    seeds = {"seed": _field(3, case["global_seed"]), "seed2": _field(3, case["op_seed"])}
-    types = {"dtype": _field(6, _FLOAT), "T": _field(6, _INT32)}
-    return _node("shape", "Const", [], dtype=_field(6, _INT32), value=_field(8, tensor)) + _node(
-        "y", "RandomUniform", ["shape"], **types, **seeds
-    )
-
-
-_FLOAT, _INT32 = 1, 3
-
-
-@pytest.mark.parametrize("case", STATEFUL)
-def test_a_seeded_graph_of_tensorflow_draws_tensorflow_s_numbers(case, tmp_path) -> None:
-    path = tmp_path / "graph.pb"
-    path.write_bytes(graph_of_tensorflow(case[0]))
-    pipe = op.Pipeline(ov.convert_model(path), runtime="openvino", keep_seeds=True)
-    want = bytes.fromhex(case[0]["outputs"]["values"])
-    (got,) = pipe({}, seed=0).values()
-    assert_same_bits(got, np.frombuffer(want, DTYPES[case[0]["type"]]))
-
-
 def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
     new = through_ir(kept(ov.convert_model(SAVED_MODEL)), tmp_path)
     x = np.linspace(1, 2, 12, dtype=np.float32).reshape(3, 4)

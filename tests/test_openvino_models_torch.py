@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,66 +45,43 @@ def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) 
     return draw(*arguments, op_seed=stream, state=STATE, **keywords)[0]
 
 
-NAMES = (
-    *("rand_like", "randn_like", "normal_", "bernoulli", "rand < p", "multinomial"),
-    "multinomial without replacement",
-)
+SHAPE, ONES = [3, 4], np.zeros_like(X)
+# What is called of torch and x, what draws it, and by which arguments.
+TRACED: dict[str, tuple[Callable[..., Any], str, tuple[Any, ...]]] = {
+    "rand_like": (lambda t, x: t.rand_like(x), "uniform", (SHAPE, 0, 1, "f32")),
+    "randn_like": (lambda t, x: t.randn_like(x), "normal", (SHAPE, 0, 1, "f32")),
+    "normal_": (
+        *(lambda t, x: t.empty_like(x).normal_(1.5, 2.0), "normal", (SHAPE, 1.5, 2, "f32")),
+    ),
+    "bernoulli": (lambda t, x: t.bernoulli(x), "bernoulli", (SHAPE, X)),
+    "rand < p": (
+        lambda t, x: (t.rand_like(x) < 0.3).float(),
+        "bernoulli",
+        (SHAPE, np.float32(0.3)),
+    ),
+    "multinomial": (
+        *(lambda t, x: t.multinomial(t.ones_like(x), 5, True), "categorical", (ONES, 5)),
+    ),
+    "multinomial without replacement": (
+        *(lambda t, x: t.multinomial(t.ones_like(x), 3), "categorical", (ONES, 3, "i64", False)),
+    ),
+}
 
 
-def cases() -> dict[str, tuple[Callable[..., Any], str, Callable[[], np.ndarray]]]:
+@pytest.mark.parametrize("name", TRACED)
+def test_a_traced_draw_is_the_reference_s(name: str, tmp_path: Path) -> None:
     import torch
 
-    ones = np.zeros_like(X)
-    return {
-        "rand_like": (
-            lambda x: torch.rand_like(x),
-            "RandomUniform",
-            lambda: reference("uniform", [3, 4], 0, 1, "f32"),
-        ),
-        "randn_like": (
-            lambda x: torch.randn_like(x),
-            "RandomNormal",
-            lambda: reference("normal", [3, 4], 0, 1, "f32"),
-        ),
-        "normal_": (
-            lambda x: torch.empty_like(x).normal_(1.5, 2.0),
-            "RandomNormal",
-            lambda: reference("normal", [3, 4], 1.5, 2, "f32"),
-        ),
-        "bernoulli": (
-            lambda x: torch.bernoulli(x),
-            "RandomBernoulli",
-            lambda: reference("bernoulli", [3, 4], X).astype(np.float32),
-        ),
-        "rand < p": (
-            lambda x: (torch.rand_like(x) < 0.3).float(),
-            "RandomBernoulli",
-            lambda: reference("bernoulli", [3, 4], np.float32(0.3)).astype(np.float32),
-        ),
-        "multinomial": (
-            lambda x: torch.multinomial(torch.ones_like(x), 5, replacement=True),
-            "RandomCategorical",
-            lambda: reference("categorical", ones, 5),
-        ),
-        "multinomial without replacement": (
-            lambda x: torch.multinomial(torch.ones_like(x), 3),
-            "RandomCategorical",
-            lambda: reference("categorical", ones, 3, replacement=False),
-        ),
-    }
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_traced_draw_is_the_reference_s(name, tmp_path) -> None:
-    forward, operator, wants = cases()[name]
-    given = converted(forward)
+    forward, kind, arguments = TRACED[name]
+    given = converted(lambda x: forward(torch, x))
     ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=True)
+    wanted = reference(kind, *arguments)
     for model in (given, tmp_path / "m.xml"):
         (node,) = op.rewriting.find_random_nodes(model)
-        assert node.replacement == operator
-        new = op.make_reproducible(model)
+        assert node.replacement == f"Random{kind.title()}"
         for hint in ("f32", "bf16"):
-            assert np.array_equal(answer(new, hint), wants())
+            got = answer(op.make_reproducible(model), hint)
+            assert np.array_equal(got, wanted.astype(got.dtype))
 
 
 def test_a_scripted_loop_draws_on() -> None:

@@ -7,7 +7,6 @@ runtime's own arithmetic, and near.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -108,37 +107,24 @@ def test_both_runtimes_draw_identical_bits_and_come_near(
             )
 
 
-def check_run_two_differs_and_run_one_can_be_had_again(
-    real: RealModel, load: Callable[[], Run]
-) -> None:
-    run = load()
-    one, two = two_runs(run, real)
-    assert (output_of(real, one) != output_of(real, two)).mean() > 0.2
-    # In this session, and in a new one.
-    for again in (run, load()):
-        for got, expected in zip(two_runs(again, real), (one, two), strict=True):
-            same([*got.values()], [*expected.values()])
-    # Run 2 without run 1.
-    directly, _ = two_runs(run, real, first=1)
-    same([*directly.values()], [*two.values()])
-
-
 @every_model
-def test_in_onnxruntime_run_two_differs_and_run_one_can_be_had_again(
-    real: RealModel, ort_backend: str
+def test_run_two_differs_and_run_one_can_be_had_again(
+    real: RealModel, ort_backend: str, openvino: OpenVino
 ) -> None:
-    check_run_two_differs_and_run_one_can_be_had_again(
-        real, lambda: load_in_onnxruntime(real.reproducible, ort_backend)
-    )
-
-
-@every_model
-def test_in_openvino_run_two_differs_and_run_one_can_be_had_again(
-    real: RealModel, openvino: OpenVino
-) -> None:
-    check_run_two_differs_and_run_one_can_be_had_again(
-        real, lambda: load_in_openvino(openvino, real.reproducible, None)
-    )
+    for load in (
+        lambda: load_in_onnxruntime(real.reproducible, ort_backend),
+        lambda: load_in_openvino(openvino, real.reproducible, None),
+    ):
+        run = load()
+        one, two = two_runs(run, real)
+        assert (output_of(real, one) != output_of(real, two)).mean() > 0.2
+        # In this session, and in a new one.
+        for again in (run, load()):
+            for got, expected in zip(two_runs(again, real), (one, two), strict=True):
+                same([*got.values()], [*expected.values()])
+        # Run 2 without run 1.
+        directly, _ = two_runs(run, real, first=1)
+        same([*directly.values()], [*two.values()])
 
 
 @every_precision
@@ -184,18 +170,12 @@ def tokens_drawn(logits: np.ndarray, number: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
-def test_given_the_logits_openvino_draws_the_tokens_of_the_reference(
-    precision: str | None, openvino: OpenVino
+def test_given_the_logits_a_runtime_draws_the_tokens_of_the_reference(
+    precision: str | None, ort_backend: str, openvino: OpenVino
 ) -> None:
-    runs = two_runs(in_openvino(openvino, TOKENS, precision), TOKENS)
-    for number, outputs in enumerate(runs):
-        same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
-
-
-def test_given_the_logits_onnxruntime_draws_the_tokens_of_the_reference(ort_backend: str) -> None:
-    runs = two_runs(in_onnxruntime(TOKENS, ort_backend), TOKENS)
-    for number, outputs in enumerate(runs):
-        same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
+    for run in (in_openvino(openvino, TOKENS, precision), in_onnxruntime(TOKENS, ort_backend)):
+        for number, outputs in enumerate(two_runs(run, TOKENS)):
+            same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
 
 
 def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(

@@ -91,11 +91,9 @@ def test_the_model_that_is_given_is_not_changed() -> None:
     find_random_nodes(model)
     assert model.SerializeToString() == before
     graph = ir.from_proto(parse(TWO))
+    written = ir.to_proto(graph).SerializeToString()
     make_reproducible(graph)
-    assert (
-        ir.to_proto(graph).SerializeToString()
-        == ir.to_proto(ir.from_proto(parse(TWO))).SerializeToString()
-    )
+    assert ir.to_proto(graph).SerializeToString() == written
 
 
 # ------------------------------------------------------------------ everything else stays
@@ -103,57 +101,40 @@ def test_the_model_that_is_given_is_not_changed() -> None:
 
 def rich_model() -> onnx.ModelProto:
     """A model with a little of everything around two random nodes."""
+    two = "= Constant <value = float[2] {1, 2}> ()"
     model = parse(
-        """g (float[N, 4] x, bool c) => (float[N, 4] y, float[2] z, float[2] plain)
-        <float[4] w = {1, 2, 3, 4}, int64[1] unused_by_all = {7}> {
-            noise = RandomNormalLike (x)
-            h = Add (x, noise)
-            h2 = local.twice (h)
-            y = Mul (h2, w)
+        f"""g (float[N, 4] x, bool c) => (float[N, 4] y, float[2] z, float[2] plain)
+        <float[4] w = {{1, 2, 3, 4}}, int64[1] unused_by_all = {{7}}> {{
+            [noise_node] noise = RandomNormalLike (x) h = Add (x, noise) h2 = local.twice (h)
+            [weigh] y = Mul (h2, w)
             z = If (c) <
-                then_branch = t () => (float[2] tz) { tz = RandomUniform <shape = [2]> () },
-                else_branch = e () => (float[2] ez) { ez = Constant <value = float[2] {1, 2}> () }
-            >
+                then_branch = t () => (float[2] tz) {{ tz = RandomUniform <shape = [2]> () }},
+                else_branch = e () => (float[2] ez) {{ ez {two} }}>
             k = com.example.Thing <level = 3, names = ["a", "b"]> (h)
-            plain = If (c) <
-                then_branch = pt () => (float[2] pa) { pa = Constant <value = float[2] {1, 2}> () },
-                else_branch = pe () => (float[2] pb) { pb = Constant <value = float[2] {3, 4}> () }
-            >
-        }
-        <domain: "local", opset_import: ["" : 17]> twice (a) => (b) { b = Add (a, a) }
-        """,
+            plain = If (c) <then_branch = pt () => (float[2] pa) {{ pa {two} }},
+                            else_branch = pe () => (float[2] pb) {{ pb {two} }}>
+        }}
+        <domain: "local", opset_import: ["": 17]> twice (a) => (b) {{ b = Add (a, a) }}""",
         **{"com.example": 4},
     )
     model.producer_name, model.producer_version = "exporter", "1.2"
     model.model_version, model.doc_string, model.domain = 5, "A model.", "org.example"
     model.metadata_props.add(key="author", value="someone")
-    model.graph.doc_string = "A graph."
-    model.graph.node[0].name, model.graph.node[0].doc_string = "noise_node", "Noise."
-    model.graph.node[3].name, model.graph.node[3].doc_string = "weigh", "Weighs."
-    model.graph.node[0].metadata_props.add(key="namespace", value="model/noise")
-    model.graph.value_info.append(helper.make_tensor_value_info("h", TensorProto.FLOAT, ["N", 4]))
-    model.graph.value_info.append(
-        helper.make_tensor_value_info("noise", TensorProto.FLOAT, ["N", 4])
-    )
-    model.graph.value_info[0].doc_string = "Between."
-    model.graph.input[0].doc_string = "The input."
-    model.graph.initializer.append(
-        TensorProto(
-            name="far",
-            dims=[1000],
-            data_type=TensorProto.FLOAT,
-            data_location=TensorProto.EXTERNAL,
-            external_data=[
-                onnx.StringStringEntryProto(key="location", value="far.bin"),
-                onnx.StringStringEntryProto(key="checksum", value="abc"),
-            ],
-        )
-    )
-    sparse = model.graph.sparse_initializer.add()
+    graph = model.graph
+    graph.doc_string, graph.input[0].doc_string = "A graph.", "The input."
+    graph.node[0].doc_string, graph.node[3].doc_string = "Noise.", "Weighs."
+    graph.node[0].metadata_props.add(key="namespace", value="model/noise")
+    for name in ("h", "noise"):
+        info = helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 4], "Between.")
+        graph.value_info.append(info)
+    far = graph.initializer.add(name="far", dims=[1000], data_type=TensorProto.FLOAT)
+    far.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "far.bin"), ("checksum", "abc")):
+        far.external_data.add(key=key, value=value)
+    sparse = graph.sparse_initializer.add(dims=[10])
     sparse.values.CopyFrom(numpy_helper.from_array(np.array([1.0], np.float32), "sparse"))
     sparse.indices.CopyFrom(numpy_helper.from_array(np.array([3]), "sparse_indices"))
-    sparse.dims.append(10)
-    note = model.graph.quantization_annotation.add(tensor_name="h")
+    note = graph.quantization_annotation.add(tensor_name="h")
     note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="w")
     model.training_info.add()
     return model
@@ -164,57 +145,44 @@ def test_all_that_is_not_a_random_node_stays_as_it_is(seed: int | None) -> None:
     original = rich_model()
     model = make_reproducible(original, seed=seed)
 
-    # Taking away what is new leaves what was there, message by message and in order.
-    left = onnx.ModelProto()
-    left.CopyFrom(model)
-    assert left.opset_import[-1] == helper.make_opsetid("onnx_philox", 1)
-    del left.opset_import[-1]
-    if seed is None:
-        assert left.graph.input[-1].name == "random_state"
-        assert left.graph.output[-1].name == "next_random_state"
-        del left.graph.input[-1]
-        del left.graph.output[-1]
-        assert left.metadata_props[-1].key == "onnx_philox.streams"
-        del left.metadata_props[-1]
-    else:
-        assert left.graph.initializer[-1].name == "random_state"
-        del left.graph.initializer[-1]
-
     def is_new(name: str) -> bool:
-        return name.startswith("onnx_philox.") or name == "next_random_state"
+        return name.startswith("onnx_philox.") or name in ("random_state", "next_random_state")
+
+    # Taking away what is new leaves what was there, message by message and in order.
+    left, was = onnx.ModelProto(), onnx.ModelProto()
+    left.CopyFrom(model)
+    was.CopyFrom(original)
+    fields = ["opset_import", "metadata_props"] if seed is None else ["opset_import"]
+    assert left.opset_import[-1] == helper.make_opsetid("onnx_philox", 1)
+    assert seed is not None or left.metadata_props[-1].key == "onnx_philox.streams"
+    for field in fields:
+        del getattr(left, field)[-1]
+    ports = ("input", "output") if seed is None else ("initializer",)
+    for port in ports:
+        assert is_new(getattr(left.graph, port)[-1].name)
+        del getattr(left.graph, port)[-1]
 
     drawn = next(node for node in left.graph.node if node.op_type == "RandomNormal")
-    assert list(drawn.output) == ["noise"]
-    assert drawn.name == "noise_node"
-    assert drawn.doc_string == "Noise."
+    assert (list(drawn.output), drawn.name, drawn.doc_string) == (["noise"], "noise_node", "Noise.")
     assert drawn.metadata_props == original.graph.node[0].metadata_props
     kept = [n for n in left.graph.node if not is_new(n.output[0]) and n is not drawn]
-    branch_holder = next(node for node in kept if node.output[0] == "z")
-    was = next(node for node in original.graph.node if node.output[0] == "z")
-    then = next(a for a in branch_holder.attribute if a.name == "then_branch").g
-    assert [n.op_type for n in then.node] == [
-        *("Constant", "Constant", "Constant", "Cast", "RandomUniform")
+    before = original.graph.node[1:]
+    assert [n.output[0] for n in kept if n.op_type != "RandomNormal"] == [
+        n.output[0] for n in before
     ]
-    for attribute in branch_holder.attribute:
-        if attribute.name == "else_branch":
-            assert attribute in was.attribute
-    for node in original.graph.node[1:]:
+    for node in before:
         if node.output[0] != "z":
             assert node in kept
-    assert [n.output[0] for n in kept if n.op_type != "RandomNormal"] == [
-        n.output[0] for n in original.graph.node[1:]
-    ]
-
-    original_left = onnx.ModelProto()
-    original_left.CopyFrom(original)
+            continue
+        (holder,) = (n for n in kept if n.output[0] == "z")
+        branches = {a.name: a for a in holder.attribute}
+        assert branches["else_branch"] in node.attribute
+        then = [n.op_type for n in branches["then_branch"].g.node]
+        assert then == [*("Constant", "Constant", "Constant", "Cast", "RandomUniform")]
     infos = [info for info in left.graph.value_info if not is_new(info.name)]
-    for proto in (left, original_left):
-        del proto.graph.node[:]
-    del left.graph.value_info[:]
+    del left.graph.value_info[:], left.graph.node[:], was.graph.node[:]
     left.graph.value_info.extend(infos)
-    assert left.SerializeToString(deterministic=True) == original_left.SerializeToString(
-        deterministic=True
-    )
+    assert left.SerializeToString(deterministic=True) == was.SerializeToString(deterministic=True)
 
 
 def test_types_that_onnx_ir_does_not_know_stay() -> None:
@@ -222,15 +190,14 @@ def test_types_that_onnx_ir_does_not_know_stay() -> None:
     map_type = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(1, []))
     sequence = helper.make_sequence_type_proto(map_type)
     model.graph.output.append(helper.make_value_info("probabilities", sequence))
-    model.graph.node.append(
-        helper.make_node("ZipMap", ["b"], ["probabilities"], domain="ai.onnx.ml")
-    )
+    zipped = helper.make_node("ZipMap", ["b"], ["probabilities"], domain="ai.onnx.ml")
     sparse = helper.make_sparse_tensor(
         numpy_helper.from_array(np.array([1.0], np.float32)),
         numpy_helper.from_array(np.array([3])),
         [10],
     )
-    model.graph.node.append(helper.make_node("Constant", [], ["s"], sparse_value=sparse))
+    constant = helper.make_node("Constant", [], ["s"], sparse_value=sparse)
+    model.graph.node.extend([zipped, constant])
     rewritten = make_reproducible(model)
     assert model.graph.output[2] in rewritten.graph.output
     for node in model.graph.node[2:]:

@@ -10,10 +10,11 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, numpy_helper, parser
-from standard_targets import RUN, Arrays
+from foreign import in_onnxruntime, parse
+from onnx import TensorProto, numpy_helper
+from standard_targets import RUN
 
-from onnx_philox import PhiloxState, make_reproducible, onnxruntime, to_standard_nodes
+from onnx_philox import PhiloxState, make_reproducible, to_standard_nodes
 
 STATE = PhiloxState.for_run(42).to_array()
 REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -40,24 +41,19 @@ W = ", ".join(f"{n / 12 - 1:.3f}" for n in range(24))
 
 def model_of(opset: int, nodes: str) -> onnx.ModelProto:
     """A model that computes something of a random [2, 6]."""
-    model = parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": {opset}]> g (float[2, 6] x) => (a)
+    model = parse(
+        f"""g (float[2, 6] x) => (a)
         <float[1, 4, 6] w = {{{W}}}, float[1, 4, 1] r = {{1, -1, 2, 0.5}}> {{
-            y = RandomUniformLike (x)
-            shape = Constant <value = int64[3] {{1, 2, 6}}> ()
+            y = RandomUniformLike (x) shape = Constant <value = int64[3] {{1, 2, 6}}> ()
             three = Reshape (y, shape)
-            {nodes}
-        }}""")
+            {nodes} }}""",
+        opset,
+    )
     model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
     return model
 
 
 FEEDS = {"x": np.zeros((2, 6), np.float32), "random_state": STATE}
-
-
-def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
-    outputs: list[np.ndarray] = onnxruntime.InferenceSession(model).run(None, feeds)
-    return outputs
 
 
 @pytest.mark.parametrize(("opset", "kind"), NODES)
@@ -67,7 +63,7 @@ def test_a_raised_node_computes_what_it_did(opset: int, kind: str) -> None:
         standard = to_standard_nodes(rewritten)
     (output, _), (expected, _) = (
         RUN["onnxruntime"](standard, FEEDS, optimised=False),
-        run(rewritten, FEEDS),
+        in_onnxruntime()(rewritten, FEEDS),
     )
     np.testing.assert_allclose(output, expected, rtol=1e-6)
 
@@ -84,16 +80,12 @@ def test_the_mask_of_an_old_dropout_is_refused(opset: int, type_: str) -> None:
         to_standard_nodes(make_reproducible(model))
 
 
-HELD = """
-    <ir_version: 8, opset_import: ["": 11, "own": 1]>
-    g (float[2, 6] x, bool choice) => (float[2] a, float[2, 6] b, float[2, 6] c) {
-        y = RandomUniformLike (x)
-        a = If (choice) <
-            then_branch = t () => (float[2] p) { p = ReduceSum <axes = [1], keepdims = 0> (y) },
-            else_branch = e () => (float[2] q) { q = ReduceMax <axes = [1], keepdims = 0> (y) }>
-        b = own.changed (y)
-        c = own.same (b)
-    }
+HELD = """g (float[2, 6] x, bool choice) => (float[2] a, float[2, 6] b, float[2, 6] c) {
+    y = RandomUniformLike (x)
+    a = If (choice) <
+        then_branch = t () => (float[2] p) { p = ReduceSum <axes = [1], keepdims = 0> (y) },
+        else_branch = e () => (float[2] q) { q = ReduceMax <axes = [1], keepdims = 0> (y) }>
+    b = own.changed (y) c = own.same (b) }
     <domain: "own", opset_import: ["": 11]> changed (z) => (out) { out = Softmax <axis = 0> (z) }
     <domain: "own", opset_import: ["": 11]> same (z) => (out) { out = Elu (z) }
 """
@@ -101,7 +93,7 @@ HELD = """
 
 @pytest.mark.parametrize("target", RUN)
 def test_nodes_of_branches_and_functions_are_raised_too(target: str) -> None:
-    rewritten = make_reproducible(parser.parse_model(HELD))
+    rewritten = make_reproducible(parse(HELD, 11))
     with pytest.warns(UserWarning, match="rewrote 1 ReduceMax, 1 ReduceSum, 1 Softmax"):
         standard = to_standard_nodes(rewritten, target=target)
     onnx.checker.check_model(standard, full_check=True)
@@ -110,7 +102,7 @@ def test_nodes_of_branches_and_functions_are_raised_too(target: str) -> None:
     for choice in (True, False):
         feeds = {**FEEDS, "choice": np.array(choice)}
         outputs = RUN[target](standard, feeds, optimised=True)
-        for output, expected in zip(outputs, run(rewritten, feeds), strict=True):
+        for output, expected in zip(outputs, in_onnxruntime()(rewritten, feeds), strict=True):
             np.testing.assert_allclose(output, expected, rtol=1e-6)
 
 
@@ -122,12 +114,9 @@ def test_all_else_stays_as_it_was(tmp_path: Path) -> None:
         node.doc_string = f"of {node.op_type}"
         node.metadata_props.add(key="from", value=node.op_type)
     model.graph.value_info.add(name="of_no_value")
-    expected = run(make_reproducible(model), FEEDS)
+    expected = in_onnxruntime()(make_reproducible(model), FEEDS)
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0)
-    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "new.onnx")]
-    result = cli.invoke(*arguments, "--standard")
-    assert result.exit_code == 0
-    said = " ".join(result.output.split())
+    said = cli.text("rewrite", tmp_path / "m.onnx", "-o", tmp_path / "new.onnx", "--standard")
     assert "Warning: the opset was raised from 11 to 18" in said
 
     written = onnx.load(tmp_path / "new.onnx", load_external_data=False)
@@ -169,8 +158,6 @@ def test_what_the_converter_alters_or_cannot_raise_is_refused(
     opset: int, nodes: str, problem: str
 ) -> None:
     model = make_reproducible(model_of(opset, nodes))
-    with pytest.raises(
-        ValueError,
-        match=rf"opset must be 18 or.*: got {opset}, and onnx.version_converter {problem}",
-    ):
+    words = rf"opset must be 18 or.*: got {opset}, and onnx.version_converter {problem}"
+    with pytest.raises(ValueError, match=words):
         to_standard_nodes(model)

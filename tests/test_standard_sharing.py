@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from cases import assert_all_same, assert_same_bits
-from onnx import parser
+from foreign import parse, uniform
 from standard_targets import RUN, drawn, loaded, nodes
 
 from onnx_philox import (
@@ -34,12 +34,12 @@ def growth(model: onnx.ModelProto, target: str) -> int:
 
 
 def model_of(lines: list[str], outputs: list[str], inputs: str) -> onnx.ModelProto:
-    return parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 18, "onnx_philox": 1]>
-        g ({inputs}) => ({", ".join(outputs)})
+    return parse(
+        f"""g ({inputs}) => ({", ".join(outputs)})
         <int64[1] n8 = {{8}}, int64[1] n5 = {{5}}, int64[1] n0 = {{0}}, float half = {{0.5}},
-         float mean = {{0}}, float scale = {{1}}> {{ {chr(10).join(lines)} }}
-    """)
+         float mean = {{0}}, float scale = {{1}}> {{ {" ".join(lines)} }}""",
+        18,
+    )
 
 
 def of_normals() -> onnx.ModelProto:
@@ -115,18 +115,12 @@ def test_a_model_with_twenty_draws_grows_by_little() -> None:
     assert count(to_standard_nodes(booleans_, target="openvino")) < 440 + 20 * 15
 
 
-LIKE = """
-    <ir_version: 8, opset_import: ["": 18]>
-    g (float[{}, 5] x) => ({}) {{ {} }}
-"""
-
-
 @pytest.mark.parametrize("batch", ["3", "n"])
 def test_sizes_that_a_model_computes_of_shapes_are_known_too(batch: str) -> None:
     """Of rows, where the batch is not: a row draws the same in any batch."""
     outputs = ", ".join(f"float[{batch}, 5] v{i}" for i in range(20))
     lines = " ".join(f"v{i} = RandomUniformLike (x)" for i in range(20))
-    plain = parser.parse_model(LIKE.format(batch, outputs, lines))
+    plain = parse(f"g (float[{batch}, 5] x) => ({outputs}) {{ {lines} }}", 18)
     model = make_reproducible(plain, per_row=batch == "n")
     assert growth(model, "openvino") < 40_000
     draw = loaded("openvino", model)
@@ -135,8 +129,7 @@ def test_sizes_that_a_model_computes_of_shapes_are_known_too(batch: str) -> None
         feeds = {"random_state": state, "x": np.zeros((rows, 5), np.float32)}
         *values, _ = draw(feeds)
         for i, output in enumerate(values):
-            expected = reference.random_uniform([rows, 5], 0, 1, "f32", op_seed=i, state=state)[0]
-            assert_same_bits(output, expected)
+            assert_same_bits(output, uniform([rows, 5], i, state))
 
 
 def test_a_state_drawn_on_has_generators_of_its_own() -> None:
