@@ -13,7 +13,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_same_bits
+from cases import assert_all_same, assert_refused, assert_same_bits, pattern_of, table
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 from runtimes import bare_session, infer
@@ -179,74 +179,59 @@ def test_a_session_reads_arrays_in_another_byte_order(kind: str, ort_backend: st
     assert_all_same(actual, expected)
 
 
-def test_a_session_refuses_masked_arrays(ort_backend: str) -> None:
-    session = InferenceSession(NOISY, backend=ort_backend)
-    feed = {"x": X, "random_state": STATE.to_array()}
-    for name, array in feed.items():
-        given = masked(array)
-        for call in (
-            lambda name=name, given=given: session.run(None, {**feed, name: given}),
-            lambda name=name, given=given: session.io_binding().bind_cpu_input(name, given),
-        ):
-            with pytest.raises(
-                Exception, match=f"the input {name!r} must be an array without masked values"
-            ) as raised:
-                call()
-            assert type(raised.value).__name__ == "InvalidArgument"
+# Arrays of wrong types, shapes and names are in test_refused_input.py.
+SESSIONS = table("""
+run({"x": masked(X)}) -> the input 'x' must be an array without masked values
+run({"random_state": masked(S)}) -> the input 'random_state' must be an array without masked values
+binding.bind_cpu_input("x", masked(X)) -> the input 'x' must be an array without masked values
+binding.bind_cpu_input("random_state", masked(S)) -> 'random_state' must be an array without masked
+session.run(None, values) -> 'x' must be ORDER
+session.run_with_ort_values(None, values) -> 'x' must be ORDER
+binding.bind_cpu_input("x", other) -> 'x' must be ORDER
+binding.bind_ortvalue_input("x", values["x"]) -> 'x' must be ORDER
+binding.bind_ortvalue_output("x", values["x"]) -> 'x' must be ORDER
+binding.bind_input("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data) -> 'x' must be ORDER
+binding.bind_output("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data) -> must be ORDER
+run({"w": 3}) -> each input must be one of x, random_state: got 'w'. Leave it out, or
+run({"x": 3}) -> 'x' must be float32: got 3. Pass an array of that type.
+run({"random_state": "x"}) -> 'random_state' must be uint32: got 'x'. Pass an
+run({"random_state": of_int32}) -> 'random_state' must be uint32: got int32. Pass an array
+""")
 
 
-def test_a_session_refuses_memory_in_another_byte_order(ort_backend: str) -> None:
-    session = InferenceSession(NOISY, backend=ort_backend)
-    values = {
-        name: ort.OrtValue.ortvalue_from_numpy(swapped(array))
-        for name, array in {"x": X, "random_state": STATE.to_array()}.items()
+@pytest.mark.parametrize(("call", "words"), SESSIONS)
+def test_a_session_names_the_input_that_it_cannot_read(
+    ort_backend: str, call: str, words: str
+) -> None:
+    session, state = InferenceSession(NOISY, backend=ort_backend), STATE.to_array()
+    value = ort.OrtValue.ortvalue_from_numpy
+    names = {
+        "run": lambda feed: session.run(None, {"x": X, "random_state": state, **feed}),
+        "values": {"x": value(swapped(X)), "random_state": value(swapped(state))},
+        **{"session": session, "binding": session.io_binding(), "other": swapped(X), "S": state},
+        "of_int32": value(state.view(np.int32)),
     }
-    binding, other = session.io_binding(), swapped(X)
-    calls: list[Callable[[], Any]] = [
-        lambda: session.run(None, values),
-        lambda: session.run_with_ort_values(None, values),
-        lambda: binding.bind_cpu_input("x", swapped(X)),
-        lambda: binding.bind_ortvalue_input("x", values["x"]),
-        lambda: binding.bind_ortvalue_output("x", values["x"]),
-        lambda: binding.bind_input("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data),
-        lambda: binding.bind_output("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data),
-    ]
-    for call in calls:
-        with pytest.raises(Exception, match=rf"'x' must be {BYTE_ORDER}: got .f4") as raised:
-            call()
-        assert type(raised.value).__name__ == "InvalidArgument"
+    pattern = pattern_of(words.replace("ORDER", f"{BYTE_ORDER}: got ...f4"))
+    with pytest.raises(Exception, match=pattern) as raised:
+        eval(call, {**globals(), **names})
+    assert type(raised.value).__name__ == "InvalidArgument"
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
-def test_a_pipeline_reads_arrays_in_another_byte_order_and_refuses_masked_ones(
-    runtime: str,
-) -> None:
+def test_a_pipeline_reads_arrays_in_another_byte_order_lists_and_values(runtime: str) -> None:
     pipe = Pipeline(NOISY, runtime=runtime)
+    value = ort.OrtValue.ortvalue_from_numpy
     expected = pipe({"x": X}, state=STATE)
-    actual = pipe({"x": swapped(X)}, state=swapped(STATE))
-    for name, values in expected.items():
-        assert_same_bits(actual[name], values)
-    with pytest.raises(
-        ValueError, match="Pipeline: the input 'x' must be an array without masked values"
+    swapped_rows = [swapped(row) for row in X]
+    for given in (swapped(X), value(X), X.tolist(), [*X], tuple(X), swapped_rows):
+        assert_same_bits(pipe({"x": given}, state=swapped(STATE))["y"], expected["y"])
+    for call, words in (
+        (lambda: pipe({"x": masked(X)}), "Pipeline: the input 'x' must be an array without mask"),
+        (lambda: pipe({"x": X}, state=masked(STATE)), "Pipeline: state must be an array without m"),
+        (lambda: pipe({"x": [masked(row) for row in X]}), "'x' must be an array without masked"),
+        (lambda: pipe({"x": value(swapped(X))}), f"'x' must be {BYTE_ORDER}: got ...f4"),
     ):
-        pipe({"x": masked(X)}, seed=1)
-    with pytest.raises(ValueError, match="Pipeline: state must be an array without masked values"):
-        pipe({"x": X}, state=masked(STATE))
-
-
-def test_a_session_names_the_input_that_is_no_array_of_its_type(ort_backend: str) -> None:
-    """Arrays of wrong types, shapes and names are in test_refused_input.py."""
-    session = InferenceSession(NOISY, backend=ort_backend)
-    of_int32 = ort.OrtValue.ortvalue_from_numpy(STATE.to_array().view(np.int32))
-    for feed, words in (
-        ({"w": 3}, "each input must be one of x, random_state: got 'w'. Leave it out, or"),
-        ({"x": 3}, r"'x' must be float32: got 3\. Pass an array of that type\."),
-        ({"random_state": "x"}, r"'random_state' must be uint32: got 'x'\. Pass an"),
-        ({"random_state": of_int32}, r"'random_state' must be uint32: got int32\. Pass an array"),
-    ):
-        with pytest.raises(Exception, match=words) as raised:
-            session.run(None, {"x": X, "random_state": STATE.to_array(), **feed})
-        assert type(raised.value).__name__ == "InvalidArgument"
+        assert_refused(call, words)
 
 
 def bound_inputs() -> dict[str, Callable[[ort.IOBinding], None]]:
@@ -290,19 +275,6 @@ def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
             io.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(X))
             io.bind_output("y")
             run(io)
-
-
-@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
-def test_a_pipeline_checks_what_lists_and_values_hold(runtime: str) -> None:
-    pipe = Pipeline(NOISY, runtime=runtime)
-    value = ort.OrtValue.ortvalue_from_numpy
-    expected = pipe({"x": X}, seed=1)["y"]
-    for given in (value(X), X.tolist(), [*X], tuple(X), [swapped(row) for row in X]):
-        assert_same_bits(pipe({"x": given}, seed=1)["y"], expected)
-    with pytest.raises(ValueError, match=r"'x' must be an array without.*: got masked values"):
-        pipe({"x": [masked(row) for row in X]}, seed=1)
-    with pytest.raises(ValueError, match=f"'x' must be {BYTE_ORDER}: got .f4"):
-        pipe({"x": value(swapped(X))}, seed=1)
 
 
 def test_generate_refuses_to_fill_memory_in_another_byte_order() -> None:

@@ -180,6 +180,13 @@ run 'by rows.onnx' --input state=states.npy --seed 3 -> onnx-philox run: --seed 
 run 'my model.onnx' X --seed 0 -> onnx-philox run: --seed must be left out, since the model has 1
 -> random node of its own and no state: got 0. Rewrite it first: onnx-philox rewrite 'my model.onnx'
 -> -o FILE
+run noisy.onnx X --seeds 3,8 -> --seeds must be left out for a model with one state for the whole
+-> batch: got 2.
+run rows.onnx X --seeds 3 -> --seeds must be one for each row (2): got 1. Pass as many.
+run rows.onnx X --seeds 3,x -> got 'x'
+run rows.onnx X --seeds 3,-1 -> must be an integer from 0 to 2^64-1: got -1
+run rows.onnx X --seeds 3,8 --seed 1 -> must not be given together
+run noisy.onnx X --record noisy.onnx -> the same file as the model
 run inside.onnx X --seed 0 -> since the model has its seed inside: got 0. Leave it out, or rewrite
 -> the original without a seed.
 run inside.xml X --seed 0 -> since the model has its seed inside: got 0. Leave it out, or rewrite

@@ -321,13 +321,6 @@ def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
             assert ran["runs"][0]["outputs"][0]["sha256"] == expected
 
 
-def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for():
-    model = graphs.random_uniform([8], 0, 1, "f32", stateful=True)
-    onnx.save(onnx_philox.to_standard_nodes(model, target="openvino"), "nodes.onnx")
-    standard = ["nodes.onnx", "--runtime", "openvino", "--seed", "42"]
-    assert "CPU, precision f32" in invoke(*standard).stdout
-
-
 def test_a_model_that_a_runtime_does_not_load_ends_with_1_and_its_words():
     path = save(parser.parse_model(NOISY.replace("17", "22")))
     said = refusal(path, "--runtime", "onnxruntime", "--input", INPUT, code=1)
@@ -534,18 +527,6 @@ g (float[batch, 3] x, float[other] z) => (float[batch, 3] y) {
   noise = RandomNormalLike (x)
   y = Add (x, noise)
 }"""
-
-
-@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
-def test_a_seed_makes_a_state_for_each_row(runtime):
-    np.save("x.npy", np.zeros((4, 3), np.float32))
-    inputs = ["--input", "x=x.npy", "--input", "z=[1, 2, 3, 4]", "--runtime", runtime]
-    ran = document("rows.onnx", *inputs, "--seed", 5, "--first-run", 2, "--runs", 2, "-o", "./")
-    for run in ran["runs"]:
-        states = onnx_philox.row_states(5, range(4), run["run"])
-        assert run["state"] == states.tolist()
-        expected, _ = reference.random_normal([4, 3], 0, 1, "f32", state=states)
-        assert_same_bits(np.load(run["file"])["y"], expected)
 
 
 def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told():

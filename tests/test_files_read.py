@@ -24,69 +24,40 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and l
 # ------------------------------------------------------------------ links out of the folder
 
 
-def link_file(root: Path) -> tuple[Path, str]:
-    (root / "in").mkdir()
-    write(root / "other" / "m.onnx", "weights.bin")
-    (root / "in" / "weights.bin").symlink_to("../other/weights.bin")
-    return root / "in" / "m.onnx", "weights.bin"
+TO_OTHER = {"in/weights.bin": "../other/weights.bin"}
+# Where the model and its data are, and links: where from, where to, "=" for a hard one; the data's
+# name in the model; whether it is in the model's folder.
+LAYOUTS = {
+    "a file": ("in/m.onnx", "other/weights.bin", TO_OTHER, "weights.bin", False),
+    "a folder": ("in/m.onnx", "other/w", {"in/data": "../other"}, "data/w", False),
+    "the model": (
+        *("real/m.onnx", "other/weights.bin"),
+        *({"in/m.onnx": "../real/m.onnx", **TO_OTHER}, "weights.bin", False),
+    ),
+    "inside": ("in/m.onnx", "in/data/w", {"in/weights.bin": "data/w"}, "weights.bin", True),
+    # The layout of the Hugging Face hub: both names are links to files in one folder.
+    "a hub": ("blobs/m", "blobs/w", {"in/m.onnx": "../blobs/m", "in/w": "../blobs/w"}, "w", True),
+    "a hard link": ("in/m.onnx", "other/w", {"in/weights.bin": "=other/w"}, "weights.bin", True),
+}
 
 
-def link_folder(root: Path) -> tuple[Path, str]:
-    (root / "in").mkdir()
-    write(root / "other" / "m.onnx", "weights.bin")
-    (root / "in" / "data").symlink_to("../other")
-    return root / "in" / "m.onnx", "data/weights.bin"
+def laid_out(root: Path, at: str, data: str, links: dict[str, str], location: str) -> Path:
+    for name in (at, data, *links):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / at).write_bytes(model(location).SerializeToString())
+    (root / data).write_bytes(WEIGHTS.tobytes())
+    for name, target in links.items():
+        if target.startswith("="):
+            os.link(root / target[1:], root / name)
+        else:
+            (root / name).symlink_to(target)
+    return root / "in" / "m.onnx"
 
 
-def link_inside(root: Path) -> tuple[Path, str]:
-    write(root / "in" / "m.onnx", "data/weights.bin")
-    (root / "in" / "weights.bin").symlink_to("data/weights.bin")
-    return root / "in" / "m.onnx", "weights.bin"
-
-
-def link_to_model(root: Path) -> tuple[Path, str]:
-    """The layout of the Hugging Face hub: both names are links to files in one folder."""
-    write(root / "blobs" / "m", "w")
-    write(root / "blobs" / "0", "weights.bin").unlink()
-    (root / "blobs" / "m").write_bytes(model("weights.bin").SerializeToString())
-    (root / "in").mkdir()
-    (root / "in" / "m.onnx").symlink_to("../blobs/m")
-    (root / "in" / "weights.bin").symlink_to("../blobs/w")
-    return root / "in" / "m.onnx", "weights.bin"
-
-
-def link_of_model_only(root: Path) -> tuple[Path, str]:
-    write(root / "real" / "m.onnx", "data.bin")
-    (root / "real" / "m.onnx").write_bytes(model("weights.bin").SerializeToString())
-    write(root / "other" / "m.onnx", "weights.bin")
-    (root / "in").mkdir()
-    (root / "in" / "m.onnx").symlink_to("../real/m.onnx")
-    (root / "in" / "weights.bin").symlink_to("../other/weights.bin")
-    return root / "in" / "m.onnx", "weights.bin"
-
-
-def hard_link(root: Path) -> tuple[Path, str]:
-    write(root / "other" / "m.onnx", "weights.bin")
-    (root / "in").mkdir()
-    os.link(root / "other" / "weights.bin", root / "in" / "weights.bin")
-    return root / "in" / "m.onnx", "weights.bin"
-
-
-@pytest.mark.parametrize(
-    ("layout", "is_inside"),
-    [
-        (link_file, False),
-        (link_folder, False),
-        (link_of_model_only, False),
-        (link_inside, True),
-        (link_to_model, True),
-        (hard_link, True),
-    ],
-)
-def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_inside):
-    path, location = layout(tmp_path)
-    if not path.exists():
-        write(path, location)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout):
+    *where, location, is_inside = LAYOUTS[layout]
+    path = laid_out(tmp_path, *where, location)
     plain = tmp_path / "plain.onnx"
     plain.write_bytes(path.read_bytes())
     options = ort.SessionOptions()

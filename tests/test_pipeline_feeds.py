@@ -301,18 +301,6 @@ async def cancelled(call: Any) -> None:
         await task
 
 
-def test_a_run_that_is_cancelled_advances_nothing(pipe: Pipeline) -> None:
-    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
-
-    async def timed_out() -> None:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(request.acall(batch(200_000)), 1e-9)
-
-    asyncio.run(timed_out())
-    assert request.runs == 0
-    assert_same_bits(request(batch(2))["y"], undisturbed(batch(2))["y"])
-
-
 @pytest.mark.parametrize("first", [batch(3), {"x": np.zeros((2, 4), np.float32)}])
 def test_the_next_call_waits_for_the_run_that_a_cancelled_one_left_behind(
     pipe: Pipeline, first: dict[str, np.ndarray]

@@ -102,13 +102,8 @@ def test_a_documented_example_gives_the_documented_numbers(
     (values,) = gallery.run(f"documented_{row['type']}", runtime).values()
     # The specification prints 7 to 9 digits.
     np.testing.assert_allclose(values, row["printed"], rtol=0, atol=6e-8)
-    exact, _ = reference.random_uniform(
-        row["shape"],
-        **row["arguments"],
-        output_type=row["type"],
-        global_seed=row["global_seed"],
-        op_seed=row["op_seed"],
-    )
+    given = row["arguments"] | {name: row[name] for name in ("global_seed", "op_seed")}
+    exact, _ = reference.random_uniform(row["shape"], **given, output_type=row["type"])
     np.testing.assert_array_equal(values, exact, strict=True)
     _, docstring, _ = (GALLERY / f"documented_{row['type']}.py").read_text().split('"""')
     numbers = [line.split() for line in docstring.splitlines() if line.startswith("    ")]
@@ -120,16 +115,11 @@ def test_the_noise_source_draws_the_references_noise_and_goes_on_in_the_next_run
     gallery: Gallery, runtime: str
 ) -> None:
     signal = np.sin(np.arange(256, dtype=np.float32))
+    feed = {"signal": signal, "amplitude": np.array(0.25, np.float32)}
     state = STATE.to_array()
     for _ in range(3):
         expected, after = reference.random_uniform([256], -1, 1, "f32", state=state)
-        got = gallery.run(
-            "noise_source",
-            runtime,
-            signal=signal,
-            amplitude=np.array(0.25, np.float32),
-            state=state,
-        )
+        got = gallery.run("noise_source", runtime, **feed, state=state)
         np.testing.assert_array_equal(got["noise"], expected)
         np.testing.assert_array_equal(got["next_state"], after)
         np.testing.assert_allclose(got["noisy"], signal + 0.25 * expected, atol=1e-6)
@@ -176,16 +166,10 @@ def test_the_next_token_is_the_references_class_of_the_scaled_logits(
     # Powers of two, which divide exactly.
     for batch, vocabulary, temperature in ((1, 50257, 1.0), (3, 1000, 0.5), (8, 7, 2.0)):
         logits = generator.normal(scale=3, size=(batch, vocabulary)).astype(np.float32)
-        got = gallery.run(
-            "next_token",
-            runtime,
-            logits=logits,
-            temperature=np.array(temperature, np.float32),
-            state=state,
-        )
-        token, after = reference.random_categorical(
-            logits / np.float32(temperature), 1, "i64", state=state
-        )
+        feed = {"logits": logits, "temperature": np.array(temperature, np.float32)}
+        got = gallery.run("next_token", runtime, **feed, state=state)
+        scaled = logits / np.float32(temperature)
+        token, after = reference.random_categorical(scaled, 1, "i64", state=state)
         np.testing.assert_array_equal(got["token"], token, strict=True)
         np.testing.assert_array_equal(got["next_state"], after)
         state = after
@@ -212,8 +196,6 @@ def test_the_random_crop_is_cut_at_the_references_offset(
 
 def test_the_random_crop_of_too_small_an_image_is_refused_with_the_bounds(gallery: Gallery) -> None:
     image = np.zeros((3, 8, 7), np.float32)
-    with pytest.raises(
-        Exception,
-        match="RandomUniform: input 'minval' must be less than maxval: got 0 with maxval 0",
-    ):
+    words = "RandomUniform: input 'minval' must be less than maxval: got 0 with maxval 0"
+    with pytest.raises(Exception, match=words):
         gallery.run("random_crop", "onnxruntime", image=image, state=STATE.to_array())

@@ -289,18 +289,6 @@ def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     assert (written["seed"], written["runs"][0]["state"]) == ([3, 8, 2**64 - 1], expected)
     assert "Equal" in said("replay", record)
     assert "Equal" in said("compare", *given, "--runs", 2)
-    for seeds, words in (
-        ("3,8", "--seeds must be one for each row (3): got 2. Pass as many."),
-        ("3,8,x", "got 'x'"),
-        ("3,8,-1", "must be an integer from 0 to 2^64-1: got -1"),
-    ):
-        assert words in said("run", path, "--seeds", seeds, "--input", f"x={x}", code=2)
-    assert "must not be given together" in said("run", *given, "--seed", 1, code=2)
-
-
-def test_seeds_of_rows_are_refused_for_one_state(folder: Path) -> None:
-    words = "--seeds must be left out for a model with one state for the whole batch: got 2."
-    assert words in said("run", folder / "new.onnx", "--seeds", "3,8", "--fill", code=2)
 
 
 _ADDS = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y)
@@ -395,8 +383,3 @@ def test_what_cannot_be_recorded_is_refused() -> None:
     pipe = Pipeline(onnx.load(MODELS / "mc_dropout.onnx"))
     with pytest.raises(ValueError, match="Save the model, and pass Pipeline its path"):
         pipe(feed, seed=1).record()
-
-
-def test_a_record_never_replaces_what_is_read(folder: Path) -> None:
-    given = ("--record", folder / "new.onnx", "--fill")
-    assert "the same file as the model" in said("run", folder / "new.onnx", *given, code=2)
