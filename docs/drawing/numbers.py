@@ -29,7 +29,7 @@ PEERS = {
         ("normal", "OpenVINO RandomNormal, rewritten", "its RandomNormal", "2^24"),
         ("Bernoulli", "OpenVINO Bernoulli, rewritten", "its Bernoulli", "2^24"),
         ("Multinomial", "OpenVINO Multinomial, rewritten", "its Multinomial", "2^24"),
-        ("uniform, 2¹⁰ values", "OpenVINO f32, state", "its RandomUniform", "2^10"),
+        ("uniform, 2¹⁰ values", "f32, state", "its RandomUniform", "2^10"),
     ],
     "NumPy, generate": [
         ("NumPy, SFC64", "generate float32", "NumPy SFC64", "2^24 w"),
