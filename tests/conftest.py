@@ -14,6 +14,7 @@ import missing_backend
 import openvino as ov
 import pytest
 from half_precision import capabilities
+from real_models import LOADERS, Load
 from runtimes import OpenVino
 
 import onnx_philox
@@ -74,6 +75,12 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))
 def openvino_backend(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+@pytest.fixture(params=LOADERS)
+def load(request: pytest.FixtureRequest) -> Load:
+    """Loads a model in a runtime, with each of its backends."""
+    return LOADERS[request.param]
 
 
 @pytest.fixture(params=list(onnx_philox.openvino.BACKENDS))

@@ -16,6 +16,7 @@ from runtimes import OpenVino, infer
 import onnx_philox
 from onnx_philox import reference
 from onnx_philox._contract.types import BY_NAME
+from onnx_philox.onnxruntime import _session
 
 MODELS = Path(__file__).parent / "models"
 SEED = 0xFEDCBA987654321
@@ -23,6 +24,19 @@ STEPS = 40
 ALPHABET = "\n abcdefghijklmnopqrstuvwxyz,."
 
 Arrays = dict[str, np.ndarray]
+Run = Callable[[Arrays], Arrays]
+Load = Callable[[Any], Run]
+LOADERS: dict[str, Load] = {
+    **{
+        f"onnxruntime {name}": lambda model, name=name: load_in_onnxruntime(model, name)
+        for name in _session.BACKENDS
+    },
+    **{
+        f"openvino {name}": lambda model, name=name: load_in_openvino(OpenVino(name), model, "f32")
+        for name in onnx_philox.openvino.BACKENDS
+    },
+}
+"""Each runtime with each of its backends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +182,6 @@ def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:
     if "output_type" not in attributes:
         return f"draw_{attributes['op_seed']}", TensorProto.BOOL
     return f"draw_{attributes['op_seed']}", BY_NAME[attributes["output_type"].decode()].onnx
-
-
-Run = Callable[[Arrays], Arrays]
 
 
 def load_in_onnxruntime(model: onnx.ModelProto, backend: str) -> Run:

@@ -668,6 +668,8 @@ def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tm
         "state": state,
         "next_state": state and f"next_{state}",
         "is_per_row": "per_row" in options,
+        "batch": "x" if "per_row" in options else None,
+        "batch_axis": 0,
     }
     ran = cli.invoke(*shlex.split(command)[1:])
     assert ran.exit_code == 0, ran.output

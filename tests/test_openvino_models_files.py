@@ -215,7 +215,6 @@ def test_a_pipeline_takes_a_model_of_openvino_s(tmp_path: Path) -> None:
     for asked, error, words in (
         ({}, ValueError, "runtime='openvino'"),
         ({**in_openvino, "providers": []}, TypeError, "each option must be one of config"),
-        ({**in_openvino, "per_row": True}, ValueError, "its place must be the main graph.*Loop"),
     ):
         with pytest.raises(error, match=words):
             op.Pipeline(given, **asked)

@@ -447,7 +447,6 @@ UNPROVED: list[tuple[Callable[[Any], Any], Any, str]] = [
         {"per_row": True},
         r"got \[1, 4\]",
     ),
-    (lambda x: loop(x, 2, uniform), {"per_row": True}, "its place must be the main graph"),
     (
         lambda x: of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)),
         {"per_row": True},

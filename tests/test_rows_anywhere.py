@@ -18,9 +18,11 @@ from cases import assert_same_bits
 from cli import document, text
 from onnx import parser
 from openvino import opset8
+from openvino_models import model as model_of
+from openvino_models import parameter
 from real_models import (
     MODELS,
-    Run,
+    Load,
     draws_of,
     load_in_onnxruntime,
     load_in_openvino,
@@ -30,22 +32,6 @@ from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import Pipeline, TorchState, make_reproducible, row_states
-from onnx_philox.onnxruntime import _session
-
-Load = Callable[[onnx.ModelProto], Run]
-RUNTIMES = {
-    **{f"onnxruntime {name}": ("onnxruntime", name) for name in _session.BACKENDS},
-    **{f"openvino {name}": ("openvino", name) for name in onnx_philox.openvino.BACKENDS},
-}
-
-
-@pytest.fixture(params=RUNTIMES)
-def load(request: pytest.FixtureRequest) -> Load:
-    """Loads a model in a runtime, with each of its backends."""
-    runtime, backend = RUNTIMES[request.param]
-    if runtime == "onnxruntime":
-        return lambda model: load_in_onnxruntime(model, backend)
-    return lambda model: load_in_openvino(OpenVino(backend), model, "f32")
 
 
 @dataclass(frozen=True)
@@ -250,6 +236,11 @@ REFUSED = {
         "f = Reshape (t, flat) y = RandomNormalLike (f)",
         "got [6 * batch, 4]",
     ),
+    "it by its size alone": (
+        "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
+        "c = RandomNormalLike (f) y = Flatten (c)",
+        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 4]",
+    ),
     "classes along it": (
         "t = Transpose (x) c = Multinomial (t) y = Cast <to = 1> (c)",
         "the shape of what it draws must be one of which a dimension is 'batch', the first",
@@ -346,54 +337,94 @@ def test_a_checkpoint_holds_which_dimension_is_the_batch() -> None:
         pipes[0].request(resume=second.checkpoint())
 
 
-def of_openvino(shape: list[int], layout: str = "") -> ov.Model:
-    """Two dropouts in a row, and one of heads that are merged with the batch."""
-    x = opset8.parameter(shape, np.float32, name="x")
-    x.output(0).set_names({"x"})
+def of_openvino(shape: list[int], layout: str = "", join: Any = None) -> ov.Model:
+    """Two dropouts in a row, and one of heads that are merged with the batch.
+
+    Drawn is like the input x, or what joins it to z, which has its shape and Layout.
+    """
+    x, z = (parameter(name, shape) for name in "xz")
     if layout:
         x.set_layout(ov.Layout(layout))
-    first = onnx_philox.openvino.random_dropout(x, np.float32(0.5), 0, 1)
+        z.set_layout(ov.Layout(layout))
+    like = join(x, z) if join else x
+    first = onnx_philox.openvino.random_dropout(like, np.float32(0.5), 0, 1)
     second = onnx_philox.openvino.random_dropout(first.output(0), np.float32(0.25), 0, 2)
-    apart = opset8.reshape(x, np.array([6, -1, 4]), special_zero=False)
+    apart = opset8.reshape(like, np.array([6, -1, 4]), special_zero=False)
     turned = opset8.transpose(apart, np.array([1, 0, 2]))
     third = onnx_philox.openvino.random_dropout(turned, np.float32(0.5), 0, 3)
     # [batch * 2, 6, 4]
     back = opset8.transpose(third.output(0), np.array([1, 0, 2]))
-    whole = opset8.reshape(back, opset8.shape_of(x), special_zero=False)
-    drawn = opset8.add(second.output(0), whole)
-    result = opset8.result(drawn)
-    result.output(0).set_names({"y"})
-    return ov.Model([result], [x], "dropouts")
+    # As nn.TransformerEncoderLayer does: merged as the inner factor, and taken apart again.
+    merged = opset8.relu(opset8.reshape(back, np.array([-1, 8]), special_zero=False))
+    whole = opset8.reshape(merged, np.array([6, -1, 8]), special_zero=False)
+    fourth = onnx_philox.openvino.random_dropout(whole, np.float32(0.5), 0, 4)
+    return model_of({"y": opset8.add(second.output(0), fourth.output(0))}, [x, z] if join else [x])
 
 
-@pytest.mark.parametrize(
-    ("shape", "layout", "said"),
-    [
-        ([6, -1, 8], "", None),
-        ([6, -1, 8], "TNC", "N"),
-        ([6, -1, 8], "", "x:1"),
-    ],
-)
-def test_a_model_of_openvino_draws_rows_where_they_stand(
-    shape: list[int], layout: str, said: str | None, tmp_path: Path
-) -> None:
-    given, runtime = of_openvino(shape, layout), OpenVino("native")
+def of_onnx(name: str) -> ov.Model:
+    return OpenVino("native").read(STANDING[name].model)
+
+
+SEQUENCE = Standing("", dims="6, batch, 8")
+OF_OPENVINO: dict[str, tuple[Callable[[], ov.Model], str | None, Standing]] = {
+    "the only dynamic dimension": (lambda: of_openvino([6, -1, 8]), None, SEQUENCE),
+    "a Layout's name": (lambda: of_openvino([6, -1, 8], "TNC"), "N", SEQUENCE),
+    "a place": (lambda: of_openvino([6, -1, 8]), "x:1", SEQUENCE),
+    "the sum of two of a Layout": (
+        lambda: of_openvino([6, -1, 8], "TNC", opset8.add),
+        None,
+        SEQUENCE,
+    ),
+    "two of a Layout, end to end": (
+        lambda: of_openvino([6, -1, 4], "TNC", lambda x, y: opset8.concat([x, y], 2)),
+        "N",
+        Standing("", dims="6, batch, 4"),
+    ),
+    "the product of two of a Layout": (
+        lambda: of_openvino(
+            [6, -1, 8, 8],
+            "TNCD",
+            lambda x, y: opset8.reduce_max(opset8.matmul(x, y, False, False), np.int64(3)),
+        ),
+        "N",
+        Standing("", dims="6, batch, 8, 8"),
+    ),
+    **{
+        name: (
+            lambda name=name: OpenVino("native").read(STANDING[name].model),
+            None,
+            STANDING[name],
+        )
+        for name in ("carried by a Loop", "heads in a Loop", "stacked by a Scan", "in a branch")
+    },
+}
+
+
+@pytest.mark.parametrize("name", OF_OPENVINO)
+def test_a_model_of_openvino_draws_rows_where_they_stand(name: str, tmp_path: Path) -> None:
+    make, said, case = OF_OPENVINO[name]
+    given, runtime = make(), OpenVino("native")
     model = make_reproducible(given, per_row=True, batch=said)
     streams = json.loads(str(model.get_rt_info(["onnx_philox.streams"]).value))
     assert (streams["batch"], streams["batch_axis"]) == ("x", 1)
     ov.save_model(model, tmp_path / "model.xml", compress_to_fp16=False)
     run = load_in_openvino(runtime, tmp_path / "model.xml", "f32")
     plain = load_in_openvino(runtime, make_reproducible(given), "f32")
-    case = Standing("", dims="6, batch, 8")
+
+    def fed(some: list[int], state: np.ndarray) -> dict[str, np.ndarray]:
+        x = case.fed(some)["x"]
+        return {"x": x, "random_state": state} | ({"z": x} if len(given.inputs) > 1 else {})
+
     rows = list(range(9))
-    whole = run(case.fed(rows) | {"random_state": states(rows, "tensorflow")})["y"]
+    whole = run(fed(rows, states(rows, "tensorflow")))
     for some in ORDERS:
-        part = run(case.fed(some) | {"random_state": states(some, "tensorflow")})["y"]
-        assert_same_bits(part, whole[:, some])
+        part = run(fed(some, states(some, "tensorflow")))
+        assert_same_bits(case.of_rows(part["y"]), case.of_rows(whole["y"])[some])
+        assert_same_bits(part["next_random_state"], whole["next_random_state"][some])
     (state,) = states([4], "tensorflow")
-    assert_same_bits(plain(case.fed([4]) | {"random_state": state})["y"], whole[:, [4]])
+    assert_same_bits(case.of_rows(plain(fed([4], state))["y"]), case.of_rows(whole["y"])[[4]])
     with pytest.raises(Exception, match="random_state_must_have_one_row_for_each_row_of_x:1"):
-        run(case.fed([1, 2, 3]) | {"random_state": states([1, 2], "tensorflow")})
+        run(fed([1, 2, 3], states([1, 2], "tensorflow")))
 
 
 def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() -> None:
@@ -490,16 +521,21 @@ def test_a_module_of_torch_s_exports_with_rows(name: str, alignment: str) -> Non
 
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", ["trace", "program"])
 @pytest.mark.parametrize("name", MODULES_THAT_DRAW)
-def test_a_trace_of_a_module_converts_with_rows(name: str) -> None:
+def test_a_module_converts_with_rows(name: str, way: str) -> None:
     import torch
 
     module, x, axis = called(name)
-    trace = torch.jit.trace(module, x, check_trace=False)
+    if way == "trace":
+        captured = torch.jit.trace(module, x, check_trace=False)
+    else:
+        dynamic = ({axis: torch.export.Dim("batch", min=1)},)
+        captured = torch.export.export(module, (x,), dynamic_shapes=dynamic)
     shape = [-1 if i == axis else size for i, size in enumerate(x.shape)]
     extension = onnx_philox.openvino.pytorch_extensions()
     given = ov.convert_model(
-        trace, example_input=x, input=[ov.PartialShape(shape)], extension=extension
+        captured, example_input=x, input=[ov.PartialShape(shape)], extension=extension
     )
     rows = make_reproducible(with_names(given), per_row=True)
     run = load_in_openvino(OpenVino("native"), rows, "f32")
@@ -561,3 +597,7 @@ def test_inspect_says_where_the_batch_stands_and_what_else_it_could_be(tmp_path:
     assert "'x'; every draw has 'batch', too. Say which of them is the batch, with batch=" in said
     onnx.save(make_reproducible(TWO, per_row=True, batch="batch"), tmp_path / "rows.onnx")
     assert document("inspect", tmp_path / "rows.onnx")["state"] == STATE_OF_ROWS
+    standard = onnx_philox.to_standard_nodes(onnx.load(tmp_path / "rows.onnx"), inexact="allow")
+    onnx.save(standard, tmp_path / "standard.onnx")
+    said = " ".join(text("inspect", tmp_path / "standard.onnx").split())
+    assert f"Their state: {STATE_OF_ROWS}; the output next_random_state" in said

@@ -15,6 +15,11 @@ from onnx_philox._rewriting.places import Place, saying
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
+_DYNAMIC = (
+    "export or convert the module with a batch that alone is dynamic (dynamic_shapes of torch's "
+    "exporters, input of openvino.convert_model)"
+)
+
 # Of a row's 2^34 words in a node.
 _MOST_REJECTING = 2**34 // REJECTION_WORDS
 # How many nodes of one shape a message names.
@@ -51,8 +56,8 @@ class NotRowsError(ValueRefusalError):
             what,
             given,
             allowed,
-            f"If {draws} rows of the batch all the same, say so with {said}; or rewrite the model "
-            "with one state for the whole batch.",
+            f"If {draws} rows of the batch all the same, say so with {said}; or draw in the shape "
+            f"of a tensor that has it, as torch.rand_like(x) does, {_DYNAMIC}, or {ONE_STATE}.",
         )
         self.names = names
         self.parts = (operator, what, given, allowed, names, option)
@@ -89,12 +94,12 @@ def of_shape(
     """A draw that has no row for each of the batch, and what else the batch could be."""
     allowed = (
         f"one of which a dimension is {batch}, or is made by a Reshape of it and those behind it, "
-        "for a state for each row"
+        "and has rows that no Reshape mixes, for a state for each row"
     )
     remedy = "Draw a row for each of the batch, as torch.rand_like(x) does"
     if shape and None in shape:
         allowed = allowed.replace("dimension is", "dimension is proved to be")
-        remedy = "Export the module with onnx_philox.torch.export, or with the batch first"
+        remedy = f"{_DYNAMIC[0].upper()}{_DYNAMIC[1:]}, or with the batch first"
     remedy = f"{remedy}{_others(rivals)}."
     return ValueRefusalError(title, "the shape of what it draws", written(shape), allowed, remedy)
 
@@ -147,6 +152,19 @@ def of_operator(
         remedy = f"Draw them in several nodes, or {ONE_STATE}."
         return ValueRefusalError(title, what, given, allowed, remedy)
     return None
+
+
+def of_count(title: str, owner: str, loop: str) -> ValueRefusalError:
+    """A draw in a body that may run as often as the batch says, in a loop if it is in one."""
+    inside = f" inside {loop}" if loop else ""
+    return ValueRefusalError(
+        title,
+        "how often it draws",
+        f"what {owner}{inside} says, which may depend on the batch",
+        "the same for every batch, for a state for each row",
+        "Draw before it, or let it depend on the iteration and on inputs that have no batch only; "
+        f"or {ONE_STATE}.",
+    )
 
 
 def check_names(

@@ -147,7 +147,7 @@ def saying(name: str) -> str:
     return f"batch={name!r} (--batch {name})"
 
 
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound=Hashable)
 
 
 class MadeBy(NamedTuple, Generic[Value]):
@@ -176,7 +176,6 @@ _OF_ALL = {
     *("Power", "Select", "Sub", "Subtract", "Where"),
 }
 """They broadcast their inputs to each other."""
-_MOST_STEPS = 200
 
 
 class BatchPlaces(Generic[Value]):
@@ -204,47 +203,71 @@ class BatchPlaces(Generic[Value]):
     def of(self, shape: Dimensions, like: Value | None) -> list[Place]:
         """The places in a draw, given the tensor whose shape it has: one, or the draw has no rows.
 
-        A dimension of which the batch is a factor, and is not proved to be the outer one, is none.
+        A dimension of which the batch is a factor, and is not proved to be the outer one, is none;
+        nor is one that is the batch only by its size, since a Reshape has mixed rows in it.
         """
-        rank = len(shape)
-        named = [axis for axis, d in enumerate(shape) if self._products.has(d, self._batch)]
-        if len(named) > 1:
-            return [Place(axis, rank) for axis in named]
-        places = [Place(axis, rank) for axis in named if shape[axis] == self._batch]
-        if places or like is None:
+        rank, dims = len(shape), shape
+        if like is not None:
+            # There a factor may be one of which nothing else is known.
+            known = self._dimensions(like) or shape
+            dims = tuple(e if d is None else d for d, e in zip(shape, known, strict=False))
+        places = [
+            Place(axis, rank, d != self._batch)
+            for axis, d in enumerate(dims)
+            if self._products.has(d, self._batch)
+        ]
+        if len(places) != 1:
             return places
-        merged = named or [axis for axis, d in enumerate(shape) if d is None]
-        return [Place(axis, rank, True) for axis in merged if self._is_outer(like, axis)][:1]
+        (place,) = places
+        stands = not place.is_factor if like is None else self._stands(like, place.axis)
+        return places if stands else []
 
-    def _is_outer(self, value: Value, axis: int) -> bool:
-        """Whether a Reshape has made a dimension of the batch and what stands behind it."""
-        left = [(value, axis)]
-        for _ in range(_MOST_STEPS):
-            if not left:
-                break
-            value, axis = left.pop()
-            source, dims = self._source(value), self._dimensions(value)
-            if source is None or dims is None or not source.inputs or source.inputs[0] is None:
+    def _stands(self, value: Value, axis: int) -> bool:
+        """Whether a dimension is the batch, or a Reshape has made it of that and those behind."""
+        left: list[tuple[Value, int, Dimension]] = [(value, axis, 1)]
+        seen = set()
+        while left:
+            each = left.pop()
+            if each in seen:
                 continue
-            if source.kind == "Transpose":
-                order = source.order or range(len(dims))[::-1]
-                left.append((source.inputs[0], order[axis]))
-            elif source.kind in _IN_ORDER:
-                given = self._dimensions(source.inputs[0]) or ()
-                for before, d in enumerate(given):
-                    if self._products.quotient(given[:before], dims[:axis]) != 1:
-                        continue
-                    behind = (self._batch, *dims[axis + 1 :])
-                    if d != self._batch:
-                        left.append((source.inputs[0], before))
-                    elif self._products.quotient(given[before:], behind) is not None:
-                        return True
-            elif source.kind in _OF_ALL or (source.kind in _OF_FIRST and axis < len(dims) - 1):
-                for each in source.inputs if source.kind in _OF_ALL else source.inputs[:1]:
-                    sizes = None if each is None else self._dimensions(each)
-                    if each is None or sizes is None:
-                        continue
-                    own = axis - len(dims) + len(sizes)
-                    if own >= 0 and sizes[own] != 1:
-                        left.append((each, own))
+            seen.add(each)
+            value, axis, outer = each
+            dims = self._dimensions(value)
+            before = None if dims is None else self._before(value, dims, axis, outer)
+            if before is not None:
+                left += before
+            elif dims is not None and (dims[axis], outer) == (self._batch, 1):
+                return True
         return False
+
+    def _before(
+        self, value: Value, dims: Dimensions, axis: int, outer: Dimension
+    ) -> list[tuple[Value, int, Dimension]] | None:
+        """Where the batch stood in what a value is made of; None where that is not followed.
+
+        It stands in a dimension, behind an outer factor of it.
+        """
+        source = self._source(value)
+        if source is None or not source.inputs or (first := source.inputs[0]) is None:
+            return None
+        if source.kind == "Transpose":
+            order = source.order or range(len(dims))[::-1]
+            return [(first, order[axis], outer)]
+        if source.kind in _IN_ORDER:
+            given = self._dimensions(first)
+            if given is None or not any(self._products.has(d, self._batch) for d in given):
+                return None
+            found = []
+            for i, d in enumerate(given):
+                rest = self._products.quotient((*dims[:axis], outer), given[:i])
+                if self._products.quotient((d,), (rest, self._batch)) is not None:
+                    found.append((first, i, rest))
+            return found
+        followed = []
+        if source.kind in _OF_ALL or (source.kind in _OF_FIRST and axis < len(dims) - 1):
+            for each in source.inputs if source.kind in _OF_ALL else (first,):
+                sizes = None if each is None else self._dimensions(each)
+                own = axis - len(dims) + len(sizes or ())
+                if each is not None and sizes and own >= 0 and sizes[own] != 1:
+                    followed.append((each, own, outer))
+        return followed or None

@@ -117,10 +117,14 @@ def state_in_words(
     if name is None:
         return f"a constant inside, of seed {seed}: every run is the same"
     kind = f", {generator.owner}'s generator ({generator.seeding})" if generator.is_named else ""
-    if streams is not None and streams.batch is not None:
-        place = f", {written_place(streams.batch, streams.batch_axis)}"
-        kind += f", for each row of the batch{place if streams.batch_axis else ''}"
-    return f"the input {name}{kind}"
+    rows = "" if streams is None else rows_in_words(streams.batch, streams.batch_axis)
+    return f"the input {name}{kind}{rows}"
+
+
+def rows_in_words(batch: str | None, axis: int) -> str:
+    """That each row of a batch has a state, and where it stands; empty where there is none."""
+    place = f", {written_place(batch or '', axis)}" if axis else ""
+    return "" if batch is None else f", for each row of the batch{place}"
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...], *, keeps_seeds: bool) -> Rewritten:

@@ -8,6 +8,7 @@ from pathlib import Path
 import onnx_ir as ir
 
 from onnx_philox._command import rewritten
+from onnx_philox._command.inspect.search import rows_in_words
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
 from onnx_philox._models.streams import read_input, streams_of
@@ -26,6 +27,8 @@ class Standard:
         state: The input that says what is drawn; None where a seed inside does.
         next_state: The output with the state of the next run.
         is_per_row: Whether each row of the batch has a state of its own.
+        batch: The input of which a dimension is the batch, where each row has one.
+        batch_axis: That dimension.
         run: The command line that runs the model.
     """
 
@@ -35,6 +38,8 @@ class Standard:
     state: str | None
     next_state: str | None
     is_per_row: bool
+    batch: str | None
+    batch_axis: int
     run: str
 
     @property
@@ -58,10 +63,10 @@ class Standard:
     def _about_state(self) -> str:
         if self.state is None:
             return "Their seed is inside the model: every run draws the same numbers."
-        rows = ", for each row of the batch" if self.is_per_row else ""
         then = ""
         if self.next_state is not None:
             then = f"; the output {self.next_state} is the input of the next run"
+        rows = rows_in_words(self.batch, self.batch_axis)
         return f"Their state: the input {self.state}{rows}{then}."
 
 
@@ -78,6 +83,8 @@ def find(model: ir.Model, path: Path) -> Standard | None:
         _state(model),
         streams.next_state if streams else None,
         streams is not None and streams.batch is not None,
+        streams.batch if streams else None,
+        streams.batch_axis if streams else 0,
         command_to_run(model, path, found.target.name),
     )
 

@@ -98,7 +98,7 @@ def _check_names(model: ov.Model) -> None:
 def _draw(numbered: Numbered[NewDraw], state: State, of_kept: State, plan: _Plan) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
     draw, owners = numbered.random, numbered.random.site.owners
-    carrier = Carrier(owners)
+    carrier = Carrier(owners, has_rows=plan.batch is not None)
     if not draw.generator.is_counter_based:
         given = _of_seed(draw.generator, draw.seeds)
     else:

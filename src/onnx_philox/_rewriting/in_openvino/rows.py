@@ -7,13 +7,10 @@ draw of which a dimension has that symbol draws the rows of the input.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import openvino as ov
-from openvino import opset8
 
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.inputs import TENSORFLOW
@@ -23,14 +20,14 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import constant, is_ours
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
+from onnx_philox._rewriting.in_openvino.depends import BatchDependence
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
-from onnx_philox._rewriting.not_rows import ONE_STATE, of_operator, of_shape, unproved
+from onnx_philox._rewriting.in_openvino.symbols import Symbols, drawn
+from onnx_philox._rewriting.not_rows import ONE_STATE, of_count, of_operator, of_shape, unproved
 from onnx_philox._rewriting.places import (
     BatchPlaces,
-    Dimensions,
     MadeBy,
     Place,
-    Products,
     called,
     written_place,
 )
@@ -74,28 +71,18 @@ class Rows:
 
     def __init__(self, model: ov.Model, draws: Sequence[NewDraw], asked: Asked) -> None:
         inputs = {_name(node): node for node in model.get_parameters()}
-        self._symbols: list[tuple[ov.Symbol, str]] = []
-        for name, node in inputs.items():
-            self._name_dimensions(name, node)
-        names = [name for _, name in self._symbols]
-        products = Products(names)
-        with _symbols_carried(model):
-            model.validate_nodes_and_infer_types()
-            shapes = {name: self._dimensions(node.output(0)) for name, node in inputs.items()}
-            self._shapes = {each.site.node.get_name(): _drawn(each.site.node) for each in draws}
-            found = {}
-            for name in names:
-                standing = BatchPlaces(name, products, self._dimensions, _source)
-                found[name] = [self._places(draw, standing) for draw in draws]
-        laid = (_laid(name, node, asked.batch) for name, node in inputs.items())
-        said = next((at for at in laid if at in names), None)
-        name, input, axis, rivals = choose(
+        self._symbols = Symbols(model, inputs, asked.batch)
+        shapes = {name: self._symbols.of(node.output(0)) for name, node in inputs.items()}
+        self._shapes = {each.site.node.get_name(): drawn(each.site.node) for each in draws}
+        names = self._symbols.products.names
+        found = {name: [self._places(draw, name) for draw in draws] for name in names}
+        self._name, input, axis, rivals = choose(
             shapes,
-            said or asked.batch,
+            self._symbols.laid or asked.batch,
             found.__getitem__,
             "Convert or reshape the model with a batch of -1",
         )
-        self._found = dict(zip(self._shapes, found[name], strict=True))
+        self._found = dict(zip(self._shapes, found[self._name], strict=True))
         self.batch = Batch(inputs[input], input, axis, rivals)
 
     def obstacle(self, draw: NewDraw, *, is_named: bool = False) -> RefusalError | None:
@@ -108,11 +95,6 @@ class Rows:
             return ValueRefusalError(
                 site.title, "the alignment", repr(draw.generator.alignment), allowed, remedy
             )
-        if site.owners:
-            given = f"the body of {site.owners[-1].label}"
-            allowed = "the main graph, for a state for each row of an OpenVINO model"
-            remedy = f"Export the model with onnx_philox.torch.export, or {ONE_STATE}."
-            return ValueRefusalError(site.title, "its place", given, allowed, remedy)
         known = arrays.known_dimensions(self._shapes[site.node.get_name()])
         places = self._found[site.node.get_name()]
         if is_named and known and known[0] is None and len(places) == 1:
@@ -121,90 +103,22 @@ class Rows:
             return of_shape(site.title, known, batch, self.batch.rivals)
         if error := of_operator(site.title, draw.operator, known, places, batch, self.batch.rivals):
             return error
+        depends = BatchDependence(self._symbols, self._name, site.owners)
+        for index, owner in enumerate(site.owners):
+            loop = next((o for o in site.owners[:index] if o.node.get_type_name() != "If"), None)
+            if loop is not None and depends.of_how_often(index):
+                return of_count(site.title, owner.label, loop.label)
         if not places:
             return unproved(site.title, site.called, known, batch)
         (self.batch.places[site.node.get_name()],) = places
         return None
 
-    def _name_dimensions(self, name: str, node: ov.Node) -> None:
-        """Gives each dynamic dimension of an input a symbol, and each symbol a name."""
-        shape = node.get_partial_shape()
-        if shape.rank.is_dynamic:
-            return
-        for axis in range(len(shape)):
-            dimension = shape[axis]
-            if dimension.is_static:
-                continue
-            if not dimension.has_symbol():
-                dimension.set_symbol(ov.Symbol())
-                shape[axis] = dimension
-            self._symbols.append((dimension.get_symbol(), f"{name}:{axis}"))
-        node.set_partial_shape(shape)
-
-    def _dimensions(self, output: ov.Output) -> Dimensions | None:
-        """The dimensions of a tensor."""
-        return self._named(output.get_partial_shape())
-
-    def _named(self, shape: ov.PartialShape) -> Dimensions | None:
-        """Numbers, and the names of inputs' dimensions."""
-        if shape.rank.is_dynamic:
-            return None
-        return tuple(self._dimension(shape[i]) for i in range(len(shape)))
-
-    def _dimension(self, dimension: ov.Dimension) -> int | str | None:
-        if dimension.is_static:
-            return int(dimension.get_length())
-        if not dimension.has_symbol():
-            return None
-        own = dimension.get_symbol()
-        return next((name for symbol, name in self._symbols if symbol == own), None)
-
-    def _places(self, draw: NewDraw, standing: BatchPlaces[ov.Output]) -> list[Place]:
+    def _places(self, draw: NewDraw, name: str) -> list[Place]:
         """Where a dimension stands in what a node draws."""
-        shape = self._named(self._shapes[draw.site.node.get_name()])
-        return [] if shape is None else standing.of(shape, _like(draw.site.node))
-
-
-@contextmanager
-def _symbols_carried(model: ov.Model) -> Iterator[None]:
-    """Puts nodes that carry symbols on in the place of ours, which do not, for a time."""
-    moved = []
-    for node in filter(is_ours, model.get_ordered_ops()):
-        for output in node.outputs()[:-1]:
-            zero = opset8.convert(np.int32(0), output.get_element_type())
-            like = opset8.broadcast(zero, _sizes(node)).output(0)
-            for reader in output.get_target_inputs():
-                moved.append((reader, output))
-                reader.replace_source_output(like)
-    try:
-        yield
-    finally:
-        for reader, output in moved:
-            reader.replace_source_output(output)
-
-
-def _sizes(node: ov.Node) -> ov.Node | ov.Output:
-    """The dimensions of what a node of this package draws."""
-    operator, given = OPERATORS[node.get_type_name()], node.input_value(0)
-    if operator.has_shape:
-        return given
-    sizes = opset8.shape_of(given)
-    if operator.size_input.role is Role.DATA:
-        return sizes
-    # Weights of one dimension are one row.
-    rows, drawn = given.get_partial_shape(), node.output(0).get_partial_shape()
-    is_one = rows.rank.is_static and len(rows) == 1
-    first = opset8.gather(sizes, np.array([0]), np.int64(0))
-    samples = drawn[1].get_length() if drawn.rank.is_static and drawn[1].is_static else 1
-    return opset8.concat([np.array([1]) if is_one else first, np.array([samples])], 0)
-
-
-def _laid(name: str, node: ov.Node, said: str | None) -> str | None:
-    """A dimension that a Layout of an input calls so, as `batch` names it otherwise."""
-    layout = node.get_layout()
-    if said is None or not layout.has_name(said):
-        return None
-    return f"{name}:{layout.get_index_by_name(said)}"
+        node = draw.site.node
+        shape = self._symbols.of_shape(self._shapes[node.get_name()])
+        standing = BatchPlaces(name, self._symbols.products, self._symbols.of, _source)
+        return [] if shape is None else standing.of(shape, _like(node))
 
 
 def _source(output: ov.Output) -> MadeBy[ov.Output] | None:
@@ -223,16 +137,6 @@ def _like(node: ov.Node) -> ov.Output | None:
         return first
     source = first.get_node()
     return source.input_value(0) if source.get_type_name() == "ShapeOf" else None
-
-
-def _drawn(node: ov.Node) -> ov.PartialShape:
-    """The shape of what a random node draws, with symbols, which our own nodes do not carry on."""
-    kind = node.get_type_name()
-    if kind == "Multinomial":
-        return node.input_value(0).get_partial_shape()
-    if not is_ours(node):
-        return node.output(0).get_partial_shape()
-    return opset8.broadcast(np.int32(0), _sizes(node)).output(0).get_partial_shape()
 
 
 def _name(node: ov.Node) -> str:

@@ -124,8 +124,9 @@ def _checked(words: ov.Output, batch: Batch) -> ov.Output:
 class Carrier:
     """Carries a state from the main graph into a body, and back if it must return."""
 
-    def __init__(self, owners: tuple[Owner, ...]) -> None:
+    def __init__(self, owners: tuple[Owner, ...], *, has_rows: bool) -> None:
         self._owners = owners
+        self._shape = [-1, STATE_WORDS] if has_rows else [STATE_WORDS]
         # For each owner the state around it, and as its bodies take it: this one, and of an If in
         # a loop the other one.
         self._crossed: list[tuple[ov.Output, ov.op.Parameter, ov.op.Parameter | None]] = []
@@ -141,11 +142,11 @@ class Carrier:
     def carry_in(self, words: ov.Output) -> ov.Output:
         """The state beside the node, as u32."""
         for i, owner in enumerate(self._owners):
-            inner, other = _parameter(), None
+            inner, other = self._parameter(), None
             owner.body.add_parameters([inner])
             if _is_branch(owner):
                 if i > self._first_back:
-                    other = _parameter()
+                    other = self._parameter()
                     _other_branch(owner).add_parameters([other])
                 owner.node.set_input(words, *_in_order(owner, inner, other))
             self._crossed.append((words, inner, other))
@@ -167,9 +168,8 @@ class Carrier:
                 owner.node.set_merged_input(inner, around, result.output(0))
                 value = owner.node.get_iter_value(result.output(0), -1)
 
-
-def _parameter() -> ov.op.Parameter:
-    return opset8.parameter([STATE_WORDS], ov.Type.i64)
+    def _parameter(self) -> ov.op.Parameter:
+        return opset8.parameter(self._shape, ov.Type.i64)
 
 
 def _is_branch(owner: Owner) -> bool:

@@ -24,7 +24,7 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
 from onnx_philox._rewriting.in_onnx.rows.depends import BatchDependence
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
-from onnx_philox._rewriting.not_rows import ONE_STATE, of_operator, of_shape, unproved
+from onnx_philox._rewriting.not_rows import ONE_STATE, of_count, of_operator, of_shape, unproved
 from onnx_philox._rewriting.places import Dimensions, Place
 from onnx_philox._rewriting.recorded import Recorded
 
@@ -110,15 +110,7 @@ class BatchRows:
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
             if (loop is not None or self._is_walk) and self._dependence.of_how_often(owner):
-                inside = f" inside {loop.label}" if loop else ""
-                return ValueRefusalError(
-                    title,
-                    "how often it draws",
-                    f"what {owner.label}{inside} says, which may depend on the batch",
-                    "the same for every batch, for a state for each row",
-                    "Draw before it, or let it depend on the iteration and on inputs that have no "
-                    f"batch only; or {ONE_STATE}.",
-                )
+                return of_count(title, owner.label, loop.label if loop else "")
         if not places:
             return unproved(title, site.called, shape, batch)
         (self.batch.places[node],) = places
