@@ -101,7 +101,7 @@ def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
             tensors[declared.name] = _input(declared.name, declared.types[0], of_rows)
     # Where the state may not be left out, there is nothing to say.
     if arguments.get("stateful", True) or rows is not None:
-        words = alignment.state_words(complete)
+        words = alignment.generator_of(complete).words
         tensors["state"] = _input("state", U32, _state_shape(rows, words))
     in_order = {i.name: tensors.get(i.name) for i in op.inputs}
     return _model(op, in_order, dict(attributes), dimensions, rows)
@@ -232,7 +232,7 @@ def _model(
         for o in op.values_outputs
     ]
     if inputs["state"] is not None:
-        words = alignment.state_words(attributes)
+        words = alignment.generator_of(attributes).words
         outputs.append(_input("next_state", U32, _state_shape(rows, words)))
     shape = inputs.get("shape")
     computed = [shape] if isinstance(shape, _RowsOf) else []

@@ -76,11 +76,7 @@ def app() -> None:
 @options.HTML
 @options.JSON
 def verify(
-    runtime: tuple[str, ...],
-    backend: tuple[str, ...],
-    *,
-    device: str | None,
-    verbose: bool,
+    runtime: tuple[str, ...], backend: tuple[str, ...], *, device: str | None, verbose: bool
 ) -> Any:
     """Compare the numbers drawn here with the published ones, bit for bit.
 

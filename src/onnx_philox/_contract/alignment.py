@@ -23,19 +23,9 @@ def generator_of(attributes: Mapping[str, Any]) -> generators.Generator:
     return generators.named(attributes.get(ALIGNMENT.name))
 
 
-def state_words(attributes: Mapping[str, Any]) -> int:
-    """How many words a state has, by complete attributes."""
-    return generator_of(attributes).words
-
-
 def state_left_out(attributes: Mapping[str, Any]) -> tuple[NDArray[np.uint32], dict[str, Any]]:
     """A state that means what a node without one draws, and the attributes beside it."""
     return generator_of(attributes).left_out(attributes)
-
-
-def least_exponent(attributes: Mapping[str, Any]) -> float:
-    """The weight exp(x) of a class counts as above 0 from this x on."""
-    return generator_of(attributes).least_exponent
 
 
 def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
@@ -61,11 +51,6 @@ def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[
 def check_word(owner: str, given: Any) -> None:
     """Refuses what is no alignment."""
     choices.check_choice(owner, "alignment", given, ALIGNMENT.allowed, say.SET_TO_ONE)
-
-
-def check_alignment(op: Operator, attributes: Mapping[str, Any], *, has_state: bool) -> None:
-    """Refuses what the numbers of a generator cannot be drawn by."""
-    generator_of(attributes).check_node(op, attributes, has_state)
 
 
 def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:

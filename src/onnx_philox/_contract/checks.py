@@ -84,7 +84,8 @@ def check_node(
             _check_input(op, declared, inputs, complete)
         elif not declared.optional:
             _refuse_missing(op, declared)
-    alignment.check_alignment(op, complete, has_state=inputs.get("state") is not None)
+    has_state = inputs.get("state") is not None
+    alignment.generator_of(complete).check_node(op, complete, has_state)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     state = (inputs.get("state") or UNKNOWN).shape
     output = output_dimensions(op, inputs, complete)
@@ -227,7 +228,7 @@ def _check_input(
                 output = _dimensions(inputs.get("shape") or UNKNOWN)
             _check_parameter(op, declared, known, values, output)
             if declared.role is Role.LOGITS and not attributes.get("replacement", 1):
-                least = alignment.least_exponent(attributes)
+                least = alignment.generator_of(attributes).least_exponent
                 rows_of_numbers.check_samples(op, known, attributes["sample_size"], least)
     if declared is op.size_input and declared.role is not Role.SHAPE:
         dimensions = output_dimensions(op, inputs, attributes)

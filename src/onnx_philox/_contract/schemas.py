@@ -121,7 +121,7 @@ def _infer(op: operators.Operator, context: Any) -> None:
             continue
         if output.is_state:
             index_of_state = op.inputs.index(op.input("state"))
-            shape = (alignment.state_words(attributes),)
+            shape = (alignment.generator_of(attributes).words,)
             if "state" in inputs:
                 shape = _shape_of(index_of_state, context)
             element_type = U32

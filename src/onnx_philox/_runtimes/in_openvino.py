@@ -64,18 +64,12 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
 
 def named(ports: list[Port], carrying: Collection[Carrier]) -> list[Port]:
     """Inputs whose dimensions have a name, where they carry the batch."""
-    return [
-        replace(
-            port,
-            shape=tuple(
-                _NAME if (port.name, axis) in carrying else size
-                for axis, size in enumerate(port.shape)
-            ),
-        )
-        if port.shape
-        else port
-        for port in ports
-    ]
+
+    def size(port: Port, axis: int, known: Any) -> Any:
+        return _NAME if (port.name, axis) in carrying else known
+
+    shapes = [port.shape and tuple(size(port, *d) for d in enumerate(port.shape)) for port in ports]
+    return [replace(port, shape=shape) for port, shape in zip(ports, shapes, strict=True)]
 
 
 Place = tuple[int, int]
@@ -293,11 +287,7 @@ def compile_model(
 
 
 def _compiled(
-    owner: str,
-    core: ov.Core,
-    model: ov.Model,
-    device: Any,
-    config: Mapping[str, Any],
+    owner: str, core: ov.Core, model: ov.Model, device: Any, config: Mapping[str, Any]
 ) -> ov.CompiledModel:
     """A compiled model, or a refusal of the device or the property that OpenVINO does not take."""
     try:

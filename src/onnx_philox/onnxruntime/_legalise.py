@@ -149,11 +149,8 @@ class _Rewriter:
         output = node.outputs[0]
         cast = ir.node("Cast", [output], {"to": values.onnx})
         (own,) = cast.outputs
-        own.name, own.type, own.shape = (
-            output.name,
-            ir.TensorType(ir.DataType(values.onnx)),
-            output.shape,
-        )
+        own.name, own.shape = output.name, output.shape
+        own.type = ir.TensorType(ir.DataType(values.onnx))
         output.name, output.type = None, None
         output.replace_all_uses_with(own, replace_graph_outputs=True)
         cast.replace_input_with(0, output)

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,11 +99,7 @@ class PythonRun:
         """Holds Ctrl-C back: it ends the run, and is raised afterwards."""
         if self.number is None or self.options is None:
             return nullcontext()
-        return held_back(self._terminate)
-
-    def _terminate(self) -> None:
-        assert self.options is not None
-        self.options.terminate = True
+        return held_back(partial(setattr, self.options, "terminate", True))
 
     def check(self) -> None:
         """Raises what an operator refused, as ONNX Runtime's exception for bad arguments."""

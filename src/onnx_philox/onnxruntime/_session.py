@@ -158,20 +158,19 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     def get_inputs(self) -> list[Any]:
         """As ONNX Runtime's: the inputs of the user's model."""
-        return [i for i, seen in self._seen(super().get_inputs()) if seen]
+        return self._seen(super().get_inputs())
 
     def get_input_memory_infos(self) -> list[Any]:
         """As ONNX Runtime's."""
-        return [i for i, seen in self._seen(super().get_input_memory_infos()) if seen]
+        return self._seen(super().get_input_memory_infos())
 
     def get_input_epdevices(self) -> list[Any]:
         """As ONNX Runtime's."""
-        return [i for i, seen in self._seen(super().get_input_epdevices()) if seen]
+        return self._seen(super().get_input_epdevices())
 
-    def _seen(self, per_input: Sequence[Any]) -> list[tuple[Any, bool]]:
-        hidden = self._plan.hidden_inputs
-        inputs = super().get_inputs()
-        return [(x, i.name not in hidden) for x, i in zip(per_input, inputs, strict=True)]
+    def _seen(self, per_input: Sequence[Any]) -> list[Any]:
+        pairs = zip(per_input, super().get_inputs(), strict=True)
+        return [x for x, i in pairs if i.name not in self._plan.hidden_inputs]
 
     def run(
         self,

@@ -424,7 +424,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> None:
         computed = _narrowing.computed_type(op, values, sources)
         state = sources.get("state")
-        state_shape = ov.PartialShape([alignment.state_words(self._attributes)])
+        state_shape = ov.PartialShape([alignment.generator_of(self._attributes).words])
         if state is not None:
             state_shape = state.get_partial_shape()
         for index, output in enumerate(op.outputs):

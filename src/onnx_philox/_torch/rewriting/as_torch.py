@@ -116,7 +116,7 @@ def as_torch(
     """
     try:
         complete = checks.check_attributes(op, {**attributes, ALIGNMENT.name: PYTORCH})
-        alignment.check_alignment(op, complete, has_state=True)
+        alignment.generator_of(complete).check_node(op, complete, has_state=True)
     except RefusalError as error:
         raise error.within(random.site.title) from error
     given, node = dict(inputs), random.site.node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.shown import pictures
-from onnx_philox._contract import operators
+from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BOOL, F32, I32, U32
 
@@ -34,18 +35,20 @@ class Plot:
 
 def drawn(runner: Runner) -> list[NDArray[Any]]:
     """What a runner draws by each operator; raises what its runtime does."""
-    return [_draw(runner, example) for _, example, _ in _PLOTS]
+    return [_draw(runner, *plot) for *plot, _ in _PLOTS]
 
 
 def plots(arrays: list[NDArray[Any]]) -> list[Plot]:
     """A plot of each operator."""
     pairs = zip(_PLOTS, arrays, strict=True)
-    return [Plot(title, *picture(array)) for (title, _, picture), array in pairs]
+    return [Plot(title, *picture(array)) for (title, *_, picture), array in pairs]
 
 
-def _draw(runner: Runner, example: Example) -> NDArray[Any]:
-    outputs = runner.prepare(example)()
-    return outputs[example.operator.outputs[0].name]
+def _draw(runner: Runner, title: str, type_: Any, arguments: dict[str, Any]) -> NDArray[Any]:
+    operator = OPERATORS[re.split(r"\W", title)[0]]
+    shape = (1, COUNT) if operator.has_samples else (COUNT,)
+    outputs = runner.prepare(Example(shape, type_, operator, arguments, state=_STATE))()
+    return outputs[operator.outputs[0].name]
 
 
 def _of_bits(words: NDArray[Any]) -> tuple[str, str]:
@@ -87,41 +90,13 @@ def _mean(values: NDArray[Any], exact: float) -> str:
     return f"Mean {values.astype(np.float64).mean():.4f}; exactly {exact:g}."
 
 
-def _example(shape: tuple[int, ...], type_: Any, operator: Any, **arguments: Any) -> Example:
-    return Example(shape, type_, operator, arguments, state=_STATE)
-
-
-_PLOTS: list[tuple[str, Example, Callable[[NDArray[Any]], tuple[str, str]]]] = [
-    ("RandomGenerator", _example((COUNT,), U32, operators.RANDOM_GENERATOR), _of_bits),
-    (
-        "RandomUniform f32 in [0, 1)",
-        _example((COUNT,), F32, operators.RANDOM_UNIFORM, minval=0, maxval=1),
-        _of_uniform,
-    ),
-    (
-        "RandomUniform i32 from 1 to 6",
-        _example((COUNT,), I32, operators.RANDOM_UNIFORM, minval=1, maxval=7),
-        _of_dice,
-    ),
-    (
-        "RandomNormal f32, mean 0, scale 1",
-        _example((COUNT,), F32, operators.RANDOM_NORMAL, mean=0, scale=1),
-        _of_normal,
-    ),
-    (
-        f"RandomBernoulli, p = {_P:g}",
-        _example((COUNT,), BOOL, operators.RANDOM_BERNOULLI, p=np.float32(_P)),
-        _of_booleans,
-    ),
-    (
-        "RandomCategorical i32",
-        _example(
-            (1, COUNT),
-            I32,
-            operators.RANDOM_CATEGORICAL,
-            logits=np.log(np.array([_CLASSES], np.float32)),
-            sample_size=COUNT,
-        ),
-        _of_classes,
-    ),
+_DRAWN = {"logits": np.log(np.array([_CLASSES], np.float32)), "sample_size": COUNT}
+_PLOTS: list[tuple[str, Any, dict[str, Any], Callable[[NDArray[Any]], tuple[str, str]]]] = [
+    ("RandomGenerator", U32, {}, _of_bits),
+    ("RandomUniform f32 in [0, 1)", F32, {"minval": 0, "maxval": 1}, _of_uniform),
+    ("RandomUniform i32 from 1 to 6", I32, {"minval": 1, "maxval": 7}, _of_dice),
+    ("RandomNormal f32, mean 0, scale 1", F32, {"mean": 0, "scale": 1}, _of_normal),
+    (f"RandomBernoulli, p = {_P:g}", BOOL, {"p": np.float32(_P)}, _of_booleans),
+    ("RandomCategorical i32", I32, _DRAWN, _of_classes),
 ]
+"""Titles that begin with an operator, the type of its values, its arguments, and the picture."""

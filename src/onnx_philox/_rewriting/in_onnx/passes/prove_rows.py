@@ -8,12 +8,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import (
-    DOMAIN,
-    OPERATORS,
-    RANDOM_GENERATOR,
-    RANDOM_PERMUTATION,
-)
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_GENERATOR, RANDOM_PERMUTATION
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of, onnx_opset_for

@@ -19,11 +19,7 @@ from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
-from onnx_philox._rewriting.in_onnx.rows.dimensions import (
-    MOST_NUMBERS,
-    Arithmetic,
-    whole,
-)
+from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, whole
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 # ONNX does not infer the shapes of these.
