@@ -17,6 +17,7 @@ from pathlib import Path
 
 from onnx_philox._contract import operators
 from onnx_philox._contract.declaration import Role, listed
+from onnx_philox._contract.types import ElementType
 
 _PACKAGE = Path(__file__).parent / "onnx_philox"
 _MARK = "# From here on made by src/make_functions.py from the declaration; do not edit.\n"
@@ -370,7 +371,7 @@ class _Graphs(_Module):
 _NEXT = '"next_state"'
 
 
-def _type_in_onnx(op: operators.Operator, type_: object) -> str:
+def _type_in_onnx(op: operators.Operator, type_: ElementType | None) -> str:
     shape = f" [{op.size_rule}]" if op.size_rule else ""
     return shape if type_ is None else f"{shape} ({type_.dtype})"
 
