@@ -16,8 +16,6 @@ import onnx
 from onnx import parser
 from operators import Arrays, Case, Role, Shape, plain
 
-from onnx_philox._contract.types import BOOL, F32, I32
-
 # High bits in every word, a counter that carries into the run, which is the largest.
 STATE = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.uint32)
 TRIPS = 3
@@ -86,7 +84,7 @@ class Node:
 
 def in_bodies(operator: str) -> Case:
     """A case that OpenVINO lets out of a loop: its CPU plugin carries neither u32 nor i64 there."""
-    of_32_bits = [c for c in plain(operator) if c.values in (F32, I32, BOOL)]
+    of_32_bits = [c for c in plain(operator) if c.values.name in ("f32", "i32", "bool")]
     return (of_32_bits or plain(operator))[0]
 
 

@@ -30,10 +30,9 @@ from openvino_models import (
     through_ir,
     uniform,
 )
-from runtimes import DEFAULT, ONE_THREAD
+from runtimes import DEFAULT, ONE_THREAD, tensor_of
 
 import onnx_philox as op
-from onnx_philox._openvino_models import arrays
 
 STATE = op.PhiloxState.for_run(42).to_array()
 ZEROS = {"x": np.zeros((2, 4), np.float32)}
@@ -140,7 +139,7 @@ def compared(type_: str, given: dict[str, np.ndarray]) -> ov.Model:
         for side in (0, 1):
             p = given.get(f"{form} {side}", np.full([60], 0.5, DTYPES[type_]))
             # `opset8` would make constants of f64 by way of f32.
-            pair = [uniform([60], type_=type_), arrays.constant(p)]
+            pair = [uniform([60], type_=type_), ov.op.Constant(tensor_of(p))]
             outputs[f"{form} {side}"] = getattr(opset8, form)(*(pair if side == 0 else pair[::-1]))
     return model(outputs, [])
 

@@ -25,7 +25,6 @@ from onnx.parser import parse_model
 
 import onnx_philox
 from onnx_philox import PhiloxState, reference, rewriting
-from onnx_philox._contract.types import F32, F64
 
 pytestmark = pytest.mark.web
 
@@ -247,10 +246,11 @@ def test_no_draw_is_cut_where_webgpu_takes_integers_of_64_bits(clone: Path, addr
     wanted = {"wide": [(state.astype(np.int64) - 2**40 - 3).tobytes().hex()]}
     for case in (case for operator in IN_64_BITS for case in operators.cases(operator)):
         is_exact = operators.is_exact_as_standard_nodes(case, "onnxruntime", is_fed=False)
-        if not is_exact or case.has_16_bits or F64 in (case.values, case.numbers):
+        types = {type_.name for type_ in (case.values, case.numbers) if type_}
+        if not is_exact or case.has_16_bits or "f64" in types:
             continue
         # A GPU may take these for 0, and the software adapter does.
-        if case.values is F32 and any(0 < abs(x) < 2**-126 for x in case.setting.values()):
+        if case.values.name == "f32" and any(0 < abs(x) < 2**-126 for x in case.setting.values()):
             continue
         inputs = case.inputs(case.shape())
         model = case.model(case.shape(), inputs, constant=True)
