@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import POINTER, c_char_p, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -203,108 +203,67 @@ WORDS[:] = STATE.to_array()
 ROWS = np.stack([WORDS] * 3)
 UNALIGNED = np.zeros(25, np.uint8)[1:]
 IN_DATA = np.zeros(30, np.float32)
-BAD_MEMORY: dict[str, tuple[Callable[[Call], None], str]] = {
-    "a version": (lambda c: setattr(c, "version", 2), "version must be 1: got 2."),
-    "an operator": (lambda c: setattr(c, "op_type", b"Random"), "op_type must be an operator"),
-    "no inputs": (lambda c: setattr(c, "inputs", None), "inputs must be an array of as many as"),
-    "no outputs": (lambda c: setattr(c, "outputs", None), "outputs must be an array of as many as"),
-    "a flag of a later release": (lambda c: setattr(c, "flags", 6), "flags must be 0 or ONNX_PHIL"),
-    "two of an input": (
-        lambda c: setattr(c.inputs[1], "name", c.inputs[0].name),
-        "must be given once: got two of them",
-    ),
-    "no operator": (lambda c: setattr(c, "op_type", None), "op_type must be an operator"),
-    "no shape": (lambda c: setattr(c.inputs[0], "shape", None), "must be given with its shape"),
-    "no data": (lambda c: setattr(c.inputs[0], "data", None), "must be given with its data"),
-    "a rank": (lambda c: setattr(c.inputs[3], "rank", 9), "of 0 to 8 dimensions: got 9"),
-    "a dimension": (
-        lambda c: setattr(c.inputs[3], "shape", (c_int64 * 1)(-1)),
-        "must be dimensions of 0 or more: got [-1]",
-    ),
-    "a type": (lambda c: setattr(c.inputs[3], "type", b"u33"), "got type 'u33'"),
-    "no type": (lambda c: setattr(c.inputs[3], "type", None), "got type ''"),
-    "a name": (lambda c: setattr(c.inputs[3], "name", b"seed"), "got 'seed'"),
-    "no name": (lambda c: setattr(c.inputs[3], "name", None), "got ''"),
-    "an attribute": (lambda c: setattr(c.attributes[0], "name", b"seed"), "got 'seed'"),
-    "an attribute without a name": (
-        lambda c: setattr(c.attributes[1], "name", None),
+OWN = "must be in memory of its own: got memory of"
+MANY = 2**64 - 1
+# Where in a call of RandomUniform, what is put there, and the refusal.
+BAD_MEMORY: list[tuple[str, Any, str]] = [
+    ("version", 2, "version must be 1: got 2."),
+    ("op_type", b"Random", "op_type must be an operator"),
+    ("op_type", None, "op_type must be an operator"),
+    ("inputs", None, "inputs must be an array of as many as"),
+    ("outputs", None, "outputs must be an array of as many as"),
+    ("attributes", None, "attributes must be an array of"),
+    # A flag of a later release.
+    ("flags", 6, "flags must be 0 or ONNX_PHIL"),
+    ("input_count", MANY, f"the inputs must be at most 4: got {MANY}."),
+    ("attribute_count", MANY, f"the attributes must be at most 4: got {MANY}."),
+    ("output_count", MANY, f"the outputs must be at most 2: got {MANY}."),
+    ("output_count", 3, "the outputs must be at most 2: got 3."),
+    ("input_count", 2, "input 'maxval' must be connected"),
+    ("inputs.1.name", b"shape", "must be given once: got two of them"),
+    ("inputs.0.shape", None, "must be given with its shape"),
+    ("inputs.0.data", None, "must be given with its data"),
+    ("inputs.3.rank", 9, "of 0 to 8 dimensions: got 9"),
+    ("inputs.3.shape", (c_int64 * 1)(-1), "must be dimensions of 0 or more: got [-1]"),
+    ("inputs.3.type", b"u33", "got type 'u33'"),
+    ("inputs.3.type", None, "got type ''"),
+    ("inputs.3.name", b"seed", "got 'seed'"),
+    ("inputs.3.name", None, "got ''"),
+    ("inputs.3.data", UNALIGNED.ctypes.data, "input 'state' must be at a multiple of 4 bytes"),
+    ("attributes.0.name", b"seed", "got 'seed'"),
+    (
+        "attributes.1.name",
+        None,
         "each attribute must be one of output_type, global_seed, op_seed, alignment: got ''",
     ),
-    "no attributes": (lambda c: setattr(c, "attributes", None), "attributes must be an array of"),
-    "more inputs than memory": (
-        lambda c: setattr(c, "input_count", 2**64 - 1),
-        "the inputs must be at most 4: got 18446744073709551615.",
-    ),
-    "more attributes than memory": (
-        lambda c: setattr(c, "attribute_count", 2**64 - 1),
-        "the attributes must be at most 4: got 18446744073709551615.",
-    ),
-    "more outputs than memory": (
-        lambda c: setattr(c, "output_count", 2**64 - 1),
-        "the outputs must be at most 2: got 18446744073709551615.",
-    ),
-    "no memory, but bytes": (
-        lambda c: setattr(c.outputs[1], "data", 3),
-        "output 'next_state' must be at a multiple of 4 bytes",
-    ),
-    "fewer inputs": (lambda c: setattr(c, "input_count", 2), "input 'maxval' must be connected"),
-    "unaligned states": (
-        lambda c: setattr(c.inputs[3], "data", UNALIGNED.ctypes.data),
-        "input 'state' must be at a multiple of 4 bytes",
-    ),
-    "too little memory": (
-        lambda c: setattr(c.outputs[0], "bytes", 59),
-        "output 'values' must be 60 bytes: got 59 bytes.",
-    ),
-    "too much memory": (
-        lambda c: setattr(c.outputs[0], "bytes", 64),
-        "output 'values' must be 60 bytes: got 64 bytes.",
-    ),
-    "little memory for a state": (
-        lambda c: setattr(c.outputs[1], "bytes", 20),
-        "output 'next_state' must be 24 bytes: got 20 bytes.",
-    ),
-    "an unaligned next state": (
-        lambda c: setattr(c.outputs[1], "data", UNALIGNED.ctypes.data),
-        "output 'next_state' must be at a multiple of 4 bytes",
-    ),
-    "values over the state": (
-        lambda c: setattr(c.outputs[0], "data", WORDS.ctypes.data - 8),
-        "output 'values' must be in memory of its own: got memory of input 'state'",
-    ),
-    "a next state beside the state": (
-        lambda c: setattr(c.outputs[1], "data", WORDS.ctypes.data + 4),
-        "output 'next_state' must be in memory of its own: got memory of input 'state'",
-    ),
-    "a next state over the values": (
-        lambda c: setattr(c.outputs[1], "data", OUT.ctypes.data + 56),
-        "output 'next_state' must be in memory of its own: got memory of output 'values'",
-    ),
-    "two of an attribute": (
-        lambda c: setattr(c.attributes[1], "name", c.attributes[0].name),
+    (
+        "attributes.1.name",
+        b"output_type",
         "attribute 'output_type' must be given once: got two of them",
     ),
-    "an output that it does not have": (
-        lambda c: setattr(c, "output_count", 3),
-        "the outputs must be at most 2: got 3.",
-    ),
-}
+    # Too little memory, too much, or none that is aligned.
+    ("outputs.0.bytes", 59, "output 'values' must be 60 bytes: got 59 bytes."),
+    ("outputs.0.bytes", 64, "output 'values' must be 60 bytes: got 64 bytes."),
+    ("outputs.1.bytes", 20, "output 'next_state' must be 24 bytes: got 20 bytes."),
+    ("outputs.1.data", 3, "output 'next_state' must be at a multiple of 4 bytes"),
+    ("outputs.1.data", UNALIGNED.ctypes.data, "output 'next_state' must be at a multiple of 4 b"),
+    # Memory of another one.
+    ("outputs.0.data", WORDS.ctypes.data - 8, f"output 'values' {OWN} input 'state'"),
+    ("outputs.1.data", WORDS.ctypes.data + 4, f"output 'next_state' {OWN} input 'state'"),
+    ("outputs.1.data", OUT.ctypes.data + 56, f"output 'next_state' {OWN} output 'values'"),
+]
 
 
-@pytest.mark.parametrize("what", BAD_MEMORY)
-def test_what_would_harm_memory_is_refused(what: str) -> None:
-    change, text = BAD_MEMORY[what]
+@pytest.mark.parametrize(("place", "value", "text"), BAD_MEMORY)
+def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) -> None:
     after = np.zeros(6, np.uint32)
     for flags in (0, CHECKED):
+        attributes: dict[str, int | str] = {"output_type": "f32", "op_seed": 0}
         outputs = outputs_of([OUT, after])
-        call = call_of(
-            "RandomUniform",
-            uniform_inputs(WORDS),
-            {"output_type": "f32", "op_seed": 0},
-            outputs,
-            flags,
-        )
-        change(call)
+        call = call_of("RandomUniform", uniform_inputs(WORDS), attributes, outputs, flags)
+        *path, name = place.split(".")
+        struct: Any = getattr(call, path[0])[int(path[1])] if path else call
+        setattr(struct, name, value)
         status, told = run(call)
         assert status == INVALID
         assert text in told
@@ -355,23 +314,17 @@ def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
     assert text.raw == b"onnx_philox\0" + b"x" * 8 + b"\0"
 
 
-def test_data_are_not_overwritten_while_they_are_read() -> None:
-    data = IN_DATA[:15]
-    ratio = np.full((), 0.5, np.float32)
+def test_a_dropout_s_outputs_lie_in_memory_of_their_own() -> None:
+    """Data are not overwritten while they are read, but for those that the same draw has read."""
+    data, ratio, out = IN_DATA[:15], np.full((), 0.5, np.float32), np.zeros(15, np.float32)
     inputs = [input_of("data", data), input_of("ratio", ratio), input_of("state", WORDS)]
     status, text = run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[14:29]])))
-    assert (status, "output 'output' must be in memory of its own" in text) == (INVALID, True)
+    assert (status, f"output 'output' {OWN}" in text) == (INVALID, True)
     assert run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[15:]]))) == (0, "")
-
-
-def test_a_mask_lies_in_memory_of_its_own() -> None:
-    data, out = np.ones(15, np.float32), np.zeros(15, np.float32)
-    inputs = [input_of("data", data), input_of("ratio", np.full((), 0.5, np.float32))]
     for at in (0, 45, 59):
         outputs = [*outputs_of([out]), Output(out.ctypes.data + at, 15), Output(None, 0)]
-        status, text = run(call_of("RandomDropout", inputs, {"op_seed": 1}, outputs))
-        told = "output 'mask' must be in memory of its own: got memory of output 'output'"
-        assert (status, told in text) == (INVALID, True)
+        status, text = run(call_of("RandomDropout", inputs[:2], {"op_seed": 1}, outputs))
+        assert (status, f"output 'mask' {OWN} output 'output'" in text) == (INVALID, True)
         assert not out.any()
 
 
@@ -553,38 +506,31 @@ def test_only_draws_of_single_numbers_are_prepared(what: str) -> None:
 def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
     handle = prepared("RandomUniform", {"output_type": "f32"}, minval=ZERO, maxval=ONE)
     expected, _ = reference.random_uniform([4001], 0, 1, "f32", state=WORDS)
-    wrong: list[int] = []
 
-    def draw(number: int) -> None:
-        out = np.zeros(4001, np.float32)
-        part = Part((c_uint32 * 6)(*WORDS), out.nbytes)
+    def draw(_: int) -> None:
         for _ in range(50):
-            out[...] = 0
+            out = np.zeros(4001, np.float32)
+            part = Part((c_uint32 * 6)(*WORDS), out.nbytes)
             memory = c_void_p(out.ctypes.data)
             LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, None)
-            if out.tobytes() != expected.tobytes():
-                wrong.append(number)
+            assert_same_bits(out, expected)
 
-    threads = [threading.Thread(target=draw, args=(i,)) for i in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(draw, range(16)))
     LIBRARY.onnx_philox_release(handle)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32, np.bool_])
-def test_numbers_are_checked_unless_the_caller_has_checked_them(dtype: Any) -> None:
-    if np.dtype(dtype) != np.bool_:
-        type_ = BY_DTYPE[np.dtype(dtype)].name
-        numbers = {"minval": np.ones((), dtype), "maxval": np.zeros((), dtype)}
-        inputs = [input_of(n, a) for n, a in {"shape": SHAPE, **numbers, "state": WORDS}.items()]
-        status, text = run(call_of("RandomUniform", inputs, {"output_type": type_}, (), CHECKED))
-        assert (status, "than maxval" in text or "at most maxval" in text) == (INVALID, True)
-        return
-    p = np.linspace(0, 2, 15).reshape(3, 5)
-    out = np.zeros((3, 5), np.bool_)
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32])
+def test_bounds_are_checked_though_the_caller_has_checked_numbers(dtype: Any) -> None:
+    numbers = {"minval": np.ones((), dtype), "maxval": np.zeros((), dtype)}
+    inputs = [input_of(n, a) for n, a in {"shape": SHAPE, **numbers, "state": WORDS}.items()]
+    attributes: dict[str, int | str] = {"output_type": BY_DTYPE[np.dtype(dtype)].name}
+    status, text = run(call_of("RandomUniform", inputs, attributes, (), CHECKED))
+    assert (status, "than maxval" in text or "at most maxval" in text) == (INVALID, True)
+
+
+def test_many_numbers_are_checked_unless_the_caller_has_checked_them() -> None:
+    p, out = np.linspace(0, 2, 15).reshape(3, 5), np.zeros((3, 5), np.bool_)
     inputs = [input_of(n, a) for n, a in {"shape": SHAPE, "p": p, "state": WORDS}.items()]
     status, text = run(call_of("RandomBernoulli", inputs, {}, outputs_of([out])))
     assert (status, "input 'p' must be from 0 to 1" in text) == (INVALID, True)

@@ -30,66 +30,53 @@ def said() -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def test_builders_give_its_state_its_words(said: dict[str, Any]) -> None:
-    assert said["state of the builder"] == [3]
-    assert said["states of its rows"] == ["batch", 3]
+NEXT = "BlockState(seed=7, block=6)"
+EACH = "[BlockState(seed=3, block=0), BlockState(seed=4, block=0)]"
+EXACTLY: dict[str, Any] = {
+    "state of the builder": [3],
+    "states of its rows": ["batch", 3],
+    "onnx.reference draws it": [True, [7, 0, 6]],
+    "generate draws it": True,
+    "generate goes on to": NEXT,
+    "by words": NEXT,
+    "six words": "ValueRefusalError: RandomUniform: input 'state' must be [3], or [1, ..., "
+    "1, 3] up to rank 8, or [B, 3], a state for each row of the output: got shape [6]. Pass "
+    "BlockState(seed).to_array().",
+    "runs of a request": [True, True],
+    "resumed": True,
+    "states of a result": "[BlockState(seed=9, block=4)]",
+    "seed of the system": True,
+    "a seed for each row": EACH,
+}
+ONE = "random_state (uint32[3]: BlockState(seed).to_array()) is the block at first"
+ROWS = "(uint32[batch, 3]: BlockState(seed).to_array() for each row) is a block for each row"
+AFTER = "; the output next_random_state is the input of the next run."
+AMONG: list[tuple[str, str]] = [
+    ("pipeline", "2 random nodes with Block's numbers, one state"),
+    ("one seed for rows", "must be given for each row, since Block has no rule"),
+    ("rewrite", "one generator of Block's goes through them in the order of the file"),
+    ("rewrite", f"The input {ONE}{AFTER}"),
+    ("rewrite rows", f"The input random_state {ROWS}{AFTER}"),
+    ("inspect", "random_state, Block's generator (BlockState(seed).to_array());"),
+    ("run", "seed 9"),
+    ("run", "Each run gave different numbers"),
+    ("run with a first run", "that draws Block's numbers, whose generator counts no runs"),
+    ("run rows", "since Block has no rule that numbers rows: got the seed 9"),
+    # Where nobody draws it.
+    ("standard nodes", "must be 'tensorflow'"),
+    ("standard nodes", "got 'blocks'"),
+    ("native", "must be 'tensorflow'"),
+    ("native", "got 'blocks'"),
+]
 
 
-def test_nodes_and_generate_draw_from_its_states(said: dict[str, Any]) -> None:
-    assert said["onnx.reference draws it"] == [True, [7, 0, 6]]
-    assert said["generate draws it"] is True
-    assert said["generate goes on to"] == said["by words"] == "BlockState(seed=7, block=6)"
+def test_it_is_drawn_carried_and_refused_as_its_record_says(said: dict[str, Any]) -> None:
+    assert {place: said[place] for place in EXACTLY} == EXACTLY
 
 
-def test_a_state_of_another_generator_is_refused_by_its_rule(said: dict[str, Any]) -> None:
-    assert said["six words"] == (
-        "ValueRefusalError: RandomUniform: input 'state' must be [3], or [1, ..., 1, 3] up to "
-        "rank 8, or [B, 3], a state for each row of the output: got shape [6]. "
-        "Pass BlockState(seed).to_array()."
-    )
-
-
-@pytest.mark.parametrize("place", ["standard nodes", "native"])
-def test_it_is_refused_by_name_where_nobody_draws_it(said: dict[str, Any], place: str) -> None:
-    assert "must be 'tensorflow'" in said[place]
-    assert "got 'blocks'" in said[place]
-
-
-def test_a_rewritten_model_takes_one_through_its_nodes_from_run_to_run(
-    said: dict[str, Any],
-) -> None:
-    assert said["runs of a request"] == [True, True]
-    assert said["resumed"] is True
-    assert said["states of a result"] == "[BlockState(seed=9, block=4)]"
-    assert said["seed of the system"] is True
-    assert "2 random nodes with Block's numbers, one state" in said["pipeline"]
-
-
-def test_each_row_has_one_by_a_seed_of_its_own(said: dict[str, Any]) -> None:
-    states = "[BlockState(seed=3, block=0), BlockState(seed=4, block=0)]"
-    assert said["a seed for each row"] == states
-    assert "must be given for each row, since Block has no rule" in said["one seed for rows"]
-
-
-def test_the_commands_say_what_its_state_is(said: dict[str, Any]) -> None:
-    after = "; the output next_random_state is the input of the next run."
-    one = "random_state (uint32[3]: BlockState(seed).to_array()) is the block at first"
-    each = "(uint32[batch, 3]: BlockState(seed).to_array() for each row) is a block for each row"
-    assert "one generator of Block's goes through them in the order of the file" in said["rewrite"]
-    assert f"The input {one}{after}" in said["rewrite"]
-    assert f"The input random_state {each}{after}" in said["rewrite rows"]
-    assert "random_state, Block's generator (BlockState(seed).to_array());" in said["inspect"]
-
-
-def test_run_makes_its_state_of_a_seed_and_refuses_what_it_cannot_count(
-    said: dict[str, Any],
-) -> None:
-    assert "seed 9" in said["run"]
-    assert "Each run gave different numbers" in said["run"]
-    assert (
-        "that draws Block's numbers, whose generator counts no runs" in said["run with a first run"]
-    )
-    assert "since Block has no rule that numbers rows: got the seed 9" in said["run rows"]
+@pytest.mark.parametrize(("place", "words"), AMONG)
+def test_its_record_is_explained(said: dict[str, Any], place: str, words: str) -> None:
+    assert words in said[place]
 
 
 def test_no_line_of_the_house_asks_which_generator_it_is() -> None:

@@ -108,22 +108,26 @@ def operator(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("stateful", [False, True])
+@pytest.mark.parametrize("fed", [False, True])
 def test_nodes_that_read_a_draw_get_the_values_of_the_reference(
-    operator: str, level: str, consumer: str, dynamic: bool, stateful: bool
+    operator: str, level: str, consumer: str, dynamic: bool, stateful: bool, fed: bool
 ) -> None:
     nodes, becomes = CONSUMERS[consumer]
     output_type = "float" if "Cast" in consumer else "float16"
+    numbers = numbers_of(operator)
     model = model_of(
-        f"""g (float16[n, m] x, int64[6] s) => ({output_type}[k, l] y, int64[2] size) {{
+        f"""g (float16[n, m] x, int64[6] s{", float16 a, float16[1] b" if fed else ""})
+            => ({output_type}[k, l] y, int64[2] size) {{
             size = Shape(x)
             state = Cast<to=12>(s)
             {draw(operator, "size" if dynamic else "fixed", "state" if stateful else "")}
             {nodes}
         }}""",
         fixed=np.array(SHAPE),
-        **numbers_of(operator),
+        **({} if fed else numbers),
     )
     feeds = {"x": np.zeros(SHAPE, F16), "s": STATE.astype(np.int64)}
+    feeds |= {"a": numbers["a"], "b": numbers["b"].reshape(1)} if fed else {}
     values, _ = expected_of(operator, **({"state": STATE} if stateful else {}))
     assert_same_bits(run(model, level, **feeds)[0], becomes(values))
 
@@ -180,17 +184,6 @@ def test_numbers_that_other_nodes_compute_are_rounded_to_float16(level: str) -> 
             run(model, level, x=np.zeros(SHAPE, F16), u=u, v=F16(60000))
 
 
-def test_numbers_that_come_at_run_time_are_the_same(operator: str, level: str) -> None:
-    model = model_of(
-        f"""g (float16[n, m] x, float16 a, float16[1] b) => (float16[n, m] y) {{
-            size = Shape(x) {draw(operator, "size")} y = Mul(r, one)
-        }}"""
-    )
-    a, b = numbers_of(operator).values()
-    y = run(model, level, x=np.zeros(SHAPE, F16), a=a, b=b.reshape(1))[0]
-    assert_same_bits(y, expected_of(operator)[0])
-
-
 def test_a_draw_gives_another_its_shape(operator: str, level: str) -> None:
     model = model_of(
         f"""g (float16[n, m] x) => (float16[n, m] y) {{
@@ -206,47 +199,8 @@ def test_a_draw_gives_another_its_shape(operator: str, level: str) -> None:
     assert_same_bits(run(model, level, x=np.zeros(SHAPE, F16))[0], (values * values).astype(F16))
 
 
-def test_a_draw_in_a_loop_and_in_a_branch(operator: str, level: str) -> None:
-    model = model_of(
-        f"""g (int64 times, int64[6] s, bool choice)
-            => (int64[6] last, float16[t, n] all, float16[n] y) {{
-            last, all = Loop(times, yes, s) <body = body (int64 i, bool go, int64[6] before)
-                => (bool go_on, int64[6] after, float16[n] each) {{
-                state = Cast<to=12>(before)
-                {draw(operator, "size", "state", to="r, next")}
-                each = Mul(r, one)
-                after = Cast<to=7>(next)
-                go_on = Identity(go)
-            }}>
-            y = If(choice) <
-                then_branch = yes_branch () => (float16[n] then) {{
-                    then_state = Cast<to=12>(last)
-                    {draw(operator, "size", "then_state", to="then_r")}
-                    then = Mul(then_r, one)
-                }},
-                else_branch = no_branch () => (float16[n] otherwise) {{
-                    otherwise = Add(a, b)
-                }}
-            >
-        }}""",
-        size=np.array([33]),
-        yes=np.array(True),
-        **numbers_of(operator),
-    )
-    last, every, y = run(
-        model, level, times=np.int64(4), s=STATE.astype(np.int64), choice=np.array(True)
-    )
-    state, expected = STATE, []
-    for _ in range(4):
-        values, state = expected_of(operator, [33], state=state)
-        expected.append(values)
-    assert_same_bits(every, np.stack(expected))
-    assert_same_bits(last, state.astype(np.int64))
-    assert_same_bits(y, expected_of(operator, [33], state=state)[0])
-
-
 @pytest.mark.parametrize("op_type", ["RandomUniformLike", "RandomNormalLike"])
-@pytest.mark.parametrize("where", ["graph", "Loop", "Scan"])
+@pytest.mark.parametrize("where", ["graph", "Loop", "Scan", "If"])
 def test_what_make_reproducible_makes_of_float16_like_nodes(
     op_type: str, where: str, level: str
 ) -> None:
@@ -263,6 +217,12 @@ def test_what_make_reproducible_makes_of_float16_like_nodes(
                 each = Mul(r, one)
                 go_on = Identity(go)
             }}>""",
+        "If": f"""
+            like = Mul(x, one)
+            y = If(yes) <then_branch = then () => (float16[n, m] each) {{
+                r = {op_type}<{number[op_type]}>(like)
+                each = Mul(r, one)
+            }}, else_branch = other () => (float16[n, m] x2) {{ x2 = Identity(like) }}>""",
         "Scan": f"""
             y = Scan(steps) <num_scan_inputs=1, body = body (float16 step)
                 => (float16[n, m] each) {{
@@ -278,25 +238,26 @@ def test_what_make_reproducible_makes_of_float16_like_nodes(
         steps=np.ones(2, F16),
     )
     shape = model.graph.output[0].type.tensor_type.shape
-    for _ in SHAPE if where == "graph" else ("times", *SHAPE):
+    times = 1 if where in ("graph", "If") else 2
+    for _ in SHAPE if times == 1 else ("times", *SHAPE):
         shape.dim.add()
     x = np.zeros(SHAPE, F16)
     y, following = run(make_reproducible(model), level, x=x, random_state=STATE)
 
     operator = op_type.removesuffix("Like")
     state, expected = STATE, []
-    for _ in range(1 if where == "graph" else 2):
+    for _ in range(times):
         values, state = REFERENCES[operator](
             SHAPE, *numbers_of(operator).values(), "f16", state=state
         )
         expected.append(values)
-    assert_same_bits(y, expected[0] if where == "graph" else np.stack(expected))
+    assert_same_bits(y, expected[0] if times == 1 else np.stack(expected))
     assert following.dtype == np.uint32
     (seeded, *_) = run(make_reproducible(model, seed=12345), level, x=x)
     first, _ = REFERENCES[operator](
         SHAPE, *numbers_of(operator).values(), "f16", state=PhiloxState.for_run(12345, 0).to_array()
     )
-    assert_same_bits(seeded if where == "graph" else seeded[0], first)
+    assert_same_bits(seeded if times == 1 else seeded[0], first)
 
 
 def test_an_optimised_model_that_is_saved_draws_the_same(
