@@ -1,4 +1,4 @@
-"""The same bits from NumPy and from every instruction set, for the distributions.
+"""The same bits from NumPy and from every instruction set, of every operator.
 
 What NumPy draws is written to files; a process of its own for each instruction set (the choice is
 made once in a process) draws the same by the native core and compares.
@@ -7,120 +7,64 @@ made once in a process) draws the same by the native core and compares.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import pickle
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from itertools import product
+from itertools import chain, cycle, product
 from pathlib import Path
+from typing import Any
 
 import child
 import numpy as np
 import pytest
-from cases import EDGE_COUNTERS
+from cases import DTYPES, EDGE_COUNTERS
+from operators import OPERATORS, Case, Role, by_core, cases, in_numpy, plain, words
 
 from onnx_philox import PhiloxState, _native, reference
-from onnx_philox._contract.types import BOOL, BY_NAME, F32, F64, I32, I64, ElementType
-from onnx_philox._numbers import fill_native, fill_numpy
-from onnx_philox._numbers.bernoulli import Bernoulli
-from onnx_philox._numbers.categorical import Categorical
-from onnx_philox._numbers.draw import Draw, Fill
-from onnx_philox._numbers.exponential import Exponential
-from onnx_philox._numbers.normal import Normal
 
 KEY = 2**63 + 12345
 ISAS = ["scalar", "avx2", "avx512", "neon"]
 
-Named = tuple[str, Draw, int]
-"""A name, a draw, and how many elements of it."""
+QUICK, MANY = 2**14, 2**22
 
-# Mean and scale by type: the usual, general, subnormal, overflowing and constant ones.
-MOMENTS = {
-    "f32": [(0, 1), (-1.5, 0.3), (-0.0, -1), (1e-40, 3e-42), (3e38, 2e38), (3, 0)],
-    "f16": [(0, 1), (-1.5, 0.3), (-0.0, -1), (3e-6, 5e-7), (6e4, 3e4), (3, 0)],
-    "bf16": [(0, 1), (-1.5, 0.3), (-0.0, -1), (1e-39, 3e-39), (3e38, 2e38), (3, 0)],
-    "f64": [(0, 1), (-1.5, 0.3), (-0.0, -1), (1e-310, 3e-320), (1.7e308, 1e308), (3, 0)],
-}
-
-# Beside a plain one: never, always, and what only subnormals tell apart from never.
-PROBABILITIES = [0.3, 0.0, -0.0, 1.0, 1e-45, 2.0**-23, 1 - 2.0**-24]
+Draw = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
+"""A name, an operator, its inputs and its attributes."""
 
 
-def normal(name: str, mean: float, scale: float, state: PhiloxState) -> Draw:
-    values = BY_NAME[name]
-    return Draw(values, state, Normal(*(np.asarray(x, values.dtype) for x in (mean, scale))))
+def draw_of(case: Case, elements: int, state: PhiloxState) -> Draw:
+    """A case's draw of about so many elements, fewer where each takes many words."""
+    fewer = 8 if case.operator.size_input.role is Role.LOGITS else 1
+    elements = max(1, elements // max(fewer, words(case, case.shape(4, ())) // 32))
+    rows = (3, (elements,)) if case.operator.draws_rows else (elements, ())
+    shape = case.shape(*rows)
+    feeds = case.feeds(shape, state.to_array(), case.inputs(shape))
+    return f"{case.name} {elements}", case.operator.name, feeds, case.attributes
 
 
-def exponential(name: str, scale: float, state: PhiloxState) -> Draw:
-    values = BY_NAME[name]
-    return Draw(values, state, Exponential(np.asarray(scale, values.dtype)))
-
-
-def logits_of(values: ElementType, rows: int, classes: int) -> np.ndarray:
-    """Logits, some of them special: -inf, equal, far apart, subnormal or zero."""
-    rng = np.random.default_rng(classes)
-    logits = rng.normal(0, 3, (rows, classes)).astype(values.dtype)
-    tiny = np.finfo(values.dtype).smallest_subnormal
-    special = np.array([-np.inf, 0, -0.0, 1e4, -1e4, tiny, -tiny, 1, 1], values.dtype)
-    chosen = rng.integers(0, 4, logits.shape) == 0
-    logits[chosen] = rng.choice(special, int(chosen.sum()))
-    logits[:, classes // 2] = 0.5
-    return logits
-
-
-def plain_draws(size: int) -> Iterator[Named]:
-    """Draws of about `size` elements of every type."""
+def plain_draws(size: int) -> Iterator[Draw]:
+    """Draws of about `size` elements of every type, and fewer at the edges."""
     state = PhiloxState(2**64 - 1000, KEY)
-    for name, moments in MOMENTS.items():
-        for i, (mean, scale) in enumerate(moments):
-            elements = size + 1 if i == 0 else size // 16 + i
-            yield f"normal {name} {mean} {scale}", normal(name, mean, scale, state), elements
-        for i, scale in enumerate(scale for _, scale in moments if scale > 0):
-            elements = size + 1 if i == 0 else size // 16 + i
-            yield f"exponential {name} {scale}", exponential(name, scale, state), elements
-    rng = np.random.default_rng(3)
-    for values in (F32, F64):
-        for p in PROBABILITIES:
-            draw = Draw(BOOL, state, Bernoulli(np.asarray(p, values.dtype)))
-            yield f"bernoulli {values.name} {p}", draw, size + 3 if p == 0.3 else size // 16
-        each = rng.random(size).astype(values.dtype)
-        each[:: len(PROBABILITIES) + 1] = rng.choice(
-            PROBABILITIES, each[:: len(PROBABILITIES) + 1].size
-        )
-        yield f"bernoulli {values.name} each", Draw(BOOL, state, Bernoulli(each)), each.size
-    for values, out, classes, samples in (
-        (BY_NAME["f16"], I32, 1, 1),
-        (F32, I64, 7, 1),
-        (F64, I32, 100, 1),
-        (F32, I32, 1000, size // 4),
-        # More classes than there are running sums kept.
-        (BY_NAME["f16"], I64, 2049, size // 8),
-        (F64, I32, 50257, 100),
-        (F32, I32, 50257, 1),
-    ):
-        rows = max(1, min(size // max(samples, classes) // 8, 1000))
-        draw = Draw(out, state, Categorical(logits_of(values, rows, classes), samples))
-        yield f"categorical {values.name} {classes} {samples}", draw, rows * samples
+    for case in chain.from_iterable(map(cases, OPERATORS)):
+        yield draw_of(case, size // 16 + case.edge if case.edge else size + 1, state)
+    # More classes than there are running sums kept.
+    for classes, samples in ((2049, size // 8), (50257, 100)):
+        logits = np.random.default_rng(classes).normal(0, 3, (2, classes)).astype(np.float32)
+        logits[:, ::5] = -np.inf
+        inputs = {"logits": logits, "state": state.to_array()}
+        yield f"{classes} classes", "RandomCategorical", inputs, {"sample_size": samples}
 
 
-def short_draws() -> Iterator[Named]:
+def short_draws() -> Iterator[Draw]:
     """Every number of elements up to a few groups of blocks, across carries."""
-    for elements, counter in zip(range(1, 141), EDGE_COUNTERS * 20, strict=False):
-        state = PhiloxState(counter, KEY)
-        for name in MOMENTS:
-            yield f"normal {name} {elements}", normal(name, 0.1, 1.7, state), elements
-            yield f"exponential {name} {elements}", exponential(name, 1.7, state), elements
-        for values in (F32, F64):
-            p = np.linspace(0, 1, elements).astype(values.dtype)
-            yield f"bernoulli {values.name} {elements}", Draw(BOOL, state, Bernoulli(p)), elements
-            draw = Draw(BOOL, state, Bernoulli(values.dtype.type(0.4).reshape(())))
-            yield f"bernoulli {values.name} one {elements}", draw, elements
-        draw = Draw(I32, state, Categorical(logits_of(F32, 1, elements), elements))
-        yield f"categorical {elements}", draw, elements
+    for elements, counter in zip(range(1, 141), cycle(EDGE_COUNTERS), strict=False):
+        for case in chain.from_iterable(map(plain, OPERATORS)):
+            yield draw_of(case, elements, PhiloxState(counter, KEY))
 
 
-def state_before(words: tuple[int, int, int, int]) -> PhiloxState:
+def state_before(block: tuple[int, int, int, int]) -> PhiloxState:
     """The state whose block is these words: runs the generator, a bijection, backwards."""
     m0, m2, mask = 0xD2511F53, 0xCD9E8D57, 2**32 - 1
-    w0, w1, w2, w3 = words
+    w0, w1, w2, w3 = block
     for i in reversed(range(10)):
         k0, k1 = (KEY + i * 0x9E3779B9) & mask, ((KEY >> 32) + i * 0xBB67AE85) & mask
         c0, c2 = w3 * pow(m0, -1, 2**32) & mask, w1 * pow(m2, -1, 2**32) & mask
@@ -154,73 +98,62 @@ def chosen_words() -> Iterator[tuple[str, tuple[int, int, int, int]]]:
         yield "f64", tuple(x | (0xABC00000 if i % 2 == 0 else 0) for i, x in enumerate(halves))  # type: ignore[misc]
 
 
-def edge_draws() -> Iterator[Named]:
+def edge_draws() -> Iterator[Draw]:
     """The edges, each in another place of a vector."""
-    for i, (name, words) in enumerate(chosen_words()):
-        state = PhiloxState((state_before(words).counter - i % 19) % 2**128, KEY)
-        for values in ("f32", "f16", "bf16") if name == "f32" else ("f64",):
-            yield f"edge {values} {words}", normal(values, 0, 1, state), 80
-            yield f"edge of exponentials {values} {words}", exponential(values, 1, state), 80
+    for i, (name, block) in enumerate(chosen_words()):
+        state = PhiloxState((state_before(block).counter - i % 19) % 2**128, KEY).to_array()
+        for type_ in ("f32", "f16", "bf16") if name == "f32" else ("f64",):
+            zero, one = np.array(0, DTYPES[type_]), np.array(1, DTYPES[type_])
+            inputs = {"shape": np.array([80]), "state": state}
+            moments, said = {"mean": zero, "scale": one}, {"output_type": type_}
+            yield f"edge {type_} {block}", "RandomNormal", inputs | moments, said
+            yield f"edge {type_} {block}", "RandomExponential", inputs | {"scale": one}, said
     # Thresholds that a running sum is equal to, where all sums are kept and where not.
     for classes, quarter in product((8, 4096), range(4)):
         logits = np.full((1, classes), -np.inf, np.float32)
         logits[:, classes // 4 + 1 : classes // 4 * 3 + 1] = -3
-        state = state_before((quarter << 18, 0, quarter << 17, 0))
-        yield f"edge of {classes} classes", Draw(I64, state, Categorical(logits, 2)), 2
+        state = state_before((quarter << 18, 0, quarter << 17, 0)).to_array()
+        inputs = {"logits": logits, "state": state}
+        said = {"sample_size": 2, "output_type": "i64"}
+        yield f"edge of {classes} classes", "RandomCategorical", inputs, said
     # A probability that the uniform is equal to, and its neighbours.
-    for values, toward in product((F32, F64), (0, 0.25, 1)):
-        p = np.nextafter(values.dtype.type(0.25), values.dtype.type(toward))
-        state = state_before((2**21,) * 4 if values is F32 else (2**18, 0, 2**18, 0))
-        yield f"edge of p = {p}", Draw(BOOL, state, Bernoulli(np.asarray(p))), 2
-
-
-QUICK, MANY = 2**14, 2**22
-
-
-def all_draws(size: int) -> Iterator[Named]:
-    yield from plain_draws(size)
-    if size == QUICK:
-        yield from short_draws()
-        yield from edge_draws()
-
-
-def drawn(fill: Fill, draw: Draw, elements: int, offset: int) -> np.ndarray:
-    """The bytes that `fill` makes of poisoned memory, `offset` bytes past an aligned address."""
-    memory = np.full(elements * draw.values.dtype.itemsize + 128, 0xCB, np.uint8)
-    start = -memory.ctypes.data % 64 + offset
-    before, out, after = np.split(memory, [start, start + memory.size - 128])
-    fill(draw, out.view(draw.values.dtype))
-    assert (np.concatenate([before, after]) == 0xCB).all(), "wrote outside the array"
-    return out
+    for dtype, toward in product((np.float32, np.float64), (0, 0.25, 1)):
+        p = np.array(np.nextafter(dtype(0.25), dtype(toward)))
+        state = state_before((2**21,) * 4 if dtype is np.float32 else (2**18, 0, 2**18, 0))
+        inputs = {"shape": np.array([2]), "p": p, "state": state.to_array()}
+        yield f"edge of p = {p}", "RandomBernoulli", inputs, {}
 
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
-    """A file with what NumPy draws, one draw after the other."""
+    """A file with draws, and what NumPy draws, one after the other."""
 
     @cache
     def written(size: int) -> Path:
         path = tmp_path_factory.mktemp("expected") / str(size)
         with path.open("wb") as file:
-            for _, draw, elements in all_draws(size):
-                file.write(drawn(fill_numpy.fill, draw, elements, 0).data)
+            more = (short_draws(), edge_draws()) if size == QUICK else ()
+            for draw in chain(plain_draws(size), *more):
+                pickle.dump((draw, in_numpy(*draw[1:])), file)
         return path
 
     return written
 
 
-def compare(isa: str, size: str, expected: str) -> None:
+def compare(isa: str, expected: str) -> None:
     """Compares in the process of an instruction set; prints how many elements it compared."""
     assert _native.isa() == isa
     total = 0
     with Path(expected).open("rb") as file:
-        for i, (name, draw, elements) in enumerate(all_draws(int(size))):
-            width = draw.values.dtype.itemsize
-            wanted = np.fromfile(file, np.uint8, elements * width)
-            wrong = np.flatnonzero(wanted != drawn(fill_native.fill, draw, elements, i % 64))
-            assert not wrong.size, f"{name}: element {wrong[0] // width} of {elements}"
-            total += elements
-        assert not file.read(1)
+        while file.peek(1):
+            (name, *draw), wanted = pickle.load(file)
+            for values, of_numpy in zip(by_core(*draw), wanted, strict=True):
+                values, of_numpy = map(np.asarray, (values, of_numpy))
+                wrong = np.flatnonzero(
+                    values.reshape(-1).view(np.uint8) != of_numpy.reshape(-1).view(np.uint8)
+                )
+                assert not wrong.size, f"{name}: element {wrong[0] // values.dtype.itemsize}"
+                total += values.size
     print(total)
 
 
@@ -238,11 +171,14 @@ def test_every_instruction_set_draws_what_numpy_draws(
     program = "import sys, test_distributions_bits as t; t.compare(*sys.argv[1:])"
     places = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     env = {"ONNX_PHILOX_ISA": isa, "PYTHONPATH": os.pathsep.join(places)}
-    done = child.python("-c", program, isa, size, expected(size), code=None, env=env)
-    if "ONNX_PHILOX_ISA must be" in done.stderr:
-        pytest.skip(f"{isa}: this processor or build lacks it")
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= least
+    done = child.python("-c", program, isa, expected(size), code=None, env=env)
+    here = _native.instruction_sets()
+    if isa in here:
+        assert done.returncode == 0, done.stderr
+        assert int(done.stdout) >= least
+        return
+    said = f"one of {', '.join(here)} (what this build has and this processor supports)"
+    assert f"ONNX_PHILOX_ISA must be {said}: got '{isa}'. Set it to one of these" in done.stderr
 
 
 def test_some_instruction_set_is_not_skipped() -> None:
@@ -250,15 +186,15 @@ def test_some_instruction_set_is_not_skipped() -> None:
 
 
 def test_chosen_words_are_the_first_that_their_state_draws() -> None:
-    for _, words in list(chosen_words())[::50]:
-        bits, _ = reference.random_generator(state_before(words).to_array(), [4])
-        assert tuple(bits.tolist()) == words
+    for _, block in list(chosen_words())[::50]:
+        bits, _ = reference.random_generator(state_before(block).to_array(), [4])
+        assert tuple(bits.tolist()) == block
 
 
 def test_the_edges_are_where_they_should_be() -> None:
     # u = 0 counts as 1e-7; a quarter turn, and v = 1/8, the last one that is nearest to no turn.
     largest = float(np.sqrt(-2 * np.log(1e-7)))
     for v, near in ((0, (0, largest)), (2**21, (largest, 0)), (2**20, (largest * 0.5**0.5,) * 2)):
-        draw = normal("f32", 0, 1, state_before((0, v, 0, v)))
-        values = drawn(fill_numpy.fill, draw, 2, 0).view(np.float32)
+        state = state_before((0, v, 0, v)).to_array()
+        values, _ = reference.random_normal([2], 0, 1, "f32", state=state)
         np.testing.assert_allclose(values, near, atol=2e-6)

@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, each_raises
 from openvino import opset8
 
 from onnx_philox import (
@@ -488,127 +488,97 @@ def test_torch_is_not_loaded() -> None:
 
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (
-        lambda: torch_noise(-1, [3]),
+    *each_raises(
         ValueError,
-        "torch_noise: seed must be an integer from 0 to 2^64-1: got -1",
-    ),
-    (lambda: torch_noise(1.5, [3]), TypeError, "seed must be an integer from 0 to 2^64-1: got 1.5"),  # type: ignore[arg-type]
-    (
-        lambda: torch_noise(1, [-3]),
-        ValueError,
-        "input 'shape' must be dimensions of 0 or more: got [-3]",
-    ),
-    (lambda: torch_noise(1, ["a"]), TypeError, "a sequence of integers"),  # type: ignore[list-item]
-    (lambda: torch_noise(1, [1] * 9), ValueError, "of 0 to 8 dimensions: got 9 dimensions"),
-    (lambda: torch_noise(1, [2**61]), ValueError, "must be at most 2^63-1 bytes of f"),
-    (lambda: torch_noise(1, [2**50]), ValueError, ", held 2 times. Draw a smaller tensor."),
-    (lambda: torch_noise(1, [3], device="mps"), ValueError, "must be 'cpu' or 'cuda': got 'mps'"),
-    (
-        lambda: torch_noise(1, [3], dtype="i32"),
-        ValueError,
-        "dtype must be one of 'f32', 'f16', 'bf16', 'f64' with device='cpu': got 'i32'",
-    ),
-    (
-        lambda: torch_noise(1, [3], device="cuda", dtype="f64"),
-        ValueError,
-        "dtype must be one of 'f32', 'f16', 'bf16' with device='cuda': got 'f64'",
-    ),
-    *(
         (
-            lambda dtype=dtype: torch_noise(1, [3], dtype=dtype),
-            ValueError,
-            f"'f64' with device='cpu': got {dtype!r}. Pass one of them, or that type of NumPy's",
-        )
-        for dtype in (None, "float", "", [], np.int32, str, object, np.dtype(">f4"))
-    ),
-    *(
+            lambda: torch_noise(-1, [3]),
+            "torch_noise: seed must be an integer from 0 to 2^64-1: got -1",
+        ),
+        (lambda: torch_noise(1, [-3]), "input 'shape' must be dimensions of 0 or more: got [-3]"),
+        (lambda: torch_noise(1, [1] * 9), "of 0 to 8 dimensions: got 9 dimensions"),
+        (lambda: torch_noise(1, [2**61]), "must be at most 2^63-1 bytes of f"),
+        (lambda: torch_noise(1, [2**50]), ", held 2 times. Draw a smaller tensor."),
+        (lambda: torch_noise(1, [3], device="mps"), "must be 'cpu' or 'cuda': got 'mps'"),
         (
-            lambda device=device: torch_noise(1, [3], device=device),
-            ValueError,
-            f"device must be 'cpu' or 'cuda': got {device!r}",
-        )
-        for device in (None, 0, [], "cuda:", "cuda:x", "cpux", "cuda:-1")
+            lambda: torch_noise(1, [3], dtype="i32"),
+            "dtype must be one of 'f32', 'f16', 'bf16', 'f64' with device='cpu': got 'i32'",
+        ),
+        (
+            lambda: torch_noise(1, [3], device="cuda", dtype="f64"),
+            "dtype must be one of 'f32', 'f16', 'bf16' with device='cuda': got 'f64'",
+        ),
+        *(
+            (
+                lambda dtype=dtype: torch_noise(1, [3], dtype=dtype),
+                f"'f64' with device='cpu': got {dtype!r}. Pass one of them, or that type of NumP",
+            )
+            for dtype in (None, "float", "", [], np.int32, str, object, np.dtype(">f4"))
+        ),
+        *(
+            (
+                lambda device=device: torch_noise(1, [3], device=device),
+                f"device must be 'cpu' or 'cuda': got {device!r}",
+            )
+            for device in (None, 0, [], "cuda:", "cuda:x", "cpux", "cuda:-1")
+        ),
+        (lambda: torch_noise(1, [3], gpu=(1, 256)), "must be None with device='cpu'"),
+        (
+            lambda: torch_noise(1, [160 * 2048 + 1], device="cuda"),
+            "that any card holds: got None for 327,681 elements",
+        ),
+        (lambda: torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)), "less than 2^29"),
+        (
+            lambda: torch_noise(1, [3], device="cuda", gpu=(0, 2048)),
+            "must be from 1 to 2^16-1: got 0",
+        ),
+        (lambda: torch_noise(1, [3], device="cuda", gpu=(9, 255)), "must be from 256 to"),
+        (
+            lambda: diffusers.generator(1, like="numpy"),
+            "like must be 'philox', 'torch' or 'torch_cuda': got 'numpy'",
+        ),
+        (lambda: diffusers.generator(1, gpu=(9, 256)), "None with like='philox'"),
+        (
+            lambda: diffusers.generator([1, -5], like="torch"),
+            "generator: seed[1] must be an integer from 0 to 2^64-1: got -5",
+        ),
+        (lambda: diffusers.generator([1, 2], like="torch").randn(3, 4), "a row for each seed"),
+        (lambda: diffusers.latents([1], (4, -8), like="torch"), "dimensions of 0 or more"),
+        (
+            lambda: torch_cuda_states(1, 2, 3),
+            "offset must be a multiple of 4, as torch keeps it: got 2",
+        ),
+        (
+            lambda: torch_cuda_states(-1, 0, 3),
+            "torch_cuda_states: seed must be an integer from 0 to 2^64-1: got -1",
+        ),
+        (lambda: torch_cuda_states(1, 0, -3), "n must be an integer from 0 to 2^58-1: got -3"),
+        (lambda: torch_cuda_states(1, 0, 2**55), "small enough for the memory that is free"),
     ),
-    (lambda: torch_noise(1, [3], gpu=(1, 256)), ValueError, "must be None with device='cpu'"),
-    (
-        lambda: torch_noise(1, [160 * 2048 + 1], device="cuda"),
-        ValueError,
-        "that any card holds: got None for 327,681 elements",
-    ),
-    (
-        lambda: torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)),
-        ValueError,
-        "less than 2^29",
-    ),
-    (
-        lambda: torch_noise(1, [3], device="cuda", gpu="T4"),
+    *each_raises(
         TypeError,
-        "gpu must be None, or two integers: a card's "
-        "multiprocessors, and the threads of each: got 'T4'",
-    ),  # type: ignore[arg-type]
-    (
-        lambda: torch_noise(1, [3], device="cuda", gpu=(0, 2048)),
-        ValueError,
-        "must be from 1 to 2^16-1: got 0",
-    ),
-    (lambda: torch_noise(1, [3], device="cuda", gpu=(9, 255)), ValueError, "must be from 256 to"),
-    (
-        lambda: diffusers.generator(1, like="numpy"),
-        ValueError,
-        "like must be 'philox', 'torch' or 'torch_cuda': got 'numpy'",
-    ),  # type: ignore[arg-type]
-    (lambda: diffusers.generator(1, gpu=(9, 256)), ValueError, "None with like='philox'"),
-    (
-        lambda: diffusers.generator([1, -5], like="torch"),
-        ValueError,
-        "generator: seed[1] must be an integer from 0 to 2^64-1: got -5",
-    ),
-    (
-        lambda: diffusers.generator(["a"], like="torch"),
-        TypeError,
-        "seed[0] must be an integer from 0 to 2^64-1: got 'a'",
-    ),  # type: ignore[list-item]
-    (
-        lambda: diffusers.generator("a", like="torch"),
-        TypeError,
-        "seed must be an integer from 0 to 2^64-1: got 'a'",
-    ),  # type: ignore[arg-type]
-    (
-        lambda: diffusers.generator(TorchState.from_seed(1), like="torch_cuda"),
-        TypeError,
-        "seed must be an integer from 0 to 2^64-1: got TorchState(seed=1",
-    ),
-    (
-        lambda: diffusers.generator(TorchState.from_seed(1)),
-        TypeError,
-        "seed must be an integer from 0 to 2^64-1: got TorchState(seed=1",
-    ),
-    (
-        lambda: diffusers.generator([1, 2], like="torch").randn(3, 4),
-        ValueError,
-        "a row for each seed",
-    ),
-    (lambda: diffusers.latents([1], (4, -8), like="torch"), ValueError, "dimensions of 0 or more"),
-    (
-        lambda: torch_cuda_states(1, 2, 3),
-        ValueError,
-        "offset must be a multiple of 4, as torch keeps it: got 2",
-    ),
-    (
-        lambda: torch_cuda_states(-1, 0, 3),
-        ValueError,
-        "torch_cuda_states: seed must be an integer from 0 to 2^64-1: got -1",
-    ),
-    (
-        lambda: torch_cuda_states(1, 0, -3),
-        ValueError,
-        "n must be an integer from 0 to 2^58-1: got -3",
-    ),
-    (
-        lambda: torch_cuda_states(1, 0, 2**55),
-        ValueError,
-        "small enough for the memory that is free",
+        (lambda: torch_noise(1.5, [3]), "seed must be an integer from 0 to 2^64-1: got 1.5"),
+        (lambda: torch_noise(1, ["a"]), "a sequence of integers"),
+        (
+            lambda: torch_noise(1, [3], device="cuda", gpu="T4"),
+            "gpu must be None, or two integers: a card's "
+            "multiprocessors, and the threads of each: got 'T4'",
+        ),
+        (
+            lambda: diffusers.generator(["a"], like="torch"),
+            "seed[0] must be an integer from 0 to 2^64-1: got 'a'",
+        ),
+        (
+            lambda: diffusers.generator("a", like="torch"),
+            "seed must be an integer from 0 to 2^64-1: got 'a'",
+        ),
+        (
+            lambda: diffusers.generator(TorchState.from_seed(1), like="torch_cuda"),
+            "seed must be an integer from 0 to 2^64-1: got TorchState(seed=1",
+        ),
+        (
+            lambda: diffusers.generator(TorchState.from_seed(1)),
+            "seed must be an integer from 0 to 2^64-1: got TorchState(seed=1",
+        ),
     ),
 ]
 
