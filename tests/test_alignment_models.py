@@ -54,7 +54,8 @@ X = np.linspace(0, 1, 20, dtype=np.float32).reshape(2, 10)
 LOOP = (
     HEAD
     + """
-g (int64 times, bool which) => (float[2] first, float[2] sums, float[2] chosen, float[2] last) {
+g (int64 times, bool which, float[3, 2] rows) => (float[2] first, float[2] sums,
+        float[2] chosen, float[2] total, float[3, 2] each, float[2] last) {
     first = RandomNormal <shape = [2]> ()
     yes = Constant <value = bool {1}> ()
     zero = Constant <value_floats = [0.0, 0.0]> ()
@@ -67,19 +68,11 @@ g (int64 times, bool which) => (float[2] first, float[2] sums, float[2] chosen, 
     chosen = If (which) <then_branch = yes_branch () => (float[2] a) {
         a = RandomNormal <shape = [2]> ()
     }, else_branch = no_branch () => (float[2] b) { b = Identity (zero) }>
-    last = RandomNormal <shape = [2]> ()
-}"""
-)
-SCAN = (
-    HEAD
-    + """
-g (float[3, 2] rows) => (float[2] total, float[3, 2] each, float[2] last) {
-    zero = Constant <value_floats = [0.0, 0.0]> ()
-    total, each = Scan <num_scan_inputs = 1, body = step (float[2] before, float[2] row)
-        => (float[2] after, float[2] out) {
-        u = RandomUniform <shape = [2]> ()
-        out = Add (row, u)
-        after = Add (before, u)
+    total, each = Scan <num_scan_inputs = 1, body = step (float[2] so_far, float[2] row)
+        => (float[2] more, float[2] out) {
+        v = RandomUniform <shape = [2]> ()
+        out = Add (row, v)
+        more = Add (so_far, v)
     }> (zero, rows)
     last = RandomNormal <shape = [2]> ()
 }"""
@@ -182,39 +175,25 @@ def test_a_seed_is_a_constant_state() -> None:
 
 @pytest.mark.parametrize("which", [True, False])
 @pytest.mark.parametrize("run", RUNTIMES)
-def test_it_goes_through_loops_and_branches(run: Any, which: bool) -> None:
+def test_it_goes_through_loops_branches_and_scans(run: Any, which: bool) -> None:
     stream = torch_cpu.WordStream(TorchState.from_seed(7))
+    zero, rows = np.zeros(2, np.float32), np.ones((3, 2), np.float32)
     expected = {"first": torch_cpu.normal(stream, 2, types.F32)}
-    sums = np.zeros(2, np.float32)
-    for _ in range(3):
-        sums = sums + torch_cpu.uniform(stream, 2, types.F32)
-    expected["sums"] = sums
-    expected["chosen"] = np.zeros(2, np.float32)
-    if which:
-        expected["chosen"] = torch_cpu.normal(stream, 2, types.F32)
+    expected["sums"] = sum((torch_cpu.uniform(stream, 2, types.F32) for _ in range(3)), zero)
+    expected["chosen"] = torch_cpu.normal(stream, 2, types.F32) if which else zero
+    scanned = np.stack([torch_cpu.uniform(stream, 2, types.F32) for _ in range(3)])
+    expected |= {"total": sum(scanned, zero), "each": rows + scanned}
     expected["last"] = torch_cpu.normal(stream, 2, types.F32)
     expected["next_random_state"] = stream.state().to_array()
     feeds = {
         "times": np.array(3),
         "which": np.array(which),
+        "rows": rows,
         "random_state": TorchState.from_seed(7).to_array(),
     }
     drawn = run(rewritten(LOOP), feeds)
     for name, values in expected.items():
         assert_same_bits(drawn[name], values)
-
-
-@pytest.mark.parametrize("run", RUNTIMES)
-def test_it_goes_through_a_scan(run: Any) -> None:
-    stream = torch_cpu.WordStream(TorchState.from_seed(7))
-    rows = np.ones((3, 2), np.float32)
-    each = np.stack([torch_cpu.uniform(stream, 2, types.F32) for _ in range(3)])
-    last = torch_cpu.normal(stream, 2, types.F32)
-    feeds = {"rows": rows, "random_state": TorchState.from_seed(7).to_array()}
-    drawn = run(rewritten(SCAN), feeds)
-    assert_same_bits(drawn["each"], rows + each)
-    assert_same_bits(drawn["last"], last)
-    assert_same_bits(drawn["next_random_state"], stream.state().to_array())
 
 
 def test_the_record_says_alignment_and_order() -> None:

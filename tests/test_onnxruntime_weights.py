@@ -12,7 +12,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from cases import SEED, assert_same_bits
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper, parser
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession
@@ -22,7 +22,7 @@ InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 STATE = PhiloxState(3, 5).to_array()
 # More than a reader of models keeps of a tensor.
 SIZE = 20_000
-OPSETS = [helper.make_opsetid(d, v) for d, v in (("", 17), ("onnx_philox", 1), ("mine", 1))]
+OURS = '"onnx_philox": 1, "mine": 1'
 
 
 def saved(model: onnx.ModelProto, folder: Path) -> Path:
@@ -53,65 +53,55 @@ def weight(name: str, factor: float) -> onnx.TensorProto:
     return numpy_helper.from_array(np.arange(SIZE, dtype=np.float32) * np.float32(factor), name)
 
 
-def info(name: str, kind: int, *shape: int) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, kind, shape)
+def with_weights(text: str, **factors: float) -> onnx.ModelProto:
+    """A model whose Constants of these names are weights."""
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["": 17, {OURS}]> {text}')
+    nodes = [*model.graph.node, *(node for f in model.functions for node in f.node)]
+
+    for node in nodes:
+        if node.output[0] in factors:
+            node.attribute[0].t.CopyFrom(weight(node.output[0], factors[node.output[0]]))
+    return model
 
 
 def noise_model() -> onnx.ModelProto:
     """Noise, and weights in an initializer and in a Constant."""
-    model = graphs.random_uniform([SIZE], 0, 1, "f32", **SEED)
-    graph = model.graph
-    graph.initializer.append(weight("a", 1))
-    graph.node.extend(
-        [
-            helper.make_node("Constant", [], ["b"], value=weight("inner", 2)),
-            helper.make_node("Sum", ["values", "a", "b"], ["y"]),
-        ]
-    )
-    graph.output.append(info("y", TensorProto.FLOAT, SIZE))
+    text = f"""g () => (float[{SIZE}] values, float[{SIZE}] y)
+    <int64[1] n = {{{SIZE}}}, float low = {{0}}, float high = {{1}}> {{
+        values = onnx_philox.RandomUniform
+            <output_type = "f32", global_seed = 7, op_seed = 3> (n, low, high)
+        b = Constant <value = float {{0}}> ()
+        y = Sum (values, a, b)
+    }}"""
+    model = with_weights(text, b=2)
+    model.graph.initializer.append(weight("a", 1))
     return model
 
 
 def function_model() -> onnx.ModelProto:
     """A function that draws, with weights in it and in its branches; called twice."""
-
-    def branch(factor: float) -> onnx.GraphProto:
-        nodes = [helper.make_node("Add", ["noise", "w"], ["sum"])]
-        out = info("sum", TensorProto.FLOAT, SIZE)
-        return helper.make_graph(nodes, "branch", [], [out], [weight("w", factor)])
-
-    shape = numpy_helper.from_array(np.array([SIZE]))
-    one, zero = (numpy_helper.from_array(np.float32(x)) for x in (1, 0))
-    nodes = [
-        helper.make_node("Constant", [], ["shape"], value=shape),
-        helper.make_node("Constant", [], ["zero"], value=zero),
-        helper.make_node("Constant", [], ["one"], value=one),
-        helper.make_node("Constant", [], ["c"], value=weight("c", 0.5)),
-        helper.make_node(
-            "RandomUniform",
-            ["shape", "zero", "one", "state"],
-            ["noise", "next"],
-            domain="onnx_philox",
-            output_type="f32",
-        ),
-        helper.make_node(
-            "If", ["which"], ["weighted"], then_branch=branch(1), else_branch=branch(-3)
-        ),
-        helper.make_node("Add", ["weighted", "c"], ["out"]),
-    ]
-    draw = helper.make_function(
-        "mine", "draw", ["state", "which"], ["out", "next"], nodes, OPSETS[:2]
-    )
-    graph = helper.make_graph(
-        [
-            helper.make_node("draw", ["state", "yes"], ["y", "s"], domain="mine"),
-            helper.make_node("draw", ["s", "no"], ["z", "t"], domain="mine"),
-        ],
-        "twice",
-        [info("state", TensorProto.UINT32, 6), info("yes", 9), info("no", 9)],
-        [info("y", TensorProto.FLOAT, SIZE), info("z", TensorProto.FLOAT, SIZE)],
-    )
-    return helper.make_model(graph, functions=[draw], opset_imports=OPSETS, ir_version=8)
+    text = f"""g (uint32[6] state, bool yes, bool no) => (float[{SIZE}] y, float[{SIZE}] z) {{
+        y, s = mine.draw (state, yes)
+        z, t = mine.draw (s, no)
+    }}
+    <domain: "mine", opset_import: ["": 17, "onnx_philox": 1]>
+    draw (state, which) => (out, next) {{
+        shape = Constant <value_ints = [{SIZE}]> ()
+        zero = Constant <value = float {{0}}> ()
+        one = Constant <value = float {{1}}> ()
+        c = Constant <value = float {{0}}> ()
+        noise, next =
+            onnx_philox.RandomUniform <output_type = "f32"> (shape, zero, one, state)
+        weighted = If (which) <
+            then_branch = t () => (float[{SIZE}] u) {{ u = Add (noise, v) }},
+            else_branch = e () => (float[{SIZE}] x) {{ x = Add (noise, w) }}>
+        out = Add (weighted, c)
+    }}"""
+    model = with_weights(text, c=0.5)
+    branches = [a.g for node in model.functions[0].node for a in node.attribute if a.HasField("g")]
+    for branch, (name, factor) in zip(branches, (("v", 1), ("w", -3)), strict=True):
+        branch.initializer.append(weight(name, factor))
+    return model
 
 
 @WAYS
@@ -150,7 +140,7 @@ def test_a_large_probability_is_read_and_checked_when_the_session_is_made(
         probability[-1] = last
         p.CopyFrom(numpy_helper.from_array(probability, "p"))
         if is_constant_node:
-            graph.node.insert(0, helper.make_node("Constant", [], ["p"], value=p))
+            graph.node.insert(0, onnx.helper.make_node("Constant", [], ["p"], value=p))
             graph.initializer.remove(p)
         given = give(model, tmp_path)
         if last > 1:
