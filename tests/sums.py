@@ -8,7 +8,6 @@ which says who gains. `.ci/run` prints the processor time of pytest beside its b
 
 from __future__ import annotations
 
-import ast
 import io
 import re
 import subprocess
@@ -71,17 +70,16 @@ def _lines(file: Path, comments: re.Pattern[str] | None = None) -> int:
 
 def _code(file: Path) -> int:
     """The lines of Python without blanks, comments and docstrings."""
-    text = file.read_text()
-    told: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
-        value = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            told.update(range(value.lineno, (value.end_lineno or value.lineno) + 1))
     found: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in (*_SILENT, tokenize.ENDMARKER):
-            found.update(range(token.start[0], token.end[0] + 1))
-    return len(found - told)
+    statement: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(file.read_text()).readline):
+        if token.type not in _SILENT:
+            statement.append(token)
+        elif token.type == tokenize.NEWLINE:
+            if any(part.type != tokenize.STRING for part in statement):
+                found.update(*(range(t.start[0], t.end[0] + 1) for t in statement))
+            statement = []
+    return len(found)
 
 
 if __name__ == "__main__":
