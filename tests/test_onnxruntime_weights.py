@@ -75,6 +75,9 @@ def noise_model() -> onnx.ModelProto:
     }}"""
     model = with_weights(text, b=2)
     model.graph.initializer.append(weight("a", 1))
+    # A field of a fixed size beside the large one.
+    (attribute,) = next(n.attribute for n in model.graph.node if n.op_type == "Constant")
+    attribute.f = 1
     return model
 
 
