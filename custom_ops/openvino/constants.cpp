@@ -40,14 +40,22 @@ bool Upstream::IsConstant(const ov::Node& node) {
   if (const auto found = is_constant_.find(&node); found != is_constant_.end()) return found->second;
   // The nearest first: past the last draw, a deep model need not be walked to its inputs.
   std::vector<const ov::Node*> seen{&node};
+  std::vector<std::size_t> readers{0};
   std::unordered_set<const ov::Node*> known{&node};
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const ov::Node& next = *seen[i];
-    if (AsConstant(next) != nullptr) continue;
-    if (IsSource(next)) return is_constant_[&node] = false;
+    const auto found = is_constant_.find(&next);
+    if (AsConstant(next) != nullptr || (found != is_constant_.end() && found->second)) continue;
+    if (found != is_constant_.end() || IsSource(next)) {
+      // All on the way there vary, too: who asks for each of them walks once.
+      for (; i != 0; i = readers[i]) is_constant_[seen[i]] = false;
+      return is_constant_[&node] = false;
+    }
     for (std::size_t j = 0; j < next.get_input_size(); ++j) {
       const ov::Node* const source = next.get_input_node_ptr(j);
-      if (known.insert(source).second) seen.push_back(source);
+      if (!known.insert(source).second) continue;
+      seen.push_back(source);
+      readers.push_back(i);
     }
   }
   for (const ov::Node* each : seen) is_constant_[each] = true;
