@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import onnx
+from cases import DTYPES
 from onnx import TensorProto, helper
 from runtimes import OpenVino, infer
 
 import onnx_philox
 from onnx_philox import reference
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import _session
 
 MODELS = Path(__file__).parent / "models"
@@ -181,7 +181,8 @@ def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if "output_type" not in attributes:
         return f"draw_{attributes['op_seed']}", TensorProto.BOOL
-    return f"draw_{attributes['op_seed']}", BY_NAME[attributes["output_type"].decode()].onnx
+    dtype = DTYPES[attributes["output_type"].decode()]
+    return f"draw_{attributes['op_seed']}", helper.np_dtype_to_tensor_dtype(dtype)
 
 
 def load_in_onnxruntime(model: onnx.ModelProto, backend: str) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from foreign import evaluate, parse
 from onnx import helper, numpy_helper, parser
-from onnx.reference import ReferenceEvaluator
 from real_models import (
     DIFFUSION,
     DROPOUT,
@@ -197,125 +198,74 @@ def test_one_state_for_the_batch_is_what_it_was(real: RealModel) -> None:
 # What is proved.
 
 X = "float[batch, 4] x"
+BESIDE = "y = RandomNormalLike (x)"
 
 
 def model_of(body: str, inputs: str = X, opset: int = 17) -> onnx.ModelProto:
-    return parser.parse_model(
-        f'<ir_version: 8, opset_import: ["": {opset}]> g ({inputs}) => (float[a, b] y) {{ {body} }}'
-    )
+    return parse(f"g ({inputs}) => (float[a, b] y) {{ {body} }}", opset)
 
 
-SIZE = """
-    dims = Shape (x)
-    zero = Constant <value_int = 0> ()
-    size = Gather (dims, zero)
-    axes = Constant <value_ints = [0]> ()
-    four = Constant <value_ints = [4]> ()
-    sizes = Unsqueeze (size, axes)
-    shape = Concat <axis = 0> (sizes, four)
-"""
-TRUE = """
-    go = Constant <value = bool {1}> ()
-    three = Constant <value_int = 3> ()
-"""
+SIZE = """dims = Shape (x) zero = Constant <value_int = 0> () size = Gather (dims, zero)
+    axes = Constant <value_ints = [0]> () four = Constant <value_ints = [4]> ()
+    sizes = Unsqueeze (size, axes) shape = Concat <axis = 0> (sizes, four)"""
+TRUE = "go = Constant <value = bool {1}> () three = Constant <value_int = 3> ()"
 
+
+def looped(body: str, start: str = "x", trips: str = "three", inner: str = "") -> str:
+    """A Loop that carries rows v, of which its body makes w; in a Loop, by names of its own."""
+    v, w, names = ("g", "h", "i1, c1, co1, b1") if inner else ("v", "w", "i, ci, co, b")
+    i, ci, co, b = names.split(", ")
+    return f"""{inner or "y"} = Loop ({trips}, go, {start}) <body = {b} (
+        int64 {i}, bool {ci}, float[r, c] {v}) => (bool {co}, float[p, q] {w}) {{
+        {co} = Identity ({ci}) {body} }}>"""
+
+
+WALK = "noise = RandomNormalLike (v) w = Add (v, noise)"
 PROVED = {
     "like an input": "y = RandomNormalLike (x)",
-    "a shape made of integers": f"""{SIZE}
-        zeros = ConstantOfShape (shape)
-        y = RandomUniformLike (zeros)""",
-    "a slice of a shape": """
-        dims = Shape (x)
-        from = Constant <value_ints = [0]> ()
-        to = Constant <value_ints = [1]> ()
-        size = Slice (dims, from, to)
-        seven = Constant <value_ints = [7]> ()
-        shape = Concat <axis = 0> (size, seven)
-        one = Constant <value_floats = [1.0]> ()
-        ones = Expand (one, shape)
+    "a shape made of integers": f"{SIZE} z = ConstantOfShape (shape) y = RandomUniformLike (z)",
+    "a slice of a shape": """dims = Shape (x) from = Constant <value_ints = [0]> ()
+        to = Constant <value_ints = [1]> () size = Slice (dims, from, to)
+        seven = Constant <value_ints = [7]> () shape = Concat <axis = 0> (size, seven)
+        one = Constant <value_floats = [1.0]> () ones = Expand (one, shape)
         y = RandomNormalLike (ones)""",
     "what matrices make of the batch": """
         weights = Constant <value = float[4, 3] {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}> ()
-        hidden = MatMul (x, weights)
-        probable = Sigmoid (hidden)
-        y = Bernoulli (probable)""",
-    "reshaped and back": """
-        apart = Constant <value_ints = [0, 2, 2]> ()
-        parts = Reshape (x, apart)
-        turned = Transpose <perm = [0, 2, 1]> (parts)
-        together = Constant <value_ints = [0, 4]> ()
-        whole = Reshape (turned, together)
+        hidden = MatMul (x, weights) probable = Sigmoid (hidden) y = Bernoulli (probable)""",
+    "reshaped and back": """apart = Constant <value_ints = [0, 2, 2]> ()
+        parts = Reshape (x, apart) turned = Transpose <perm = [0, 2, 1]> (parts)
+        together = Constant <value_ints = [0, 4]> () whole = Reshape (turned, together)
         y = RandomUniformLike (whole)""",
-    "carried by a Loop": f"""{TRUE}
-        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
-            => (bool co, float[p, q] w) {{
-            co = Identity (ci)
-            noise = RandomNormalLike (v)
-            w = Add (v, noise)
-        }}>""",
-    "sized outside of a Loop": f"""{TRUE} {SIZE}
-        start = ConstantOfShape (shape)
-        y = Loop (three, go, start) <body = b (int64 i, bool ci, float[r, c] v)
-            => (bool co, float[p, q] w) {{
-            co = Identity (ci)
-            zeros = ConstantOfShape (shape)
-            noise = RandomNormalLike (zeros)
-            w = Add (noise, v)
-        }}>""",
-    "a Loop in a Loop": f"""{TRUE}
-        y = Loop (three, go, x) <body = outer (int64 i, bool ci, float[r, c] v)
-            => (bool co, float[p, q] w) {{
-            co = Identity (ci)
-            w = Loop (three, go, v) <body = inner (int64 j, bool cj, float[s, t] given)
-                => (bool ck, float[f, h] noisy) {{
-                ck = Identity (cj)
-                noise = RandomNormalLike (given)
-                noisy = Add (given, noise)
-            }}>
-        }}>""",
-    "in a branch": f"""
-        {TRUE}
+    "carried by a Loop": f"{TRUE} {looped(WALK)}",
+    "sized outside of a Loop": f"{TRUE} {SIZE} start = ConstantOfShape (shape)"
+    + looped(
+        "zeros = ConstantOfShape (shape) n = RandomNormalLike (zeros) w = Add (n, v)", "start"
+    ),
+    "a Loop in a Loop": f"{TRUE} "
+    + looped(looped("noise = RandomNormalLike (g) h = Add (g, noise)", "v", inner="w")),
+    "in a branch": f"""{TRUE}
         y = If (go) <then_branch = t () => (float[e, f] n) {{ n = RandomNormalLike (x) }},
                      else_branch = e () => (float[e, f] m) {{ m = Identity (x) }}>""",
-    "spread over a shape where -1 means 1": f"""{SIZE}
-        rest = Constant <value_ints = [-1]> ()
-        said = Concat <axis = 0> (sizes, rest)
-        length = Shape (said)
+    "spread over a shape where -1 means 1": f"""{SIZE} rest = Constant <value_ints = [-1]> ()
+        said = Concat <axis = 0> (sizes, rest) length = Shape (said)
         ones = ConstantOfShape <value = int64[1] {{1}}> (length)
-        minus_one = Constant <value_int = -1> ()
-        negative = Mul (ones, minus_one)
-        is_rest = Equal (said, negative)
-        spread = Where (is_rest, ones, said)
+        minus_one = Constant <value_int = -1> () negative = Mul (ones, minus_one)
+        is_rest = Equal (said, negative) spread = Where (is_rest, ones, said)
         token = Constant <value = float[1, 4] {{1, 2, 3, 4}}> ()
-        tokens = Expand (token, spread)
-        y = RandomNormalLike (tokens)""",
-    "flattened to rows of the last dimension": """
-        flat = Constant <value_ints = [-1, 4]> ()
-        logits = Reshape (x, flat)
-        classes = Multinomial <sample_size = 4> (logits)
+        tokens = Expand (token, spread) y = RandomNormalLike (tokens)""",
+    "flattened to rows of the last dimension": """flat = Constant <value_ints = [-1, 4]> ()
+        logits = Reshape (x, flat) classes = Multinomial <sample_size = 4> (logits)
         y = Cast <to = 1> (classes)""",
-    "cut into windows and put together": """
-        cut = Constant <value_ints = [-1, 2]> ()
-        windows = Reshape (x, cut)
-        weights = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
-        mixed = MatMul (windows, weights)
-        together = Constant <value_ints = [-1, 4]> ()
-        whole = Reshape (mixed, together)
-        y = RandomNormalLike (whole)""",
-    "as many as are counted": f"""{SIZE}
-        one = Constant <value_int = 1> ()
-        indices = Range (zero, size, one)
-        rows = Shape (indices)
+    "cut into windows and put together": """cut = Constant <value_ints = [-1, 2]> ()
+        windows = Reshape (x, cut) weights = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
+        mixed = MatMul (windows, weights) together = Constant <value_ints = [-1, 4]> ()
+        whole = Reshape (mixed, together) y = RandomNormalLike (whole)""",
+    "as many as are counted": f"""{SIZE} one = Constant <value_int = 1> ()
+        indices = Range (zero, size, one) rows = Shape (indices)
         shape_of_rows = Concat <axis = 0> (rows, four)
-        zeros = ConstantOfShape (shape_of_rows)
-        y = RandomNormalLike (zeros)""",
-    "after a Loop": f"""{TRUE}
-        rows = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
-            => (bool co, float[p, q] w) {{
-            co = Identity (ci)
-            w = Add (v, v)
-        }}>
-        y = RandomNormalLike (rows)""",
+        zeros = ConstantOfShape (shape_of_rows) y = RandomNormalLike (zeros)""",
+    "after a Loop": f"{TRUE} {looped('w = Add (v, v)').replace('y =', 'rows =', 1)}"
+    "y = RandomNormalLike (rows)",
 }
 ROWS = 5
 
@@ -348,7 +298,7 @@ def test_rows_are_proved_and_drawn(name: str, load: Load) -> None:
 
 
 def test_dimensions_without_a_name_are_told_apart(load: Load) -> None:
-    model = model_of("y = RandomNormalLike (x)", "float[1, 1] x")
+    model = model_of(BESIDE, "float[1, 1] x")
     for dimension in model.graph.input[0].type.tensor_type.shape.dim:
         dimension.Clear()
     with pytest.warns(UserWarning, match=r"every draw has 'x.shape\[1\]', too"):
@@ -361,7 +311,7 @@ def test_dimensions_without_a_name_are_told_apart(load: Load) -> None:
 
 def test_the_batch_is_the_first_dimension_that_is_drawn_of_those_that_inputs_have() -> None:
     inputs = "float[steps, 4] schedule, float[batch, 4] x"
-    model = make_reproducible(model_of("y = RandomNormalLike (x)", inputs), per_row=True)
+    model = make_reproducible(model_of(BESIDE, inputs), per_row=True)
     state = model.graph.input[-1]
     assert (state.name, state.type.tensor_type.shape.dim[0].dim_param) == ("random_state", "batch")
 
@@ -398,13 +348,7 @@ UNPROVED = {
     "two for each row": ("both = Concat <axis = 0> (x, x) y = RandomNormalLike (both)", "[?, 4]"),
     "another dimension": ("first = RandomNormalLike (x) y = RandomNormalLike (z)", "[other, 4]"),
     "rows that a Loop adds": (
-        f"""{TRUE}
-        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
-            => (bool co, float[p, q] w) {{
-            co = Identity (ci)
-            noise = RandomNormalLike (v)
-            w = Concat <axis = 0> (v, noise)
-        }}>""",
+        TRUE + looped("noise = RandomNormalLike (v) w = Concat <axis = 0> (v, noise)"),
         "[?, 4]",
     ),
     "only those that fit": ("kept = Compress <axis = 0> (x, mask) y = RandomNormalLike (kept)", ""),
@@ -439,28 +383,23 @@ def test_all_nodes_that_are_not_proved_are_refused_at_once() -> None:
         with pytest.raises(ValueError, match=r"^\d random nodes: the shape of what each") as error:
             make_reproducible(model, per_row=per_row)
         shapes = "[other, 4] of 'a'" + ", 'c'" * (per_row is True)
+        way = "If they draw rows of the batch all the same, say so with"
         assert f": got {shapes}, [?, 4] of 'named'" in str(error.value)
-        assert (
-            f"If they draw rows of the batch all the same, say so with per_row={names}; or"
-            in str(error.value)
-        )
+        assert f"{way} per_row={names}; or" in str(error.value)
     make_reproducible(model, per_row=["a", "named", "c"])
 
 
 def test_the_refusal_of_many_nodes_says_each_shape_once() -> None:
     draws = [f"d{i} = RandomNormalLike (z)" for i in range(30)]
     with pytest.raises(ValueError, match="of what each draws") as error:
-        make_reproducible(
-            model_of(" ".join(draws) + " y = RandomNormalLike (x)", INPUTS), per_row=True
-        )
+        make_reproducible(model_of(f"{' '.join(draws)} {BESIDE}", INPUTS), per_row=True)
     said, pasted = str(error.value).split("per_row=")
     assert ": got [other, 4] of 'd0', 'd1', 'd2' and 27 more" in said
     assert pasted.startswith(f"{[f'd{i}' for i in range(30)]}; or")
 
 
 def test_one_row_of_classes_is_never_rows_of_the_batch() -> None:
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }""")
+    model = parse("g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }")
     words = "for a state for each row: got one dimension, whose draws are one row"
     for per_row in (True, ["y"]):
         with pytest.raises(ValueError, match=words):
@@ -468,36 +407,24 @@ def test_one_row_of_classes_is_never_rows_of_the_batch() -> None:
 
 
 CUT = """<domain: "own", opset_import: ["": 17]> cut <perm> (v, n) => (w) {
-    zero = Constant <value_ints = [0]> ()
-    turned = Transpose <perm: ints = @perm> (v)
-    w = Slice (turned, zero, n, zero)
-}"""
+    zero = Constant <value_ints = [0]> () turned = Transpose <perm: ints = @perm> (v)
+    w = Slice (turned, zero, n, zero) }"""
 
 
 def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
     # If the first dimension of a and b were one, that of y would be the batch.
-    text = f"""<ir_version: 8, opset_import: ["": 17, "own": 1]>
-    g ({X}, int64[1] m, int64[1] n) => (float[p, q] y) {{
-        a = own.cut <perm = [0, 1]> (x, m)
-        b = own.cut <perm = [0, 1]> (x, SECOND)
-        dims_of_a = Shape <end = 1> (a)
-        dims_of_b = Shape <end = 1> (b)
-        dims_of_x = Shape <end = 1> (x)
-        area = Concat <axis = 0> (dims_of_a, dims_of_x)
-        one = Constant <value_float = 1.0> ()
-        ones = Expand (one, area)
-        rest = Constant <value_ints = [-1]> ()
-        said = Concat <axis = 0> (dims_of_DIVISOR, rest)
-        whole = Reshape (ones, said)
-        turned = Transpose (whole)
-        y = RandomNormalLike (turned)
+    text = f"""g ({X}, int64[1] m, int64[1] n) => (float[p, q] y) {{
+        a = own.cut <perm = [0, 1]> (x, m) b = own.cut <perm = [0, 1]> (x, n)
+        dims_of_a = Shape <end = 1> (a) dims_of_b = Shape <end = 1> (b)
+        dims_of_x = Shape <end = 1> (x) area = Concat <axis = 0> (dims_of_a, dims_of_x)
+        one = Constant <value_float = 1.0> () ones = Expand (one, area)
+        rest = Constant <value_ints = [-1]> () said = Concat <axis = 0> (dims_of_DIVISOR, rest)
+        whole = Reshape (ones, said) turned = Transpose (whole) y = RandomNormalLike (turned)
     }} {CUT}"""
     with pytest.raises(ValueError, match=r"must be .*: got \[\?, \?\]"):
-        make_reproducible(
-            parser.parse_model(text.replace("SECOND", "n").replace("DIVISOR", "b")), per_row=True
-        )
-    proved = parser.parse_model(text.replace("SECOND", "n").replace("DIVISOR", "a"))
-    assert make_reproducible(proved, per_row=True).graph.input[-1].name == "random_state"
+        make_reproducible(parse(text.replace("DIVISOR", "b")), per_row=True)
+    proved = make_reproducible(parse(text.replace("DIVISOR", "a")), per_row=True)
+    assert proved.graph.input[-1].name == "random_state"
 
 
 @pytest.mark.parametrize(
@@ -557,28 +484,24 @@ def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) 
 @pytest.mark.parametrize(
     ("per_row", "error", "reason"),
     [
-        (
-            ["nose"],
-            ValueError,
-            "a node that draws rows of the batch must be one of the random nodes to replace (",
-        ),
+        (["nose"], ValueError, "that draws rows of the batch must be one of the random nodes to r"),
         ("noise", TypeError, "per_row must be True, False, or "),
         (1, TypeError, "rows of the batch: got 1, of type int"),
     ],
 )
 def test_a_wrong_per_row_is_refused(per_row: Any, error: type[Exception], reason: str) -> None:
     with pytest.raises(error, match="make_reproducible") as caught:
-        make_reproducible(model_of("y = RandomNormalLike (x)"), per_row=per_row)
+        make_reproducible(model_of(BESIDE), per_row=per_row)
     assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (model_of("y = RandomNormalLike (x)", "float[3, 4] x"), "with the inputs x [3, 4]"),
+        (model_of(BESIDE, "float[3, 4] x"), "with the inputs x [3, 4]"),
         (model_of("y = RandomNormal <shape = [3, 4]> ()", ""), "one without inputs"),
         (
-            model_of("y = RandomNormalLike (x)", opset=12),
+            model_of(BESIDE, opset=12),
             "the model's opset must be 13 or newer for a state for each row: got 12",
         ),
     ],
@@ -591,44 +514,26 @@ def test_a_model_without_a_batch_is_refused(model: onnx.ModelProto, reason: str)
 
 def test_a_seed_inside_is_refused() -> None:
     with pytest.raises(ValueError, match="seed must be left out for a model with a state for each"):
-        make_reproducible(model_of("y = RandomNormalLike (x)"), per_row=True, seed=7)
+        make_reproducible(model_of(BESIDE), per_row=True, seed=7)
 
 
 # How often a row draws must be no other row's affair.
 
 
 def within_a_loop(condition: str, inner: str, inputs: str = X) -> onnx.ModelProto:
-    return model_of(
-        f"""{TRUE}
-        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
-            => (bool co, float[p, q] w) {{
-            co = Identity (ci)
-            {condition}
-            {inner}
-        }}>""",
-        inputs,
-    )
+    return model_of(TRUE + looped(f"{condition} {inner}"), inputs)
 
 
-IF = """
-    w = If (often) <then_branch = t () => (float[e, f] n) { n = RandomNormalLike (v) },
+NOISY = "noise = RandomNormalLike (g) h = Add (g, noise)"
+IF = """w = If (often) <then_branch = t () => (float[e, f] n) { n = RandomNormalLike (v) },
                     else_branch = e () => (float[e, f] m) { m = Identity (v) }>"""
-LOOP = """
-    w = Loop (often, go, v) <body = inner (int64 j, bool cj, float[s, t] given)
-        => (bool ck, float[f, h] noisy) {
-        ck = Identity (cj)
-        noise = RandomNormalLike (given)
-        noisy = Add (given, noise)
-    }>"""
-WHILE = """
-    w = Loop (three, go, v) <body = inner (int64 j, bool cj, float[s, t] given)
-        => (bool ck, float[f, h] noisy) {
-        sum = ReduceSum <keepdims = 0> (given)
-        limit = Constant <value_float = 9.0> ()
-        ck = Less (sum, limit)
-        noise = RandomNormalLike (given)
-        noisy = Add (given, noise)
-    }>"""
+LOOP = looped(NOISY, "v", "often", "w")
+WHILE = looped(NOISY, "v", inner="w").replace(
+    "co1 = Identity (c1)",
+    """sum = ReduceSum <keepdims = 0> (g) limit = Constant <value_float = 9.0> ()
+        co1 = Less (sum, limit)""",
+)
+OF_ALL = r"how often it draws must be the same .*: got what (If|Loop)"
 
 
 @pytest.mark.parametrize(
@@ -653,9 +558,7 @@ def test_a_draw_that_depends_on_other_rows_is_refused(condition: str, inner: str
     model, ir = forms(within_a_loop(condition, inner))
     draw = "n" if inner is IF else "noise"
     for given, per_row in ((model, True), (model, [draw]), (ir, True)):
-        with pytest.raises(
-            ValueError, match=r"how often it draws must be the same .*: got what (If|Loop)"
-        ):
+        with pytest.raises(ValueError, match=OF_ALL):
             make_reproducible(given, per_row=per_row)
     make_reproducible(model)
 
@@ -669,7 +572,7 @@ def test_torch_s_generator_is_refused_where_other_rows_say_how_far_it_walks(inne
     # Each node has a stream of its own, but torch's one generator draws all that is behind, too.
     model = model_of(f"{TRUE} v = Identity (x) {inner} y = RandomUniformLike (w)")
     make_reproducible(model, per_row=True)
-    with pytest.raises(ValueError, match=r"how often it draws must be .*: got what (If|Loop)"):
+    with pytest.raises(ValueError, match=OF_ALL):
         make_reproducible(model, per_row=True, alignment="pytorch")
 
 
@@ -677,11 +580,8 @@ def test_what_a_loop_makes_depend_on_other_rows_later_is_refused() -> None:
     model = model_of(f"""{TRUE}
         y, last = Loop (three, go, x, go) <body = b (int64 i, bool ci, float[r, c] v, bool often)
             => (bool co, float[p, q] w, bool later) {{
-            co = Identity (ci)
-            {IF}
-            sum = ReduceSum <keepdims = 0> (v)
-            later = Cast <to = 9> (sum)
-        }}>""")
+            co = Identity (ci) {IF} sum = ReduceSum <keepdims = 0> (v)
+            later = Cast <to = 9> (sum) }}>""")
     for given in forms(model):
         with pytest.raises(ValueError, match=r"how often it draws must be the .*: got what If"):
             make_reproducible(given, per_row=True)
@@ -721,10 +621,9 @@ def test_an_if_outside_of_loops_may_depend_on_the_batch(load: Load) -> None:
 # A state of another batch.
 
 SIZES = [(3, 3), (1, 1), (0, 0), (1, 3), (3, 1), (3, 4), (4, 3), (0, 3), (3, 0), (1, 0), (0, 1)]
-BESIDE = "y = RandomNormalLike (x)"
 
 
-def check_only_a_state_of_the_batch_runs(run: Run) -> None:
+def check_only_a_state_of_the_batch_runs(run: Run, *, is_reference: bool = False) -> None:
     for rows, batch in SIZES:
         feed = {"x": np.zeros((batch, 4), np.float32), "random_state": states_of(range(rows))}
         if rows == batch:
@@ -733,11 +632,12 @@ def check_only_a_state_of_the_batch_runs(run: Run) -> None:
             assert outputs["y"].shape == (batch, 4)
             continue
         reason = "random_state_must_have_one_row_for_each_row_of_x" if rows and batch else None
+        if is_reference:
+            reason = f"cannot reshape array of size {6 * rows} into shape"
         with pytest.raises(Exception, match=reason) as error:
             run(feed)
-        if reason:
-            assert str(rows) in str(error.value)
-            assert str(batch) in str(error.value)
+        if reason and not is_reference:
+            assert {str(rows), str(batch)} <= {*re.findall(r"\d+", str(error.value))}
 
 
 @pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
@@ -757,18 +657,10 @@ def test_onnx_runtime_refuses_a_state_of_another_batch(
 
 
 def test_the_reference_evaluator_refuses_a_state_of_another_batch() -> None:
-    model = make_reproducible(model_of(BESIDE), per_row=True)
-    evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
-    names = ["y", "next_random_state"]
-    for rows, batch in SIZES:
-        feed = {"x": np.zeros((batch, 4), np.float32), "random_state": states_of(range(rows))}
-        if rows == batch:
-            y, after = evaluator.run(names, feed)
-            assert_same_bits(after, states_of(range(rows), 1))
-            assert y.shape == (batch, 4)
-            continue
-        with pytest.raises(ValueError, match=f"cannot reshape array of size {6 * rows} into shape"):
-            evaluator.run(names, feed)
+    model, names = make_reproducible(model_of(BESIDE), per_row=True), ("y", "next_random_state")
+    check_only_a_state_of_the_batch_runs(
+        lambda feed: dict(zip(names, evaluate(model, feed), strict=True)), is_reference=True
+    )
 
 
 @pytest.mark.parametrize("precision", [None, "f32", "f16"])
@@ -778,9 +670,8 @@ def test_openvino_refuses_a_state_of_another_batch(
     model = make_reproducible(model_of(BESIDE), per_row=True)
     check_only_a_state_of_the_batch_runs(load_in_openvino(openvino, model, precision))
     ov.save_model(openvino.read(model), tmp_path / "model.xml")
-    check_only_a_state_of_the_batch_runs(
-        load_in_openvino(openvino, tmp_path / "model.xml", precision)
-    )
+    saved = load_in_openvino(openvino, tmp_path / "model.xml", precision)
+    check_only_a_state_of_the_batch_runs(saved)
 
 
 def test_openvino_refuses_it_also_where_only_the_batch_was_fixed(openvino: OpenVino) -> None:
@@ -804,16 +695,8 @@ def test_a_plain_state_is_refused(rank: int, load: Load) -> None:
 
 # One buffer for the state and the next one.
 
-SEVERAL = f"""{TRUE}
-    a = RandomUniformLike (x)
-    b = Bernoulli (x)
-    c = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
-        => (bool co, float[p, q] w) {{
-        co = Identity (ci)
-        noise = RandomNormalLike (v)
-        w = Add (v, noise)
-    }}>
-    y = Sum (a, b, c)"""
+SEVERAL = f"""{TRUE} a = RandomUniformLike (x) b = Bernoulli (x)
+    {looped(WALK).replace("y =", "c =", 1)} y = Sum (a, b, c)"""
 
 
 @pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
@@ -914,10 +797,8 @@ def test_a_model_with_rows_stays_as_it_is() -> None:
 
 def test_one_state_never_becomes_one_for_each_row() -> None:
     model = make_reproducible(model_of(BESIDE))
-    with pytest.raises(
-        ValueError,
-        match=r"the model must be one without a state yet, .*: got one with a single state",
-    ):
+    words = r"the model must be one without a state yet, .*: got one with a single state"
+    with pytest.raises(ValueError, match=words):
         make_reproducible(model, per_row=True)
 
 

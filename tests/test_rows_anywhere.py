@@ -16,7 +16,7 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from cli import document, text
-from onnx import parser
+from foreign import parse
 from openvino import opset8
 from openvino_models import model as model_of
 from openvino_models import parameter
@@ -57,10 +57,8 @@ class Standing:
     @property
     def model(self) -> onnx.ModelProto:
         rank = self.rank or len(self.dims.split(","))
-        return parser.parse_model(
-            f'<ir_version: 8, opset_import: ["": 17]> g (float[{self.dims}] x) '
-            f"=> ({self.kind}[{', '.join('abcd'[:rank])}] y) {{ {self.body} }}"
-        )
+        ports = f"(float[{self.dims}] x) => ({self.kind}[{', '.join('abcd'[:rank])}] y)"
+        return parse(f"g {ports} {{ {self.body} }}")
 
     def fed(self, rows: list[int]) -> dict[str, np.ndarray]:
         """An input whose rows are these, each with numbers of its own."""
@@ -70,6 +68,14 @@ class Standing:
         x = np.linspace(0.05, 0.95, int(np.prod(sizes)), dtype=np.float32).reshape(sizes)
         return {"x": x.take(rows, at)}
 
+    def given(self, rows: list[int], alignment: str = "tensorflow") -> dict[str, np.ndarray]:
+        """What a model with rows is fed."""
+        return {**self.fed(rows), "random_state": states(rows, alignment)}
+
+    def alone(self, row: int, alignment: str = "tensorflow") -> dict[str, np.ndarray]:
+        """What one without rows is fed for a row."""
+        return {**self.fed([row]), "random_state": states([row], alignment)[0]}
+
     def of_rows(self, y: np.ndarray) -> np.ndarray:
         """What was drawn with its rows first."""
         shape = y.shape
@@ -77,13 +83,20 @@ class Standing:
         return np.moveaxis(y.reshape(apart), self.axis, 0)
 
 
-TRUE = """
-    go = Constant <value = bool {1}> () half = Constant <value = float {0.5}> ()
+TRUE = """go = Constant <value = bool {1}> () half = Constant <value = float {0.5}> ()
     three = Constant <value_int = 3> ()"""
 ATTENTION = f"""{TRUE}
     apart = Constant <value_ints = [6, -1, 4]> () heads = Reshape (x, apart)
     q = Transpose <perm = [1, 0, 2]> (heads) k = Transpose <perm = [0, 2, 1]> (q)
     scores = MatMul (q, k) shares = Softmax (scores)"""
+
+
+def looped(body: str) -> str:
+    """A Loop that carries v, of which its body makes w."""
+    return f"""{TRUE} y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c, d] v)
+        => (bool co, float[p, q, s] w) {{ co = Identity (ci) {body} }}>"""
+
+
 STANDING = {
     "like a sequence": Standing("y = RandomNormalLike (x)"),
     "the last dimension": Standing("y = RandomUniformLike (x)", dims="6, batch"),
@@ -127,30 +140,15 @@ STANDING = {
         "batch, time, 4",
         rank=2,
     ),
-    "carried by a Loop": Standing(f"""{TRUE}
-        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c, d] v)
-            => (bool co, float[p, q, s] w) {{
-            co = Identity (ci)
-            noise = RandomUniformLike (v)
-            w = Max (v, noise)
-        }}>"""),
+    "carried by a Loop": Standing(looped("noise = RandomUniformLike (v) w = Max (v, noise)")),
     "heads in a Loop": Standing(
-        f"""{TRUE} apart = Constant <value_ints = [6, -1, 4]> ()
-        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c, d] v)
-            => (bool co, float[p, q, s] w) {{
-            co = Identity (ci)
-            h = Reshape (v, apart)
-            noise = RandomUniformLike (h)
-            t = Constant <value_ints = [6, -1, 8]> ()
-            n = Reshape (noise, t)
-            w = Max (v, n)
-        }}>""",
+        "apart = Constant <value_ints = [6, -1, 4]> ()"
+        + looped("""h = Reshape (v, apart) noise = RandomUniformLike (h)
+            t = Constant <value_ints = [6, -1, 8]> () n = Reshape (noise, t) w = Max (v, n)"""),
         dims="6, batch, 8",
     ),
-    "stacked by a Scan": Standing("""
-        y = Scan <num_scan_inputs = 1, body = b (float[batch, 7] v) => (float[batch, 7] w) {
-            w = RandomUniformLike (v)
-        }> (x)"""),
+    "stacked by a Scan": Standing("""y = Scan <num_scan_inputs = 1,
+        body = b (float[batch, 7] v) => (float[batch, 7] w) { w = RandomUniformLike (v) }> (x)"""),
     "in a branch": Standing(f"""{TRUE}
         y = If (go) <then_branch = t () => (float[e, f, g] n) {{ n = RandomNormalLike (x) }},
                      else_branch = e () => (float[e, f, g] m) {{ m = Identity (x) }}>"""),
@@ -160,7 +158,7 @@ SEEDS = [3, 1, 4, 1, 5, 9, 2, 6, 8]
 ORDERS = [[5, 0, 8, 2, 7, 1, 6, 3, 4], [4], [2, 6]]
 
 
-def states(rows: list[int], alignment: str) -> np.ndarray:
+def states(rows: list[int], alignment: str = "tensorflow") -> np.ndarray:
     seeds = [SEEDS[row] for row in rows]
     if alignment == "tensorflow":
         return row_states(seeds)
@@ -178,11 +176,10 @@ def test_a_row_draws_what_it_draws_alone_wherever_it_stands(
     model = make_reproducible(case.model, per_row=True, batch=case.said, alignment=alignment)
     onnx.checker.check_model(model)
     run = load(model)
-    rows = list(range(9))
-    whole = run(case.fed(rows) | {"random_state": states(rows, alignment)})
+    whole = run(case.given(list(range(9)), alignment))
     expected = case.of_rows(whole["y"])
     for some in ORDERS:
-        part = run(case.fed(some) | {"random_state": states(some, alignment)})
+        part = run(case.given(some, alignment))
         assert_same_bits(case.of_rows(part["y"]), expected[some])
         assert_same_bits(part["next_random_state"], whole["next_random_state"][some])
     with warnings.catch_warnings():
@@ -190,9 +187,7 @@ def test_a_row_draws_what_it_draws_alone_wherever_it_stands(
         warnings.filterwarnings("ignore", ".*draws like a transposed tensor")
         plain = load(make_reproducible(case.model, alignment=alignment))
     for row in (0, 7):
-        (state,) = states([row], alignment)
-        alone = plain(case.fed([row]) | {"random_state": state})
-        assert_same_bits(case.of_rows(alone["y"]), expected[[row]])
+        assert_same_bits(case.of_rows(plain(case.alone(row, alignment))["y"]), expected[[row]])
     assert (expected[0] != expected[5]).any()
 
 
@@ -220,7 +215,7 @@ def test_a_file_of_before_and_its_model_draw_as_they_did(load: Load) -> None:
 def test_standard_nodes_draw_the_same_rows(name: str) -> None:
     case = STANDING[name]
     model = make_reproducible(case.model, per_row=True)
-    feed = case.fed(ORDERS[0]) | {"random_state": states(ORDERS[0], "tensorflow")}
+    feed = case.given(ORDERS[0])
     ours = load_in_onnxruntime(model, "native")(feed)
     standard = onnx_philox.to_standard_nodes(model)
     assert not {node.domain for node in standard.graph.node} & {"onnx_philox"}
@@ -256,17 +251,14 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_row_for_each_of_the_batch_is_refused_by_name(name: str) -> None:
     body, said = REFUSED[name]
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17]> g (float[batch, 4] x, float[batch, 6, 4] z) '
-        f"=> (float[a, b] y) {{ {body} }}"
-    )
+    inputs = "float[batch, 4] x, float[batch, 6, 4] z"
+    model = parse(f"g ({inputs}) => (float[a, b] y) {{ {body} }}")
     with pytest.raises(ValueError, match=r"of '[cy]' \(opset") as error:
         make_reproducible(model, per_row=True)
     assert said in str(error.value)
 
 
-TWO = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    g (float[time, batch, 4] x) => (float[a, b, c] y) { y = RandomNormalLike (x) }""")
+TWO = parse("g (float[time, batch, 4] x) => (float[a, b, c] y) { y = RandomNormalLike (x) }")
 
 
 def test_the_first_dimension_is_the_batch_with_a_warning_where_another_could_be() -> None:
@@ -361,10 +353,6 @@ def of_openvino(shape: list[int], layout: str = "", join: Any = None) -> ov.Mode
     return model_of({"y": opset8.add(second.output(0), fourth.output(0))}, [x, z] if join else [x])
 
 
-def of_onnx(name: str) -> ov.Model:
-    return OpenVino("native").read(STANDING[name].model)
-
-
 SEQUENCE = Standing("", dims="6, batch, 8")
 OF_OPENVINO: dict[str, tuple[Callable[[], ov.Model], str | None, Standing]] = {
     "the only dynamic dimension": (lambda: of_openvino([6, -1, 8]), None, SEQUENCE),
@@ -411,20 +399,18 @@ def test_a_model_of_openvino_draws_rows_where_they_stand(name: str, tmp_path: Pa
     run = load_in_openvino(runtime, tmp_path / "model.xml", "f32")
     plain = load_in_openvino(runtime, make_reproducible(given), "f32")
 
-    def fed(some: list[int], state: np.ndarray) -> dict[str, np.ndarray]:
-        x = case.fed(some)["x"]
-        return {"x": x, "random_state": state} | ({"z": x} if len(given.inputs) > 1 else {})
+    def both(feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return feeds | ({"z": feeds["x"]} if len(given.inputs) > 1 else {})
 
-    rows = list(range(9))
-    whole = run(fed(rows, states(rows, "tensorflow")))
+    whole = run(both(case.given(list(range(9)))))
     for some in ORDERS:
-        part = run(fed(some, states(some, "tensorflow")))
+        part = run(both(case.given(some)))
         assert_same_bits(case.of_rows(part["y"]), case.of_rows(whole["y"])[some])
         assert_same_bits(part["next_random_state"], whole["next_random_state"][some])
-    (state,) = states([4], "tensorflow")
-    assert_same_bits(case.of_rows(plain(fed([4], state))["y"]), case.of_rows(whole["y"])[[4]])
+    alone = plain(both(case.alone(4)))
+    assert_same_bits(case.of_rows(alone["y"]), case.of_rows(whole["y"])[[4]])
     with pytest.raises(Exception, match="random_state_must_have_one_row_for_each_row_of_x:1"):
-        run(fed([1, 2, 3], states([1, 2], "tensorflow")))
+        run(both(case.given([1, 2, 3]) | {"random_state": states([1, 2])}))
 
 
 def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() -> None:

@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from cases import assert_all_same, assert_same_bits
-from foreign import evaluate, in_onnxruntime, parse
+from foreign import evaluate, parse
 from operators import some_states
 from standard_targets import RUN, drawn, loaded
 
@@ -89,18 +89,6 @@ def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
     feeds = {"x": X, "random_state": STATES}
     outputs = RUN[target](onnx.load(out), feeds, optimised=True)
     assert_all_same(outputs, drawn(target, model, feeds))
-
-
-def test_rows_inside_a_loop() -> None:
-    text = """g (float[n, 4] x, int64 count) => (float[s, n, 4] stacked) <bool go = {1}> {
-        last, stacked = Loop (count, go, x) <body = b (int64 i, bool c, float[n, 4] before)
-            => (bool d, float[n, 4] after, float[n, 4] noise) {
-            d = Identity (c) noise = RandomNormalLike (before)
-            after = Add (before, noise) }> }"""
-    model = parse(text, 18)
-    rewritten = make_reproducible(model, per_row=True)
-    feeds = {"x": X[:, :4], "count": np.array(3), "random_state": STATES}
-    assert_all_same(drawn("onnxruntime", rewritten, feeds), in_onnxruntime()(rewritten, feeds))
 
 
 def test_a_row_takes_no_longer_in_a_large_batch() -> None:
