@@ -77,8 +77,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mark.value = "made for a runtime of tomorrow"
     onnx.save(tomorrow, folder / "tomorrow.onnx")
     core = onnx_philox.openvino.register(ov.Core())
-    inside = onnx.load(folder / "inside.onnx").SerializeToString()
-    ov.save_model(core.read_model(inside), folder / "inside.xml", compress_to_fp16=False)
+    for name in ("inside", "plain"):
+        read = core.read_model(onnx.load(folder / f"{name}.onnx").SerializeToString())
+        ov.save_model(read, folder / f"{name}.xml", compress_to_fp16=False)
     arrays = {
         **{"wrong_type": np.zeros((2, 3)), "wrong_shape": np.zeros((2, 4), np.float32)},
         **{"wrong_rank": np.zeros(3, np.float32), "objects": np.array([None])},
@@ -207,6 +208,7 @@ compare ir.xml --runtime onnxruntime --runtime openvino -> --runtime must be ope
 -> OpenVINO IR, or left
 compare plain.onnx X --seed 3 -> onnx-philox compare: --seed must be left out, since the model takes
 -> no state: got 3. Leave it out.
+compare plain.xml X --seed 3 -> since the model takes no state: got 3. Leave it out.
 compare 'counting inside.onnx' X --fill --seed 5 -> has its seed inside
 compare noisy.onnx X --input random_state=state.npy --seed 5 -> --seed must be left out beside
 -> --input

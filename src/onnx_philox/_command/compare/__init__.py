@@ -62,6 +62,8 @@ def compare(
     load = _load_ir if given.of_openvino else _load
     one, other = load(given, runtimes, precisions, devices)
     serving = Serving(one, wanted, inside)
+    if wanted.seed is not None and serving.state is None:
+        inside.refuse_seed(wanted.seed, model)
     other_s = Serving(other, wanted, inside, like=serving)
     next_state = None if serving.state is None else serving.state.next
     kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
