@@ -255,6 +255,7 @@ STAYS = {
     "numbers compared with other numbers": f"{LIKE} v = RandomUniformLike (x) y = Less (u, v)",
     "f64 probabilities of a run": f"{DOUBLE} e = Cast <to = 11> (q) y = Less (u, e)",
     "a scale that is no integer": f"{LIKE} m = Mul (u, half) f = Floor (m) y = Cast <to = 9> (f)",
+    "a scale below 0": f"{LIKE} m = Mul (u, less) f = Floor (m) y = Cast <to = 7> (f)",
     "negative numbers rounded to 0": (
         "u = RandomUniformLike <low = -4.0, high = 4.0> (x) y = Cast <to = 7> (u)"
     ),
@@ -285,7 +286,7 @@ STAYS = {
 
 CONSTANT_INPUTS = (("float", "x"), ("float", "q"), ("int32", "k"))
 CONSTANTS = {"p": 0.3, "half": 0.5, "n": 1000, "t": 10, "huge": 2**24, "small": 2**-20}
-CONSTANTS["far"] = 2**23 - 1
+CONSTANTS |= {"far": 2**23 - 1, "less": -3}
 
 
 @pytest.mark.parametrize("name", STAYS)

@@ -45,6 +45,7 @@ _RECORD = np.dtype(
     ]
 )
 TORCH_BYTES = _RECORD.itemsize
+_OF_A_CPU_GENERATOR = f"the {TORCH_BYTES:,} bytes of a CPU generator's get_state()"
 _CUDA_BYTES = 16
 
 _FROM_SEED, _FROM_TORCH = "TorchState.from_seed", "TorchState.from_torch"
@@ -120,7 +121,7 @@ class TorchState:
                 "Pass torch.get_rng_state(). A CUDA generator draws by its seed and offset: "
                 "torch_noise(seed, shape, device='cuda') draws its normals."
             )
-            refuse(_FROM_TORCH, "the state", given, _of_a_cpu_generator(), remedy)
+            refuse(_FROM_TORCH, "the state", given, _OF_A_CPU_GENERATOR, remedy)
         if len(data) != TORCH_BYTES:
             _refuse_bytes("the state", f"{len(data)} bytes")
         record = np.frombuffer(data, _RECORD)[0]
@@ -369,13 +370,9 @@ def _bytes_of(state: Any) -> bytes:
     return array.tobytes()
 
 
-def _of_a_cpu_generator() -> str:
-    return f"the {TORCH_BYTES:,} bytes of a CPU generator's get_state()"
-
-
-def _refuse_bytes(what: str, given: Any, allowed: str = "") -> NoReturn:
+def _refuse_bytes(what: str, given: Any, allowed: str = _OF_A_CPU_GENERATOR) -> NoReturn:
     remedy = "Pass generator.get_state() of a torch.Generator of device cpu."
-    refuse(_FROM_TORCH, what, given, allowed or _of_a_cpu_generator(), remedy)
+    refuse(_FROM_TORCH, what, given, allowed, remedy)
 
 
 def check_states(owner: str, words: NDArray[np.uint32]) -> None:

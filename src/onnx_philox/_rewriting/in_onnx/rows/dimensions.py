@@ -211,7 +211,7 @@ def whole(numbers: Numbers | None) -> NDArray[np.int64] | None:
 
 
 def _of_array(array: NDArray[Any] | None) -> Numbers | None:
-    if array is None or array.size > MOST_NUMBERS or array.dtype.kind not in "iub":
+    if array is None or array.dtype.kind not in "iub":
         return None
     return np.array(array.astype(object))
 

@@ -201,7 +201,7 @@ class Walk:
             if numbers is None or not dtype:
                 return None
             array = numbers.astype(dtype.numpy())
-        if array.size > MOST_NUMBERS or array.dtype.kind not in "iubf":
+        if array.dtype.kind not in "iubf":
             return None
         return onnx.numpy_helper.from_array(array, value.name)
 
