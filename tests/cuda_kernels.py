@@ -212,28 +212,21 @@ def launched(
 
 def expected(draw: Draw) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.uint32]]:
     """The same of the reference: output, mask, next states."""
-    shape = [draw.rows, draw.elements]
-    seeds = {"global_seed": draw.global_seed, "op_seed": draw.op_seed}
-    state = np.zeros(6, np.uint32) if draw.states is None else draw.states
-    kind = draw.number_kind or draw.kind
-    numbers = {name: np.asarray(value, DTYPES[kind]) for name, value in draw.numbers.items()}
-    for name, value in numbers.items():
-        if value.ndim:
-            numbers[name] = value.reshape(shape)
-    if draw.distribution == "uniform" and draw.kind == "bits":
-        values, following = reference.random_generator(state, shape, **seeds)
-    elif draw.distribution == "dropout":
-        assert draw.data is not None
-        values, mask, following = reference.random_dropout(
-            draw.data.reshape(shape), numbers["ratio"], state=state, **seeds
-        )
-        return values.reshape(-1), mask.reshape(-1), following.reshape(-1, 6)
-    elif draw.distribution == "bernoulli":
-        values, following = reference.random_bernoulli(shape, numbers["p"], state=state, **seeds)
+    shape, kind = [draw.rows, draw.elements], draw.number_kind or draw.kind
+    given: dict[str, Any] = {"global_seed": draw.global_seed, "op_seed": draw.op_seed}
+    given["state"] = np.zeros(6, np.uint32) if draw.states is None else draw.states
+    for name, value in draw.numbers.items():
+        array = np.asarray(value, DTYPES[kind])
+        given[name] = array.reshape(shape) if array.ndim else array
+    distribution = "generator" if draw.kind == "bits" else draw.distribution
+    if draw.data is not None:
+        given["data"] = draw.data.reshape(shape)
     else:
-        function = getattr(reference, f"random_{draw.distribution}")
-        values, following = function(shape, *numbers.values(), draw.kind, state=state, **seeds)
-    return values.reshape(-1), None, following.reshape(-1, 6)
+        given["shape"] = shape
+    if distribution not in ("generator", "dropout", "bernoulli"):
+        given["output_type"] = draw.kind
+    values, *mask, following = getattr(reference, f"random_{distribution}")(**given)
+    return values.reshape(-1), mask[0].reshape(-1) if mask else None, following.reshape(-1, 6)
 
 
 def different(a: NDArray[Any], b: NDArray[Any]) -> int:
@@ -251,43 +244,30 @@ def wrong(kernels: ctypes.CDLL | Card, draw: Draw, **options: Any) -> int:
     return different(drawn.out, values) + masks + different(drawn.next_states, following)
 
 
+FLOATS = ("f32", "f64")
+# The names of parameters, their types where those are not the kernel's, and values.
+NUMBERS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[float, ...]]]] = {
+    "uniform": (("minval", "maxval"), ("",), [(0.0, 1.0), (-2.5, 7.125), (3.0, 3.0)]),
+    "normal": (("mean", "scale"), ("",), [(0.0, 1.0), (-3.25, 0.7)]),
+    "exponential": (("scale",), ("",), [(1.0,), (1.7,)]),
+    "bernoulli": (("p",), ("",), [(0.0,), (0.3,), (1.0,)]),
+    "dropout": (("ratio",), FLOATS, [(0.0,), (0.25,), (1.0,)]),
+    "gamma": (("alpha",), FLOATS, [(0.3,), (1.0,), (2.5,), (3e6,)]),
+    "poisson": (("rate",), FLOATS, [(0.0,), (3.5,), (9.99,), (10.0,), (1234.5,)]),
+}
+
+
 def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, float]]]:
     """Parameters to try of a kernel, and their type."""
-    if distribution == "uniform" and kind == "bits":
-        yield "", {}
+    names, types, values = NUMBERS_OF[distribution]
+    if kind == "bits":
+        names, values = (), [()]
     elif distribution == "uniform" and kind[0] == "i":
-        bits = int(kind[1:])
-        for low, high in (
-            (0, 100),
-            (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1),
-            (-7, 2),
-            (-3, 2 ** (bits - 8) + 17),
-        ):
-            yield "", {"minval": low, "maxval": high}
-    elif distribution == "uniform":
-        for minval, maxval in ((0.0, 1.0), (-2.5, 7.125), (3.0, 3.0)):
-            yield "", {"minval": minval, "maxval": maxval}
-    elif distribution == "normal":
-        for mean, scale in ((0.0, 1.0), (-3.25, 0.7)):
-            yield "", {"mean": mean, "scale": scale}
-    elif distribution == "exponential":
-        for scale in (1.0, 1.7):
-            yield "", {"scale": scale}
-    elif distribution == "bernoulli":
-        for p in (0.0, 0.3, 1.0):
-            yield "", {"p": p}
-    elif distribution == "dropout":
-        for ratio in (0.0, 0.25, 1.0):
-            for number in ("f32", "f64"):
-                yield number, {"ratio": ratio}
-    elif distribution == "gamma":
-        for alpha in (0.3, 1.0, 2.5, 3e6):
-            for number in ("f32", "f64"):
-                yield number, {"alpha": alpha}
-    else:
-        for rate in (0.0, 3.5, 9.99, 10.0, 1234.5):
-            for number in ("f32", "f64"):
-                yield number, {"rate": rate}
+        half, wide = 2 ** (int(kind[1:]) - 1), 2 ** (int(kind[1:]) - 8)
+        values = [(0, 100), (-half, half - 1), (-7, 2), (-3, wide + 17)]
+    for numbers in values:
+        for number in types:
+            yield number, dict(zip(names, numbers, strict=True))
 
 
 def names() -> list[tuple[str, str]]:

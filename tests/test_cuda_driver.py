@@ -6,13 +6,11 @@ In ONNX Runtime, with a stand-in for the driver: see test_cuda.py.
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import child
 import numpy as np
 import onnxruntime as ort
 import operators
@@ -21,7 +19,6 @@ from cases import assert_same_bits
 from cuda_sessions import (
     NORMAL,
     PROVIDERS,
-    REPLACED,
     STATE,
     by_p,
     fed_by,
@@ -215,21 +212,21 @@ NO_DRIVER: dict[str, tuple[list[str], str]] = {
 }
 
 
+DRAWN = [
+    InferenceSession(NORMAL).run(None, {})[0].tobytes().hex(),
+    reference.random_permutation((4,), op_seed=3)[0].tobytes().hex(),
+]
+
+
 @pytest.mark.parametrize("reason", NO_DRIVER)
 def test_without_a_usable_card_the_cpu_draws_and_the_log_says_so_once(
     reason: str, tmp_path: Path
 ) -> None:
     options, said = NO_DRIVER[reason]
-    environment = {k: v for k, v in os.environ.items() if k != REPLACED}
     if options:
         build(tmp_path, options)
-        environment["LD_LIBRARY_PATH"] = str(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=True
-    )
-    wanted = [InferenceSession(NORMAL).run(None, {})[0].tobytes().hex()]
-    wanted += [reference.random_permutation((4,), op_seed=3)[0].tobytes().hex()]
-    assert done.stdout.split() == wanted * 2
+    done = child.python("-c", CHILD, env={"LD_LIBRARY_PATH": str(tmp_path)} if options else {})
+    assert done.stdout.split() == DRAWN * 2
     assert done.stderr.count("onnx_philox: the operators draw on the CPU, since") == 1
     assert f"onnx_philox: the operators draw on the CPU, since {said}" in done.stderr
 
@@ -238,26 +235,17 @@ def test_a_driver_that_is_there_and_does_not_load_is_named_in_the_loader_s_words
     tmp_path: Path,
 ) -> None:
     (tmp_path / "libcuda.so.1").write_bytes(b"no library")
-    environment = {k: v for k, v in os.environ.items() if k != REPLACED}
-    environment["LD_LIBRARY_PATH"] = str(tmp_path)
     # A session that hides its warnings does not use up the line.
     quiet = CHILD.replace("for _ in", HIDDEN + "for _ in", 1)
-    done = subprocess.run(
-        [sys.executable, "-c", quiet], env=environment, capture_output=True, text=True, check=True
-    )
+    done = child.python("-c", quiet, env={"LD_LIBRARY_PATH": str(tmp_path)})
     line = f"since NVIDIA's driver does not load ({tmp_path}/libcuda.so.1: "
     assert done.stderr.count(line) == 1
 
 
 def test_a_build_of_onnxruntime_for_the_cpu_draws_there_beside_a_driver(tmp_path: Path) -> None:
     build(tmp_path)
-    environment = {k: v for k, v in os.environ.items() if k != REPLACED}
-    environment["LD_LIBRARY_PATH"] = str(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split()[0] == InferenceSession(NORMAL).run(None, {})[0].tobytes().hex()
-    assert done.stderr == ""
+    done = child.python("-c", CHILD, env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert (done.stdout.split(), done.stderr) == (DRAWN * 2, "")
 
 
 @pytest.mark.usefixtures("driver")
@@ -279,11 +267,7 @@ def test_options_hold_the_operators_with_cards_or_without() -> None:
 
 
 def test_the_benchmark_says_that_there_is_no_card() -> None:
-    benchmark = Path(__file__).parents[1] / "benchmarks" / "cuda.py"
-    done = subprocess.run(
-        [sys.executable, str(benchmark)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
+    done = child.python(Path(__file__).parents[1] / "benchmarks" / "cuda.py", code=1)
     assert done.stderr.startswith("benchmarks/cuda.py must be where ONNX Runtime has CUDAExec")
 
 

@@ -189,34 +189,3 @@ def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str)
         drawn = by_core("RandomDropout", inputs, seeds)
         for got, wanted in zip(drawn, expected, strict=True):
             assert got.tobytes() == wanted.tobytes()
-
-
-@pytest.mark.parametrize("type_", ["float", "float16", "double"])
-def test_data_of_an_operator_that_onnx_does_not_know_keep_their_type(
-    ort_backend: str, type_: str
-) -> None:
-    model = parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
-        g (float[4, 8] x) => (float[4, 8] y, bool[4, 8] kept)
-            <float half = {{0.5}}, bool on = {{1}}> {{
-          a = Cast <to = {getattr(onnx.TensorProto, type_.upper())}> (x)
-          b = com.microsoft.FusedMatMul (a, a)
-          c, kept = Dropout (b, half, on)
-          d, mask = Dropout (c, half, on)
-          y = Cast <to = 1> (d)
-        }}""")
-    model.graph.node[1].CopyFrom(
-        onnx.helper.make_node("FusedMatMul", ["a", "a"], ["b"], domain="com.microsoft", transA=1)
-    )
-    rewritten = make_reproducible(model)
-    for graph in (model.graph, rewritten.graph):
-        for value in (graph.input[0], *graph.output):
-            value.type.tensor_type.ClearField("shape")
-    feeds = {
-        "x": data_of("f32", (4, 8)).clip(-9, 9),
-        "random_state": PhiloxState.for_run(7).to_array(),
-    }
-    got = InferenceSession(rewritten, backend=ort_backend).run(None, feeds)
-    expected = InferenceSession(rewritten).run(None, feeds)
-    assert_all_same(got, expected)
-    assert 0 < got[1].sum() < got[1].size

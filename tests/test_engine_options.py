@@ -137,14 +137,16 @@ def _apart(check: Callable[[], None]) -> None:
         threads.submit(check).result()
 
 
-@pytest.mark.parametrize("name", OF_ONNXRUNTIME)
-def test_a_config_entry_of_onnxruntime_changes_no_draw(name: str) -> None:
-    _apart(lambda: _compare(_in_onnxruntime(config={name: OF_ONNXRUNTIME[name]})))
-
-
-@pytest.mark.parametrize("name", OF_A_SESSION)
-def test_a_session_option_changes_no_draw(name: str) -> None:
-    _compare(_in_onnxruntime(**{name: OF_A_SESSION[name]}))
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"config": {name: value}} for name, value in OF_ONNXRUNTIME.items()),
+        *({name: value} for name, value in OF_A_SESSION.items()),
+    ],
+    ids=str,
+)
+def test_an_option_of_onnxruntime_changes_no_draw(given: dict[str, Any]) -> None:
+    _apart(lambda: _compare(_in_onnxruntime(**given)))
 
 
 @pytest.mark.parametrize("level", LEVELS, ids=str)
@@ -200,12 +202,6 @@ def test_a_property_of_openvino_changes_no_draw(config: dict[str, Any]) -> None:
             _compare(_in_openvino(compiled))
 
     _apart(twice)
-
-
-def test_a_compiled_model_draws_the_same_where_it_is_imported() -> None:
-    core = onnx_philox.openvino.register(ov.Core())
-    exported = _compiled({}).export_model()
-    _compare(_in_openvino(core.import_model(exported, "CPU")))
 
 
 FROM_THE_CACHE = """

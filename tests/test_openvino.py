@@ -26,17 +26,6 @@ from onnx_philox.openvino import random_generator, random_uniform
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345)
 
 
-def test_the_state_carried_on_draws_what_one_call_draws(openvino: OpenVino) -> None:
-    compiled = openvino.core.compile_model(openvino.read(graphs.random_generator([8])), "CPU")
-    request = compiled.create_infer_request()
-    state, runs = STATE.to_array(), []
-    for _ in range(5):
-        infer(request, {"state": state})
-        runs.append(request.get_output_tensor(0).data.copy())
-        state = request.get_output_tensor(1).data.copy()
-    assert_same_bits(np.concatenate(runs), reference.random_generator(STATE.to_array(), [40])[0])
-
-
 def test_many_requests_at_once_each_get_their_own_answer(openvino: OpenVino) -> None:
     model = openvino.read(graphs.random_generator(None, rank=1))
     compiled = openvino.core.compile_model(model, "CPU", {"NUM_STREAMS": 2})

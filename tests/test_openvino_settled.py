@@ -100,31 +100,6 @@ def test_threads_that_share_a_model_draw_sizes_of_their_own() -> None:
         list(pool.map(draw, [1, 200, 1000, 2000]))
 
 
-def test_a_next_state_may_go_where_the_state_came_from() -> None:
-    request = compiled(uniform(stateful=True)).create_infer_request()
-    carried, state = ov.Tensor(STATE.copy()), STATE
-    request.set_tensor("state", carried)
-    request.set_tensor("next_state", carried)
-    for size in (6, 7, 4000):
-        infer(request, {"shape": np.array([size])})
-        expected, state = draws("f32", size, state)
-        assert_same_bits(request.get_tensor("values").data, expected)
-        assert_same_bits(carried.data, state)
-
-
-@pytest.mark.parametrize("dimension", [2**40, 2**40 + 5], ids="{:,}".format)
-def test_a_dimension_beyond_int32_is_refused_and_not_cut(dimension: int) -> None:
-    request = compiled(uniform(stateful=True)).create_infer_request()
-    with pytest.raises(
-        RuntimeError,
-        match=f"input 'shape' must be small enough .*: got \\[{dimension}\\], .* bytes",
-    ):
-        run(request, {"shape": np.array([dimension]), "state": STATE})
-    assert_same_bits(
-        run(request, {"shape": np.array([5]), "state": STATE})[0], draws("f32", 5, STATE)[0]
-    )
-
-
 @pytest.mark.parametrize("name", READ)
 def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
     model = compiled(READ[name][0])
