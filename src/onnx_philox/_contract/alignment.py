@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onnx_philox._contract import choices, generators, refusal
 from onnx_philox._contract import sentences as say
@@ -21,11 +20,6 @@ from onnx_philox._contract.types import U32
 def generator_of(attributes: Mapping[str, Any]) -> generators.Generator:
     """The generator by which a node of these attributes draws."""
     return generators.named(attributes.get(ALIGNMENT.name))
-
-
-def state_left_out(attributes: Mapping[str, Any]) -> tuple[NDArray[np.uint32], dict[str, Any]]:
-    """A state that means what a node without one draws, and the attributes beside it."""
-    return generator_of(attributes).left_out(attributes)
 
 
 def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:

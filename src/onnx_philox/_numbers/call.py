@@ -146,7 +146,7 @@ def _draw(
             checks.refuse_out_of_memory(op, shape, type_)
     before, given = arrays["state"], attributes
     if before is None:
-        before, given = alignment.state_left_out(attributes)
+        before, given = alignment.generator_of(attributes).left_out(attributes)
     seeds = given["global_seed"], given["op_seed"]
     flat = (output.reshape(-1) for output in outputs)
     fill_by = alignment.generator_of(attributes).fill_from() or fill_from

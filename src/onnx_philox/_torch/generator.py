@@ -74,7 +74,10 @@ class TorchGenerator(Generator):
     def fill_from(self) -> Any:
         from onnx_philox._torch.numbers import draw
 
-        return draw.fill_from
+        # A state has seeds of its own, and no rule of Philox fills.
+        return lambda state, _seeds, values, distribution, _fill, *outs: draw.draw_from(
+            state, values, distribution, *outs
+        )
 
     def rewriting(self) -> Any:
         from onnx_philox._torch.rewriting.of_onnx import AsTorch

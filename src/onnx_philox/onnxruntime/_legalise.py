@@ -121,7 +121,7 @@ class _Rewriter:
         if dimensions is not None:
             checks.check_memory(op, dimensions, values, copies=2)
         python = _python_ops.python_op(op, values, types)
-        state, with_state = alignment.state_left_out(attributes)
+        state, with_state = alignment.generator_of(attributes).left_out(attributes)
         attributes = attributes if "state" in inputs else with_state
         for declared, wanted in zip(op.inputs, python.inputs, strict=True):
             if types[declared.name] not in (None, wanted):

@@ -211,7 +211,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         is_needed = op.outputs[0].type is None and any(o.type is BOOL for o in op.outputs)
         if Past.CLONED in self._past or not is_needed or op.has_shape or "state" in sources:
             return
-        state, self._attributes = alignment.state_left_out(self._attributes)
+        state, self._attributes = alignment.generator_of(self._attributes).left_out(
+            self._attributes
+        )
         self.set_argument(len(op.inputs) - 1, arrays.constant(state).output(0))
         sources["state"] = self.input_value(len(op.inputs) - 1)
         self._known(op.input("state"), self._attributes_type(), sources["state"])

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any, Protocol
 
 from onnx_philox._contract.operators import Operator
-from onnx_philox._contract.types import ElementType
+from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._torch.calls.table import TorchCall
 
 _RENAMED = {
@@ -100,3 +100,13 @@ def written(
     named = {_RENAMED.get(name, name): value for name, value in given.items()}
     wanted = list(signature(meaning).parameters)[1:]
     return meaning(w, **{name: named[name] for name in wanted if name in named})
+
+
+def float_type(call: TorchCall, known: ElementType | None, given: str) -> ElementType:
+    """A type to draw floats in; refuses another, which may have no name of ours."""
+    floats = (F16, BF16, F32, F64)
+    if known is None or known not in floats:
+        names = f"one of {', '.join(each.name for each in floats)}"
+        given = known.name if known is not None else given
+        call.refuse("the type", given, names, "Draw one of these.", TypeError)
+    return known

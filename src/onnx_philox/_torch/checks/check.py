@@ -10,11 +10,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import (
-    DOMAIN,
-    OPERATORS,
-    RANDOM_NORMAL,
-)
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_NORMAL
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import ONNX, Form, Given
 from onnx_philox._models import graphs

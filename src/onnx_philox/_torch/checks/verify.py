@@ -149,8 +149,7 @@ def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
 
 
 def _in_each(
-    run: Callable[[type[LoadedModel]], seen.Seen],
-    problem: Callable[[seen.Seen], str | None],
+    run: Callable[[type[LoadedModel]], seen.Seen], problem: Callable[[seen.Seen], str | None]
 ) -> tuple[list[Ran], list[str]]:
     """What came of each runtime; and of those that lack something, what they lack."""
     ran, lacks = [], []

@@ -212,10 +212,7 @@ def _keep_unread(program: Any, copied_from: set[Any]) -> int:
     signature = program.module_call_graph[0].signature
     extra = _pytree.tree_structure([0] * len(kept))
     signature.out_spec = _pytree.TreeSpec(tuple, None, [signature.out_spec, extra])
-    signature.outputs = [
-        *signature.outputs,
-        *(TensorArgument(name=node.name) for node in kept),
-    ]
+    signature.outputs = [*signature.outputs, *(TensorArgument(name=node.name) for node in kept)]
     graph.lint()
     program.graph_module.recompile()
     return len(kept)

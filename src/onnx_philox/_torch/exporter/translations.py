@@ -15,13 +15,12 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox._contract.types import BF16, BY_NAME, BY_ONNX, F16, F32, F64, ElementType
+from onnx_philox._contract.types import BY_NAME, BY_ONNX, ElementType
 from onnx_philox._torch.calls import meaning
 from onnx_philox._torch.calls.table import CALLS, ONNX, TorchCall
-from onnx_philox._torch.calls.writer import written
+from onnx_philox._torch.calls.writer import float_type, written
 
 _BOOL = ir.DataType.BOOL
-_FLOATS = (F16, BF16, F32, F64)
 _Translation = Callable[..., Any]
 
 
@@ -83,12 +82,7 @@ class _OnnxWriter:
         return kind if isinstance(kind, ElementType) else BY_ONNX.get(kind.value)
 
     def float_type(self, kind: Any) -> ElementType:
-        known = self.element(kind)
-        if known is None or known not in _FLOATS:
-            names = f"one of {', '.join(each.name for each in _FLOATS)}"
-            given = kind.name if known is None else known.name
-            self._call.refuse("the type", given, names, "Draw one of these.", TypeError)
-        return known
+        return float_type(self._call, self.element(kind), kind.name)
 
     def cast(self, x: ir.Value, kind: Any) -> Any:
         wanted = ir.DataType(kind.onnx) if isinstance(kind, ElementType) else kind

@@ -14,12 +14,12 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract.operators import STATE_WORDS, Operator
 from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._contract.types import F32, F64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.upstream import Upstream
 from onnx_philox._torch.calls.table import TorchCall
+from onnx_philox._torch.calls.writer import float_type
 
-_FLOATS = (F16, BF16, F32, F64)
 REMEDY = "Export the module with onnx_philox.torch.export, which makes a file of ONNX."
 
 # By the names of ONNX.
@@ -71,11 +71,7 @@ class TorchWriter:
         if isinstance(kind, ov.Output):
             return F32
         known = self.element(kind)
-        if known is None or known not in _FLOATS:
-            names = f"one of {', '.join(each.name for each in _FLOATS)}"
-            given = known.name if known is not None else arrays.name(kind)
-            self._call.refuse("the type", given, names, "Draw one of these.", TypeError)
-        return known
+        return float_type(self._call, known, "" if known else arrays.name(kind))
 
     def cast(self, x: ov.Output, kind: Any) -> ov.Output:
         if isinstance(kind, ov.Output):

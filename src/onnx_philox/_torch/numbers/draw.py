@@ -21,7 +21,7 @@ from onnx_philox._contract.types import ElementType
 from onnx_philox._numbers import elementary, fill_native
 from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.categorical import Categorical
-from onnx_philox._numbers.draw import Distribution, Fill, Values
+from onnx_philox._numbers.draw import Distribution, Values
 from onnx_philox._numbers.dropout import Dropout, scale_of
 from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
@@ -35,18 +35,6 @@ _Drawn = tuple[Values, ...]
 """The values of each output, of rank 1."""
 
 _AS_TORCH = {"alignment": PYTORCH}
-
-
-def fill_from(
-    states: NDArray[np.uint32],
-    seeds: tuple[int, int],  # noqa: ARG001, a state has its own
-    values: ElementType,
-    distribution: Distribution,
-    fill: Fill,  # noqa: ARG001, it fills with Philox
-    *outs: NDArray[Any],
-) -> NDArray[np.uint32]:
-    """As `call.fill_from`."""
-    return draw_from(states, values, distribution, *outs)
 
 
 def draw_from(

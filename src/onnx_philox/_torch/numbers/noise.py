@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,6 @@ from onnx_philox._torch.numbers.state import TorchState, torch_seed
 _TORCH_NOISE = "torch_noise"
 _TYPES = {"cpu": (F32, F16, BF16, F64), "cuda": (F32, F16, BF16)}
 _DEVICE = re.compile(r"(cpu|cuda)(:[0-9]+)?")
-
-
-class _NoiseSource(Protocol):
-    """One generator of torch's."""
-
-    def words(self) -> NDArray[np.uint32]:
-        """Where it is."""
-
-    def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
-        """The next normals; advances it."""
 
 
 class _OnCpu:
@@ -61,6 +51,9 @@ class _OnCard:
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
         drawn, self._offset = cuda.normal(owner, self._seed, self._offset, count, self._gpu)
         return drawn.astype(values.dtype, copy=False)
+
+
+_NoiseSource = _OnCpu | _OnCard
 
 
 class TorchNoise(Noise):

@@ -10,12 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract import arrays
-from onnx_philox._contract.inputs import (
-    MAX_RANK,
-    ONE_STATE_RULE,
-    PYTORCH,
-    STATE_WORDS,
-)
+from onnx_philox._contract.inputs import MAX_RANK, ONE_STATE_RULE, PYTORCH, STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._torch import sentences as say

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import onnx_ir as ir
@@ -83,21 +83,6 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
     return random
 
 
-@dataclass(frozen=True)
-class TorchDraw:
-    """A node of ours that draws as torch does.
-
-    Attributes:
-        inputs: Its inputs.
-        attributes: Those that say what it draws.
-        dtype: The type that it draws, to be cast to the one that was asked for.
-    """
-
-    inputs: dict[str, ir.Value]
-    attributes: dict[str, int | str]
-    dtype: ir.DataType
-
-
 def as_torch(
     random: Replaceable,
     emitter: Emitter,
@@ -105,8 +90,10 @@ def as_torch(
     dtype: ir.DataType,
     inputs: Mapping[str, ir.Value],
     attributes: Mapping[str, int | str],
-) -> TorchDraw:
-    """Torch's draw in the place of one of an operator.
+) -> tuple[ir.DataType, dict[str, ir.Value], Mapping[str, int | str]]:
+    """Torch's draw in the place of one of an operator: its type, inputs and attributes.
+
+    The type is to be cast to the one that was asked for.
 
     A Dropout's ratio, and the number p of `bernoulli_`, are doubles in torch: an f32 constant
     becomes the one that torch's exporter noted, else that of its shortest decimal.
@@ -121,7 +108,7 @@ def as_torch(
         raise error.within(random.site.title) from error
     given, node = dict(inputs), random.site.node
     if _is_by_hand(random):
-        return TorchDraw(given, dict(attributes), dtype)
+        return dtype, given, attributes
     name = "ratio" if op is RANDOM_DROPOUT else "p" if noted.has_number(random) else None
     wide: dict[str, NDArray[np.float64]] = {}
     if name is not None and (number := _narrow(given[name])) is not None:
@@ -134,7 +121,7 @@ def as_torch(
         given[name] = emitter.constant(f"{name}_f64", double)
         if narrow in emitter.nodes:
             emitter.nodes.remove(narrow)
-    return TorchDraw(given, dict(attributes), dtype)
+    return dtype, given, attributes
 
 
 def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:

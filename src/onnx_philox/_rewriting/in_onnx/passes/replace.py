@@ -153,7 +153,7 @@ class Replace:
             if self._own is not None:
                 seeds = {}
                 drawn = self._own.draw(random, emitter, op, dtype, inputs, attributes)
-                inputs, attributes, dtype = drawn.inputs, drawn.attributes, drawn.dtype
+                dtype, inputs, attributes = drawn
             attributes = {**attributes, **self._generator.attributes}
             state = self._checked(old, carried.state, emitter, op, inputs)
             ordered = [{**inputs, "state": state}.get(declared.name) for declared in op.inputs]
