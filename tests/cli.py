@@ -27,10 +27,10 @@ def document(*arguments: object, code: int = 0) -> dict[str, Any]:
     return dict(json.loads(result.stdout))
 
 
-def text(*arguments: object, **options: Any) -> str:
+def text(*arguments: object, code: int = 0, **options: Any) -> str:
     """What it says, its lines joined."""
     result = invoke(*arguments, **options)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return " ".join(result.stdout.split())
 
 

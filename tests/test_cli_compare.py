@@ -46,7 +46,7 @@ class WrongModel(in_reference.ReferenceModel):
 """
 
 
-invoke = partial(cli.invoke, env={"COLUMNS": "120"})
+text = partial(cli.text, "compare", env={"COLUMNS": "120"})
 document = partial(cli.document, "compare")
 refusal = partial(cli.refusal, "compare", env={"COLUMNS": "120"})
 
@@ -88,9 +88,8 @@ def test_runtimes_agree_over_several_runs(noisy, pair):
 
 
 def test_openvino_runs_on_the_device_that_is_asked_for(noisy):
-    result = invoke("compare", noisy, *INPUT, "--seed", 42, "--device", "HETERO:CPU")
-    assert result.exit_code == 0, result.output
-    assert "backend native, HETERO:CPU" in result.stdout
+    said = text(noisy, *INPUT, "--seed", 42, "--device", "HETERO:CPU")
+    assert "backend native, HETERO:CPU" in said
 
 
 def test_a_dropout_of_computed_data_is_compared_by_what_it_keeps():
@@ -113,11 +112,9 @@ def test_a_dropout_of_computed_data_is_compared_by_what_it_keeps():
 @pytest.mark.parametrize("name", ["noise", "next_random_state"])
 def test_one_bit_of_a_draw_or_a_state_is_a_difference(noisy, wrong, name):
     wrong.write_text(WRONG.format(name=name, bits=1))
-    result = invoke("compare", noisy, *INPUT, "--runtime", "onnxruntime", "--runtime", "wrong")
-    assert result.exit_code == 1, result.output
-    said = " ".join(result.stdout.split())
-    assert said.endswith(f"Different: {name} not equal to the last bit.")
     pair = ("--runtime", "onnxruntime", "--runtime", "wrong")
+    said = text(noisy, *INPUT, *pair, code=1)
+    assert said.endswith(f"Different: {name} not equal to the last bit.")
     (run,) = document(noisy, *INPUT, *pair, code=1)["runs"]
     assert {o["name"]: o["unequal"] for o in run["outputs"] if o["kind"] != "computed"} == {
         "noise": int(name == "noise"),
@@ -130,15 +127,12 @@ def test_an_output_may_differ_within_the_tolerances_only(noisy, wrong):
     pair = ("--runtime", "reference", "--runtime", "wrong")
     (y, *_) = document(noisy, *INPUT, *pair)["runs"][0]["outputs"]
     assert (y["name"], y["unequal"], y["is_ok"]) == ("y", 1, True)
-    result = invoke("compare", noisy, *INPUT, *pair, "--rtol", 0, "--atol", 0)
-    assert result.exit_code == 1
-    assert "Different: y not within rtol 0, atol 0." in result.stdout
+    said = text(noisy, *INPUT, *pair, "--rtol", 0, "--atol", 0, code=1)
+    assert "Different: y not within rtol 0, atol 0." in said
 
 
 def test_the_text_has_one_verdict(noisy):
-    result = invoke("compare", noisy, *INPUT, "--seed", 5)
-    assert result.exit_code == 0
-    said = " ".join(result.stdout.split())
+    said = text(noisy, *INPUT, "--seed", 5)
     assert said.startswith("noisy.onnx; seed 5 in onnxruntime ")
     assert "precision f32" in said
     assert said.endswith(
@@ -148,7 +142,7 @@ def test_the_text_has_one_verdict(noisy):
 
 def test_the_verdict_names_only_what_the_model_has():
     onnx.save(parser.parse_model(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
-    said = " ".join(invoke("compare", "plain.onnx", *INPUT).stdout.split())
+    said = text("plain.onnx", *INPUT)
     assert said.endswith("Equal: outputs within rtol 0.001, atol 0.0001.")
 
 
@@ -166,33 +160,38 @@ def test_no_terminal_is_too_narrow_for_the_names(noisy, monkeypatch, width, comm
         assert "float32" in line or "uint32" in line
 
 
+def difference(x, y, operators=()):
+    given = {} if y is None else {"a": y}
+    (found,) = differences.of_run({"a": x}, given, dict(operators), Tolerances())
+    return found
+
+
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16])
 def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
-    x = np.array([0.0, np.nan, np.inf, 1.0], kind)
-    y = np.array([-0.0, np.nan, np.inf, 1.0], kind)
-    (drawn,) = differences.of_run({"a": x}, {"a": y}, {"a": "RandomNormal"}, Tolerances())
+    x, y, infinite = (
+        np.array([zero, np.nan, inf, 1.0], kind)
+        for zero, inf in ((0.0, np.inf), (-0.0, np.inf), (0.0, -np.inf))
+    )
+    drawn = difference(x, y, {"a": "RandomNormal"})
     assert (drawn.unequal, drawn.is_ok) == (1, False)
-    (computed,) = differences.of_run({"a": x}, {"a": y}, {}, Tolerances())
+    computed = difference(x, y)
     assert (computed.unequal, computed.largest, computed.is_ok) == (1, 0.0, True)
-    infinite = np.array([0.0, np.nan, -np.inf, 1.0], kind)
-    (computed,) = differences.of_run({"a": x}, {"a": infinite}, {}, Tolerances())
+    computed = difference(x, infinite)
     assert (computed.largest, computed.is_ok) == (np.inf, False)
     # JSON knows no infinity.
     assert printed._output_json(computed)["largest"] is None
 
 
 def test_other_types_shapes_and_elements_that_are_no_floats_differ():
-    for other in (np.zeros(3, np.float64), np.zeros((3, 1), np.float32), None):
-        given = {} if other is None else {"a": other}
-        (found,) = differences.of_run({"a": np.zeros(3, np.float32)}, given, {}, Tolerances())
-        assert (found.unequal, found.is_ok) == (3, False)
-    one, other = np.array([3, 2**40]), np.array([3, 2**40 + 1])
-    (found,) = differences.of_run({"a": one}, {"a": other}, {}, Tolerances())
-    assert (found.unequal, found.is_ok) == (1, False)
-    (found,) = differences.of_run(
-        {"a": np.array(["x", "y"])}, {"a": np.array(["x", "z"])}, {}, Tolerances()
-    )
-    assert (found.unequal, found.largest, found.is_ok) == (1, None, False)
+    x = np.zeros(3, np.float32)
+    for one, other, unequal in (
+        *((x, x.astype(np.float64), 3), (x, x[:, None], 3), (x, None, 3)),
+        (np.array([3, 2**40]), np.array([3, 2**40 + 1]), 1),
+        (np.array(["x", "y"]), np.array(["x", "z"]), 1),
+    ):
+        found = difference(one, other)
+        assert (found.unequal, found.is_ok) == (unequal, False)
+    assert found.largest is None
 
 
 def test_the_json_document_has_the_keys_of_its_page_and_shapes_are_lists(noisy):
@@ -218,7 +217,7 @@ def test_types_and_shapes_that_differ_are_those_of_both_runtimes(noisy, wrong):
     (y, *_) = document(noisy, *INPUT, *pair, code=1)["runs"][0]["outputs"]
     assert [y[key] for key in ("type", "shape")] == ["float32", [2, 3]]
     assert [y[key] for key in ("other_type", "other_shape")] == ["float64", [1, 3]]
-    said = " ".join(invoke("compare", noisy, *INPUT, *pair).stdout.split())
+    said = text(noisy, *INPUT, *pair, code=1)
     assert "y float32 / float64 [2, 3] / [1, 3] 6 different" in said
 
 

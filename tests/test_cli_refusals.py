@@ -174,6 +174,7 @@ run strings.onnx --fill -> must be numbers for --fill: got str. Pass it with --i
 run strings.onnx --input x=[1] -> must be a file that ends in .npy, or strings such as
 run huge.onnx --fill -> must be small enough for memory for --fill: got float32
 run sequence.onnx --fill -> onnx_philox.Pipeline takes lists
+run sequence.onnx --fill --input x=[1] -> onnx_philox.Pipeline takes lists
 run built.onnx --first-run 3 -> --first-run must be 0 for a model without the input random_state...
 -> pass it as --input state=FILE.npy
 run 'by rows.onnx' --input state=states.npy --seed 3 -> onnx-philox run: --seed must be left out,

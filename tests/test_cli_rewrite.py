@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
 import click
 import onnx
 import pytest
-from cli import invoke, keys_of, keys_said
+from cli import document, invoke, keys_of, keys_said, refusal
 from onnx import parser
 
 import onnx_philox
@@ -35,12 +34,6 @@ def rewrite(*arguments: object) -> str:
     (command,) = (line for line in lines if line.startswith("  onnx-philox run "))
     lines.remove(command)
     return " ".join(" ".join(lines).split()) + "\n" + command
-
-
-def refusal(*arguments: object) -> str:
-    result = invoke("rewrite", *arguments)
-    assert (result.exit_code, result.stdout) == (2, ""), result.output
-    return result.stderr
 
 
 @pytest.fixture(autouse=True)
@@ -69,9 +62,7 @@ def test_the_line_that_is_printed_runs_the_model(target):
     assert said.startswith(f"{MODEL}: 1 random node rewritten, stream 0 1 RandomNormalLike-1 is")
     program, *arguments = shlex.split(command)
     assert (program, arguments[:2]) == ("onnx-philox", ["run", target])
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    assert len(json.loads(result.stdout)["runs"]) == 3
+    assert len(document(*arguments)["runs"]) == 3
 
 
 def test_an_ir_keeps_its_weights_as_they_are_and_leaves_nothing_else(tmp_path):
@@ -127,8 +118,7 @@ def test_many_nodes_are_counted_by_operator():
 
 
 def test_the_json_document_keeps_its_keys():
-    result = invoke("rewrite", MODEL, "-o", "out.onnx", "--json")
-    said = json.loads(result.stdout)
+    said = document("rewrite", MODEL, "-o", "out.onnx")
     assert (said["schema"], set(keys_of(said))) == keys_said("rewrite")
     assert [node["stream"] for node in said["replaced"]] == [0]
 
@@ -151,10 +141,8 @@ def test_each_row_gets_a_state_of_its_own(target):
     if target == "out.onnx":
         assert onnx.load(target) == onnx_philox.make_reproducible(MODEL, per_row=True)
     _, *arguments = shlex.split(command)
-    result = invoke(*arguments, "--json")
-    assert result.exit_code == 0, result.output
     expected = [onnx_philox.row_states(42, range(1), run).tolist() for run in range(3)]
-    assert [run["state"] for run in json.loads(result.stdout)["runs"]] == expected
+    assert [run["state"] for run in document(*arguments)["runs"]] == expected
 
 
 def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words():
@@ -165,7 +153,7 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
         ["more noise"] z = RandomNormalLike (both)
     }"""
     onnx.save(parser.parse_model(text), "both.onnx")
-    said = refusal("both.onnx", "-o", "out.onnx", "--per-row")
+    said = refusal("rewrite", "both.onnx", "-o", "out.onnx", "--per-row")
     assert said.startswith(
         "onnx-philox rewrite: 2 random nodes: the shape of what each draws must be one of which "
         "a dimension is proved to be 'batch', the first of the input 'x', for a state for each "
@@ -173,8 +161,7 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
     )
     named = "--per-row-node noise --per-row-node 'more noise'"
     assert f"say so with {named}; or rewrite the model with one state" in said
-    result = invoke("rewrite", "both.onnx", "-o", "out.onnx", *shlex.split(named), "--json")
-    assert json.loads(result.stdout)["per_row"]
+    assert document("rewrite", "both.onnx", "-o", "out.onnx", *shlex.split(named))["per_row"]
 
 
 @pytest.mark.parametrize("width", [60, 120])

@@ -14,7 +14,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import DTYPES
+from cases import DTYPES, assert_same_bits
 from onnx.reference import ReferenceEvaluator
 from operators import OPERATORS, every_operator, plain
 from runtimes import array_of, infer, tensor_of
@@ -53,12 +53,10 @@ def golden_runs(stem: Path) -> list[tuple[Arrays, Arrays]]:
     ]
 
 
-def assert_same_bits(got: Arrays, expected: Arrays) -> None:
+def assert_same(got: Arrays, expected: Arrays) -> None:
     assert got.keys() == expected.keys()
     for name, array in expected.items():
-        assert got[name].dtype == array.dtype, name
-        assert got[name].shape == array.shape, name
-        assert got[name].tobytes() == array.tobytes(), name
+        assert_same_bits(got[name], array)
 
 
 def values_type(stem: Path) -> str:
@@ -138,7 +136,7 @@ def test_onnx_reference_gives_the_golden_bits(stem: Path) -> None:
     names = [o.name for o in model.graph.output]
     for inputs, expected in golden_runs(stem):
         got = dict(zip(names, evaluator.run(None, inputs), strict=True))
-        assert_same_bits({name: np.asarray(array) for name, array in got.items()}, expected)
+        assert_same({name: np.asarray(array) for name, array in got.items()}, expected)
 
 
 @golden_file
@@ -164,7 +162,7 @@ def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
             ):
                 session.run(None, inputs)
             continue
-        assert_same_bits(dict(zip(names, session.run(None, inputs), strict=True)), expected)
+        assert_same(dict(zip(names, session.run(None, inputs), strict=True)), expected)
 
 
 @golden_file
@@ -179,7 +177,7 @@ def test_openvino_gives_the_golden_bits(stem: Path, suffix: str, backend: str) -
             request.set_tensor(name, tensor_of(array))
         infer(request)
         got = {o.get_any_name(): array_of(request.get_tensor(o)) for o in model.outputs}
-        assert_same_bits(got, expected)
+        assert_same(got, expected)
 
 
 def test_golden_files_are_never_made_again() -> None:

@@ -198,17 +198,14 @@ def control_group(limit: int) -> Iterator[Path]:
             if not Path(mount, "cgroup.procs").exists():
                 raise OSError(f"no control groups at {mount}")
             group.mkdir()
-        except OSError as error:
-            why.append(str(error))
-            continue
-        try:
             (group / file).write_text(str(limit))
             swap = group / "memory.swap.max"
             if swap.exists():
                 swap.write_text("0")
         except OSError as error:
-            group.rmdir()
             why.append(str(error))
+            if group.exists():
+                group.rmdir()
             continue
         try:
             yield group

@@ -91,26 +91,24 @@ def test_a_request_goes_on_from_the_next_state_of_any_answer(
     assert_same_bits(resumed(batch(2))["y"], request(batch(2))["y"])
 
 
-def test_a_request_takes_states_in_every_form() -> None:
-    words = PhiloxState.for_run(7, 2)
-    expected = Pipeline(NOISE)(batch(2), state=words)["y"]
-    pipe = Pipeline(NOISE)
-    for state in (words, words.to_array(), words.to_array().tolist(), words.to_array()[np.newaxis]):
+@pytest.mark.parametrize(
+    ("alignment", "one", "several"),
+    [
+        ("tensorflow", PhiloxState.for_run(7, 2), row_states([7, 8])),
+        ("pytorch", TorchState.from_seed(7), [TorchState.from_seed(s).to_array() for s in (7, 8)]),
+    ],
+)
+def test_a_request_takes_states_in_every_form(alignment: str, one: Any, several: Any) -> None:
+    pipe, words, rows = Pipeline(NOISE, alignment=alignment), one.to_array(), np.array(several)
+    expected = pipe(batch(2), state=one)["y"]
+    forms = [one, words, words.tolist(), *([words[np.newaxis]] if alignment != "pytorch" else ())]
+    for state in forms:
         assert_same_bits(pipe.request(state=state)(batch(2))["y"], expected)
         assert_same_bits(pipe(batch(2), state=state)["y"], expected)
-    torch_s = TorchState.from_seed(7)
-    pipe = Pipeline(NOISE, alignment="pytorch")
-    expected = pipe(batch(2), seed=7)["y"]
-    for given in (torch_s, torch_s.to_array(), torch_s.to_array().tolist()):
-        assert_same_bits(pipe.request(state=given)(batch(2))["y"], expected)
-    for alignment, states in (
-        ("tensorflow", row_states([7, 8])),
-        ("pytorch", np.array([TorchState.from_seed(seed).to_array() for seed in (7, 8)])),
-    ):
-        rows = Pipeline(NOISE, per_row=True, alignment=alignment)
-        expected = rows(batch(2), seeds=[7, 8])
-        for given in (states, states.tolist(), expected.states):
-            assert_same_bits(rows.request(state=given)(batch(2))["y"], expected["y"])
+    by_rows = Pipeline(NOISE, per_row=True, alignment=alignment)
+    answer = by_rows(batch(2), seeds=[7, 8])
+    for state in (rows, rows.tolist(), answer.states):
+        assert_same_bits(by_rows.request(state=state)(batch(2))["y"], answer["y"])
 
 
 def test_noise_drawn_before_and_the_model_s_own_are_one_generator_of_torch_s() -> None:
