@@ -160,7 +160,8 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
         "row: got "
     )
     named = "--per-row-node noise --per-row-node 'more noise'"
-    assert f"say so with {named}; or rewrite the model with one state" in said
+    assert f"say so with {named}; or draw in the shape of a tensor that has it" in said
+    assert said.endswith(", or rewrite the model with one state for the whole batch.\n")
     assert document("rewrite", "both.onnx", "-o", "out.onnx", *shlex.split(named))["per_row"]
 
 
