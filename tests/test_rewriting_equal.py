@@ -223,6 +223,30 @@ SCAN = f"""g (int32[1] shape, float[T] x)
 }}"""
 
 
+MAPPED = """
+    y{0} = Loop (three, go) <body = b{0} (int64 i, bool ci) => (bool co, float[N] u{0}) {{
+        co = Identity (ci) k{0} = Gather ({1}, i) u{0} = {2} (shape, k{0}, counter, alg) }}>"""
+SCANNED = """
+    y{0} = Scan <num_scan_inputs = 1, body = b{0} (uint64[1] k{0}) => (float[N] u{0}) {{
+        c{0} = Constant <value = uint64[2] {{0, 0}}> () a{0} = Constant <value = int32 {{1}}> ()
+        s{0} = Constant <value_ints = [5]> () u{0} = {2} (s{0}, k{0}, c{0}, a{0}) }}> ({1})"""
+
+
+@pytest.mark.parametrize("way", [MAPPED, SCANNED])
+@pytest.mark.parametrize("second", ["keys", "others"])
+def test_two_loops_by_one_sequence_of_keys_are_named(way: str, second: str) -> None:
+    first, last = (way.format(i, keys, UNIFORM) for i, keys in enumerate(("keys", second)))
+    model = parse(
+        f"""g (int32[1] shape, uint64[3, 1] keys, uint64[3, 1] others) => (float[T, N] y0,
+        float[T, N] y1) {{ {CONSTANTS} three = Constant <value_int = 3> () {first} {last} }}"""
+    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        make_reproducible(model)
+    wanted = ["nodes in several loops draw by one sequence of keys, and now numbers of their own"]
+    assert [str(w.message).split(":")[0] for w in said] == wanted * (second == "keys")
+
+
 def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged() -> None:
     feeds = {"shape": np.int32([5]), "x": np.zeros(3, np.float32), "random_state": STATE}
     first, a, b, c, _ = in_both(make_reproducible(parse(SCAN)), feeds)

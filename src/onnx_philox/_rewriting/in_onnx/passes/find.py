@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
 import onnx_ir as ir
 
+from onnx_philox._contract import shown
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
@@ -49,6 +51,7 @@ from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDrop
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.not_rows import few
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
@@ -83,8 +86,10 @@ def find_nodes(
         elif own is not None:
             own.pass_by(node)
     if any(key_of(each.site.node) for each in found):
-        keys = Keys(model, (each.site.node for each in found), types)
+        drawing = [each.site.node for each in found]
+        keys = Keys(model, drawing, types)
         found = [_of_key(each, keys) for each in found]
+        _warn_of_loops(found, Keys(model, drawing, types, across_loops=True))
     counts = Counter(each.same for each in found if isinstance(each, Replaceable))
 
     def drawn(each: Outcome) -> Outcome:
@@ -95,6 +100,20 @@ def find_nodes(
         return outcome or _as_said(each, types, generator, shares=shares)
 
     return [drawn(each) for each in found]
+
+
+def _warn_of_loops(found: Sequence[Outcome], keys: Keys) -> None:
+    """Warns of nodes in several loops that draw by one sequence of keys, and no more alike."""
+    alike: dict[Hashable, dict[Hashable, str]] = {}
+    for each in found:
+        key = keys.of(each.site.node)
+        if isinstance(each, Replaceable) and key is not None and key[1]:
+            alike.setdefault(key[0], {}).setdefault(each.same, each.site.called)
+    for nodes in alike.values():
+        if len(nodes) > 1:
+            text = "nodes in several loops draw by one sequence of keys, and now numbers of their "
+            text += f"own: {few([*map(repr, nodes.values())])}. One loop for them draws the same"
+            warnings.warn(text, stacklevel=shown.stacklevel())
 
 
 def _of_key(outcome: Outcome, keys: Keys) -> Outcome:

@@ -34,10 +34,20 @@ class Keys:
         drawing: Its random nodes, of which only the stateless ones give equal values for equal
             inputs.
         types: The types of its values.
+        across_loops: Whether what a loop is given anew in each iteration, its number or a row of
+            something, is the same in all loops.
     """
 
-    def __init__(self, model: ir.Model, drawing: Iterable[ir.Node], types: Types) -> None:
+    def __init__(
+        self,
+        model: ir.Model,
+        drawing: Iterable[ir.Node],
+        types: Types,
+        *,
+        across_loops: bool = False,
+    ) -> None:
         self._types = types
+        self._across_loops = across_loops
         # And those of which nobody knows what they do: a clock, a queue, a counter of calls.
         self._others = {node for node in drawing if key_of(node) is None} | _unknown(model)
         self._names: dict[ir.Value, Hashable] = {}
@@ -76,6 +86,10 @@ class Keys:
         # Those of a Loop follow its trip count and its condition.
         first = 2 * (node.op_type == "Loop")
         carried = len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+        if self._across_loops:
+            rows = zip(node.inputs[carried:], body.inputs[carried:], strict=False)
+            self._names |= {inner: ("row", self._name(outer, _GIVE_EQUAL)) for outer, inner in rows}
+            self._names |= dict.fromkeys(body.inputs[: first // 2], "iteration")
         before = zip(node.inputs[first:], body.inputs[first:], strict=False)
         for (outer, inner), after in zip(before, body.outputs[first // 2 : carried], strict=False):
             if outer is not None and self._root(after, _GIVE_EQUAL) is inner:
