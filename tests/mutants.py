@@ -302,6 +302,17 @@ def quiet(*command: str) -> bool:
     return not subprocess.run(command, capture_output=True, check=False).returncode
 
 
+def covered(folder: Path, marks: str) -> Path:
+    """Runs all tests in a copy, and remembers which case reaches which line."""
+    print("runs the tests, and looks what each reaches", flush=True)
+    command = [sys.executable, "-m", "pytest", "-qnauto", "-m", marks, "--cov-report="]
+    command += ["--cov=onnx_philox", "--cov-context=test"]
+    paths = os.pathsep.join((str(folder), str(folder / "src")))
+    # A red test is not this script's affair.
+    subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": paths}, check=False)
+    return folder / ".coverage"
+
+
 def reached(data: Path) -> Cases:
     """What a run with contexts says, of files as they are named in the repository."""
     read, found = coverage.CoverageData(str(data)), {}
@@ -367,41 +378,26 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         folders = [copied(Path(scratch, str(i))) for i in range(given.jobs)]
-        if not given.coverage:
-            print("runs the tests, and looks what each reaches", flush=True)
-            given.coverage = folders[0] / ".coverage"
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-qnauto",
-                "-m",
-                given.marks,
-                "--cov-report=",
-            ]
-            command += ["--cov=onnx_philox", "--cov-context=test"]
-            paths = os.pathsep.join((str(folders[0]), str(folders[0] / "src")))
-            subprocess.run(
-                command, cwd=folders[0], env={**os.environ, "PYTHONPATH": paths}, check=True
-            )
-        cases = reached(given.coverage)
         run = Pytest(given.marks)
         if red := run(folders[0], LIMIT, "tests/test_state.py"):
             raise SystemExit(f"red without a change: {red}")
-        python, results = Python(run, cases), Tried()
-        places = drawn(SRC, ".py")
-        found = [change for change in places if python.cases(change)]
-        print(f"seed {given.seed}; of {len(places)} places in src tests reach {len(found)}")
-        chosen = found[: given.python]
-        listed = [change for change in chosen if unseen(change)]
-        results |= tried(run, folders, [c for c in chosen if c not in listed], python)
+        listed, results = list[Change](), Tried()
+        if given.python:
+            python = Python(run, reached(given.coverage or covered(folders[0], given.marks)))
+            places = drawn(SRC, ".py")
+            found = [change for change in places if python.cases(change)]
+            print(f"seed {given.seed}; of {len(places)} places in src tests reach {len(found)}")
+            listed += filter(unseen, found[: given.python])
+            some = [change for change in found[: given.python] if change not in listed]
+            results |= tried(run, folders, some, python)
         if given.cpp:
             cpp, places = Cpp(run, folders[0]), drawn(CORE, ".h", ".cpp")
             while given.cpp > (compiled := sum(c.file.suffix != ".py" for c in results)) and places:
                 some = [places.pop() for _ in range(min(given.cpp - compiled, len(places)))]
-                listed += [change for change in some if unseen(change)]
-                made_ = tried(run, folders[:1], [c for c in some if c not in listed], cpp)
-                results |= {change: red for change, red in made_.items() if red is not None}
+                listed += filter(unseen, some)
+                some = [change for change in some if change not in listed]
+                compiled_ = tried(run, folders[:1], some, cpp).items()
+                results |= {change: red for change, red in compiled_ if red is not None}
     by_room = collections.Counter((change.room, bool(red)) for change, red in results.items())
     for room in sorted({room for room, _ in by_room}):
         print(f"{room:32} {by_room[room, True]:4} noticed {by_room[room, False]:4} live")

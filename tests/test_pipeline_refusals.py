@@ -92,7 +92,8 @@ rows({}, seed=1) -> of the input 'x': got nothing. Feed it, or pass seeds.
 torch_rows(FEED, seeds=[1, -1]) -> must be ...: got -1. torch takes it for 18446744073709551615
 torch_rows(FEED, seeds=np.array([1, -1])) -> seeds[1] must be ...: got -1. torch takes it for
 one.map([FEED], seed=1) -> Pipeline.map: ...: got one with a single state for the whole batch
-rows.map([FEED], seed=-1) -> Pipeline.map: seed must be an integer from 0 to 2^64-1...: got -1
+rows.map([FEED], seed=2**64) -> Pipeline.map: seed must be an integer from 0 to 2^64-1...
+-> : got 18446744073709551616
 rows.map([], seed=1, first_row=1.5) -> TypeError: first_row must be an integer from 0 to 2^32-1
 -> ...: got 1.5
 rows.map([], seed=1, first_row=True) -> TypeError: first_row must be an integer from ...: got True
