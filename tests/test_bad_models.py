@@ -47,14 +47,8 @@ def categorical(outputs: list[str], **attributes: Any) -> onnx.NodeProto:
     return helper.make_node("RandomCategorical", ["logits"], outputs, domain="onnx_philox", **given)
 
 
-WRONG: dict[str, Any] = {
-    "a float": 2.0,
-    "a text": "7",
-    "integers": [1, 2],
-    "floats": [1.0, 2.0],
-    "texts": ["a"],
-    "a tensor": SHAPE,
-}
+WRONG: dict[str, Any] = {"a float": 2.0, "a text": "7", "integers": [1, 2]}
+WRONG |= {"floats": [1.0, 2.0], "texts": ["a"], "a tensor": SHAPE}
 MAKE = {"RandomUniform": uniform, "RandomCategorical": categorical}
 KINDS = {"RandomUniform": TensorProto.FLOAT, "RandomCategorical": TensorProto.INT32}
 CASES = [(op, seed, wrong) for op in MAKE for seed in SEEDS for wrong in WRONG]

@@ -190,21 +190,14 @@ def test_a_number_that_does_not_end_is_refused_at_once(tmp_path, data):
 
 def functions(depth: int, calls: int = 2) -> onnx.ModelProto:
     """Functions that each call the next one several times; the last one draws."""
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
-    made = []
+    opsets = 'opset_import: ["": 17, "local": 1]'
+    text = f"<ir_version: 8, {opsets}> g (float[3] x) => (float[3] y) {{ y = local.f0 (x) }}"
     for i in range(depth + 1):
-        names = ["x", *(f"v{j}" for j in range(calls - 1)), "y"]
-        nodes = [
-            helper.make_node(f"f{i + 1}", [a], [b], domain="local")
-            for a, b in itertools.pairwise(names)
-        ]
-        if i == depth:
-            nodes = [helper.make_node("RandomNormalLike", ["x"], ["y"])]
-        made.append(helper.make_function("local", f"f{i}", ["x"], ["y"], nodes, opsets))
-    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in "xy"]
-    call = helper.make_node("f0", ["x"], ["y"], domain="local")
-    graph = helper.make_graph([call], "g", info[:1], info[1:])
-    return helper.make_model(graph, functions=made, opset_imports=opsets, ir_version=8)
+        pairs = itertools.pairwise(["x", *(f"v{j}" for j in range(calls - 1)), "y"])
+        body = " ".join(f"{after} = local.f{i + 1} ({before})" for before, after in pairs)
+        body = "y = RandomNormalLike (x)" if i == depth else body
+        text += f' <domain: "local", {opsets}> f{i} (x) => (y) {{ {body} }}'
+    return parser.parse_model(text)
 
 
 def test_functions_that_call_each_other_twice_are_bounded(tmp_path):

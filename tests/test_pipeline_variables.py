@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cases
 import cli
-import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
@@ -22,14 +22,8 @@ import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
 
 WIDTH = 8
-DTYPES = {
-    "f32": np.dtype(np.float32),
-    "f16": np.dtype(np.float16),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
-    "i32": np.dtype(np.int32),
-    "u8": np.dtype(np.uint8),
-    "boolean": np.dtype(np.bool_),
-}
+DTYPES = {name: cases.DTYPES[name] for name in ("f32", "f16", "bf16", "i32")}
+DTYPES |= {"u8": np.dtype(np.uint8), "boolean": np.dtype(np.bool_)}
 
 
 def variable(name: str, shape: list[int], kind: str = "f32") -> Variable:

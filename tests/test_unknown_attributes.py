@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import onnx
-import onnxruntime
 import openvino as ov
 import pytest
 from onnx import helper
 from operators import plain
-from runtimes import infer
+from runtimes import bare_session, infer
 
 import onnx_philox
 from onnx_philox import graphs
@@ -37,14 +36,9 @@ def refusal(name: str, op: Operator = RANDOM_UNIFORM) -> str:
     return str(raised.value)
 
 
-def load_in_onnxruntime(model: onnx.ModelProto) -> None:
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    onnxruntime.InferenceSession(model.SerializeToString(), options)
-
-
 def loader(runtime: str) -> Callable[[onnx.ModelProto], object]:
     if runtime == "onnxruntime":
-        return load_in_onnxruntime
+        return bare_session
     core = onnx_philox.openvino.register(ov.Core(), backend=runtime)
     return lambda model: core.read_model(model.SerializeToString())
 
