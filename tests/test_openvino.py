@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import parser
 from openvino import opset8
+from openvino_models import parameter
 from operators import OPERATORS, cases, every_operator
 from runtimes import OpenVino, array_of, infer
 
@@ -46,12 +47,6 @@ def test_many_requests_at_once_each_get_their_own_answer(openvino: OpenVino) -> 
 
 def model_of(node: ov.Node, *parameters: ov.Node) -> ov.Model:
     return ov.Model(list(node.outputs()), list(parameters), "m")
-
-
-def parameter(name: str, dtype: type, shape: list[int]) -> ov.Node:
-    node = opset8.parameter(shape, dtype, name)
-    node.output(0).set_names({name})
-    return node
 
 
 HIGH = PhiloxState(2**128 - 1, 2**64 - 1).to_array()
@@ -212,7 +207,7 @@ def test_a_model_s_own_attributes_are_read_and_have_defaults(openvino: OpenVino)
 
 def test_factories_take_nodes_arrays_numbers_and_states(openvino: OpenVino) -> None:
     expected = reference.random_uniform([2, 3], 0.5, 2, "f32", state=STATE.to_array(), **SEED)
-    shape = parameter("shape", np.int32, [2])
+    shape = parameter("shape", [2], np.int32)
     for state in (STATE, STATE.to_array(), opset8.constant(STATE.to_array())):
         node = random_uniform(
             shape, 0.5, np.array([2], np.float32), "f32", state=state, **SEED, name="x"
@@ -228,7 +223,7 @@ def test_the_next_state_has_the_state_s_shape_in_a_file_too(
 ) -> None:
     """Also where the state is what another node of ours makes of a constant one."""
     state = STATE.to_array().reshape((1,) * (rank - 1) + (6,))
-    source = parameter("state", np.uint32, list(state.shape))
+    source = parameter("state", list(state.shape), np.uint32)
     expected = reference.random_generator(state, [5])
     wanted = reference.random_uniform([6], 0, 1, "f64", state=expected[1])
     for start, feeds in ((source, {"state": state}), (state, {})):
@@ -285,7 +280,7 @@ def test_what_is_no_core_model_or_backend_is_refused() -> None:
 
 def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: OpenVino) -> None:
     ours = random_uniform([5], 0, 1, "f64", **SEED)
-    shape = parameter("shape", np.int64, [1])
+    shape = parameter("shape", [1], np.int64)
     built_in = opset8.random_uniform(shape, np.float32(0), np.float32(1), "f32", 7, 3)
     model = ov.Model([ours.output(0), built_in.output(0)], [shape])
     values, theirs = openvino(model, {"shape": np.array([5])})

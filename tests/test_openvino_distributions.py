@@ -14,6 +14,7 @@ from cases import DTYPES, SEED, assert_all_same, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto
 from openvino import opset8
+from openvino_models import parameter
 from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, request_of, tensor_of
 
 import onnx_philox
@@ -82,19 +83,13 @@ CONSUMERS: dict[str, tuple[Callable[[Any], ov.Node], Callable[[np.ndarray], np.n
 }
 
 
-def parameter(name: str, dtype: Any, shape: list[int]) -> ov.Node:
-    node = opset8.parameter(shape, dtype, name)
-    node.output(0).set_names({name})
-    return node
-
-
 @pytest.mark.parametrize("shape_type", [np.int32, np.int64])
 @pytest.mark.usefixtures("factories")
 def test_booleans_feed_the_plugin_s_operators_also_in_files(
     openvino: OpenVino, shape_type: type, tmp_path: Path
 ) -> None:
     """A node for each consumer, of a shape that is fed and of a constant one."""
-    source = parameter("shape", shape_type, [2])
+    source = parameter("shape", [2], shape_type)
     results = []
     for shape in (source, ov.op.Constant(np.array(SHAPE, shape_type))):
         for build, _ in CONSUMERS.values():
@@ -255,7 +250,7 @@ def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
     draw, expected = random_bernoulli, reference.random_bernoulli
     less, fed = logits[:2] / 2, logits_of("f32")[:2]
     classes, one = reference.random_categorical, np.array([0.1])
-    x = parameter("logits", F32, [-1, 11])
+    x = parameter("logits", [-1, 11], F32)
     for node, index, other, wanted in (
         (draw(SHAPE, F64(0.1), **SEED), 1, np.array(0.2), expected(SHAPE, F64(0.2), **SEED)),
         (draw(SHAPE, one, **SEED), 1, EACH, expected(SHAPE, EACH, **SEED)),
@@ -285,7 +280,7 @@ def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
     openvino: OpenVino, precision: str | None
 ) -> None:
     weights = np.random.default_rng(6).normal(size=(64, 64)).astype(F32)
-    x = parameter("x", F32, [-1, 64])
+    x = parameter("x", [-1, 64], F32)
     hidden = opset8.relu(opset8.matmul(x, ov.op.Constant(weights), False, False))
     logits = opset8.log_softmax(hidden, 1)
     p = opset8.sigmoid(hidden)
@@ -303,14 +298,14 @@ def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
 
 @pytest.mark.usefixtures("factories")
 def test_a_node_is_refused_what_the_plugin_would_alter() -> None:
-    f64 = parameter("f64", F64, [])
+    f64 = parameter("f64", [], F64)
     for node, says in (
         (lambda: random_normal([3], f64, 1, "f64", **SEED), "input 'mean' must be a constant in"),
         (lambda: random_normal([3], 0, f64, "f64", **SEED), "input 'scale' must be a constant in"),
         (lambda: random_bernoulli([3], f64, **SEED), "'p' must be a constant of at most 4096 ele"),
         (lambda: random_categorical(np.zeros((1, 4097)), **SEED), "a constant of at most 4096 ele"),
         (
-            lambda: random_bernoulli(parameter("n", np.int64, [2]), np.zeros(4, F32), **SEED),
+            lambda: random_bernoulli(parameter("n", [2], np.int64), np.zeros(4, F32), **SEED),
             r"the output's shape \[\?, \?\]: got shape \[4\]",
         ),
     ):

@@ -21,6 +21,7 @@ from cases import assert_same_bits
 from half_precision import evaluate, in_half_precision, precision_of
 from onnx import parser
 from openvino import opset8
+from openvino_models import parameter
 from runtimes import OpenVino, infer, request_of
 
 from onnx_philox import reference
@@ -84,12 +85,6 @@ def run_bodies(request: pytest.FixtureRequest, factories: str) -> Runner:
 @pytest.fixture(name="half")
 def run_in_f16(factories: str) -> Runner:
     return runner(factories, "as the plugin makes it")
-
-
-def parameter(name: str, shape: list[int], type_: Any = np.float32) -> ov.Node:
-    node = opset8.parameter(shape, type_, name)
-    node.output(0).get_tensor().set_names({name})
-    return node
 
 
 def model_of(outputs: list[Any], *parameters: ov.Node) -> ov.Model:

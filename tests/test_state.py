@@ -23,18 +23,16 @@ SEEDS = st.integers(0, 2**63 - 1)
 
 
 @given(COUNTERS, KEYS)
-def test_a_state_comes_back_from_its_six_words(counter: int, key: int) -> None:
+def test_a_state_comes_back_from_its_six_words_of_which_the_least_is_first(
+    counter: int, key: int
+) -> None:
     state = PhiloxState(counter, key)
     array = state.to_array()
-    assert array.dtype == np.uint32
-    assert array.shape == (6,)
+    assert_same_bits(
+        array,
+        np.array([(key << 128 | counter) >> 32 * i & 0xFFFFFFFF for i in range(6)], np.uint32),
+    )
     assert PhiloxState.from_array(array) == state
-
-
-def test_words_are_least_significant_first() -> None:
-    state = PhiloxState(0x44444444_33333333_22222222_11111111, 0x66666666_55555555)
-    words = [f"{word:08x}" for word in state.to_array().tolist()]
-    assert words == ["11111111", "22222222", "33333333", "44444444", "55555555", "66666666"]
 
 
 @given(COUNTERS, KEYS, st.integers(0, 2**70))
@@ -54,23 +52,19 @@ def test_seeds_add_to_the_key_and_to_the_upper_half_of_the_counter(
     assert seeds_alone == PhiloxState().with_seeds(global_seed, op_seed)
 
 
-@given(SEEDS, SEEDS, st.integers(0, 1000), st.integers(0, 10**6))
-def test_openvino_run_skips_256_blocks_an_element(
+@given(SEEDS, SEEDS, st.integers(0, 2**40), st.integers(0, 2**30))
+def test_openvino_run_skips_256_blocks_an_element_and_never_carries_into_the_seed(
     global_seed: int, op_seed: int, run: int, elements: int
 ) -> None:
     state = PhiloxState.openvino_run(global_seed, op_seed, run, elements)
-    assert state == PhiloxState(op_seed * 2**64 + run * elements * 256, global_seed)
+    skipped = run * elements * 256 % 2**64
+    assert state == PhiloxState(op_seed * 2**64 + skipped, global_seed)
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
 def test_a_run_is_counter_word_3_and_the_seed_is_the_key(seed: int, run: int) -> None:
     assert PhiloxState.for_run(seed, run) == PhiloxState(run * 2**96, seed)
     assert PhiloxState.for_run(seed) == PhiloxState.from_seed(seed)
-
-
-def test_openvino_run_never_carries_into_the_seed() -> None:
-    state = PhiloxState.openvino_run(1, 5, run=2**40, elements=2**30)
-    assert state.counter >> 64 == 5
 
 
 def test_a_state_is_frozen_and_hashable() -> None:

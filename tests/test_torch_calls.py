@@ -16,6 +16,7 @@ import pytest
 from cases import assert_same_bits
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
+from torch_modules import of_a_function
 
 import onnx_philox
 from onnx_philox import TorchState, make_reproducible, onnx_reference
@@ -372,8 +373,7 @@ def test_a_file_of_torch_s_own_exporter_draws_torch_s_numbers_or_is_refused() ->
     import torch
 
     def exported(forward: Callable[..., Any]) -> onnx.ModelProto:
-        module = torch.nn.Module()
-        module.forward = forward  # type: ignore[method-assign]
+        module = of_a_function(forward)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return torch.onnx.export(
@@ -422,8 +422,7 @@ def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() 
     from torch.nn import functional
 
     def verified(x: torch.Tensor, forward: Callable[..., Any]) -> onnx_philox.torch.Verdict:
-        module = torch.nn.Module()
-        module.forward = forward  # type: ignore[method-assign]
+        module = of_a_function(forward)
         program = onnx_philox.torch.export(
             module, (x,), alignment="pytorch", verify=True, verbose=False
         )

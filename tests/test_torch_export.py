@@ -16,6 +16,7 @@ import pytest
 import scipy.stats
 from cases import assert_same_bits
 from onnx import parser
+from torch_modules import of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
@@ -36,8 +37,7 @@ def exported(forward: Callable[..., Any], **options: Any) -> onnx.ModelProto:
     """A module of one function, as `onnx_philox.torch.export` writes it."""
     import torch
 
-    module = torch.nn.Module()
-    module.forward = forward  # type: ignore[method-assign]
+    module = of_a_function(forward)
     program = onnx_philox.torch.export(module, (torch.tensor(X),), verbose=False, **options)
     return program.model_proto
 
@@ -117,8 +117,7 @@ def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
     def forward(x: torch.Tensor) -> torch.Tensor:
         return x - x + torch.randn_like(x)
 
-    module = torch.nn.Module()
-    module.forward = forward  # type: ignore[method-assign]
+    module = of_a_function(forward)
     table = onnx_philox.torch.translations()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -208,8 +207,7 @@ def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
     def forward(x: torch.Tensor) -> list[torch.Tensor]:
         return [torch.rand_like(x), torch.multinomial(x.abs() + 1, 2)]
 
-    module = torch.nn.Module()
-    module.forward = forward  # type: ignore[method-assign]
+    module = of_a_function(forward)
     x, check = (torch.tensor(X),), onnx_philox.torch.check_export
     model = exported_by_torch(module)
     with pytest.raises(ValueError, match=r"multinomial of \[3, 2\] .* drawn with replacement"):
@@ -324,8 +322,7 @@ def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
         normal = Independent(Normal(x, x.exp(), validate_args=True), 1, validate_args=True)
         return normal.rsample(), Categorical(x.exp(), validate_args=True).sample()
 
-    module = torch.nn.Module()
-    module.forward = forward  # type: ignore[method-assign]
+    module = of_a_function(forward)
     begin, checks = Distribution.__init__, Distribution._validate_args
     for alignment in ("tensorflow", "pytorch"):
         program = onnx_philox.torch.export(
@@ -397,8 +394,7 @@ def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
     import torch
 
     ours, torch_s = instead_of(name)
-    module = torch.nn.Module()
-    module.forward = ours  # type: ignore[method-assign]
+    module = of_a_function(ours)
     batch = ({0: torch.export.Dim("batch", min=4)},)
     example = (torch.rand(6, 2) + 0.5,)
     file = onnx_philox.torch.export(module, example, dynamic_shapes=batch, verbose=False)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import assert_same_bits
+from torch_modules import of_a_function
 
 import onnx_philox
 from onnx_philox import Pipeline
@@ -32,12 +33,6 @@ pytestmark = [
 
 X = torch.linspace(-1, 1, 24).reshape(4, 6)
 SEED = 7
-
-
-def of_a_function(forward: Callable[[Any], Any]) -> nn.Module:
-    module = nn.Module()
-    module.forward = forward
-    return module
 
 
 def exported(module: Any, x: Any = X, **options: Any) -> Any:

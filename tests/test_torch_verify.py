@@ -6,10 +6,10 @@ torch itself is the oracle: `-m engines`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from torch_modules import of_a_function
 
 import onnx_philox
 
@@ -63,12 +63,6 @@ def in_a_branch(x: Any) -> Any:
 def one_branch_draws(x: Any) -> Any:
     y = torch.cond(x.sum() > 1, lambda y: y + torch.rand_like(y), lambda y: y * 2, (x,))
     return y, torch.randn(3)
-
-
-def of_a_function(forward: Callable[[Any], Any]) -> nn.Module:
-    module = nn.Module()
-    module.forward = forward
-    return module
 
 
 IN_BODIES = {each.__name__: each for each in (in_a_loop, in_a_branch, one_branch_draws)}
