@@ -254,7 +254,9 @@ BAD_MEMORY: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("place", "value", "text"), BAD_MEMORY)
+@pytest.mark.parametrize(
+    ("place", "value", "text"), BAD_MEMORY, ids=[place for place, *_ in BAD_MEMORY]
+)
 def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) -> None:
     after = np.zeros(6, np.uint32)
     for flags in (0, CHECKED):

@@ -189,8 +189,6 @@ def in_bodies(x: Any) -> Any:
 MODULES = {
     "encoder": lambda: nn.TransformerEncoderLayer(6, 2, 12, 0.2, batch_first=True),
     "rnn": lambda: nn.RNN(6, 5, 3, dropout=0.5, batch_first=True, bidirectional=True),
-    "rnn of relu": lambda: nn.RNN(6, 5, 2, dropout=0.25, nonlinearity="relu", bias=False),
-    "gru": lambda: nn.GRU(6, 5, 3, dropout=0.5, batch_first=True),
     "kept": Kept,
     "bodies": lambda: of_a_function(in_bodies),
 }

@@ -8,13 +8,12 @@ import json
 import math
 import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import child
 import ml_dtypes
 import numpy as np
 import openvino as ov
@@ -484,7 +483,7 @@ def test_torch_is_not_loaded() -> None:
         "op.torch_noise(1, [3]); op.TorchState.from_seed(1).to_torch(); "
         "op.diffusers.generator(1, like='torch').randn(2)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    child.python("-c", code)
 
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
