@@ -598,6 +598,13 @@ def test_what_a_loop_makes_depend_on_other_rows_later_is_refused() -> None:
             X,
         ),
         ("often = Identity (three)", LOOP, X),
+        (
+            """even = Cast <to = 9> (i) often = If (even) <
+                then_branch = t1 () => (bool o) { o = Identity (go) },
+                else_branch = e1 () => (bool p) { p = Not (go) }>""",
+            IF,
+            X,
+        ),
     ],
 )
 def test_a_draw_that_depends_on_the_iteration_and_on_what_all_share_is_not(
