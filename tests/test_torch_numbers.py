@@ -290,7 +290,8 @@ def test_a_fused_product_and_sum_is_rounded_once() -> None:
     reals = [exact(float(x), float(tiny[1]), float(tiny[2])) for x in tiny[0]]
     assert all(map(is_nearest, fused.multiply_add_f32(*tiny), reals))
     u = RANDOM.integers(0, 2**53, 300) * 2.0**-53
-    for width, low in ((10.1, -3.0), (1e-300, 2e-310), (2e300, -1e300), (3.0, 0.0), (1e-20, 1.0)):
+    ranges = (10.1, -3.0), (1e-300, 2e-310), (2e300, -1e300), (3.0, 0.0), (1e-20, 1.0)
+    for width, low in (*ranges, (1.0, 0.0), (1.0, 1.0)):
         values = fused.multiply_add_f64(u, width, low)
         expected = [float(exact(x, width, low)) for x in u.tolist()]
         assert values.tolist() == expected

@@ -127,8 +127,10 @@ class Matrix:
 def matrix(results: Sequence[CaseResult]) -> Matrix:
     """Sorts results into a matrix; what is not installed is in none of its columns."""
     tried = [result for result in results if result.case is not None]
-    firsts = [group[0] for group in groups(tried)]
-    columns = tuple(Column(r.runtime, r.version, r.backend, r.title, r.is_peer) for r in firsts)
+    columns = tuple(
+        Column(first.runtime, first.version, first.backend, first.title, first.is_peer)
+        for first, *_ in groups(tried)
+    )
     found: dict[tuple[str, str], dict[str, list[CaseResult]]] = {}
     for result in tried:
         assert result.case is not None
