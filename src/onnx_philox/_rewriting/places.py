@@ -199,6 +199,8 @@ class BatchPlaces(Generic[Value]):
         self._products = products
         self._dimensions = dimensions
         self._source = source
+        # Draws follow each other, so the way back from one ends at the one before.
+        self._proved: set[tuple[Value, int, Dimension]] = set()
 
     def of(self, shape: Dimensions, like: Value | None) -> list[Place]:
         """The places in a draw, given the tensor whose shape it has: one, or the draw has no rows.
@@ -224,8 +226,8 @@ class BatchPlaces(Generic[Value]):
 
     def _stands(self, value: Value, axis: int) -> bool:
         """Whether a dimension is the batch, or a Reshape has made it of that and those behind."""
-        left: list[tuple[Value, int, Dimension]] = [(value, axis, 1)]
-        seen = set()
+        start: tuple[Value, int, Dimension] = (value, axis, 1)
+        left, seen = [start], set()
         while left:
             each = left.pop()
             if each in seen:
@@ -234,10 +236,11 @@ class BatchPlaces(Generic[Value]):
             value, axis, outer = each
             dims = self._dimensions(value)
             before = None if dims is None else self._before(value, dims, axis, outer)
-            if before is not None:
-                left += before
-            elif dims is not None and (dims[axis], outer) == (self._batch, 1):
+            is_batch = dims is not None and (dims[axis], outer) == (self._batch, 1)
+            if each in self._proved or (before is None and is_batch):
+                self._proved.add(start)
                 return True
+            left += before or []
         return False
 
     def _before(

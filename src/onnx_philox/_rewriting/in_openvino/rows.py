@@ -75,7 +75,10 @@ class Rows:
         shapes = {name: self._symbols.of(node.output(0)) for name, node in inputs.items()}
         self._shapes = {each.site.node.get_name(): drawn(each.site.node) for each in draws}
         names = self._symbols.products.names
-        found = {name: [self._places(draw, name) for draw in draws] for name in names}
+        found = {}
+        for name in names:
+            standing = BatchPlaces(name, self._symbols.products, self._symbols.of, _source)
+            found[name] = [self._places(draw, standing) for draw in draws]
         self._name, input, axis, rivals = choose(
             shapes,
             self._symbols.laid or asked.batch,
@@ -113,11 +116,10 @@ class Rows:
         (self.batch.places[site.node.get_name()],) = places
         return None
 
-    def _places(self, draw: NewDraw, name: str) -> list[Place]:
+    def _places(self, draw: NewDraw, standing: BatchPlaces[ov.Output]) -> list[Place]:
         """Where a dimension stands in what a node draws."""
         node = draw.site.node
         shape = self._symbols.of_shape(self._shapes[node.get_name()])
-        standing = BatchPlaces(name, self._symbols.products, self._symbols.of, _source)
         return [] if shape is None else standing.of(shape, _like(node))
 
 

@@ -30,6 +30,7 @@ class SymbolicShapes:
         self._products = Products(names)
         walk = functools.partial(Walk, model, self._inputs, self._products)
         self._walk = _by_induction(walk)
+        self._standing: dict[str, BatchPlaces[ir.Value]] = {}
 
     def of(self, value: ir.Value) -> Dimensions | None:
         """The dimensions of a value; None where not even their number is known."""
@@ -38,7 +39,10 @@ class SymbolicShapes:
 
     def standing(self, name: str) -> BatchPlaces[ir.Value]:
         """Finds where the dimension of an input of this name stands in values."""
-        return BatchPlaces(name, self._products, self._walk.dimensions, _source)
+        if name not in self._standing:
+            walk = self._walk.dimensions
+            self._standing[name] = BatchPlaces(name, self._products, walk, _source)
+        return self._standing[name]
 
     def has(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension is a product with that of an input."""
