@@ -360,9 +360,10 @@ def test_an_output_may_have_any_name():
 
 
 def test_many_runs_are_a_line_each():
-    result = invoke("noisy.onnx", "--input", INPUT, "--runs", 40)
+    result = invoke("noisy.onnx", "--input", INPUT, "--runs", 40, "-o", "./")
     lines = re.findall(r"^ +(\d+) +all outputs +[0-9a-f]{12} *$", result.stdout, re.M)
     assert [int(number) for number in lines] == list(range(40))
+    assert "Saved: noisy.run0.npz, ..., noisy.run39.npz." in result.stdout
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -230,14 +230,10 @@ class _Rewriter:
     ) -> ir.Value:
         """What stands for an input that a node leaves out: this state, or an empty tensor."""
         type_ = python.inputs[python.operator.inputs.index(declared)]
-        is_state = declared.role is Role.STATE
-        array = state if is_state else np.zeros(0, type_.dtype)
+        array = state if declared.role is Role.STATE else np.zeros(0, type_.dtype)
         key = type_, array.tobytes()
         if key not in self._absent:
-            name = f"no_{type_.name}"
-            if is_state:
-                name = "torch_state" if state.any() else "zero_state"
-            value = self._new_value(name, ir.DataType(type_.onnx), [array.size])
+            value = self._new_value(f"no_{type_.name}", ir.DataType(type_.onnx), [array.size])
             value.const_value = ir.tensor(array)
             self._graph.register_initializer(value)
             self._absent[key] = value
