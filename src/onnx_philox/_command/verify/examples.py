@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
+from onnx import compose
 
 from onnx_philox import graphs, reference
 from onnx_philox._contract.inputs import ALIGNMENT, TENSORFLOW
@@ -154,6 +155,21 @@ class Example:
         if self.rows:
             parts.append(f"a state for each of {len(self.rows)} rows")
         return "; ".join(parts)
+
+
+def together(examples: Sequence[Example]) -> tuple[onnx.ModelProto, Arrays]:
+    """Draws as one model, with a node for each whose names begin with its number; and its feeds."""
+    numbered = [(f"{number}.", example) for number, example in enumerate(examples)]
+    whole, *others = (compose.add_prefix(example.model(), number) for number, example in numbered)
+    for other in others:
+        whole.graph.MergeFrom(other.graph)
+    return whole, {number + name: a for number, e in numbered for name, a in e.feeds().items()}
+
+
+def apart(outputs: Arrays, count: int) -> list[Arrays]:
+    """The outputs of each draw, from those of all in one model."""
+    named = [(name.partition("."), array) for name, array in outputs.items()]
+    return [{own: a for (of, _, own), a in named if of == str(number)} for number in range(count)]
 
 
 def _shown(argument: Any) -> str:

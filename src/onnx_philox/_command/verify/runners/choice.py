@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import onnx
 
 from onnx_philox import _backends, _versions
 from onnx_philox._command.verify.cases import Case
-from onnx_philox._command.verify.examples import Example
+from onnx_philox._command.verify.examples import Example, apart, together
 from onnx_philox._command.verify.runners import on_cuda, openvino_own
 from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
 from onnx_philox._contract.declaration import listed
@@ -21,6 +22,7 @@ from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
 from onnx_philox._runtimes.models import LoadedModel, ToOpen
+from onnx_philox._runtimes.port import Arrays
 
 CUDA = "cuda"
 """The device that is ONNX Runtime's, and none of OpenVINO's."""
@@ -76,8 +78,18 @@ class ModelRunner(Runner):
 
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
+        return self._load(example, example.model(), example.feeds())
+
+    def prepare_all(self, examples: Sequence[Example]) -> Callable[[], list[Arrays]]:
+        """Loads all as one model: runtimes take far longer to load a model than to run it."""
+        if len(examples) == 1:
+            return super().prepare_all(examples)
+        draw = self._load(examples[0], *together(examples))
+        return lambda: apart(draw(), len(examples))
+
+    def _load(self, example: Example, model: onnx.ModelProto, feeds: Arrays) -> Loaded:
         try:
-            loaded = self._models.open(ToOpen(Given.of("verify", example.model()), self._options))
+            loaded = self._models.open(ToOpen(Given.of("verify", model), self._options))
         except self._models.not_carried_error as error:
             if self._models.may_refuse(self.backend, example.operator.name, example.type):
                 raise NotCarriedError(str(error)) from error
@@ -87,7 +99,6 @@ class ModelRunner(Runner):
                 raise
             # Not each device draws all that the CPU draws, and what it does not draw is refused.
             raise NotCarriedError(str(error)) from error
-        feeds = example.feeds()
         return lambda: loaded.outputs_of(feeds)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
@@ -40,3 +40,8 @@ class Runner(ABC):
     @abstractmethod
     def prepare(self, example: Example) -> Loaded:
         """Loads the example's model; calling the result runs it once more."""
+
+    def prepare_all(self, examples: Sequence[Example]) -> Callable[[], list[Arrays]]:
+        """Loads several, of one operator and type; calling the result runs each once more."""
+        loaded = [self.prepare(example) for example in examples]
+        return lambda: [draw() for draw in loaded]
