@@ -34,15 +34,15 @@ DRAWS: dict[str, tuple[type, dict[str, Any], Theirs]] = {
         lambda a: NUMPY.standard_exponential(out=a, dtype=np.float32),
     ),
     "RandomGamma": (
-        *(np.float32, {"alpha": np.float32(2.5)}),
+        *(np.float32, {"alpha": 2.5}),
         lambda a: NUMPY.standard_gamma(2.5, out=a, dtype=np.float32),
     ),
     "RandomPoisson": (
-        *(np.int64, {"rate": np.float32(4)}),
+        *(np.int64, {"rate": 4.0}),
         lambda a: NUMPY.poisson(4, a.size),
     ),
     "RandomBernoulli": (
-        *(np.bool_, {"p": np.float32(0.25)}),
+        *(np.bool_, {"p": 0.25}),
         lambda a: NUMPY.random(a.size, dtype=np.float32) < np.float32(0.25),
     ),
     "RandomPermutation": (np.int64, {}, lambda a: NUMPY.permutation(a.size)),
