@@ -107,7 +107,7 @@ def state_of(ours: ov.Node) -> ov.Output | None:
 
 
 def awaits_state(node: ov.Node) -> bool:
-    """Whether a node is one of this package that `pytorch_extensions` made."""
+    """Whether a node is one of this package that a converter made and left without a state."""
     state = state_of(node) if is_ours(node) else None
     source = None if state is None else state.get_node()
     return (

@@ -92,10 +92,7 @@ def of_numbers(written: Record, *, counts_runs: bool) -> Iterator[Check]:
 
 
 def of_seed(written: Record) -> Iterator[Check]:
-    """Whether the states are of the seed that the record names: it is their key.
-
-    The states of torch's generator hold it in their first words.
-    """
+    """Whether the states are of the seed that the record names: see `Generator.seed_at`."""
     seed = written["seed"]
     if seed is None:
         return

@@ -173,7 +173,7 @@ class MultinomialReplacement(TypedReplacement):
     sample_size: int
     values: ElementType
     is_one_row: bool = False
-    """Whether the input has no dimension of rows, as torch's older exporter writes it."""
+    """Whether the input has no dimension of rows, as an older exporter writes it."""
     operator: operators.Operator = operators.RANDOM_CATEGORICAL
 
     @classmethod
@@ -250,7 +250,7 @@ class DropoutReplacement:
     is_mode_known: bool
     """Whether it always drops; otherwise each run decides."""
     keeps_double: bool = False
-    """Whether RandomDropout takes a ratio of f64 as it is, as torch's numbers need it."""
+    """Whether RandomDropout takes a ratio of f64 as it is: see `Generator.rewriting`."""
 
     @property
     def operator(self) -> operators.Operator:
