@@ -226,6 +226,12 @@ def test_standard_nodes_draw_the_same_rows(name: str) -> None:
 
 REFUSED = {
     "twice": ("t = Transpose (x) m = MatMul (x, t) y = RandomNormalLike (m)", "got [batch, batch]"),
+    "twice in one dimension": (
+        "t = Transpose (x) m = MatMul (x, t) flat = Constant <value_ints = [-1, 1]> () "
+        "f = Reshape (m, flat) y = RandomNormalLike (f)",
+        "of which one dimension alone is 'batch', the first of the input 'x', for a state for each "
+        "row: got [batch * batch, 1]",
+    ),
     "the inner factor": (
         "flat = Constant <value_ints = [-1, 4]> () t = Transpose <perm = [1, 0, 2]> (z) "
         "f = Reshape (t, flat) y = RandomNormalLike (f)",
@@ -235,6 +241,11 @@ REFUSED = {
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "c = RandomNormalLike (f) y = Flatten (c)",
         "has rows that no Reshape mixes, for a state for each row: got [6, batch, 4]",
+    ),
+    "it by its size alone, behind what is not followed": (
+        "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
+        "h, k = Split <axis = 2> (f) c = RandomNormalLike (k) y = Flatten (c)",
+        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 2]",
     ),
     "classes along it": (
         "t = Transpose (x) c = Multinomial (t) y = Cast <to = 1> (c)",

@@ -61,7 +61,11 @@ class Products:
 
     def has(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension is a product with one of an input."""
-        return isinstance(dimension, str) and name in self._factors[dimension][1]
+        return self.count(dimension, name) > 0
+
+    def count(self, dimension: Dimension, name: str) -> int:
+        """How often one of an input is a factor of a dimension."""
+        return self._factors[dimension][1].count(name) if isinstance(dimension, str) else 0
 
     def of(self, dimensions: Iterable[Dimension]) -> Dimension:
         """The product of dimensions; None where it is not known."""
@@ -216,7 +220,7 @@ class BatchPlaces(Generic[Value]):
         places = [
             Place(axis, rank, d != self._batch)
             for axis, d in enumerate(dims)
-            if self._products.has(d, self._batch)
+            for _ in range(self._products.count(d, self._batch))
         ]
         if len(places) != 1:
             return places
@@ -273,4 +277,11 @@ class BatchPlaces(Generic[Value]):
                 own = axis - len(dims) + len(sizes or ())
                 if each is not None and sizes and own >= 0 and sizes[own] != 1:
                     followed.append((each, own, outer))
+        elif (dims[axis], outer) == (self._batch, 1):
+            # Whatever it does, a Reshape before it may have mixed the rows.
+            for each in source.inputs:
+                if each is not None:
+                    sizes = self._dimensions(each) or ()
+                    own_axes = (own for own, d in enumerate(sizes) if d == self._batch)
+                    followed += [(each, own, 1) for own in own_axes]
         return followed or None

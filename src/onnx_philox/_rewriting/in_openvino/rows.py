@@ -128,7 +128,7 @@ def _source(output: ov.Output) -> MadeBy[ov.Output] | None:
     kind, inputs = node.get_type_name(), node.input_values()
     order = constant(inputs[1]) if kind == "Transpose" else None
     if output.get_index() or (kind == "Transpose" and order is None):
-        return None
+        kind = ""
     return MadeBy(kind, inputs, [] if order is None else order.tolist())
 
 

@@ -55,8 +55,10 @@ class SymbolicShapes:
 
 def _source(value: ir.Value) -> MadeBy[ir.Value] | None:
     node = value.producer()
-    if node is None or value is not node.outputs[0]:
+    if node is None:
         return None
+    if value is not node.outputs[0]:
+        return MadeBy("", node.inputs)
     if node.domain not in graphs.STANDARD_DOMAINS and node.domain != DOMAIN:
         return None
     return MadeBy(node.op_type, node.inputs, node.attributes.get_ints("perm", []))
