@@ -57,6 +57,10 @@ def __getattr__(name: str) -> Any:
     return importlib.import_module("onnx_philox._torch.frontend.converters").pytorch_extensions
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 class _CoreBackend(_backends.Backend, Protocol):
     def register(self, core: _runtime.Core) -> None:
         """Adds the operators and their conversion from ONNX."""
