@@ -98,6 +98,8 @@ def generate(
         PhiloxState(counter=1, key=42)
         >>> values
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
+        >>> generate(PhiloxState(0, key=42), out=values, operator="RandomNormal")
+        PhiloxState(counter=1, key=42)
         >>> generate(PhiloxState(0, key=42), out=values, operator="RandomGamma", alpha=2.5)
         PhiloxState(counter=128, key=42)
     """
@@ -128,6 +130,8 @@ def generate(
 
 
 _NAMES = ("minval", "maxval", "mean", "scale", "p")
+_LEFT_OUT = {"RandomUniform": {"minval": 0, "maxval": 1}, "RandomNormal": {"mean": 0, "scale": 1}}
+"""What numbers of floats are where they are left out."""
 
 
 def _are_plain(*numbers: Any) -> bool:
@@ -231,7 +235,9 @@ def _parted(
         said = {OUTPUT_TYPE: values.name, **said}
     parts = ({n: arguments[n] for n in names if n in arguments} for names in (inputs, outputs))
     given, others = parts
-    return given, said | {n: arguments[n] for n in attributes if n in arguments}, others
+    left_out = _LEFT_OUT.get(op.name, {}) if values.is_float else {}
+    said |= {n: arguments[n] for n in attributes if n in arguments}
+    return left_out | given, said, others
 
 
 def _drawn_by(
@@ -292,7 +298,7 @@ def _distribution(
         case ("minval", "maxval"):
             return _uniform(values, shape, arguments)
         case ("mean", "scale"):
-            numbers = {"mean": 0, "scale": 1} | arguments
+            numbers = _LEFT_OUT["RandomNormal"] | arguments
             return _checked(operators.RANDOM_NORMAL, values, shape, numbers)
     return Bits()
 
@@ -312,7 +318,8 @@ def _uniform(values: ElementType, shape: tuple[int, ...], bounds: dict[str, Any]
     if not values.is_float and len(bounds) < 2:
         what, given = "the arguments for integers", " and ".join(bounds) or "none"
         checks.refuse(_NAME, what, given, "minval and maxval", "Pass both.")
-    return _checked(operators.RANDOM_UNIFORM, values, shape, {"minval": 0, "maxval": 1} | bounds)
+    numbers = _LEFT_OUT["RandomUniform"] | bounds
+    return _checked(operators.RANDOM_UNIFORM, values, shape, numbers)
 
 
 def _checked(
