@@ -21,7 +21,7 @@ import onnx_philox as op
 from onnx_philox._contract import generators, inputs
 from onnx_philox._contract.generators import Generator
 from onnx_philox._numbers import call
-from onnx_philox._torch.rewriting.of_onnx import OneGenerator
+from onnx_philox._rewriting.in_onnx.passes.carry_generator import OneGenerator
 
 WORDS = 3
 

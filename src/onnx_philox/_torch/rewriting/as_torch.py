@@ -126,8 +126,6 @@ def as_torch(
 
 def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
     """What was drawn in f64, in the type that was asked for; like torch by way of f32."""
-    if drawn.dtype is dtype:
-        return drawn
     single = emitter.cast("single", drawn, ir.DataType.FLOAT)
     return single if dtype is ir.DataType.FLOAT else emitter.cast("narrow", single, dtype)
 

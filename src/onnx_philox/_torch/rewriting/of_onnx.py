@@ -1,4 +1,4 @@
-"""What a rewrite of ONNX models asks of a generator that is not Philox."""
+"""What a rewrite of ONNX models asks of torch's generator."""
 
 from __future__ import annotations
 
@@ -7,48 +7,19 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
-from onnx_philox._models.emitter import Emitter
 from onnx_philox._rewriting.found import Irreplaceable
+from onnx_philox._rewriting.in_onnx.passes.carry_generator import OneGenerator
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._torch.rewriting import as_torch, carry_generator, noted
-
-
-class OneGenerator:
-    """A generator that goes through all nodes of a model, and draws what Philox would in each."""
-
-    close = staticmethod(carry_generator.close)
-    narrowed = staticmethod(as_torch.narrowed)
-
-    def __init__(self, generator: Generator) -> None:
-        self._generator = generator
-
-    def pass_by(self, node: ir.Node) -> None:
-        """Looks at a node that is not random."""
-
-    def found(self, _random: Replaceable, _types: Types, *, shares: bool) -> Outcome | None:  # noqa: ARG002
-        """What becomes of a random node that may share its key; None for the house's own way."""
-        return None
-
-    def carry(self, model: ir.Model, nodes: Sequence[Any], *given: Any) -> list[Carried]:
-        """Takes its state through the nodes: see `carry_generator`."""
-        return carry_generator.carry_generator(model, self._generator, nodes, *given)
-
-    def draw(self, _random: Replaceable, _emitter: Emitter, _op: Any, *drawn: Any) -> Any:
-        """The type, the inputs and the attributes of the node that draws, of those of Philox's."""
-        return drawn
-
-    def composed(self, _random: Replaceable, _emitter: Emitter, outputs: Any) -> Any:
-        """The outputs of what takes the place of a node."""
-        return outputs
+from onnx_philox._torch.rewriting import as_torch, noted
 
 
 class AsTorch(OneGenerator):
     """Torch's generator, and torch's own rules of a draw: see `as_torch`."""
 
     pass_by = staticmethod(noted.warn_of_attention)
+    narrowed = staticmethod(as_torch.narrowed)
 
     def draw(self, *given: Any) -> Any:
         return as_torch.as_torch(*given)

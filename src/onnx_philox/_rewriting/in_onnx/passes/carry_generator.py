@@ -8,6 +8,7 @@ As in `carry_state`, it crosses the borders of subgraphs as int64.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import onnx_ir as ir
 
@@ -17,67 +18,101 @@ from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, insert_output, new_constant
-from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered
+from onnx_philox._rewriting.in_onnx.replacements import outcome
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import NEXT_STATE
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 
 
-def carry_generator(
-    model: ir.Model,
-    generator: Generator,
-    nodes: Sequence[Numbered],
-    names: Names,
-    seed: int | None,
-    batch: Batch | None = None,
-) -> list[Carried]:
-    """Makes the state of the model, and takes it through the nodes; returns them with theirs.
+class OneGenerator:
+    """What a rewrite asks of a generator that goes through all nodes of a model.
 
-    Without a seed the state is an input, and the last node's next state is an output. With a batch
-    it is a generator for each row. Each node leaves an Identity, which stands for its next state
-    until the node is replaced: see `close`.
+    It draws in each node what Philox would; a generator with rules of its own overrides them.
     """
-    shape = ir.Shape([generator.words]) if batch is None else batch.state_shape
-    way = _Way(model, nodes, names, shape)
-    if seed is not None:
-        state = new_constant(model, names, generator.of_seed(OWNER, seed))
-    else:
-        state = ir.val(STATE, dtype=_UINT32, shape=shape)
-        model.graph.inputs.append(state)
-    last = way.through(model.graph, state if batch is None else way.checked(state, batch))
-    if seed is None:
-        emitter = way.emitter()
-        after = emitter.emit("Identity", "next", [last], _UINT32, shape)
-        after.name = NEXT_STATE
-        model.graph.extend(emitter.nodes)
-        model.graph.outputs.append(after)
-    return way.carried
 
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
 
-def close(carried: Sequence[Carried]) -> None:
-    """Removes what stood for the next states."""
-    for link in (node.next_state_cast for node in carried):
-        assert link is not None, "there is one behind each draw"
-        (drawn,) = link.inputs
-        assert drawn is not None, "the node is replaced"
-        assert link.graph is not None, "it is closed once"
-        link.outputs[0].replace_all_uses_with(drawn)
-        link.graph.remove(link, safe=True)
+    def pass_by(self, node: ir.Node) -> None:
+        """Looks at a node that is not random."""
+
+    def found(
+        self,
+        _random: outcome.Replaceable,
+        _types: Types,
+        *,
+        shares: bool,  # noqa: ARG002
+    ) -> outcome.Outcome | None:
+        """What becomes of a random node that may share its key; None for the house's own way."""
+        return None
+
+    def carry(
+        self,
+        model: ir.Model,
+        nodes: Sequence[outcome.Numbered],
+        names: Names,
+        seed: int | None,
+        batch: Batch | None = None,
+    ) -> list[outcome.Carried]:
+        """Makes the state of the model, and takes it through the nodes; returns them with theirs.
+
+        Without a seed the state is an input, and the last node's next state is an output. With a
+        batch it is a generator for each row. Each node leaves an Identity, which stands for its
+        next state until the node is replaced: see `close`.
+        """
+        shape = ir.Shape([self._generator.words]) if batch is None else batch.state_shape
+        way = _Way(model, nodes, names, shape)
+        if seed is not None:
+            state = new_constant(model, names, self._generator.of_seed(OWNER, seed))
+        else:
+            state = ir.val(STATE, dtype=_UINT32, shape=shape)
+            model.graph.inputs.append(state)
+        last = way.through(model.graph, state if batch is None else way.checked(state, batch))
+        if seed is None:
+            emitter = way.emitter()
+            after = emitter.emit("Identity", "next", [last], _UINT32, shape)
+            after.name = NEXT_STATE
+            model.graph.extend(emitter.nodes)
+            model.graph.outputs.append(after)
+        return way.carried
+
+    def draw(self, _random: outcome.Replaceable, _emitter: Emitter, _op: Any, *drawn: Any) -> Any:
+        """The type, the inputs and the attributes of the node that draws, of those of Philox's."""
+        return drawn
+
+    def narrowed(self, emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
+        """What was drawn in another type than the one that was asked for, in that one."""
+        return emitter.cast("narrow", drawn, dtype)
+
+    def composed(self, _random: outcome.Replaceable, _emitter: Emitter, outputs: Any) -> Any:
+        """The outputs of what takes the place of a node."""
+        return outputs
+
+    def close(self, carried: Sequence[outcome.Carried]) -> None:
+        """Removes what stood for the next states."""
+        for link in (node.next_state_cast for node in carried):
+            assert link is not None, "there is one behind each draw"
+            (drawn,) = link.inputs
+            assert drawn is not None, "the node is replaced"
+            assert link.graph is not None, "it is closed once"
+            link.outputs[0].replace_all_uses_with(drawn)
+            link.graph.remove(link, safe=True)
 
 
 class _Way:
     """The way of the generator through a model."""
 
     def __init__(
-        self, model: ir.Model, nodes: Sequence[Numbered], names: Names, shape: ir.Shape
+        self, model: ir.Model, nodes: Sequence[outcome.Numbered], names: Names, shape: ir.Shape
     ) -> None:
         self._shape = shape
         self._model = model
         self._names = names
         self._nodes = {numbered.random.site.node: numbered for numbered in nodes}
         self._owners = {o.node for n in nodes for o in n.random.site.owners}
-        self.carried: list[Carried] = []
+        self.carried: list[outcome.Carried] = []
 
     def emitter(self, prefix: str = "") -> Emitter:
         """What makes nodes here."""
@@ -101,12 +136,12 @@ class _Way:
                 state = self._enter(node, state)
         return state
 
-    def _draw(self, numbered: Numbered, state: ir.Value) -> ir.Value:
+    def _draw(self, numbered: outcome.Numbered, state: ir.Value) -> ir.Value:
         emitter = self.emitter(f"{numbered.stream}.")
         after = emitter.emit("Identity", "after", [state], _UINT32, self._shape)
         (link,) = emitter.nodes
         numbered.random.last.append(link)
-        self.carried.append(Carried(numbered.random, numbered.stream, state, link))
+        self.carried.append(outcome.Carried(numbered.random, numbered.stream, state, link))
         return after
 
     def _enter(self, node: ir.Node, state: ir.Value) -> ir.Value:
