@@ -113,11 +113,10 @@ class ComparedLaws:
                 why = "the original repeats itself in each run. One run of each:"
             return Text.assemble(("Nothing is proved", "bold yellow"), f": {why}")
         head = ("The same law, as far as was seen", "bold green")
-        return Text.assemble(
-            head if self.is_ok else ("Another law", "bold red"),
-            f": so many runs show a share that differs by {self.least_share:.1%}, and a rank "
-            f"correlation that differs by {self.least_correlation:.2f}.",
-        )
+        seen = f": {self.runs} runs would reveal a difference in share of about "
+        seen += f"{self.least_share:.1%} or more, and in rank correlation of about "
+        seen += f"{self.least_correlation:.2f} or more; smaller ones could go unseen."
+        return Text.assemble(head if self.is_ok else ("Another law", "bold red"), seen)
 
 
 def _apart(sample: statistics.Sample, limit: float) -> str:
