@@ -20,7 +20,7 @@ from onnx.reference import ReferenceEvaluator
 import onnx_philox as op
 from onnx_philox._contract import generators, inputs
 from onnx_philox._contract.generators import Generator
-from onnx_philox._numbers import call
+from onnx_philox._numbers import call, noise
 from onnx_philox._rewriting.in_onnx.passes.carry_generator import OneGenerator
 
 WORDS = 3
@@ -86,6 +86,9 @@ class BlockGenerator(Generator):
 
     def rewriting(self) -> OneGenerator:
         return OneGenerator(self)
+
+    def noise(self, owner: str, seed: Any, like: Any, gpu: Any) -> Any:  # noqa: ARG002
+        return noise.PhiloxNoise(owner, seed) if like == "blocks" else None
 
 
 BLOCKS = BlockGenerator(
@@ -168,6 +171,9 @@ def _in_python() -> dict[str, Any]:
             [4], 0, 1, "f32", state=op.PhiloxState().to_array(), alignment="blocks"
         )
     )
+    ours, theirs = (op.diffusers.generator(7, like=like).randn(4) for like in ("philox", "blocks"))
+    said["noise"] = bool((ours == theirs).all())
+    said["no word of noise"] = _refusal(lambda: op.diffusers.generator(7, like="numpy"))
     said["standard nodes"] = _refusal(lambda: op.to_standard_nodes(plain))
     said["native"] = _refusal(lambda: op.onnxruntime.InferenceSession(plain))
     x = {"x": np.zeros((2, 3), np.float32)}

@@ -42,6 +42,7 @@ EXACTLY: dict[str, Any] = {
     "six words": "ValueRefusalError: RandomUniform: input 'state' must be [3], or [1, ..., "
     "1, 3] up to rank 8, or [B, 3], a state for each row of the output: got shape [6]. Pass "
     "BlockState(seed).to_array().",
+    "noise": True,
     "runs of a request": [True, True],
     "resumed": True,
     "states of a result": "[BlockState(seed=9, block=4)]",
@@ -52,6 +53,7 @@ ONE = "random_state (uint32[3]: BlockState(seed).to_array()) is the block at fir
 ROWS = "(uint32[batch, 3]: BlockState(seed).to_array() for each row) is a block for each row"
 AFTER = "; the output next_random_state is the input of the next run."
 AMONG: list[tuple[str, str]] = [
+    ("no word of noise", "like must be 'philox', 'torch' or 'torch_cuda': got 'numpy'"),
     ("pipeline", "2 random nodes with Block's numbers, one state"),
     ("one seed for rows", "must be given for each row, since Block has no rule"),
     ("rewrite", "one generator of Block's goes through them in the order of the file"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arguments, checks, generators
+from onnx_philox._contract import arguments, checks, choices, generators
 from onnx_philox._contract.operators import RANDOM_NORMAL
-from onnx_philox._contract.refusal import refuse, refusing_as
+from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.state import GeneratorState, PhiloxState
 from onnx_philox._contract.types import F32
 from onnx_philox._numbers.generate import generate
@@ -24,6 +24,8 @@ Seeds = Integers | GeneratorState | Sequence[GeneratorState]
 
 Gpu = tuple[int, int]
 """A card's multiprocessors, and the threads that each of them holds at once."""
+
+NO_CARD = "Leave it out: only a card's numbers depend on the card."
 
 
 def is_several(seed: Any) -> bool:
@@ -141,7 +143,13 @@ def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise:
         TypeError: A seed is no integer.
         ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
     """
-    if isinstance(like, str) and like == "philox" and gpu is None:
+    if isinstance(like, str) and like == "philox":
+        if gpu is not None:
+            refuse(owner, "gpu", shown(gpu), "None with like='philox'", NO_CARD)
         return PhiloxNoise(owner, seed)
     asked = (each.noise(owner, seed, like, gpu) for each in generators.registered().values())
-    return cast("Noise", next(noise for noise in asked if noise is not None))
+    for noise in filter(None, asked):
+        return cast("Noise", noise)
+    allowed = "'philox', 'torch' or 'torch_cuda'"
+    choices.check_choice(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
+    raise KeyError(like)  # a word whose wing is not registered

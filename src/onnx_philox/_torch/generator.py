@@ -99,7 +99,7 @@ class TorchGenerator(Generator):
 
         return table.names_random(domain, name)
 
-    def noise(self, owner: str, seed: Any, like: str, gpu: Any) -> Any:
+    def noise(self, owner: str, seed: Any, like: Any, gpu: Any) -> Any:
         from onnx_philox._torch.numbers import noise
 
         return noise.noise_of(owner, seed, like, gpu)

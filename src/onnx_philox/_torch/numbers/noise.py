@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arguments, checks, choices, float_environment
+from onnx_philox._contract import arguments, checks, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
-from onnx_philox._numbers.noise import Gpu, Like, Noise, is_several
+from onnx_philox._numbers.noise import NO_CARD, Gpu, Noise, is_several
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._torch.numbers import cuda, draw
 from onnx_philox._torch.numbers.state import TorchState, torch_seed
@@ -85,10 +85,10 @@ class TorchNoise(Noise):
         return np.array(rows, np.float32).reshape(dimensions)
 
 
-def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
-    """See `_numbers.noise.noise_of`; of Philox's it is asked only with a card, which it refuses."""
-    allowed = "'philox', 'torch' or 'torch_cuda'"
-    choices.check_choice(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
+def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise | None:
+    """See `_numbers.noise.noise_of`; None for what is not torch's."""
+    if not isinstance(like, str) or like not in ("torch", "torch_cuda"):
+        return None
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
     by_rows = is_several(seed)
     named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
@@ -100,8 +100,7 @@ def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None
     """The card that a caller names; refused where none draws."""
     card = cuda.gpu_of(owner, gpu)
     if card is not None and not is_card:
-        remedy = "Leave it out: only a card's numbers depend on the card."
-        refuse(owner, "gpu", gpu, f"None with {drawn_with}", remedy)
+        refuse(owner, "gpu", gpu, f"None with {drawn_with}", NO_CARD)
     return card
 
 

@@ -38,13 +38,7 @@ class OneGenerator:
     def pass_by(self, node: ir.Node) -> None:
         """Looks at a node that is not random."""
 
-    def found(
-        self,
-        _random: outcome.Replaceable,
-        _types: Types,
-        *,
-        shares: bool,  # noqa: ARG002
-    ) -> outcome.Outcome | None:
+    def found(self, _random: Any, _types: Types, *, shares: bool) -> outcome.Outcome | None:  # noqa: ARG002
         """What becomes of a random node that may share its key; None for the house's own way."""
         return None
 
