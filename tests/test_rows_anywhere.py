@@ -247,6 +247,34 @@ REFUSED = {
         "h, k = Split <axis = 2> (f) c = RandomNormalLike (k) y = Flatten (c)",
         "has rows that no Reshape mixes, for a state for each row: got [6, batch, 2]",
     ),
+    **{
+        f"it by its size alone, {where}": (
+            f"{TRUE} six = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, six) {body}",
+            "has rows that no Reshape mixes, for a state for each row: got [",
+        )
+        for where, body in {
+            "carried by a Loop": """l = Loop (three, go, f) <body = b (int64 i, bool ci,
+                float[r, s, d] v) => (bool co, float[p, q, t] w) { co = Identity (ci)
+                c = RandomNormalLike (v) w = Add (v, c) }> y = Flatten (l)""",
+            "stacked by a Loop": """d, l = Loop (three, go, f) <body = b (int64 i, bool ci,
+                float[r, s, d] v) => (bool co, float[p, q, t] w, float[u, e, g] k)
+                { co = Identity (ci) w = Neg (v) k = Abs (f) }>
+                c = RandomNormalLike (l) y = Flatten (c)""",
+            "mixed by the body of a Loop": """l = Loop (three, go, z) <body = b (int64 i, bool ci,
+                float[r, s, d] v) => (bool co, float[p, q, t] w) { co = Identity (ci)
+                c = RandomNormalLike (v) m = Reshape (c, six)
+                w = Transpose <perm = [1, 0, 2]> (m) }> y = Flatten (l)""",
+            "scanned": """l = Scan <num_scan_inputs = 1, body = b (float[r, s] v) => (float[p, q] w)
+                { c = RandomNormalLike (v) w = Neg (c) }> (f) y = Flatten (l)""",
+            "in every branch": """b = If (go) <then_branch = t () => (float[r, s, d] k)
+                { k = Neg (f) }, else_branch = e () => (float[p, q, t] m) { m = Abs (f) }>
+                c = RandomNormalLike (b) y = Flatten (c)""",
+            "in one branch": """b = If (go) <then_branch = t () => (float[r, s, d] k)
+                { k = Transpose <perm = [1, 0, 2]> (z) },
+                else_branch = e () => (float[p, q, t] m) { m = Abs (f) }>
+                c = RandomNormalLike (b) y = Flatten (c)""",
+        }.items()
+    },
     "classes along it": (
         "t = Transpose (x) c = Multinomial (t) y = Cast <to = 1> (c)",
         "the shape of what it draws must be one of which a dimension is 'batch', the first",
@@ -267,6 +295,9 @@ def test_what_has_no_row_for_each_of_the_batch_is_refused_by_name(name: str) -> 
     with pytest.raises(ValueError, match=r"of '[cy]' \(opset") as error:
         make_reproducible(model, per_row=True)
     assert said in str(error.value)
+    if "by its size alone" in name:
+        with pytest.raises(ValueError, match="a dimension is proved to be the batch"):
+            make_reproducible(OpenVino("native").read(model), per_row=True)
 
 
 TWO = parse("g (float[time, batch, 4] x) => (float[a, b, c] y) { y = RandomNormalLike (x) }")

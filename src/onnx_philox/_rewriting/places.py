@@ -158,12 +158,13 @@ class MadeBy(NamedTuple, Generic[Value]):
     """What a tensor comes from."""
 
     kind: str
-    """The operator, by either format's name."""
+    """The operator, by either format's name; EITHER for each of the inputs by turns."""
     inputs: Sequence[Value | None]
     order: Sequence[int] = ()
     """How a Transpose turns its input; none for the other way round."""
 
 
+EITHER = "If"
 _IN_ORDER = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"}
 """Their elements stay in order."""
 _OF_FIRST = {
@@ -180,6 +181,10 @@ _OF_ALL = {
     *("Power", "Select", "Sub", "Subtract", "Where"),
 }
 """They broadcast their inputs to each other."""
+
+
+_Standing = tuple[Value, int, Dimension]
+"""A tensor, a dimension of it, and the outer factor of that behind which the batch stands."""
 
 
 class BatchPlaces(Generic[Value]):
@@ -204,7 +209,7 @@ class BatchPlaces(Generic[Value]):
         self._dimensions = dimensions
         self._source = source
         # Draws follow each other, so the way back from one ends at the one before.
-        self._proved: set[tuple[Value, int, Dimension]] = set()
+        self._stand: dict[_Standing[Value], bool] = {}
 
     def of(self, shape: Dimensions, like: Value | None) -> list[Place]:
         """The places in a draw, given the tensor whose shape it has: one, or the draw has no rows.
@@ -230,32 +235,41 @@ class BatchPlaces(Generic[Value]):
 
     def _stands(self, value: Value, axis: int) -> bool:
         """Whether a dimension is the batch, or a Reshape has made it of that and those behind."""
-        start: tuple[Value, int, Dimension] = (value, axis, 1)
-        left, seen = [start], set()
+        start: _Standing[Value] = (value, axis, 1)
+        left, found = [start], {}
         while left:
             each = left.pop()
-            if each in seen:
-                continue
-            seen.add(each)
-            value, axis, outer = each
-            dims = self._dimensions(value)
-            before = None if dims is None else self._before(value, dims, axis, outer)
-            is_batch = dims is not None and (dims[axis], outer) == (self._batch, 1)
-            if each in self._proved or (before is None and is_batch):
-                self._proved.add(start)
-                return True
-            left += before or []
-        return False
+            if each not in self._stand:
+                found[each] = rule, before = self._before(*each)
+                self._stand[each] = True
+                left += before
+        # What goes round in a Loop stands there unless something says that it does not.
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            for each, (rule, before) in reversed(found.items()):
+                if self._stand[each] and not rule(self._stand[b] for b in before):
+                    self._stand[each], is_changed = False, True
+        return self._stand[start]
 
     def _before(
-        self, value: Value, dims: Dimensions, axis: int, outer: Dimension
-    ) -> list[tuple[Value, int, Dimension]] | None:
-        """Where the batch stood in what a value is made of; None where that is not followed.
+        self, value: Value, axis: int, outer: Dimension
+    ) -> tuple[Callable[[Iterable[bool]], bool], list[_Standing[Value]]]:
+        """Where the batch must have stood in what a value is made of: in `all`, or in `any`."""
+        dims, source = self._dimensions(value), self._source(value)
+        if dims is None or axis >= len(dims):
+            return any, []
+        if source is not None and source.kind == EITHER:
+            return all, [(each, axis, outer) for each in source.inputs if each is not None]
+        before = None if source is None else self._followed(source, dims, axis, outer)
+        is_batch = (dims[axis], outer) == (self._batch, 1)
+        return (all, []) if before is None and is_batch else (any, before or [])
 
-        It stands in a dimension, behind an outer factor of it.
-        """
-        source = self._source(value)
-        if source is None or not source.inputs or (first := source.inputs[0]) is None:
+    def _followed(
+        self, source: MadeBy[Value], dims: Dimensions, axis: int, outer: Dimension
+    ) -> list[_Standing[Value]] | None:
+        """Where the batch stood in what an operator is given; None where that is not followed."""
+        if not source.inputs or (first := source.inputs[0]) is None:
             return None
         if source.kind == "Transpose":
             order = source.order or range(len(dims))[::-1]

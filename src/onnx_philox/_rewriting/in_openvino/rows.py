@@ -77,7 +77,7 @@ class Rows:
         names = self._symbols.products.names
         found = {}
         for name in names:
-            standing = BatchPlaces(name, self._symbols.products, self._symbols.of, _source)
+            standing = BatchPlaces(name, self._symbols.products, self._symbols.of, self._source)
             found[name] = [self._places(draw, standing) for draw in draws]
         self._name, input, axis, rivals = choose(
             shapes,
@@ -122,14 +122,15 @@ class Rows:
         shape = self._symbols.of_shape(self._shapes[node.get_name()])
         return [] if shape is None else standing.of(shape, _like(node))
 
-
-def _source(output: ov.Output) -> MadeBy[ov.Output] | None:
-    node = output.get_node()
-    kind, inputs = node.get_type_name(), node.input_values()
-    order = constant(inputs[1]) if kind == "Transpose" else None
-    if output.get_index() or (kind == "Transpose" and order is None):
-        kind = ""
-    return MadeBy(kind, inputs, [] if order is None else order.tolist())
+    def _source(self, output: ov.Output) -> MadeBy[ov.Output]:
+        if output in self._symbols.sources:
+            return self._symbols.sources[output]
+        node = output.get_node()
+        kind, inputs = node.get_type_name(), node.input_values()
+        order = constant(inputs[1]) if kind == "Transpose" else None
+        if output.get_index() or (kind == "Transpose" and order is None):
+            kind = ""
+        return MadeBy(kind, inputs, [] if order is None else order.tolist())
 
 
 def _like(node: ov.Node) -> ov.Output | None:

@@ -20,7 +20,7 @@ from openvino.op import util
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
-from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
 
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
@@ -49,6 +49,8 @@ class Symbols:
         self._symbols: list[tuple[ov.Symbol, str]] = []
         self.laid: str | None = None
         """The dimension that Layouts call what has been said."""
+        self.sources: dict[ov.Output, MadeBy[ov.Output]] = {}
+        """What goes into bodies and comes out of them."""
         shared: dict[str, ov.Symbol] = {}
         for name, node in inputs.items():
             shape, layout = node.get_partial_shape(), node.get_layout()
@@ -136,19 +138,24 @@ class Symbols:
             self._give(node.output(0), [rest if d is None else d for d in made])
 
     def _follow_bodies(self, node: ov.Node) -> None:
-        returned: dict[int, list[Dimensions | None]] = {}
+        returned: dict[int, list[ov.Output]] = {}
+        stacked: dict[int, int] = {}
         for index, (_, body) in enumerate(bodies(node)):
             given, made = descriptions(node, index)
             inner, results = body.get_parameters(), body.get_results()
             carried = {}
             for each in given:
-                outer = self.of(node.input_value(each.input_index))
+                value = node.input_value(each.input_index)
+                outer = self.of(value)
                 parameter = inner[each.body_parameter_index]
                 parameter.set_partial_shape(self._named(parameter.get_partial_shape(), outer))
+                kind, fed = "" if isinstance(each, util.SliceInputDescription) else EITHER, [value]
                 if isinstance(each, util.MergedInputDescription):
                     carried[each.body_value_index] = parameter
+                    fed.append(results[each.body_value_index].input_value(0))
                 elif isinstance(each, util.InvariantInputDescription):
-                    _hand_over(node.input_value(each.input_index), parameter.output(0))
+                    _hand_over(value, parameter.output(0))
+                self.sources[parameter.output(0)] = MadeBy(kind, fed)
             is_changed = True
             while is_changed:
                 self._follow(body)
@@ -160,16 +167,18 @@ class Symbols:
                     is_changed |= own != self.of_shape(shape)
             for each in made:
                 i = each.body_value_index
-                dims = self.of(results[i].input_value(0))
-                if isinstance(each, util.ConcatOutputDescription) and dims is not None:
-                    dims = tuple(None if a == each.axis else d for a, d in enumerate(dims))
                 ends = returned.setdefault(each.output_index, [])
-                ends.append(dims)
-                if i in carried and isinstance(each, util.BodyOutputDescription):
+                ends.append(results[i].input_value(0))
+                if isinstance(each, util.ConcatOutputDescription):
+                    stacked[each.output_index] = each.axis
+                elif i in carried:
                     # Without an iteration it gives what it was given.
-                    ends.append(self.of(carried[i].output(0)))
+                    ends.append(carried[i].output(0))
         for i, ends in returned.items():
-            self._give(node.output(i), *ends)
+            self.sources[node.output(i)] = MadeBy("" if i in stacked else EITHER, ends)
+            known = [self.of(end) or () for end in ends]
+            cut = [[None if a == stacked.get(i) else d for a, d in enumerate(e)] for e in known]
+            self._give(node.output(i), *cut)
 
 
 def _follow_numbers(node: ov.Node) -> None:

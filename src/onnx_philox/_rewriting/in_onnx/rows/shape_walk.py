@@ -20,7 +20,7 @@ from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, whole
-from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
 
 # ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
@@ -64,6 +64,8 @@ class Walk:
         self._types: dict[ir.Value, onnx.TypeProto] = {}
         self._numbers = Arithmetic(products, self.dimensions)
         self.carried: list[CarriedValue] = []
+        self.sources: dict[ir.Value, MadeBy[ir.Value]] = {}
+        """What goes into subgraphs and comes out of them."""
         self._graph(model.graph)
 
     def dimensions(self, value: ir.Value) -> Dimensions | None:
@@ -333,6 +335,7 @@ class Walk:
             self._graph(branch)
         for index, output in enumerate(node.outputs):
             values = [branch.outputs[index] for branch in branches if index < len(branch.outputs)]
+            self.sources[output] = MadeBy(EITHER, values)
             first, *others = (self._type(value) for value in values)
             if first.WhichOneof("value") == "tensor_type":
                 dims = self._dimensions_of(first)
@@ -348,7 +351,8 @@ class Walk:
             self._declare(value, _type_of(dtype, ()))
         parts = zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], node.outputs, strict=False)
         carried = list(parts)
-        for initial, given, returned, _ in carried:
+        for initial, given, returned, final in carried:
+            self.sources[given] = self.sources[final] = MadeBy(EITHER, [initial, returned])
             if initial is not None:
                 self._give(given, initial, self._assumed.get(given))
                 self.carried.append(CarriedValue(initial, given, returned))
@@ -359,6 +363,7 @@ class Walk:
         for returned, stacked in zip(
             body.outputs[1 + len(carried) :], node.outputs[len(carried) :], strict=False
         ):
+            self.sources[stacked] = MadeBy("", [returned])
             dims = self.dimensions(returned)
             known = None if dims is None else (None, *dims)
             self._declare(stacked, _type_of(self._element_type(returned), known))
@@ -382,6 +387,8 @@ class Walk:
         for index, (outer, inner) in enumerate(zip(node.inputs, body.inputs, strict=False)):
             if outer is None:
                 continue
+            kind = EITHER if index < states else ""
+            self.sources[inner] = MadeBy(kind, [outer, *body.outputs[index:states][:1]])
             dims = self.dimensions(outer)
             if index >= states and dims is not None:
                 axis = range(len(dims))[axes[index - states]]
@@ -393,6 +400,8 @@ class Walk:
         results = len(body.outputs) - states
         axes = node.attributes.get_ints("scan_output_axes", [0] * results)
         for index, (inner, outer) in enumerate(zip(body.outputs, node.outputs, strict=False)):
+            kind = EITHER if index < states else ""
+            self.sources[outer] = MadeBy(kind, [inner, *body.inputs[index:states][:1]])
             dims = self.dimensions(inner)
             if index >= states and dims is not None:
                 axis = range(len(dims) + 1)[axes[index - states]]

@@ -41,7 +41,7 @@ class SymbolicShapes:
         """Finds where the dimension of an input of this name stands in values."""
         if name not in self._standing:
             walk = self._walk.dimensions
-            self._standing[name] = BatchPlaces(name, self._products, walk, _source)
+            self._standing[name] = BatchPlaces(name, self._products, walk, self._source)
         return self._standing[name]
 
     def has(self, dimension: Dimension, name: str) -> bool:
@@ -52,16 +52,14 @@ class SymbolicShapes:
         """Whether a dimension is computed from that of an input, or may be."""
         return self._products.may_depend(dimension, name)
 
-
-def _source(value: ir.Value) -> MadeBy[ir.Value] | None:
-    node = value.producer()
-    if node is None:
-        return None
-    if value is not node.outputs[0]:
-        return MadeBy("", node.inputs)
-    if node.domain not in graphs.STANDARD_DOMAINS and node.domain != DOMAIN:
-        return None
-    return MadeBy(node.op_type, node.inputs, node.attributes.get_ints("perm", []))
+    def _source(self, value: ir.Value) -> MadeBy[ir.Value] | None:
+        node = value.producer()
+        if value in self._walk.sources or node is None:
+            return self._walk.sources.get(value)
+        is_known = node.domain in graphs.STANDARD_DOMAINS or node.domain == DOMAIN
+        if value is not node.outputs[0] or not is_known:
+            return MadeBy("", node.inputs)
+        return MadeBy(node.op_type, node.inputs, node.attributes.get_ints("perm", []))
 
 
 def _inputs(model: ir.Model) -> dict[ir.Value, Dimensions]:
