@@ -193,10 +193,13 @@ def registered() -> dict[str, Generator]:
     return {generator.alignment: generator for generator in (PHILOX, *wings)}
 
 
-def named(alignment: Any) -> Generator:
-    """The generator of an alignment; for what is none, the one that nobody names."""
-    known = registered().get(alignment) if isinstance(alignment, str) else None
-    return known or PHILOX
+def named(alignment: str | None) -> Generator:
+    """The generator of an alignment; for nothing, the one that nobody names.
+
+    Raises:
+        KeyError: None is registered for the word, which is to be checked before.
+    """
+    return registered()[alignment or TENSORFLOW]
 
 
 def of_words(count: Any) -> Generator | None:

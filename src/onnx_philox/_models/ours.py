@@ -154,9 +154,12 @@ def seed_of(node: ir.Node, name: str) -> int:
 
 
 def generator_of(node: ir.Node) -> generators.Generator:
-    """The generator by which a node of this package says that it draws."""
-    attribute = node.attributes.get(ALIGNMENT.name)
-    return generators.named(None if attribute is None else attribute.value)
+    """The generator by which a node of this package says that it draws.
+
+    For a word that no node may say it is Philox: what checks the node's attributes refuses it.
+    """
+    said = node.attributes.get(ALIGNMENT.name)
+    return generators.named(said.value if said and said.value in ALIGNMENT.allowed else None)
 
 
 def awaits_state(node: ir.Node) -> bool:

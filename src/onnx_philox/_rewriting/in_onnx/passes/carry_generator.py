@@ -161,15 +161,13 @@ class _Way:
     def _inside(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
         """The state after a subgraph, as int64 inside of it."""
         emitter = self.emitter("generator.")
-        draws = any(node in self._nodes or node in self._owners for node in graph)
-        if not draws:
+        if any(node in self._nodes or node in self._owners for node in graph):
+            taken = emitter.cast("inside", state, _UINT32)
+            graph[0].prepend(emitter.nodes)
+            last = self.through(graph, taken)
+            emitter = self.emitter("generator.")
+            after = emitter.cast("leaving", last, _INT64)
+        else:
             after = emitter.emit("Identity", "unused", [state], _INT64, self._shape)
-            graph.extend(emitter.nodes)
-            return after
-        taken = emitter.cast("inside", state, _UINT32)
-        graph[0].prepend(emitter.nodes)
-        last = self.through(graph, taken)
-        emitter = self.emitter("generator.")
-        after = emitter.cast("leaving", last, _INT64)
         graph.extend(emitter.nodes)
         return after
