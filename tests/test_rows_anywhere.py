@@ -455,6 +455,15 @@ def test_a_model_of_openvino_draws_rows_where_they_stand(name: str, tmp_path: Pa
         run(both(case.given([1, 2, 3]) | {"random_state": states([1, 2])}))
 
 
+def test_what_a_model_of_openvino_does_not_say_of_its_batch_is_asked_for() -> None:
+    with pytest.raises(ValueError, match=r"a Layout with an N there \(set_layout\)"):
+        make_reproducible(of_openvino([6, -1, 8], "", opset8.add), per_row=True, batch="x:1")
+    model = OpenVino("native").read(STANDING["like a sequence"].model)
+    model.reshape(ov.PartialShape.dynamic())
+    with pytest.raises(ValueError, match=r"got 'x:1'\. Give the input a rank: reshape the model"):
+        make_reproducible(model, per_row=True, batch="x:1")
+
+
 def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() -> None:
     with pytest.raises(ValueError, match=r"RandomDropout '.*' \(opset 1, main graph\)"):
         make_reproducible(of_openvino([-1, 6, 8]), per_row=True)

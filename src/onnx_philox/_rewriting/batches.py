@@ -54,7 +54,9 @@ def choose(
         found.setdefault(name, (input, axis))
     if said is not None:
         allowed = f"the name of a dynamic dimension of an input ({', '.join(found) or 'none'})"
-        checks.refuse(OWNER, "batch", repr(said), allowed, "Choose one of these.")
+        has_rank = shapes.get(said.partition(":")[0], ()) is not None
+        how = "Choose one of these." if has_rank else "Give the input a rank: reshape the model."
+        checks.refuse(OWNER, "batch", repr(said), allowed, how)
     firsts = [name for name, (_, axis) in found.items() if not axis]
     candidates = firsts or (list(found) if len(found) == 1 else [])
     if not candidates:

@@ -89,9 +89,17 @@ def few(names: Sequence[str]) -> str:
 
 
 def of_shape(
-    title: str, shape: Sequence[object] | None, batch: str, rivals: Sequence[str] = ()
+    title: str,
+    shape: Sequence[object] | None,
+    batch: str,
+    rivals: Sequence[str] = (),
+    *,
+    is_shared: bool = False,
 ) -> ValueRefusalError:
-    """A draw that has no row for each of the batch, and what else the batch could be."""
+    """A draw that has no row for each of the batch, and what else the batch could be.
+
+    Inputs of an IR share the batch (`is_shared`) where their Layouts say so.
+    """
     allowed = (
         f"one of which a dimension is {batch}, or is made by a Reshape of it and those behind it, "
         "and has rows that no Reshape mixes, for a state for each row"
@@ -99,7 +107,9 @@ def of_shape(
     remedy = "Draw a row for each of the batch, as torch.rand_like(x) does"
     if shape and None in shape:
         allowed = allowed.replace("dimension is", "dimension is proved to be")
-        remedy = f"{_DYNAMIC[0].upper()}{_DYNAMIC[1:]}, or with the batch first"
+        shared = ", give each input that has the batch a Layout with an N there (set_layout)"
+        first = f", or with the batch first{shared if is_shared else ''}"
+        remedy = f"{_DYNAMIC[0].upper()}{_DYNAMIC[1:]}{first}"
     remedy = f"{remedy}{_others(rivals)}."
     return ValueRefusalError(title, "the shape of what it draws", written(shape), allowed, remedy)
 

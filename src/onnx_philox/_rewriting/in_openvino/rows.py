@@ -87,6 +87,7 @@ class Rows:
         )
         self._found = dict(zip(self._shapes, found[self._name], strict=True))
         self.batch = Batch(inputs[input], input, axis, rivals)
+        self._is_shared = len(inputs) > 1
 
     def obstacle(self, draw: NewDraw, *, is_named: bool = False) -> RefusalError | None:
         """See `order.Rows`."""
@@ -103,7 +104,7 @@ class Rows:
         if is_named and known and known[0] is None and len(places) == 1:
             places = [place for place in places if place.is_first]
         if known == () or (known and known[0] is not None and not places):
-            return of_shape(site.title, known, batch, self.batch.rivals)
+            return of_shape(site.title, known, batch, self.batch.rivals, is_shared=self._is_shared)
         if error := of_operator(site.title, draw.operator, known, places, batch, self.batch.rivals):
             return error
         depends = BatchDependence(self._symbols, self._name, site.owners)
