@@ -13,7 +13,7 @@ from onnx.backend.base import Backend, BackendRep
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 from onnx.reference import ReferenceEvaluator
-from standard_targets import in_onnxruntime, in_openvino
+from standard_targets import loaded_in_onnxruntime, loaded_in_openvino
 
 FOLDER = Path(__file__).parents[1] / "graphs" / "backend_tests"
 
@@ -49,10 +49,13 @@ RUNTIMES = {
         ("onnxruntime", "openvino"),
     ),
     "onnxruntime": (
-        lambda model, feeds: in_onnxruntime(model, feeds, optimised=True),
+        lambda model, feeds: loaded_in_onnxruntime(model, optimised=True)(feeds),
         ("onnxruntime", "openvino"),
     ),
-    "openvino": (lambda model, feeds: in_openvino(model, feeds, optimised=True), ("openvino",)),
+    "openvino": (
+        lambda model, feeds: loaded_in_openvino(model, optimised=True)(feeds),
+        ("openvino",),
+    ),
 }
 
 
