@@ -217,6 +217,7 @@ Pipeline(NOISE, perrow=True) -> TypeError: got 'perrow'. Did you mean 'per_row'?
 Pipeline(NOISE, config={}) -> TypeError: got 'config'. Leave it out, or pass runtime='openvino'
 Pipeline(NOISE, providers="CPU") -> TypeError: providers must be a list of names, ...: got 'CPU'
 Pipeline(NOISE, providers=[("CPU", 3)]) -> TypeError: providers must be a list of names, ...3
+Pipeline(NOISE, providers=[("CPU",)]) -> TypeError: providers must be a list of names, ...('CPU',)
 Pipeline(NOISE, providers=["CPU"]) -> each of providers must be one that ...'CPU'. Did you mean '
 Pipeline(NOISE, provider_options=3) -> TypeError: provider_options must be a list of map
 Pipeline(NOISE, disabled_optimizers=3) -> TypeError: disabled_optimizers must be a list

@@ -94,9 +94,10 @@ def few(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def takes_few(monkeypatch) -> None:
-    """Makes the command take few cases in this process."""
-    some = cases.load_cases()[:4]
-    monkeypatch.setattr(cases, "load_cases", lambda: some)
+    """Makes the command take few cases in this process; one has no standard nodes."""
+    found = cases.load_cases()
+    gamma = next(c for c in found if c.vectors[0].example.operator.name == "RandomGamma")
+    monkeypatch.setattr(cases, "load_cases", lambda: [*found[:3], gamma])
 
 
 def first_of_each(found: list[cases.Case]) -> set[str]:
@@ -527,8 +528,10 @@ def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
 
 
 def test_an_output_that_is_missing_is_a_difference():
-    case = next(c for c in cases.load_cases() if c.has_seeds_alone)
-    assert comparison.compare(case.vectors[0], {}, ["values"]).first.got == "nothing"
+    case = next(c for c in cases.load_cases() if c.family == "torch seeds")
+    first = comparison.compare(case.vectors[0], {}, ["values"]).first
+    assert first.got == "nothing"
+    assert first.parameters.endswith("; global_seed 80, op_seed 0")
 
 
 def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
@@ -556,6 +559,7 @@ def test_a_page_of_mismatches_shows_where_they_are(altered, tmp_path):
     assert "Some numbers are wrong" in text
     assert "expected 159317862 0x097eff66, got 159317863 0x097eff67." in text
     assert 'aria-label="1 of ' in text
+    assert {"same bits", "mismatch: 31 of 32 equal"} <= set(re.findall(r"<i>(.*?)</i>", text))
 
 
 def test_a_picture_has_a_square_for_each_number_that_differs():
