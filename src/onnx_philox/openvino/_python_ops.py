@@ -397,6 +397,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Refuses inputs that the CPU plugin would hand over changed."""
         if source is None or not is_captured(declared) or self._attributes[captured(declared)]:
             return
+        if declared.optional and source.get_partial_shape() == ov.PartialShape([0]):
+            # An empty tensor stands for a number that is left out.
+            return
         what = say.INPUT.format(declared.name)
         arrived = self._arrived(declared, source)
         types = _narrowing.types_of(declared, values)
