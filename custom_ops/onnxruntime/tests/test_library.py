@@ -28,9 +28,9 @@ import onnxruntime as ort
 import pytest
 from bad_calls import GOOD, INPUTS, call_of
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
-from cases import BOUNDS, TYPE_BOUNDS, assert_same_bits
+from cases import BOUNDS, TYPE_BOUNDS, assert_all_same, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
-from test_onnxruntime_distributions import assert_all_same, logits_of
+from test_onnxruntime_distributions import logits_of
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.types import BY_NAME
