@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import assert_refused, assert_same_bits
+from cases import assert_same_bits
 from onnx import parser
 
-import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, diffusers, row_states
 
 RUNTIMES = ("onnxruntime", "openvino")
@@ -148,46 +147,6 @@ def test_the_results_of_map_say_where_they_end() -> None:
     rows = Pipeline(NOISE, per_row=True)
     for result in rows.map([batch(2), batch(1)], seed=3):
         assert_same_bits(result.next_state[:, 3], np.ones(len(result["y"]), np.uint32))
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        *(
-            "PhiloxState(0, True)",
-            "PhiloxState.for_run(1, run=True)",
-            "PhiloxState.from_seed(True)",
-        ),
-        *(
-            "TorchState.from_seed(True)",
-            "diffusers.generator(True)",
-            "diffusers.generator([1, True])",
-        ),
-        *("diffusers.generator(True, like='torch')", "diffusers.latents([True], (4,))"),
-        "diffusers.generator(1, like='torch_cuda', gpu=(True, 5))",
-        *("onnx_philox.torch_noise(True, [4])", "onnx_philox.torch_cuda_states(1, 0, True)"),
-    ],
-)
-def test_true_is_no_number(call: str) -> None:
-    assert_refused(
-        lambda: eval(call, {**globals(), "onnx_philox": onnx_philox}),
-        "TypeError: must be an integer ...: got True",
-    )
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        *("diffusers.latents([1], (True, 4))", "diffusers.latents([1], 4)"),
-        *("diffusers.generator(1).randn(True, 3)", "onnx_philox.torch_noise(1, [True, 3])"),
-        "diffusers.generator(1, like='torch').randn(np.True_, 3)",
-        "onnx_philox.reference.random_uniform([True, 2], 0, 1, 'f32', global_seed=1)",
-        "onnx_philox.graphs.random_uniform([True, 2], 0, 1, 'f32', global_seed=1)",
-    ],
-)
-def test_true_is_no_dimension(call: str) -> None:
-    words = "TypeError: input 'shape' must be a sequence of integers: got "
-    assert_refused(lambda: eval(call, {**globals(), "onnx_philox": onnx_philox}), words)
 
 
 @pytest.mark.parametrize("like", ["philox", "torch", "torch_cuda"])
