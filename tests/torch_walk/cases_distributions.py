@@ -7,7 +7,7 @@ from torch import distributions as d
 
 from torch_walk.table import Table
 
-TABLE = Table()
+TABLE = Table(globals())
 WIDE = 1e-5
 CALLS = (
     *("rand", "randn", "normal", "uniform", "exponential", "bernoulli", "multinomial", "poisson"),
@@ -68,28 +68,16 @@ REPARAMETERIZED = (
 )
 
 
-def _sample(name):
-    return lambda x: MADE[name](x, validate_args=False).sample()
+def add(names, form: str, drawn: str) -> None:
+    for name in names:
+        known = f"call=(*CALLS, '{name}'), near=WIDE"
+        TABLE.rows(f"{name}.{form} | MADE['{name}'](x{drawn} | {known}")
 
 
-def _rsample(name):
-    return lambda x: MADE[name](x, validate_args=False).rsample()
-
-
-def _several(name):
-    return lambda x: MADE[name](x, validate_args=False).sample((2,))
-
-
-def _validated(name):
-    return lambda x: MADE[name](x).sample()
-
-
-for _name in MADE:
-    TABLE.add(f"{_name}.sample", _sample(_name), (*CALLS, _name), near=WIDE)
-for _name in REPARAMETERIZED:
-    TABLE.add(f"{_name}.rsample", _rsample(_name), (*CALLS, _name), near=WIDE)
-for _name in ("Normal", "Categorical", "Gamma", "Bernoulli"):
-    TABLE.add(f"{_name}.sample of two", _several(_name), (*CALLS, _name), near=WIDE)
-for _name in ("Normal", "Exponential", "Bernoulli", "Categorical", "Gamma", "Uniform"):
-    TABLE.add(f"{_name}.sample validated", _validated(_name), (*CALLS, _name), near=WIDE)
-TABLE.add("Normal.rsample validated", lambda x: d.Normal(x, x + 1).rsample(), CALLS, near=WIDE)
+NOT_CHECKED = ", validate_args=False)"
+add(MADE, "sample", f"{NOT_CHECKED}.sample()")
+add(REPARAMETERIZED, "rsample", f"{NOT_CHECKED}.rsample()")
+add(("Normal", "Categorical", "Gamma", "Bernoulli"), "sample of two", f"{NOT_CHECKED}.sample((2,))")
+CHECKED = ("Normal", "Exponential", "Bernoulli", "Categorical", "Gamma", "Uniform")
+add(CHECKED, "sample validated", ").sample()")
+add(("Normal",), "rsample validated", ").rsample()")

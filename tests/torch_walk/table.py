@@ -25,13 +25,29 @@ SHORT = {
 }
 
 Calls = str | Sequence[str]
+WIDE = 1e-6
 
 
 class Table:
     """Cases in order, with names of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: dict[str, Any]) -> None:
         self.cases: list[Case] = []
+        self._names = names
+
+    def rows(self, text: str) -> None:
+        """Cases of lines `name | expression | what is known`, of the input x, and of types t.
+
+        A line that begins with a bar goes on with the one before. What is known are the keywords
+        of `add`, or with `types` those of `each`. All is read with the names of the module.
+        """
+        names = globals() | self._names
+        for row in text.strip().replace("\n|", " |").splitlines():
+            name, made, known = (part.strip() for part in [*row.split(" | "), "", ""][:3])
+            options = eval(f"dict({known})", names)
+            write = self.each if "types" in options else self.add
+            given = "x, t" if "types" in options else "" if options.get("is_module") else "x"
+            write(name, eval(f"lambda {given}: {made}", names), **options)
 
     def add(
         self,
@@ -67,7 +83,7 @@ class Table:
         types: Iterable[torch.dtype],
         call: Calls = "",
         *,
-        is_near: bool = False,
+        is_near: float = 0,
         near_torch: float = 0.0,
     ) -> None:
         """A case for each of some types."""
@@ -75,7 +91,7 @@ class Table:
         for dtype in types:
             short = SHORT[dtype]
             of_type = functools.partial(_of_type, forward, dtype)
-            near = NEAR[short] if is_near else 0.0
+            near = is_near and NEAR[short] * is_near
             self.add(f"{name} {short}", of_type, call, near=near, near_torch=near_torch)
 
 
