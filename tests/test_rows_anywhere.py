@@ -102,7 +102,8 @@ STANDING = {
     "the last dimension": Standing("y = RandomUniformLike (x)", dims="6, batch"),
     "the third of four": Standing("y = RandomUniformLike (x)", 2, dims="2, 3, batch, 5"),
     "of computed sizes": Standing(
-        "dims = Shape (x) zeros = ConstantOfShape (dims) y = RandomNormalLike (zeros)"
+        """dims = Shape (x) zeros = ConstantOfShape (dims) i = Cast <to = 7> (zeros)
+        g = GatherElements <axis = 2> (x, i) y = RandomNormalLike (g)"""
     ),
     "turned": Standing("t = Transpose (x) y = RandomNormalLike (t)", dims="batch, 20"),
     "dropout": Standing(f"{TRUE} y = Dropout (x, half, go)"),
@@ -266,6 +267,16 @@ REFUSED = {
                 w = Transpose <perm = [1, 0, 2]> (m) }> y = Flatten (l)""",
             "scanned": """l = Scan <num_scan_inputs = 1, body = b (float[r, s] v) => (float[p, q] w)
                 { c = RandomNormalLike (v) w = Neg (c) }> (f) y = Flatten (l)""",
+            "beside one of its size": """dims = Shape (f)
+                i = ConstantOfShape <value = int64[1] {1}> (dims)
+                g = GatherElements <axis = 2> (f, i) c = RandomNormalLike (g) y = Flatten (c)""",
+            "chosen from beside one that has it": """t = Transpose <perm = [1, 0, 2]> (z)
+                is_less = Less (t, t) w = Where (is_less, t, f) c = RandomNormalLike (w)
+                y = Flatten (c)""",
+            "multiplied with what has it": """t = Transpose <perm = [1, 0, 2]> (z)
+                k = Transpose <perm = [0, 2, 1]> (f) m = MatMul (t, k)
+                o = Constant <value_int = 0> () g = Gather <axis = 2> (m, o)
+                c = RandomNormalLike (g) y = Flatten (c)""",
             "in every branch": """b = If (go) <then_branch = t () => (float[r, s, d] k)
                 { k = Neg (f) }, else_branch = e () => (float[p, q, t] m) { m = Abs (f) }>
                 c = RandomNormalLike (b) y = Flatten (c)""",

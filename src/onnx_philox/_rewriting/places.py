@@ -185,6 +185,10 @@ _OF_ALL = {
 
 _Standing = tuple[Value, int, Dimension]
 """A tensor, a dimension of it, and the outer factor of that behind which the batch stands."""
+_Before = list[list[_Standing[Value]]]
+"""For each of the inputs that have the batch, where it may stand."""
+_MIXED, _UNKNOWN, _STANDS = -1, 0, 1
+"""Whether the batch stands there: a Reshape has mixed it, nothing is known, or it does."""
 
 
 class BatchPlaces(Generic[Value]):
@@ -209,7 +213,7 @@ class BatchPlaces(Generic[Value]):
         self._dimensions = dimensions
         self._source = source
         # Draws follow each other, so the way back from one ends at the one before.
-        self._stand: dict[_Standing[Value], bool] = {}
+        self._stand: dict[_Standing[Value], int] = {}
 
     def of(self, shape: Dimensions, like: Value | None) -> list[Place]:
         """The places in a draw, given the tensor whose shape it has: one, or the draw has no rows.
@@ -236,66 +240,72 @@ class BatchPlaces(Generic[Value]):
     def _stands(self, value: Value, axis: int) -> bool:
         """Whether a dimension is the batch, or a Reshape has made it of that and those behind."""
         start: _Standing[Value] = (value, axis, 1)
-        left, found = [start], {}
+        left, found = [start], dict[_Standing[Value], _Before[Value]]()
         while left:
             each = left.pop()
             if each not in self._stand:
-                found[each] = rule, before = self._before(*each)
-                self._stand[each] = True
-                left += before
+                known, before = self._before(*each)
+                self._stand[each] = known
+                if before:
+                    found[each] = before
+                    left += itertools.chain(*before)
         # What goes round in a Loop stands there unless something says that it does not.
         is_changed = True
         while is_changed:
             is_changed = False
-            for each, (rule, before) in reversed(found.items()):
-                if self._stand[each] and not rule(self._stand[b] for b in before):
-                    self._stand[each], is_changed = False, True
-        return self._stand[start]
+            for each, before in reversed(found.items()):
+                stand = [max((self._stand[b] for b in some), default=_MIXED) for some in before]
+                source = self._source(each[0])
+                is_least = _MIXED in stand or (source is not None and source.kind == EITHER)
+                known = min(stand) if is_least else max(stand)
+                if self._stand[each] != known:
+                    self._stand[each], is_changed = known, True
+        return self._stand[start] == _STANDS
 
-    def _before(
-        self, value: Value, axis: int, outer: Dimension
-    ) -> tuple[Callable[[Iterable[bool]], bool], list[_Standing[Value]]]:
-        """Where the batch must have stood in what a value is made of: in `all`, or in `any`."""
+    def _before(self, value: Value, axis: int, outer: Dimension) -> tuple[int, _Before[Value]]:
+        """Whether it stands there; as far as that depends on what the value is made of, on what."""
         dims, source = self._dimensions(value), self._source(value)
         if dims is None or axis >= len(dims):
-            return any, []
+            return _UNKNOWN, []
         if source is not None and source.kind == EITHER:
-            return all, [(each, axis, outer) for each in source.inputs if each is not None]
-        before = None if source is None else self._followed(source, dims, axis, outer)
-        is_batch = (dims[axis], outer) == (self._batch, 1)
-        return (all, []) if before is None and is_batch else (any, before or [])
+            return _STANDS, [[(each, axis, outer)] for each in source.inputs if each is not None]
+        before = [] if source is None else self._followed(source, dims, axis, outer)
+        is_known = before or (dims[axis], outer) == (self._batch, 1)
+        return _STANDS if is_known else _UNKNOWN, before
 
     def _followed(
         self, source: MadeBy[Value], dims: Dimensions, axis: int, outer: Dimension
-    ) -> list[_Standing[Value]] | None:
-        """Where the batch stood in what an operator is given; None where that is not followed."""
+    ) -> _Before[Value]:
+        """Where the batch stood in what an operator is given, as far as that is followed."""
         if not source.inputs or (first := source.inputs[0]) is None:
-            return None
+            return []
         if source.kind == "Transpose":
             order = source.order or range(len(dims))[::-1]
-            return [(first, order[axis], outer)]
+            return [[(first, order[axis], outer)]]
         if source.kind in _IN_ORDER:
             given = self._dimensions(first)
             if given is None or not any(self._products.has(d, self._batch) for d in given):
-                return None
+                return []
             found = []
             for i, d in enumerate(given):
                 rest = self._products.quotient((*dims[:axis], outer), given[:i])
                 if self._products.quotient((d,), (rest, self._batch)) is not None:
                     found.append((first, i, rest))
-            return found
-        followed = []
-        if source.kind in _OF_ALL or (source.kind in _OF_FIRST and axis < len(dims) - 1):
-            for each in source.inputs if source.kind in _OF_ALL else (first,):
-                sizes = None if each is None else self._dimensions(each)
-                own = axis - len(dims) + len(sizes or ())
-                if each is not None and sizes and own >= 0 and sizes[own] != 1:
-                    followed.append((each, own, outer))
-        elif (dims[axis], outer) == (self._batch, 1):
-            # Whatever it does, a Reshape before it may have mixed the rows.
-            for each in source.inputs:
-                if each is not None:
-                    sizes = self._dimensions(each) or ()
-                    own_axes = (own for own, d in enumerate(sizes) if d == self._batch)
-                    followed += [(each, own, 1) for own in own_axes]
-        return followed or None
+            # Of what is not known nobody can say that it is mixed.
+            return [found] if found or self._products.has(dims[axis], self._batch) else []
+        behind = len(dims) - 1 - axis
+        is_of_all = source.kind in _OF_ALL or (source.kind == "MatMul" and behind > 1)
+        aligned = source.inputs if is_of_all else [first][: source.kind in _OF_FIRST and behind > 0]
+        before: _Before[Value] = []
+        for each in source.inputs:
+            if each is None:
+                continue
+            sizes = self._dimensions(each) or ()
+            own = len(sizes) - 1 - behind
+            if each in aligned and own >= 0 and sizes[own] != 1:
+                before.append([(each, own, outer)])
+            elif (dims[axis], outer) == (self._batch, 1) and self._batch in sizes:
+                # Whatever it does, a Reshape before it may have mixed the rows.
+                own_axes = (own for own, d in enumerate(sizes) if d == self._batch)
+                before.append([(each, own, outer) for own in own_axes])
+        return before
