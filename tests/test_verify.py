@@ -264,7 +264,7 @@ def test_the_verdict_comes_first_then_the_matrix_which_fits_80_columns(report, d
 
 
 def test_two_backends_are_both(report):
-    two = [r for r in report.results if r.runtime == "reference" and not r.is_peer]
+    two = [r for r in report.results if r.by.runtime == "reference" and not r.by.is_peer]
     meaning = dataclasses.replace(report, results=two).meaning
     assert meaning == "All is well: both backends draw the published numbers, to the last bit."
 
@@ -516,15 +516,14 @@ def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
     def compared(off_by: float) -> comparison.Comparison:
         moved = got.astype(np.float64)
         moved[3] += off_by
-        peer = cases.Peer(moved, vector.peer.tolerance)
-        return comparison.compare(
-            dataclasses.replace(vector, peer=peer), {"values": got}, ["values"]
-        )
+        altered = dataclasses.replace(vector, near=moved)
+        return comparison.compare(altered, {"values": got}, ["values"])
 
-    assert compared(0.9 * vector.peer.tolerance).first is None
-    far = compared(1.1 * vector.peer.tolerance)
+    tolerance = cases.NORMAL_TOLERANCES[case.type]
+    assert compared(0.9 * tolerance).first is None
+    far = compared(1.1 * tolerance)
     assert (far.first.index, far.equal, far.total) == ((3,), got.size - 1, got.size)
-    assert f"within {vector.peer.tolerance}" in far.first.expected
+    assert f"within {tolerance}" in far.first.expected
 
 
 def test_an_output_that_is_missing_is_a_difference():
@@ -539,7 +538,7 @@ def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
     write_page(report, page)
     text = page.read_text("utf-8")
     cells = re.findall(r'data-standing="(\w+)"', text)
-    found = [cell.standing for row in matrix(report.results).rows for cell in row.cells]
+    found = [cell.standing for row in matrix(report.results) for cell in row.cells]
     assert cells == [standing.name for standing in found if standing is not None]
     others = sum(
         result.verdict is CaseVerdict.OTHER and result.case.family == "Seeded draws"

@@ -13,10 +13,10 @@ from pathlib import Path
 from onnx_philox._command.verify import cases, comparison
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
-from onnx_philox._command.verify.runners.choice import Absent, SelectionError
-from onnx_philox._command.verify.runners.interface import NotCarriedError, Runner
+from onnx_philox._command.verify.runners.choice import SelectionError
+from onnx_philox._command.verify.runners.interface import Absent, NotCarriedError, Runner
 from onnx_philox._command.verify.shown.printed import Verification
-from onnx_philox._progress import Progress
+from onnx_philox._progress import Progress, ignore
 
 __all__ = ["CaseResult", "CaseVerdict", "SelectionError", "Verification", "run", "write_page"]
 
@@ -41,26 +41,14 @@ def run(
     """
     found = choice.select(runtimes, backends, device)
     all_cases = cases.load_cases() if expected is None else expected
-    jobs = [
-        (runner, case)
-        for runner in found
-        if isinstance(runner, Runner)
-        for case in all_cases
-        if runner.takes(case)
-    ]
-    results: dict[Runner | Absent, list[CaseResult]] = {
-        runner: [_absent(runner)] for runner in found if isinstance(runner, Absent)
-    }
+    runners = (member for member in found if isinstance(member, Runner))
+    jobs = [(runner, case) for runner in runners for case in all_cases if runner.takes(case)]
+    results = [CaseResult(a, reason=a.reason) for a in found if isinstance(a, Absent)]
+    tell = progress or ignore
     for done, (runner, case) in enumerate(jobs):
-        if progress is not None:
-            progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
-        results.setdefault(runner, []).append(_verify(runner, case))
-    every = [result for member in found for result in results.get(member, [])]
-    return Verification(every, is_verbose)
-
-
-_SHARED = ("runtime", "version", "backend", "how", "title", "is_peer")
-"""What a runner and its results both say of it."""
+        tell(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
+        results.append(_verify(runner, case))
+    return Verification(sorted(results, key=lambda result: found.index(result.by)), is_verbose)
 
 
 def write_page(report: Verification, path: Path) -> None:
@@ -72,17 +60,6 @@ def write_page(report: Verification, path: Path) -> None:
     from onnx_philox._command.verify.shown import page
 
     page.write_verification(report, path)
-
-
-def _absent(member: Absent) -> CaseResult:
-    return CaseResult(
-        runtime=member.runtime,
-        backend=member.backend,
-        title=member.runtime + (f", backend {member.backend}" if member.backend else ""),
-        verdict=CaseVerdict.NOT_INSTALLED,
-        reason=member.reason,
-        how_to_install=member.how_to_install,
-    )
 
 
 def _verify(runner: Runner, case: cases.Case) -> CaseResult:
@@ -103,14 +80,7 @@ def _verify(runner: Runner, case: cases.Case) -> CaseResult:
             break
     if verdict is CaseVerdict.SAME and compared.first is not None:
         verdict = CaseVerdict.OTHER if runner.is_peer else CaseVerdict.MISMATCH
-    return CaseResult(
-        **{name: getattr(runner, name) for name in _SHARED},
-        case=case,
-        verdict=verdict,
-        reason=reason,
-        draw=draw,
-        compared=compared,
-    )
+    return CaseResult(runner, case, verdict, reason, draw, compared)
 
 
 def _compare(runner: Runner, vectors: Sequence[cases.Vector]) -> comparison.Comparison:

@@ -48,14 +48,6 @@ NORMAL_TOLERANCES = {F32: 4e-6, F64: 1e-12}
 
 
 @dataclass(frozen=True)
-class Peer:
-    """What another program drew, and how far each value may differ from it."""
-
-    values: NDArray[Any]
-    tolerance: float
-
-
-@dataclass(frozen=True)
 class Vector:
     """A draw and its expected outputs: every bit of each, and what a page prints of them."""
 
@@ -63,7 +55,8 @@ class Vector:
     expected: Arrays
     printed: Any = None
     """Decimals as a page prints them, nested like the values."""
-    peer: Peer | None = None
+    near: NDArray[Any] | None = None
+    """What another program drew, whose values may differ by `NORMAL_TOLERANCES`."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +135,8 @@ def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str
         expected["next_state"] = np.array(given["next_state"], np.uint32)
     elif example.node_state is not None:
         expected["next_state"] = example.next_state()
-    peer = None
-    if "near" in given:
-        peer = Peer(_from_hex(given["near"], type_), NORMAL_TOLERANCES[type_])
-    return Vector(example, expected, given.get("printed"), peer)
+    near = _from_hex(given["near"], type_) if "near" in given else None
+    return Vector(example, expected, given.get("printed"), near)
 
 
 def _state(given: Mapping[str, Any], alignment: str) -> GeneratorState | None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.verify.cases import Case, Peer, Vector
+from onnx_philox._command.verify.cases import NORMAL_TOLERANCES, Case, Vector
+from onnx_philox._command.verify.runners.interface import Absent, Runner
 from onnx_philox._contract.types import F64
 from onnx_philox._runtimes.port import Arrays
 
@@ -63,8 +64,8 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
         difference = _compare_printed(vector, got["values"])
         if difference is not None:
             result = Comparison(result.equal - 1, result.total, difference, result.differs)
-    if vector.peer is not None and result.first is None:
-        result = _compare_peer(vector, vector.peer, got["values"], result)
+    if vector.near is not None and result.first is None:
+        result = _compare_near(vector, vector.near, got["values"], result)
     return result
 
 
@@ -102,14 +103,16 @@ def _compare_printed(vector: Vector, got: NDArray[Any]) -> FirstDifference | Non
     return None
 
 
-def _compare_peer(vector: Vector, peer: Peer, got: NDArray[Any], same: Comparison) -> Comparison:
+def _compare_near(
+    vector: Vector, near: NDArray[Any], got: NDArray[Any], same: Comparison
+) -> Comparison:
     """Compares with numbers that need not have the same bits."""
-    is_near = np.abs(got.astype(np.float64) - peer.values) <= peer.tolerance
+    tolerance = NORMAL_TOLERANCES[vector.example.type]
+    is_near = np.abs(got.astype(np.float64) - near) <= tolerance
     if is_near.all():
         return same
     element = int(is_near.reshape(-1).argmin())
-    wanted = f"{peer.values.flat[element]} within {peer.tolerance}"
-    bits = _hex(peer.values, element)
+    wanted, bits = f"{near.flat[element]} within {tolerance}", _hex(near, element)
     difference = _difference(vector, "values", element, got, wanted, bits)
     return Comparison(same.equal - int((~is_near).sum()), same.total, difference, same.differs)
 
@@ -150,23 +153,15 @@ class CaseVerdict(Enum):
     """What a mismatch is for a peer: something to know, no failure."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CaseResult:
     """A case in a backend, or a missing runtime or backend (which has no case)."""
 
-    runtime: str
-    version: str = ""
-    backend: str = ""
-    how: str = ""
-    """What else decides the numbers."""
-    title: str
-    is_peer: bool = False
+    by: Runner | Absent
     case: Case | None = None
-    verdict: CaseVerdict
+    verdict: CaseVerdict = CaseVerdict.NOT_INSTALLED
     reason: str | None = None
     """Why there are no numbers to compare."""
-    how_to_install: str | None = None
-    """The command, if there is nothing else to say."""
     draw: str | None = None
     """The draw that ended in an error."""
     compared: Comparison = NOTHING
@@ -174,7 +169,13 @@ class CaseResult:
     @property
     def is_failure(self) -> bool:
         """Whether the command must fail."""
-        return not self.is_peer and self.verdict in (CaseVerdict.MISMATCH, CaseVerdict.ERROR)
+        return not self.by.is_peer and self.verdict in (CaseVerdict.MISMATCH, CaseVerdict.ERROR)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The operator and the type of its case."""
+        assert self.case is not None, "what is not installed is not compared"
+        return self.case.vectors[0].example.operator.name, self.case.type.name
 
     @property
     def vectors(self) -> int:
@@ -182,12 +183,12 @@ class CaseResult:
         return len(self.case.vectors) if self.case else 0
 
 
-def groups(results: Iterable[CaseResult]) -> list[list[CaseResult]]:
+def groups(results: Iterable[CaseResult]) -> dict[Runner | Absent, list[CaseResult]]:
     """The results of each runner."""
-    found: dict[str, list[CaseResult]] = {}
+    found: dict[Runner | Absent, list[CaseResult]] = {}
     for result in results:
-        found.setdefault(result.title, []).append(result)
-    return list(found.values())
+        found.setdefault(result.by, []).append(result)
+    return found
 
 
 def joined(names: Iterable[str]) -> str:

@@ -7,7 +7,6 @@ returns the outputs by name. New runtimes and backends appear by themselves, fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import onnx
@@ -16,7 +15,12 @@ from onnx_philox import _backends, _versions
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example, apart, together
 from onnx_philox._command.verify.runners import on_cuda, openvino_own
-from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
+from onnx_philox._command.verify.runners.interface import (
+    Absent,
+    Loaded,
+    NotCarriedError,
+    Runner,
+)
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._files.given import Given
@@ -30,16 +34,6 @@ CUDA = "cuda"
 
 class SelectionError(ValueError):
     """A requested runtime or backend is not available here."""
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A runtime or backend that cannot be used here, why, and how to install it if that is all."""
-
-    runtime: str
-    backend: str
-    reason: str
-    how_to_install: str | None = None
 
 
 class NumpyRunner(Runner):
@@ -134,13 +128,20 @@ def select(
         runtimes = _check_device(device, runtimes)
     names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
     found = {n: _find(RUNTIMES[n], device) for n in standard_first() if n in names}
-    _check_backends(backends, found.values())
+    allowed = [_backends.AUTO, *_names(found.values())]
+    for name in backends:
+        if name not in allowed:
+            raise SelectionError(
+                f"--backend must be one of {', '.join(allowed)}: got {name!r}. Choose one of these."
+            )
     chosen = {name: _narrow(members, backends) for name, members in found.items()}
     required = [chosen[name] for name in runtimes]
     if backends:
         required.append([member for members in chosen.values() for member in members])
     for members in required:
-        _check_usable(members)
+        reasons = [member.reason for member in members if isinstance(member, Absent)]
+        if reasons and len(reasons) == len(members):
+            raise SelectionError(" ".join(reasons))
     for name in runtimes:
         if not chosen[name]:
             has = ", ".join(_names([found[name]]))
@@ -195,7 +196,7 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
     except ImportError as error:
         is_said = isinstance(error, _versions.OldRuntimeError)
         if is_said or isinstance(error.__cause__, ModuleNotFoundError):
-            return [Absent(runtime.name, "", str(error), _how_to_install(error))]
+            return [Absent(runtime.name, "", str(error), getattr(error, "command", None))]
         why = error.__cause__ or "it is installed, but does not load"
         return [Absent(runtime.name, "", f"{error} ({why})")]
     found: list[Runner | Absent] = []
@@ -204,13 +205,10 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
         if why_not is None:
             found.append(ModelRunner(models, name, device))
         else:
-            found.append(Absent(runtime.name, name, str(why_not), _how_to_install(why_not)))
+            command = getattr(why_not, "command", None)
+            found.append(Absent(runtime.name, name, str(why_not), command))
     others = _OTHERS[runtime.name]() if runtime.name in _OTHERS and device is None else []
     return [*(o for o in others if not o.is_peer), *found, *(o for o in others if o.is_peer)]
-
-
-def _how_to_install(error: ImportError) -> str | None:
-    return error.command if isinstance(error, _backends.NotInstalledError) else None
 
 
 def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Runner | Absent]:
@@ -220,28 +218,9 @@ def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Run
     usable = [m for m in members if isinstance(m, Runner) and not m.is_peer]
     if _backends.AUTO in names and usable:
         names.add(usable[0].backend)
-    return [
-        m
-        for m in members
-        if (m.backend in names and not getattr(m, "is_peer", False)) or not m.backend
-    ]
+    return [m for m in members if (m.backend in names and not m.is_peer) or not m.backend]
 
 
 def _names(groups: Iterable[list[Runner | Absent]]) -> list[str]:
-    every = (m for members in groups for m in members if not getattr(m, "is_peer", False))
-    return list(dict.fromkeys(m.backend for m in every if m.backend))
-
-
-def _check_backends(backends: Sequence[str], found: Iterable[list[Runner | Absent]]) -> None:
-    allowed = [_backends.AUTO, *_names(found)]
-    for name in backends:
-        if name not in allowed:
-            raise SelectionError(
-                f"--backend must be one of {', '.join(allowed)}: got {name!r}. Choose one of these."
-            )
-
-
-def _check_usable(members: list[Runner | Absent]) -> None:
-    if members and all(isinstance(member, Absent) for member in members):
-        reasons = (member.reason for member in members if isinstance(member, Absent))
-        raise SelectionError(" ".join(reasons))
+    every = (m for members in groups for m in members if m.backend and not m.is_peer)
+    return list(dict.fromkeys(m.backend for m in every))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
@@ -17,21 +18,45 @@ class NotCarriedError(Exception):
     """A backend does not carry the type of an example, as documented."""
 
 
+@dataclass(frozen=True)
+class Absent:
+    """A runtime or backend that cannot be used here, why, and how to install it if that is all."""
+
+    runtime: str
+    backend: str
+    reason: str
+    how_to_install: str | None = None
+    version = how = ""
+    is_peer = False
+
+    @property
+    def title(self) -> str:
+        """It in words."""
+        return title(self)
+
+
 class Runner(ABC):
     """One backend of one runtime."""
 
     runtime: str
     how: str = ""
+    """What else decides the numbers."""
     is_peer = False
+    how_to_install = None
 
     def __init__(self, version: str, backend: str) -> None:
         self.version = version
-        self.backend = backend
+        self.backend = self.heading = backend
 
     @property
     def title(self) -> str:
         """The runner in words."""
         return title(self)
+
+    @property
+    def group(self) -> str:
+        """What the headings of neighbouring columns share."""
+        return f"{self.runtime}'s own" if self.is_peer else self.runtime
 
     def takes(self, case: Case) -> bool:  # noqa: ARG002
         """Whether the case applies to this runner."""

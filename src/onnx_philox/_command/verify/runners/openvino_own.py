@@ -14,10 +14,10 @@ from onnx_philox._runtimes.port import Arrays
 
 def runners() -> list[Runner]:
     """The peers, where OpenVINO is installed."""
-    return [OpenvinoOwnRunner("built-in"), OpenvinoOwnRunner("evaluate")]
-
-
-_WHERE = {"built-in": "on CPU (built-in)", "evaluate": "in Model.evaluate"}
+    return [
+        OpenvinoOwnRunner("built-in", "CPU", "on CPU"),
+        OpenvinoOwnRunner("evaluate", "eval", "in Model.evaluate"),
+    ]
 
 
 class OpenvinoOwnRunner(Runner):
@@ -26,15 +26,17 @@ class OpenvinoOwnRunner(Runner):
     runtime = "openvino"
     is_peer = True
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str, heading: str, where: str) -> None:
         from onnx_philox._runtimes.in_openvino import OpenvinoModel
 
         super().__init__(OpenvinoModel.version, backend)
+        self.heading = heading
+        self.where = where
 
     @property
     def title(self) -> str:
         """The runner in words."""
-        where = _WHERE[self.backend]
+        where = f"{self.where}{' (built-in)' * (self.backend == 'built-in')}"
         return f"openvino {self.version}, its own RandomUniform {where}, to compare"
 
     def takes(self, case: Case) -> bool:

@@ -3,73 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
+from onnx_philox._command import pages
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups
+from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_NAME
 
 
 class Standing(Enum):
-    """How all vectors of a cell did together."""
+    """How all vectors of a cell did together: a word, its meaning, its look and its style."""
 
-    SAME = "same"
-    SOME = "some"
-    OTHER = "other"
-    PART = "part"
-    NOT_CARRIED = "n/a"
-    WRONG = "WRONG"
-    ERROR = "ERROR"
+    SAME = ("same", "every bit is the published one", pages.GOOD, "green")
+    SOME = ("some", "some draws have different bits from those documented", pages.SOME, "")
+    OTHER = ("other", "different bits from those documented", pages.BAD, "")
+    PART = ("part", "every bit is the published one, of what the backend carries", pages.SOME, "")
+    NOT_CARRIED = ("n/a", "the backend does not carry this type, and says so", pages.NONE, "dim")
+    WRONG = (
+        *("WRONG", "different bits from those published: do not rely on it"),
+        *(pages.BAD, "bold red"),
+    )
+    ERROR = ("ERROR", "the runtime failed", pages.FAILED, "bold red")
 
-    @property
-    def meaning(self) -> str:
-        """What it says, in words."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    Standing.SAME: "every bit is the published one",
-    Standing.SOME: "some draws have different bits from those documented",
-    Standing.OTHER: "different bits from those documented",
-    Standing.PART: "every bit is the published one, of what the backend carries",
-    Standing.NOT_CARRIED: "the backend does not carry this type, and says so",
-    Standing.WRONG: "different bits from those published: do not rely on it",
-    Standing.ERROR: "the runtime failed",
-}
+    def __init__(self, word: str, meaning: str, look: pages.Look, style: str) -> None:
+        self.word, self.meaning, self.look, self.style = word, meaning, look, style
 
 
-@dataclass(frozen=True)
-class Column:
-    """A backend."""
-
-    runtime: str
-    version: str
-    backend: str
-    title: str
-    is_peer: bool
-
-    @property
-    def group(self) -> str:
-        """What the headings of neighbouring columns share."""
-        return f"{self.runtime}'s own" if self.is_peer else self.runtime
-
-    @property
-    def name(self) -> str:
-        """The heading of the column."""
-        return _NAMES.get(self.backend, self.backend)
-
-
-# How OpenVINO's own operator runs: on the CPU device, and in `Model.evaluate`.
-_NAMES = {"built-in": "CPU", "evaluate": "eval"}
-
-
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """The results of a row in a column."""
 
-    column: Column
-    results: tuple[CaseResult, ...]
+    by: Runner
+    results: list[CaseResult]
 
     @property
     def vectors(self) -> int:
@@ -99,49 +65,20 @@ _WORST = (
 )
 
 
-@dataclass(frozen=True)
-class TypeRow:
-    """An operator and a type of its values."""
+class TypeRow(NamedTuple):
+    """An operator and a type of its values, with a cell for every column."""
 
     operator: str
     type: str
-    cells: tuple[Cell, ...]
+    cells: list[Cell]
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """All rows, each with a cell for every column."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[TypeRow, ...]
-
-    def of(self, columns: Sequence[Column]) -> Matrix:
-        """Some columns, and the rows that have anything in them."""
-        rows = (
-            TypeRow(row.operator, row.type, tuple(c for c in row.cells if c.column in columns))
-            for row in self.rows
-        )
-        return Matrix(tuple(columns), tuple(r for r in rows if any(c.results for c in r.cells)))
-
-
-def matrix(results: Sequence[CaseResult]) -> Matrix:
-    """Sorts results into a matrix; what is not installed is in none of its columns."""
-    tried = [result for result in results if result.case is not None]
-    columns = tuple(
-        Column(first.runtime, first.version, first.backend, first.title, first.is_peer)
-        for first, *_ in groups(tried)
-    )
-    found: dict[tuple[str, str], dict[str, list[CaseResult]]] = {}
-    for result in tried:
-        assert result.case is not None
-        operator = result.case.vectors[0].example.operator
-        key = (operator.name, result.case.type.name)
-        found.setdefault(key, {}).setdefault(result.title, []).append(result)
+def matrix(results: Sequence[CaseResult]) -> list[TypeRow]:
+    """Sorts results into rows; what is not installed is in none of their columns."""
+    tried = [(by, group) for by, group in groups(results).items() if isinstance(by, Runner)]
+    keys = {result.kind for _, group in tried for result in group}
     operators, types = list(OPERATORS), list(BY_NAME)
-    rows = tuple(
-        TypeRow(*key, tuple(Cell(column, tuple(by.get(column.title, ()))) for column in columns))
-        for key, by in sorted(
-            found.items(), key=lambda row: (operators.index(row[0][0]), types.index(row[0][1]))
-        )
-    )
-    return Matrix(columns, rows)
+    return [
+        TypeRow(*key, [Cell(by, [r for r in group if r.kind == key]) for by, group in tried])
+        for key in sorted(keys, key=lambda key: (operators.index(key[0]), types.index(key[1])))
+    ]

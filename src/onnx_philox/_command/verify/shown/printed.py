@@ -17,8 +17,10 @@ from rich.text import Text
 from onnx_philox._command import terminal
 from onnx_philox._command.verify import cases
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
+from onnx_philox._command.verify.runners.interface import Runner
+from onnx_philox._command.verify.runners.openvino_own import OpenvinoOwnRunner
 from onnx_philox._command.verify.shown import table
-from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
+from onnx_philox._command.verify.shown.matrix import Standing, TypeRow, matrix
 from onnx_philox._runtimes.port import identity
 
 _FEW_OPERATORS = 5
@@ -44,136 +46,150 @@ class Verification:
         """Returns one JSON document, as docs/json.md says."""
         return terminal.document(
             ok=self.is_ok,
-            versions=_versions(),
+            versions=self.versions,
             cases=[_case_json(result) for result in self.results],
             summary={
-                "ours": _counts(r for r in self.results if not r.is_peer),
-                "peer": _counts(r for r in self.results if r.is_peer),
+                "ours": _counts(r for r in self.results if not r.by.is_peer),
+                "peer": _counts(r for r in self.results if r.by.is_peer),
             },
         )
 
     def print(self, console: Console) -> None:
         """Prints the verdict, the matrix, what went wrong, and what else there is to know."""
-        verdict = Text(self.meaning, "bold green" if self.is_ok else "bold red")
-        console.print(verdict)
+        console.print(Text(self.meaning, "bold green" if self.is_ok else "bold red"))
         console.print(Text(self.summary))
         width = terminal.columns(console)
-        for part in _parts(matrix(self.results), width):
+        for part in _parts(self.results, width):
             console.print()
-            for line in _lines(part):
+            for line in _lines(matrix(part)):
                 line.rstrip()
                 console.print(line)
         console.print()
         if self.is_verbose:
             console.print(table.table(self.results, width))
-        for result in self.missing:
-            console.print(Text(f"not installed: {result.how_to_install}"))
+        for how in self.missing:
+            console.print(Text(f"not installed: {how}"))
         explained = set()
         for result in self.results:
             # A library that does not load breaks every case for the same reason: once is enough.
-            key = (result.title, result.reason or id(result))
-            is_open = result.verdict is CaseVerdict.NOT_INSTALLED and not result.how_to_install
+            key = (result.by, result.reason or id(result))
+            is_open = result.verdict is CaseVerdict.NOT_INSTALLED and not result.by.how_to_install
             if (result.is_failure or is_open) and key not in explained:
                 explained.add(key)
                 console.print(_explanation(result))
-        for note in self.notes if self.is_verbose else self._short_notes():
+        for note in self.notes if self.is_verbose else _notes_on_others(self.results):
             console.print(Text(note, "dim"))
         if not self.is_verbose:
             console.print(Text("Every vector: --verbose. As a page: --html FILE.", "dim"))
 
     @property
-    def missing(self) -> list[CaseResult]:
-        """What is not installed, where a command installs it."""
-        return [r for r in self.results if r.how_to_install]
+    def missing(self) -> list[str]:
+        """The commands that install what is not there."""
+        return [r.by.how_to_install for r in self.results if r.by.how_to_install]
 
     @property
     def meaning(self) -> str:
         """The verdict, in a sentence."""
         failed = [r for r in self.results if r.is_failure]
         if failed:
-            where = list(dict.fromkeys(f"{r.runtime} {r.backend}" for r in failed))
+            where = list(dict.fromkeys(f"{r.by.runtime} {r.by.backend}" for r in failed))
             draws_others = any(r.verdict is CaseVerdict.MISMATCH for r in failed)
             what = "numbers that differ from the documented ones" if draws_others else "an error"
             return (
                 f"Do not rely on {joined(where)} here: what came was {what}. Please report it, "
                 "with the output of onnx-philox verify --json."
             )
-        tried = {(r.runtime, r.backend) for r in self.results if r.case and not r.is_peer}
+        tried = {r.by for r in self.results if r.case and not r.by.is_peer}
         few = {1: "the backend draws", 2: "both backends draw"}
         draw = few.get(len(tried), f"all {len(tried)} backends draw")
         meaning = f"All is well: {draw} the published numbers, to the last bit."
-        missing = [r.title for r in self.results if r.verdict is CaseVerdict.NOT_INSTALLED]
+        missing = [r.by.title for r in self.results if r.verdict is CaseVerdict.NOT_INSTALLED]
         return f"{meaning} Not tried: {joined(missing)}." if missing else meaning
 
     @property
     def summary(self) -> str:
         """The counts, in a sentence for each party."""
-        return _summary(self.results)
+        lines = []
+        for name, is_peer in (("Ours", False), ("OpenVINO's own", True)):
+            counts = _counts(r for r in self.results if r.case and r.by.is_peer is is_peer)
+            if not counts["cases"]:
+                continue
+            verdicts = ", ".join(
+                f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
+                for verdict, count in counts["verdicts"].items()
+                # Readers look for mismatches, so it also says that there are none.
+                if count or (verdict == CaseVerdict.MISMATCH.value and not is_peer)
+            )
+            count = f"{counts['cases']} cases, {counts['vectors']} vectors"
+            lines.append(f"{name}: {count}; {verdicts}.")
+        return "\n".join(lines)
 
     @property
     def versions(self) -> dict[str, str | None]:
         """Of Python and of the packages that matter; None for one that is not installed."""
-        return _versions()
+        versions: dict[str, str | None] = {"python": platform.python_version()}
+        for name in _PACKAGES:
+            try:
+                versions[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                versions[name] = None
+        return versions
 
     @property
     def notes(self) -> list[str]:
         """All that there is to know beside the numbers."""
-        return [*_notes(self.results), *self._short_notes()]
-
-    def _short_notes(self) -> list[str]:
-        return _notes_on_others(self.results)
-
-
-_STYLES = {
-    Standing.SAME: "green",
-    Standing.WRONG: "bold red",
-    Standing.ERROR: "bold red",
-    Standing.NOT_CARRIED: "dim",
-}
+        notes = list(dict.fromkeys(r.case.note for r in self.results if r.case and r.case.note))
+        if any(r.case and r.case.family == cases.TENSORFLOW_NORMAL for r in self.results):
+            limits = (f"{limit:g} ({t.name})" for t, limit in cases.NORMAL_TOLERANCES.items())
+            notes.append(
+                "TensorFlow normal: the same bits in every runtime here, and within "
+                f"{joined(limits)} of TensorFlow's values, whose ln, sin and cos are others."
+            )
+        return [*notes, *_notes_on_others(self.results)]
 
 
 _OPERATOR, _TYPE, _CELL = 12, 6, 8
 """How wide the columns are, with the space after them."""
 
 
-def _parts(whole: Matrix, width: int) -> Iterator[Matrix]:
-    """The matrix in as many parts as it takes to fit, each of whole runtimes."""
-    columns: list[Column] = []
-    for _, group in itertools.groupby(whole.columns, lambda column: column.group):
-        wider = [*columns, *group]
+def _parts(results: list[CaseResult], width: int) -> list[list[CaseResult]]:
+    """The results in as many parts as it takes for a matrix to fit, each of whole runtimes."""
+    part: list[Runner] = []
+    parts = [part]
+    tried = [by for by in groups(results) if isinstance(by, Runner)]
+    for _, group in itertools.groupby(tried, lambda by: by.group):
+        same = [*group]
         # The last column has no space after it.
-        if columns and _OPERATOR + _TYPE + _CELL * len(wider) - 2 > width:
-            yield whole.of(columns)
-            wider = wider[len(columns) :]
-        columns = wider
-    if columns:
-        yield whole.of(columns)
+        if part and _OPERATOR + _TYPE + _CELL * len([*part, *same]) - 2 > width:
+            parts.append(part := [])
+        part += same
+    return [[r for r in results if r.by in part] for part in parts if part]
 
 
-def _lines(part: Matrix) -> Iterator[Text]:
+def _lines(rows: list[TypeRow]) -> Iterator[Text]:
     """The matrix, a line for each row."""
     groups_, names = Text(" " * (_OPERATOR + _TYPE)), Text(" " * (_OPERATOR + _TYPE))
-    for group, columns in itertools.groupby(part.columns, lambda column: column.group):
-        shown = [column.name for column in columns]
+    columns = [cell.by for cell in rows[0].cells]
+    for group, members in itertools.groupby(columns, lambda column: column.group):
+        shown = [column.heading for column in members]
         groups_.append(f"{group:<{_CELL * len(shown)}}", "bold")
         for name in shown:
             names.append(f"{name:<{_CELL}}")
     yield from (groups_, names)
     before = ""
-    for row in part.rows:
+    for row in rows:
         operator = "" if row.operator == before else row.operator.removeprefix("Random")
         before = row.operator
         line = Text.assemble((f"{operator:<{_OPERATOR}}", "bold"), f"{row.type:<{_TYPE}}")
         for cell in row.cells:
-            word = "" if cell.standing is None else cell.standing.value
-            style = "" if cell.standing is None else _STYLES.get(cell.standing, "")
+            word, style = (s.word, s.style) if (s := cell.standing) else ("", "")
             line.append(f"{word:<{_CELL}}", style)
         yield line
 
 
 def _explanation(result: CaseResult) -> RenderableType:
     """What the table has no room for: a mismatch in full, an error, how to install."""
-    what = f"{result.case.name} in {result.title}" if result.case else result.title
+    what = f"{result.case.name} in {result.by.title}" if result.case else result.by.title
     lines = [(result.verdict.value.capitalize(), what)]
     first = result.compared.first
     if result.draw is not None:
@@ -197,60 +213,36 @@ def _explanation(result: CaseResult) -> RenderableType:
     return Group(Text(f"{head}: {text}", style), details, "")
 
 
-def _notes(results: list[CaseResult]) -> list[str]:
-    families = {r.case.family for r in results if r.case}
-    notes = list(dict.fromkeys(r.case.note for r in results if r.case and r.case.note))
-    if cases.TENSORFLOW_NORMAL in families:
-        distances = joined(f"{limit:g} ({t.name})" for t, limit in cases.NORMAL_TOLERANCES.items())
-        notes.append(
-            f"TensorFlow normal: the same bits in every runtime here, and within {distances} of "
-            "TensorFlow's values, whose ln, sin and cos are others."
-        )
-    return notes
-
-
 def _notes_on_others(results: list[CaseResult]) -> list[str]:
     notes = []
-    refused = [r for r in results if r.verdict is CaseVerdict.NOT_CARRIED]
-    for group in groups(refused):
-        by_operator: dict[str, list[str]] = {}
-        for case in (r.case for r in group if r.case):
-            types = by_operator.setdefault(case.vectors[0].example.operator.name, [])
-            if case.type.name not in types:
-                types.append(case.type.name)
+    for by, group in groups(results).items():
+        by_operator: dict[str, dict[str, None]] = {}
+        refused = [r for r in group if r.verdict is CaseVerdict.NOT_CARRIED]
+        if not refused:
+            continue
+        for operator, type_ in (result.kind for result in refused):
+            by_operator.setdefault(operator, {})[type_] = None
         all_types = joined(dict.fromkeys(t for types in by_operator.values() for t in types))
         are_alike = len({tuple(types) for types in by_operator.values()}) == 1
         if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
             all_types = "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
-        (title,) = {r.title for r in group}
         # Of a type it may carry some draws and refuse others.
-        same = (r for r in results if r.title == title and r.verdict is CaseVerdict.SAME)
-        carried = set(map(_draws_of, same))
-        is_part = any(_draws_of(r) in carried for r in group)
+        carried = {r.kind for r in group if r.verdict is CaseVerdict.SAME}
+        is_part = any(r.kind in carried for r in refused)
         words = (Standing.PART, Standing.NOT_CARRIED) if is_part else (Standing.NOT_CARRIED,)
-        place = f" on {group[0].how}" if group[0].how else ""
+        place = f" on {by.how}" if by.how else ""
         notes.append(
-            f"{', '.join(word.value for word in words)}: not carried. {group[0].runtime}'s backend "
-            f"{group[0].backend}{place} refuses {'draws of ' * is_part}{all_types} when it loads a "
-            "model."
+            f"{', '.join(standing.word for standing in words)}: not carried. {by.runtime}'s "
+            f"backend {by.backend}{place} refuses {'draws of ' * is_part}{all_types} when it loads "
+            "a model."
         )
-    peers = [group for group in groups(results) if group[0].is_peer]
-    if peers:
-        right = "; ".join(f"{_PEERS[g[0].backend]}: {_right(g)}" for g in peers)
+    peers = ((p, g) for p, g in groups(results).items() if isinstance(p, OpenvinoOwnRunner))
+    if right := "; ".join(f"{peer.where}: {_right(group)}" for peer, group in peers):
         notes.append(
             f"some, other: OpenVINO's own RandomUniform, to compare, draws different bits "
             f"from those that it documents. These seeded draws are as documented: {right}."
         )
     return notes
-
-
-def _draws_of(result: CaseResult) -> tuple[str, str]:
-    """The operator and the type of a case."""
-    assert result.case is not None, "what is not installed is not compared"
-    return result.case.vectors[0].example.operator.name, result.case.type.name
-
-
-_PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
 
 
 def _right(results: list[CaseResult]) -> str:
@@ -260,23 +252,6 @@ def _right(results: list[CaseResult]) -> str:
     if not rows:
         return "none"
     return joined("all" if row.is_whole_family else row.what for row in rows)
-
-
-def _summary(results: list[CaseResult]) -> str:
-    """The counts, in one sentence for each party."""
-    lines = []
-    for name, chosen in (("Ours", False), ("OpenVINO's own", True)):
-        counts = _counts(r for r in results if r.case and r.is_peer is chosen)
-        if not counts["cases"]:
-            continue
-        verdicts = ", ".join(
-            f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
-            for verdict, count in counts["verdicts"].items()
-            # Readers look for mismatches, so it also says that there are none.
-            if count or (verdict == CaseVerdict.MISMATCH.value and not chosen)
-        )
-        lines.append(f"{name}: {counts['cases']} cases, {counts['vectors']} vectors; {verdicts}.")
-    return "\n".join(lines)
 
 
 def _counts(results: Iterable[CaseResult]) -> dict[str, Any]:
@@ -289,22 +264,12 @@ def _counts(results: Iterable[CaseResult]) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str | None]:
-    versions: dict[str, str | None] = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
-    return versions
-
-
 def _case_json(result: CaseResult) -> dict[str, Any]:
     first = result.compared.first
     compared = result.compared if result.compared.total else None
     return {
-        **identity(result),
-        "is_peer": result.is_peer,
+        **identity(result.by),
+        "is_peer": result.by.is_peer,
         "case": result.case.name if result.case else None,
         "vectors": result.vectors,
         "verdict": result.verdict.value,

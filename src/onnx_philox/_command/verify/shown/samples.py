@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,7 @@ _CLASSES = (0.1, 0.2, 0.4, 0.2, 0.1)
 _P = 0.3
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(NamedTuple):
     """A picture of draws."""
 
     title: str
@@ -33,15 +31,9 @@ class Plot:
     caption: str
 
 
-def drawn(runner: Runner) -> list[NDArray[Any]]:
-    """What a runner draws by each operator; raises what its runtime does."""
-    return [_draw(runner, *plot) for *plot, _ in _PLOTS]
-
-
-def plots(arrays: list[NDArray[Any]]) -> list[Plot]:
-    """A plot of each operator."""
-    pairs = zip(_PLOTS, arrays, strict=True)
-    return [Plot(title, *picture(array)) for (title, *_, picture), array in pairs]
+def plots(runner: Runner) -> list[Plot]:
+    """A plot of what a runner draws by each operator; raises what its runtime does."""
+    return [Plot(what[0], *picture(_draw(runner, *what))) for *what, picture in _PLOTS]
 
 
 def _draw(runner: Runner, title: str, type_: Any, arguments: dict[str, Any]) -> NDArray[Any]:

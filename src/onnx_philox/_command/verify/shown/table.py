@@ -50,7 +50,7 @@ class VerdictRow:
 
     @property
     def outcome(self) -> Text:
-        style = "" if self.results[0].is_peer else _STYLES.get(self.verdict, "")
+        style = "" if self.results[0].by.is_peer else _STYLES.get(self.verdict, "")
         return Text(self._outcome(), style)
 
     def _outcome(self) -> str:
@@ -66,7 +66,7 @@ class VerdictRow:
             case CaseVerdict.ERROR:
                 return f"{self.verdict.value} (see below)"
             case CaseVerdict.NOT_INSTALLED:
-                return self.results[0].how_to_install or "see below"
+                return self.results[0].by.how_to_install or "see below"
             case _:
                 vectors = sum(r.vectors for r in self.results)
                 return f"{self.verdict.value}, {vectors} vector{'s' if vectors > 1 else ''}"
@@ -84,49 +84,47 @@ def family_rows(family: list[CaseResult]) -> list[VerdictRow]:
     mergeable = (CaseVerdict.SAME, CaseVerdict.NOT_CARRIED, CaseVerdict.ERROR)
     if len({r.verdict for r in family}) == 1 and family[0].verdict in mergeable:
         return [VerdictRow(family, is_whole_family=True)]
-    by_type: dict[str, list[CaseResult]] = {}
+    verdicts: dict[Any, set[CaseVerdict]] = {}
     for result in family:
-        by_type.setdefault(result.case.type.name if result.case else "", []).append(result)
+        verdicts.setdefault(result.case and result.case.type, set()).add(result.verdict)
+    types = list(verdicts)
     rows: dict[Any, VerdictRow] = {}
-    for results in by_type.values():
-        is_uniform = len({r.verdict for r in results}) == 1
-        for result in results:
-            part = "" if is_uniform or result.case is None else result.case.part
-            key: Any = (part, result.verdict)
-            if result.verdict not in mergeable:
-                part = "" if result.case is None else result.case.part
-                key = id(result)
-            rows.setdefault(key, VerdictRow([], part)).results.append(result)
+    for result in sorted(family, key=lambda r: types.index(r.case and r.case.type)):
+        case = result.case
+        is_merged = result.verdict in mergeable
+        is_whole = case is None or (is_merged and len(verdicts[case.type]) == 1)
+        part = "" if is_whole or case is None else case.part
+        key = (part, result.verdict) if is_merged else id(result)
+        rows.setdefault(key, VerdictRow([], part)).results.append(result)
     order = list(CaseVerdict)
     return sorted(rows.values(), key=lambda row: order.index(row.verdict))
 
 
 def table(results: list[CaseResult], width: int) -> RenderableType:
     """Five columns if they fit; otherwise three of them become headings."""
-    parts = [(group[0], _rows(group)) for group in groups(results)]
+    parts = {by: _rows(group) for by, group in groups(results).items()}
     heads = ("runtime", "version", "backend", "case", "verdict")
     table = terminal.table(*map(terminal.WORD, heads))
-    for first, rows in parts:
-        who = (first.runtime, first.version, first.backend)
+    for by, rows in parts.items():
+        who = (by.runtime, by.version, by.backend)
         for row in rows:
             table.add_row(*who, row.label, row.outcome, end_section=row is rows[-1])
             who = ("", "", "")
     # rich cuts text that does not fit, so there must always be room.
     if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
         return table
-    all_rows = [row for _, rows in parts for row in rows]
+    all_rows = [row for rows in parts.values() for row in rows]
     widest = max(len(row.label) for row in all_rows)
     fits = widest + 2 + max(len(row.outcome) for row in all_rows) <= width
-    # If not all blocks can be aligned, each has its own width.
-    labels = widest if fits else None
     blocks: list[RenderableType] = []
-    for first, rows in parts:
+    for by, rows in parts.items():
         block = Table.grid(padding=(0, 2))
-        block.add_column(width=labels)
+        # If not all blocks can be aligned, each has its own width.
+        block.add_column(width=widest if fits else None)
         block.add_column(overflow="fold")
         for row in rows:
             block.add_row(row.label, row.outcome)
-        blocks += [Text(first.title, "bold"), block, ""]
+        blocks += [Text(by.title, "bold"), block, ""]
     return Group(*blocks)
 
 
