@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onnx_philox._contract import choices
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import door
-from onnx_philox._files.given import Form, Given
+from onnx_philox._files.given import ONNX, Form, Given
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
@@ -21,12 +21,13 @@ from onnx_philox._models.ours import inputs_of
 from onnx_philox._models.streams import read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.api import AnyPath, Model
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
-from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
+from onnx_philox._standard.targets import TARGETS, DrawnNode, OpenVino, Target
 
 OWNER = "onnx_philox.to_standard_nodes"
 _FILE = "onnx_philox.rewriting.to_standard_file"
@@ -34,7 +35,7 @@ _INEXACT = ("refuse", "allow")
 
 
 def to_standard_nodes(
-    model: reading.Model, *, target: str = "onnxruntime", inexact: str = "refuse"
+    model: Model, *, target: str = "onnxruntime", inexact: str = "refuse"
 ) -> onnx.ModelProto:
     """Replaces every node of this package by nodes of ONNX's own domain, which draw the same bits.
 
@@ -75,16 +76,15 @@ def to_standard_nodes(
     """
     chosen = _target(target)
     _check_inexact(inexact)
-
-    def convert(proto: onnx.ModelProto, folder: pathlib.Path | None) -> onnx.ModelProto:
-        return _converted(proto, chosen, inexact, folder)
-
-    return reading.each_form(model, OWNER, convert)
+    with Given.of(OWNER, model, ONNX).opened() as file:
+        result = _converted(file.proto, chosen, inexact, file.folder)
+        file.load_weights(result)
+        return result
 
 
 def to_standard_file(
-    source: reading.FilePath,
-    target_file: reading.FilePath,
+    source: AnyPath,
+    target_file: AnyPath,
     *,
     target: str = "onnxruntime",
     inexact: str = "refuse",
@@ -170,7 +170,7 @@ def _converted(
     def builder() -> Builder:
         return Builder(library, names.__next__)
 
-    shared = emitting.words(draws, target, builder) if library is None else {}
+    shared = emitting.words(draws, target, builder) if isinstance(target, OpenVino) else {}
     for node, draw in draws.items():
         _replace(node, draw, target, builder(), shared.get(node))
     if library is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from onnx_philox._contract.operators import STATE_WORDS, Role
 from onnx_philox._standard import counts
 from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.counts import Count, StateRows
-from onnx_philox._standard.targets import DrawnNode, Out, Target
+from onnx_philox._standard.targets import DrawnNode, OpenVino, Out, Target
 
 
 def emit(
@@ -71,29 +70,21 @@ def _state(b: Builder, target: Target, draw: DrawnNode) -> ir.Value:
 
 
 def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
-    dimensions, is_by_row = draw.size, draw.is_by_row
+    dimensions, size = draw.uniforms, draw.operator.size_input
     if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
-        count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)
-        return Out(shape, count)
-    if draw.draws_classes_once:
-        shape = b("Shape", draw.inputs["logits"])
-        count = counts.per_row(b, rows, shape, draw.uniforms, is_by_row=is_by_row)
-        return Out(shape, count)
-    if draw.operator.size_input.role is Role.DATA:
-        shape = b("Shape", draw.inputs[draw.operator.size_input.name])
-        count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)
-        return Out(shape, count)
-    samples = draw.attributes["sample_size"]
-    logits = draw.known["logits"]
-    batch = logits.shape[0] if logits is not None and logits.shape is not None else None
-    if batch is not None:
-        shape = b.constant([batch, samples])
+    elif draw.draws_classes_once or size.role is Role.DATA:
+        shape = b("Shape", draw.inputs[size.name])
     else:
-        of_batch = b("Shape", draw.inputs["logits"], start=0, end=1)
-        shape = b("Concat", of_batch, b.constant([samples]), axis=0)
-    count = counts.per_row(b, rows, shape, (batch, samples), is_by_row=is_by_row)
-    return Out(shape, count)
+        samples, logits = draw.attributes["sample_size"], draw.known["logits"]
+        batch = logits.shape[0] if logits is not None and logits.shape is not None else None
+        dimensions = batch, samples
+        if batch is not None:
+            shape = b.constant([batch, samples])
+        else:
+            of_batch = b("Shape", draw.inputs["logits"], start=0, end=1)
+            shape = b("Concat", of_batch, b.constant([samples]), axis=0)
+    return Out(shape, counts.per_row(b, rows, shape, dimensions, is_by_row=draw.is_by_row))
 
 
 def _words(b: Builder, draw: DrawnNode, elements: Count) -> Count:
@@ -107,16 +98,8 @@ _MOST_WORDS = 2**22
 """Of the draws that share a generator: all of them are in memory from the first draw on."""
 
 
-@dataclass
-class _SharedStates:
-    """Draws from the same states, with the same key, in one graph."""
-
-    draws: dict[ir.Node, DrawnNode] = field(default_factory=dict)
-    counts: list[int] = field(default_factory=list)
-
-
 def words(
-    draws: Mapping[ir.Node, DrawnNode], target: Target, builder: Callable[[], Builder]
+    draws: Mapping[ir.Node, DrawnNode], target: OpenVino, builder: Callable[[], Builder]
 ) -> dict[ir.Node, ir.Value]:
     """The words of the draws that share a generator, made before the first of its draws.
 
@@ -128,31 +111,27 @@ def words(
     """
     found: dict[ir.Node, ir.Value] = {}
     for group in _groups(draws):
-        first = next(iter(group.draws))
-        b = builder()
-        rows = rows_of(b, target, group.draws[first])
-        made = target.words_of_several(b, list(group.draws.values()), rows, group.counts)
+        first, b = next(iter(group)), builder()
+        rows = rows_of(b, target, draws[first])
+        made = target.words_of_several(b, [draws[node] for node in group], rows, [*group.values()])
         first.prepend(b.nodes)
-        found.update(zip(group.draws, made, strict=True))
+        found.update(zip(group, made, strict=True))
     return found
 
 
-def _groups(draws: Mapping[ir.Node, DrawnNode]) -> Iterator[_SharedStates]:
-    open_: dict[tuple[Any, ...], _SharedStates] = {}
+def _groups(draws: Mapping[ir.Node, DrawnNode]) -> list[dict[ir.Node, int]]:
+    """The draws from the same states, with the same key, in one graph; each with its words."""
+    open_: dict[tuple[Any, ...], dict[ir.Node, int]] = {}
     closed = []
     for node, draw in draws.items():
         count = words_of_state(draw)
         if count is None:
             continue
         key = _key(node, draw)
-        if sum(open_.get(key, _SharedStates()).counts) + count > _MOST_WORDS and key in open_:
+        if key in open_ and sum(open_[key].values()) + count > _MOST_WORDS:
             closed.append(open_.pop(key))
-        group = open_.setdefault(key, _SharedStates())
-        group.draws[node] = draw
-        group.counts.append(count)
-    yield from (
-        group for group in [*closed, *open_.values()] if len(group.draws) > 1 and any(group.counts)
-    )
+        open_.setdefault(key, {})[node] = count
+    return [each for each in [*closed, *open_.values()] if len(each) > 1 and any(each.values())]
 
 
 def _key(node: ir.Node, draw: DrawnNode) -> tuple[Any, ...]:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
-from collections.abc import Callable
-
 import numpy as np
-import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._files.given import ONNX, Given
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of
@@ -23,27 +17,6 @@ from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset
 from onnx_philox._standard.targets import DrawnNode, Target
-
-FilePath = str | os.PathLike[str]
-Model = onnx.ModelProto | ir.Model | FilePath | bytes
-
-
-def each_form(
-    model: Model,
-    owner: str,
-    convert: Callable[[onnx.ModelProto, pathlib.Path | None], onnx.ModelProto],
-) -> onnx.ModelProto:
-    """Converts a model in whichever form it is given, with the folder of its external data.
-
-    The weights of a path are loaded in the end.
-
-    Raises:
-        TypeError: `model` is of another type.
-    """
-    with Given.of(owner, model, ONNX).opened() as file:
-        result = convert(file.proto, file.folder)
-        file.load_weights(result)
-        return result
 
 
 def draws(

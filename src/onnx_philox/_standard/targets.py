@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -94,44 +93,6 @@ class Out:
         return b("Reshape", values, self.shape, allowzero=1)
 
 
-class Target(ABC):
-    """A runtime, and the nodes that draw in it."""
-
-    name: str
-    has_functions: bool
-    """Whether it reads functions."""
-
-    note: str
-    """How to run what is made for it."""
-
-    @abstractmethod
-    def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:
-        """Refuses what it would not draw exactly, or not at all."""
-
-    @abstractmethod
-    def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
-        """A constant state."""
-
-    @abstractmethod
-    def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
-        """The first words of each state, [B, count]."""
-
-    def words_of_several(
-        self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, counts: Sequence[int]
-    ) -> Values:
-        """The words of draws from the same states and with the same `global_seed`."""
-        pairs = zip(draws, counts, strict=True)
-        return tuple(self.words(b, draw, rows, count) for draw, count in pairs)
-
-    @abstractmethod
-    def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
-        """The state after so many words."""
-
-    @abstractmethod
-    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
-        """The values that words make, of each output."""
-
-
 def _below(b: Builder, draw: DrawnNode, u: ir.Value, out: Out, p: str = "p") -> ir.Value:
     """Booleans of uniforms [B, elements]: which are below an input."""
     is_below = b("Less", out.shaped(b, u), draw.inputs[p])
@@ -144,15 +105,20 @@ def is_rounded_twice(operator: str, type: ElementType) -> bool:
     return operator == operators.RANDOM_EXPONENTIAL.name and type in (F16, BF16)
 
 
-class OnnxRuntime(Target):
+class OnnxRuntime:
     """ONNX Runtime, everywhere: its CPU provider, WebAssembly and mobile builds."""
 
     name = "onnxruntime"
     has_functions = True
+    """Whether it reads functions."""
     note = "made for ONNX Runtime"
+    """How to run what is made for it."""
 
     def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:  # noqa: ARG002
-        """Its kernels draw all that the operators do for which there are nodes."""
+        """Refuses what it would not draw exactly, or not at all.
+
+        Its kernels draw all that the operators do for which there are nodes.
+        """
         plugin = "onnx_philox.onnxruntime"
         _check_operator(draw.operator, _OF_ONNX_RUNTIME, "standard nodes", plugin)
         if is_rounded_twice(draw.operator.name, draw.type):
@@ -161,18 +127,22 @@ class OnnxRuntime(Target):
             raise InexactError(draw.operator.name, "what it draws", given, "f32 or f64", remedy)
 
     def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
+        """A constant state."""
         return b.constant(words, np.uint32)
 
     def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
+        """The first words of each state, [B, count]."""
         # What is added to the halves of the counter and to the key.
         seeds = [[0], [draw.attributes["op_seed"]], [draw.attributes["global_seed"]]]
         given = b.constant(np.array(seeds, np.uint64), np.uint64)
         return b.call("Words", words_u64.words, rows.state, counts.value(b, count), given)[0]
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
+        """The state after so many words."""
         return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]
 
     def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+        """The values that words make, of each output."""
         made = _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
         return made if isinstance(made, tuple) else (made,)
 
@@ -254,8 +224,8 @@ _OF_OPENVINO = (
 _SMALLEST_WIDTH = 2.0**-100
 
 
-class OpenVino(Target):
-    """OpenVINO's CPU plugin, with the precision hint f32."""
+class OpenVino:
+    """OpenVINO's CPU plugin, with the precision hint f32; see `OnnxRuntime` for what each does."""
 
     name = "openvino"
     has_functions = False
@@ -317,6 +287,7 @@ class OpenVino(Target):
     def words_of_several(
         self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, counts: Sequence[int]
     ) -> Values:
+        """The words of draws from the same states and with the same `global_seed`."""
         seeds = [self._seeds(draw) for draw in draws]
         return words_limbs.words_of_several(b, rows.state, counts, seeds)
 
@@ -360,5 +331,7 @@ class OpenVino(Target):
         return out.shaped(b, words_limbs.integers(b, words, low.item(), high.item()))
 
 
+Target = OnnxRuntime | OpenVino
+"""A runtime, and the nodes that draw in it."""
 TARGETS: dict[str, Target] = {target.name: target for target in (OnnxRuntime(), OpenVino())}
 """Every target, by its name."""

@@ -219,9 +219,6 @@ def _int(b: Builder, number: int) -> ir.Value:
     return b.constant(number, np.int32)
 
 
-_I32 = ir.DataType.INT32
-
-
 def unit(b: Builder, words: ir.Value) -> ir.Value:
     """f32 uniforms in [0, 1): an integer, scaled by a power of two, which is exact.
 
