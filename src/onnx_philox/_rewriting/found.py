@@ -11,7 +11,7 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 from onnx_philox._contract import checks, shown
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import PHILOX, Generator
-from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.report import RandomNode, title
 from onnx_philox._rewriting.shares import Share
@@ -199,6 +199,13 @@ class Irreplaceable:
 
     site: Site[Any, Any]
     error: ValueError | TypeError
+
+    @classmethod
+    def of(cls, site: Site[Any, Any], error: ValueError | TypeError) -> Irreplaceable:
+        """A node, and the error of what has read it, which need not know the node's place."""
+        if not isinstance(error, RefusalError):
+            return cls(site, type(error)(f"{site.title}: {error}"))
+        return cls(site, error if error.operator == site.title else error.within(site.title))
 
     def record(self) -> RandomNode:
         """The line of a report."""

@@ -19,7 +19,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.site import TypeOf
+from onnx_philox._rewriting.in_onnx.types import Types
 
 COUNT = 64
 """The elements of a draw."""
@@ -56,12 +56,12 @@ class Probe:
         return hashlib.sha256(self.line.encode()).hexdigest()
 
 
-def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
-    """The probe of a node; of f32 where `type_of` does not know a type.
+def build(node: ir.Node, model: ir.Model, types: Types) -> Probe:
+    """The probe of a node; of f32 where `types` does not know a type.
 
     The functions of the model that hold random nodes must have been inlined.
     """
-    inputs, feeds = _inputs(node, type_of)
+    inputs, feeds = _inputs(node, types)
     attributes = _attributes(node)
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
@@ -154,7 +154,7 @@ def _copy(value: ir.Value | None) -> ir.Value | None:
     )
 
 
-def _inputs(node: ir.Node, type_of: TypeOf) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
+def _inputs(node: ir.Node, types: Types) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
     """The inputs of the copy, and the feeds of those that are not constants."""
     inputs: list[ir.Value | None] = []
     feeds: list[NDArray[Any]] = []
@@ -164,7 +164,7 @@ def _inputs(node: ir.Node, type_of: TypeOf) -> tuple[list[ir.Value | None], list
             continue
         name = f"input_{i}"
         # Only Dropout has inputs after its data: the ratio and training_mode.
-        array = _array(node, value, i, type_of(value))
+        array = _array(node, value, i, types(value))
         shape: list[int | str] = [*array.shape]
         if _is_argument(value):
             constant = ir.tensor(array, name=name)

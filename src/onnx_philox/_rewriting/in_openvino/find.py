@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import openvino as ov
 
-from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._openvino_models import graphs
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_openvino import patterns, replacements
@@ -37,16 +35,7 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
     others = (each for each in read if isinstance(each, UniformNode) and each.seeds is None)
     normals = patterns.normals(u for u in others if not graphs.awaits_state(u.site.node))
-    return list(_without_repeats(sites, read, normals, keep_seeds=keep_seeds))
-
-
-def _without_repeats(
-    sites: list[Site],
-    read: list[UniformNode | Found],
-    normals: dict[str, NewDraw],
-    *,
-    keep_seeds: bool,
-) -> Iterator[Found]:
+    found: list[Found] = []
     covered: set[str] = set()
     for site, each in zip(sites, read, strict=True):
         name = site.node.get_name()
@@ -60,7 +49,8 @@ def _without_repeats(
                 each = replace(each, share=INLINED)
             covered |= each.covered
             each = replace(each, same=site.explicit_seed if keep_seeds else None)
-        yield each
+        found.append(each)
+    return found
 
 
 def _of_one(uniform: UniformNode) -> NewDraw:
@@ -120,9 +110,5 @@ def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
         return (
             replacements.awaiting(site) if graphs.is_ours(node) else replacements.categorical(site)
         )
-    except (TypeRefusalError, ValueRefusalError) as error:
-        # The declaration's own checks do not know the node's place.
-        known = error.operator == site.title
-        return Irreplaceable(site, error if known else error.within(site.title))
     except (TypeError, ValueError) as error:
-        return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
+        return Irreplaceable.of(site, error)

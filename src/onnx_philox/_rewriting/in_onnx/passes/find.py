@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onnx_philox._contract import shown
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, is_all
 from onnx_philox._models.emitter import OLDEST_OPSET
@@ -37,9 +37,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS, key_of
 from onnx_philox._rewriting.in_onnx.random_nodes.shares import share_of
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
-    DeclaredTypeError,
     Site,
-    TypeOf,
     check_declared,
     check_types,
     site_of,
@@ -130,12 +128,8 @@ def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
             _refuse_unknown(site)
         _check_opset(site)
         _check_owners(site)
-    except MayStayError as error:
-        return Irreplaceable(site, error)
-    if version is not None:
-        site = replace(site, version=version.since)
-    try:
         if version is not None:
+            site = replace(site, version=version.since)
             check_types(site, version)
         replacement, seeds = read(site, types), own_seeds(site.node)
         same, share = site.explicit_seed if keep_seeds else None, share_of(site.node)
@@ -144,14 +138,8 @@ def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
         )
         if version is not None:
             check_declared(site, random.replacement.dtype)
-    except DeclaredTypeError as error:
-        return Irreplaceable(site, error)
-    except (TypeRefusalError, ValueRefusalError) as error:
-        # The replacement may have refused, and it does not know the node's place.
-        known = error.operator == site.title
-        return Irreplaceable(site, error if known else error.within(site.title))
     except (TypeError, ValueError) as error:
-        return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
+        return Irreplaceable.of(site, error)
     return random
 
 
@@ -159,12 +147,11 @@ def _as_said(random: Replaceable, types: Types, generator: Generator, *, shares:
     said = generator_of(random.site.node)
     if said is generator or said.is_counter_based:
         return absorb(random, types, shares=shares)
-    try:
-        allowed = f"that of the rewrite, {generator.alignment!r}"
-        remedy = f"Rewrite the model with alignment={said.alignment!r}."
-        random.site.refuse("alignment", f"{said.alignment!r}, without a state", allowed, remedy)
-    except ValueRefusalError as error:
-        return Irreplaceable(random.site, error)
+    given = f"{said.alignment!r}, without a state"
+    allowed = f"that of the rewrite, {generator.alignment!r}"
+    remedy = f"Rewrite the model with alignment={said.alignment!r}."
+    error = ValueRefusalError(random.site.title, "alignment", given, allowed, remedy)
+    return Irreplaceable(random.site, error)
 
 
 def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
@@ -192,7 +179,7 @@ def _version(node: ir.Node, opset: int | None) -> Version | None:
 
 def _reader(
     node: ir.Node, opset: int | None
-) -> tuple[Version | None, Callable[[Site, TypeOf], Replacement] | None]:
+) -> tuple[Version | None, Callable[[Site, Types], Replacement] | None]:
     """ONNX's version of a random node, and what reads it; None where there is none."""
     version = _version(node, opset)
     if version is not None:

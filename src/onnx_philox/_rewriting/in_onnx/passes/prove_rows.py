@@ -60,7 +60,8 @@ class BatchRows:
         said = asked.batch
         if recorded.has_rows:
             assert recorded.state is not None
-            ours = _first(recorded.state)
+            # The name of the number of rows.
+            ours = _name(recorded.state.shape[0]) if recorded.state.shape else None
             shapes = {n: s for n, s in shapes.items() if ours in map(_name, inputs[n].shape or ())}
             said = said or ours
         self._nodes = nodes
@@ -124,11 +125,6 @@ def _in_module(node: ir.Node) -> str:
     """
     *_, module, _ = ["", "", *re.findall("'([^']*)'", node.metadata_props.get(_SCOPES, ""))]
     return f" in the module {module!r}" if module else ""
-
-
-def _first(state: ir.Value) -> str | None:
-    """The name of the number of rows."""
-    return _name(state.shape[0]) if state.shape else None
 
 
 def _name(dimension: int | ir.SymbolicDim) -> str | None:

@@ -11,7 +11,7 @@ from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox._models.constants import constant, tensor_in
+from onnx_philox._models.constants import constant, small_constant
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
@@ -90,16 +90,9 @@ def _sized_by(node: ir.Node) -> ir.Value | None:
 
 
 def _is_scalar(value: ir.Value) -> bool:
-    """Whether a value is a constant of rank 0; the constant itself is not read."""
-    if value.is_graph_input():
-        return False
-    tensor, node = value.const_value, value.producer()
-    if tensor is None and node is not None and node.op_type == "Constant":
-        if not node.attributes.keys().isdisjoint(("value_float", "value_int")):
-            return node.domain in STANDARD_DOMAINS
-        given = node.attributes.get("value")
-        tensor = None if given is None or given.is_ref() else tensor_in(given)
-    return tensor is not None and len(tensor.shape) == 0
+    """Whether a value is a constant of rank 0."""
+    array = small_constant(value, 1)
+    return array is not None and array.ndim == 0
 
 
 def _invert(node: ir.Node, emitter: Emitter) -> None:

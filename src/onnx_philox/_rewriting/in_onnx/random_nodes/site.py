@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import onnx
 import onnx_ir as ir
 
@@ -51,16 +49,6 @@ def _explicit_seed(node: ir.Node) -> str | None:
     # A float, such as 12.0, equals the integer of a Dropout.
     shown = (f"{n} {format(s, '.9g') if isinstance(s, float) else s}" for n, s in seeds.items())
     return " and ".join(shown) or None
-
-
-class TypeOf(Protocol):
-    """What a model says of a value, inferred where it is not declared."""
-
-    def __call__(self, value: ir.Value) -> ir.DataType | None:
-        """The element type."""
-
-    def shape(self, value: ir.Value) -> ir.Shape | None:
-        """The dimensions."""
 
 
 def required_input(site: Site, index: int) -> ir.Value:

@@ -13,8 +13,9 @@ from onnx_philox._contract.operators import OPERATORS, Operator
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, TypeOf, required_input
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, required_input
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw
+from onnx_philox._rewriting.in_onnx.types import Types
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class AwaitingReplacement:
     attributes: dict[str, Any]
 
     @classmethod
-    def read(cls, site: Site, type_of: TypeOf) -> AwaitingReplacement:
+    def read(cls, site: Site, types: Types) -> AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
@@ -43,7 +44,7 @@ class AwaitingReplacement:
             if name not in ("global_seed", "op_seed")
         }
         if operator.type_input is not None:
-            dtype = type_of(required_input(site, operator.inputs.index(operator.type_input)))
+            dtype = types(required_input(site, operator.inputs.index(operator.type_input)))
             return cls(operator, dtype or ir.DataType.UNDEFINED, attributes)
         drawn = checks.output_type(operator, complete, {})
         return cls(operator, ir.DataType(drawn.onnx), attributes)

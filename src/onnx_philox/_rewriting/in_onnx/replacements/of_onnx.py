@@ -22,12 +22,13 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     Site,
-    TypeOf,
     allowed_type,
     required_input,
 )
+from onnx_philox._rewriting.in_onnx.types import Types
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 
@@ -82,29 +83,14 @@ class FloatReplacement(TypedReplacement):
     """None where the input has the shape."""
 
     @classmethod
-    def read_uniform(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
-        """RandomUniform or RandomUniformLike."""
-        parameters = (("minval", "low", 0.0), ("maxval", "high", 1.0))
-        return cls._read(operators.RANDOM_UNIFORM, parameters, site, version, type_of)
-
-    @classmethod
-    def read_normal(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
-        """RandomNormal or RandomNormalLike."""
-        parameters = (("mean", "mean", 0.0), ("scale", "scale", 1.0))
-        return cls._read(operators.RANDOM_NORMAL, parameters, site, version, type_of)
-
-    @classmethod
-    def _read(
-        cls,
-        op: operators.Operator,
-        names: tuple[tuple[str, str, float], ...],
-        site: Site,
-        version: Version,
-        type_of: TypeOf,
-    ) -> FloatReplacement:
+    def read(cls, site: Site, version: Version, types: Types) -> FloatReplacement:
+        """One of the four."""
         attributes = site.node.attributes
+        op, names = operators.RANDOM_UNIFORM, (("minval", "low", 0.0), ("maxval", "high", 1.0))
+        if "Normal" in site.node.op_type:
+            op, names = operators.RANDOM_NORMAL, (("mean", "mean", 0.0), ("scale", "scale", 1.0))
         is_like = site.node.op_type.endswith("Like")
-        dtype = _dtype_or_input_type(site, type_of) if is_like else _dtype(site, _FLOAT)
+        dtype = _dtype_or_input_type(site, types) if is_like else _dtype(site, _FLOAT)
         values = _allowed(site, dtype, version)
         # ONNX keeps these attributes as f32.
         parameters = {
@@ -145,11 +131,11 @@ class BernoulliReplacement:
     operator: operators.Operator = operators.RANDOM_BERNOULLI
 
     @classmethod
-    def read(cls, site: Site, version: Version, type_of: TypeOf) -> BernoulliReplacement:
+    def read(cls, site: Site, version: Version, types: Types) -> BernoulliReplacement:
         """Bernoulli."""
-        probabilities = _input_type(site, 0, version, type_of)
+        probabilities = _input_type(site, 0, version, types)
         _check_rank(site)
-        dtype = _dtype_or_input_type(site, type_of)
+        dtype = _dtype_or_input_type(site, types)
         if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
             remedy = "Choose one of these."
             site.refuse(
@@ -177,7 +163,7 @@ class MultinomialReplacement(TypedReplacement):
     operator: operators.Operator = operators.RANDOM_CATEGORICAL
 
     @classmethod
-    def read(cls, site: Site, version: Version, type_of: TypeOf) -> MultinomialReplacement:
+    def read(cls, site: Site, version: Version, types: Types) -> MultinomialReplacement:
         """Multinomial."""
         dtype = _dtype(site, ir.DataType.INT32)
         values = BY_ONNX.get(dtype.value)
@@ -185,20 +171,20 @@ class MultinomialReplacement(TypedReplacement):
             remedy = "Choose one of these."
             site.refuse("attribute 'dtype'", dtype.name, "INT32 or INT64", remedy, TypeError)
         sample_size = site.node.attributes.get_int("sample_size", 1)
-        return cls.checked(site, version, type_of, sample_size, values)
+        return cls.checked(site, version, types, sample_size, values)
 
     @classmethod
     def checked(
-        cls, site: Site, version: Version, type_of: TypeOf, sample_size: int, values: ElementType
+        cls, site: Site, version: Version, types: Types, sample_size: int, values: ElementType
     ) -> MultinomialReplacement:
         """Draws from the first input's logits."""
-        shape = type_of.shape(required_input(site, 0))
+        shape = types.shape(required_input(site, 0))
         if shape is not None and len(shape) not in (1, 2):
             allowed, remedy = "[classes] or [rows, classes]", "Reshape it to two dimensions."
             what = f"the shape of input {input_of(site.node, 0).name!r}"
             site.refuse(what, f"{len(shape)} dimensions", allowed, remedy)
         is_one_row = shape is not None and len(shape) == 1
-        read = cls(_input_type(site, 0, version, type_of), sample_size, values, is_one_row)
+        read = cls(_input_type(site, 0, version, types), sample_size, values, is_one_row)
         known = {"logits": UNKNOWN, "state": UNKNOWN}
         checks.check_node(read.operator, known, read._attributes)
         return read
@@ -219,19 +205,6 @@ class MultinomialReplacement(TypedReplacement):
             samples = emitter.constant("samples", np.array([-1]))
             drawn = emitter.emit("Reshape", "drawn", [drawn, samples], self.dtype)
         return [drawn]
-
-
-@dataclass(frozen=True)
-class DropoutInputs:
-    """What a dropout is given: values of the model."""
-
-    data: ir.Value
-    ratio: ir.Value | None
-    """None for one half."""
-    mode: ir.Value | None
-    """Whether it drops."""
-    has_mask: bool
-    """Whether anything reads the mask."""
 
 
 @dataclass(frozen=True)
@@ -272,44 +245,50 @@ class DropoutReplacement:
         return ir.DataType(self.data.onnx)
 
     @classmethod
-    def read(cls, site: Site, version: Version, type_of: TypeOf) -> DropoutReplacement:
+    def read(cls, site: Site, version: Version, types: Types) -> DropoutReplacement:
         """Dropout."""
-        return cls.of_inputs(site, version, type_of, 1, input_of(site.node, 2))
+        return cls.of_inputs(site, version, types, 1, input_of(site.node, 2))
 
     @classmethod
     def of_inputs(
-        cls, site: Site, version: Version, type_of: TypeOf, index: int, mode: ir.Value
+        cls, site: Site, version: Version, types: Types, index: int, mode: ir.Value
     ) -> DropoutReplacement:
         """A dropout of the first input, whose ratio is the input of this index."""
         node = site.node
-        data = _input_type(site, 0, version, type_of)
+        data = _input_type(site, 0, version, types)
         _check_rank(site)
         given = node.inputs[index] if index < len(node.inputs) else None
         ratio = np.array(0.5, np.float32) if given is None else constant(given)
         if ratio is not None and not (ratio.size == 1 and 0 <= ratio.item() <= 1):
             remedy = "Set it to the share of the elements to drop."
             site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
-        told = _input_type(site, index, version, type_of) if ratio is None else ratio
+        told = _input_type(site, index, version, types) if ratio is None else ratio
         return cls(data, told, constant(mode) is not None)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
+        return self.emit_of(node, input_of(node, 0), 1, 2, emitter, draw)
+
+    def emit_of(
+        self,
+        node: ir.Node,
+        data: ir.Value,
+        ratio_at: int,
+        mode_at: int,
+        emitter: Emitter,
+        draw: EmitDraw,
+    ) -> list[ir.Value]:
+        """Makes the nodes of a dropout; returns its output, and its mask if it is read."""
+        ratio, mode = input_at(node, ratio_at), input_at(node, mode_at)
         # Exporters name the mask even where nothing reads it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
-        data, ratio, mode = node.inputs[:3]
-        assert data is not None
-        return self.emit_of(DropoutInputs(data, ratio, mode, has_mask), emitter, draw)
-
-    def emit_of(self, given: DropoutInputs, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
-        """Makes the nodes of a dropout; returns its output, and its mask if it is read."""
-        data, has_mask = given.data, given.has_mask
         if self.operator is operators.RANDOM_DROPOUT:
-            inputs = {"data": data, "ratio": self._p(given.ratio, emitter)}
+            inputs = {"data": data, "ratio": self._p(ratio, emitter)}
             output = draw(operators.RANDOM_DROPOUT, self.dtype, inputs, {})
             return [output, emitter.mask_of(output, data.shape)] if has_mask else [output]
-        p, scale = self._parameters(given.ratio, emitter)
+        p, scale = self._parameters(ratio, emitter)
         dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})
-        mode = None if self.is_mode_known else given.mode
+        mode = None if self.is_mode_known else mode
         if mode is not None:
             # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
@@ -375,11 +354,11 @@ class DropoutReplacement:
         return emitter.constant(what, np.asarray(number).astype(self._work.numpy()))
 
 
-REPLACEMENT_OF: dict[str, Callable[[Site, Version, TypeOf], Replacement]] = {
-    "RandomUniform": FloatReplacement.read_uniform,
-    "RandomUniformLike": FloatReplacement.read_uniform,
-    "RandomNormal": FloatReplacement.read_normal,
-    "RandomNormalLike": FloatReplacement.read_normal,
+REPLACEMENT_OF: dict[str, Callable[[Site, Version, Types], Replacement]] = {
+    "RandomUniform": FloatReplacement.read,
+    "RandomUniformLike": FloatReplacement.read,
+    "RandomNormal": FloatReplacement.read,
+    "RandomNormalLike": FloatReplacement.read,
     "Bernoulli": BernoulliReplacement.read,
     "Multinomial": MultinomialReplacement.read,
     "Dropout": DropoutReplacement.read,
@@ -402,16 +381,16 @@ def _dtype(site: Site, default: ir.DataType) -> ir.DataType:
         site.refuse("attribute 'dtype'", number, allowed, "Leave it out for the default.")
 
 
-def _dtype_or_input_type(site: Site, type_of: TypeOf) -> ir.DataType:
+def _dtype_or_input_type(site: Site, types: Types) -> ir.DataType:
     if "dtype" in site.node.attributes:
         return _dtype(site, _FLOAT)
-    return _type(site, 0, type_of)
+    return _type(site, 0, types)
 
 
-def _type(site: Site, index: int, type_of: TypeOf) -> ir.DataType:
+def _type(site: Site, index: int, types: Types) -> ir.DataType:
     """The element type of an input."""
     value = required_input(site, index)
-    dtype = type_of(value)
+    dtype = types(value)
     if dtype is None:
         remedy = "Declare its type in the graph's value_info."
         allowed = "one that is declared or can be inferred"
@@ -421,8 +400,8 @@ def _type(site: Site, index: int, type_of: TypeOf) -> ir.DataType:
     return dtype
 
 
-def _input_type(site: Site, index: int, version: Version, type_of: TypeOf) -> ElementType:
-    return _allowed(site, _type(site, index, type_of), version)
+def _input_type(site: Site, index: int, version: Version, types: Types) -> ElementType:
+    return _allowed(site, _type(site, index, types), version)
 
 
 def _allowed(site: Site, dtype: ir.DataType, version: Version) -> ElementType:

@@ -15,8 +15,9 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     FusedDropout,
     input_at,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, TypeOf
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements import of_onnx
+from onnx_philox._rewriting.in_onnx.types import Types
 
 _VERSION = Version(1, RandomWhen.TRAINING_MODE, (F16, F32, F64, BF16))
 
@@ -28,7 +29,7 @@ class FusedDropoutReplacement(of_onnx.DropoutReplacement):
     places: FusedDropout = FUSED_DROPOUTS["BiasDropout"]
 
     @classmethod
-    def read_fused(cls, site: Site, type_of: TypeOf) -> FusedDropoutReplacement:
+    def read_fused(cls, site: Site, types: Types) -> FusedDropoutReplacement:
         """One of them, in training mode."""
         node, places = site.node, FUSED_DROPOUTS[site.node.op_type]
         if places.packs_mask and len(node.outputs) > 1 and is_wanted(node.outputs[1]):
@@ -41,17 +42,14 @@ class FusedDropoutReplacement(of_onnx.DropoutReplacement):
             )
         mode = input_at(node, places.mode)
         assert mode is not None, "it is in training mode"
-        read = cls.of_inputs(site, _VERSION, type_of, places.ratio, mode)
+        read = cls.of_inputs(site, _VERSION, types, places.ratio, mode)
         return cls(read.data, read.ratio, read.is_mode_known, places=places)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         places, data = self.places, input_of(node, 0)
         data = self._added(emitter, "biased", data, input_at(node, places.bias))
-        has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
-        mode = input_at(node, places.mode)
-        given = of_onnx.DropoutInputs(data, input_at(node, places.ratio), mode, has_mask=has_mask)
-        output, *mask = self.emit_of(given, emitter, draw)
+        output, *mask = self.emit_of(node, data, places.ratio, places.mode, emitter, draw)
         return [self._added(emitter, "sum", output, input_at(node, places.residual)), *mask]
 
     def _added(self, emitter: Emitter, what: str, to: ir.Value, value: ir.Value | None) -> ir.Value:

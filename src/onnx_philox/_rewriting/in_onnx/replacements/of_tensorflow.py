@@ -36,11 +36,11 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import RandomWhen, Vers
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import element_type
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     Site,
-    TypeOf,
     allowed_type,
     required_input,
 )
 from onnx_philox._rewriting.in_onnx.replacements import of_onnx
+from onnx_philox._rewriting.in_onnx.types import Types
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
@@ -62,25 +62,25 @@ class TensorFlowReplacement(of_onnx.TypedReplacement):
     """None where a run tells it."""
 
     @classmethod
-    def read_uniform(cls, site: Site, _: TypeOf) -> TensorFlowReplacement:
+    def read_uniform(cls, site: Site, _: Types) -> TensorFlowReplacement:
         """Floats in [0, 1)."""
         values = _float_type(site)
         zero, one = np.zeros((), values.dtype), np.ones((), values.dtype)
         return cls._checked(site, RANDOM_UNIFORM, values, {"minval": zero, "maxval": one})
 
     @classmethod
-    def read_normal(cls, site: Site, _: TypeOf) -> TensorFlowReplacement:
+    def read_normal(cls, site: Site, _: Types) -> TensorFlowReplacement:
         """Standard normals."""
         return cls._checked(site, RANDOM_NORMAL, *_standard_normal(_float_type(site)))
 
     @classmethod
-    def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowReplacement:
+    def read_integers(cls, site: Site, types: Types) -> TensorFlowReplacement:
         """Integers from the last input but one up to, but not including, the last."""
         first = len(site.node.inputs) - 2
         # tf2onnx drops the attribute that gives RandomUniformInt its type.
         if (dtype := _attribute(site, "dtype")) is None and first > 0:
             given = site.node.inputs[first]
-            dtype = None if given is None else type_of(given)
+            dtype = None if given is None else types(given)
         values = _allowed(site, dtype, _INTEGERS)
         parameters: dict[str, NDArray[Any] | int] = {}
         for index, name in enumerate(("minval", "maxval"), first):
@@ -139,7 +139,7 @@ class TruncatedNormalReplacement(of_onnx.TypedReplacement):
         return F64 if self.values is F64 else F32
 
     @classmethod
-    def read(cls, site: Site, _: TypeOf) -> TruncatedNormalReplacement:
+    def read(cls, site: Site, _: Types) -> TruncatedNormalReplacement:
         """Truncated normals."""
         read = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
         _check_opset(site, cls._OPSET)
@@ -203,13 +203,13 @@ class RejectingReplacement(of_onnx.TypedReplacement):
     _OPSET = 8
 
     @classmethod
-    def read_gamma(cls, site: Site, type_of: TypeOf) -> RejectingReplacement:
+    def read_gamma(cls, site: Site, types: Types) -> RejectingReplacement:
         """Gammas of the scale 1, of the type of alpha."""
-        dtype = type_of(required_input(site, 1)) or site.node.outputs[0].dtype
+        dtype = types(required_input(site, 1)) or site.node.outputs[0].dtype
         return cls._read(site, RANDOM_GAMMA, _allowed(site, dtype, _FLOATS))
 
     @classmethod
-    def read_poisson(cls, site: Site, _: TypeOf) -> RejectingReplacement:
+    def read_poisson(cls, site: Site, _: Types) -> RejectingReplacement:
         """Counts, of floats where the node says so."""
         dtype = _attribute(site, "dtype") or site.node.outputs[0].dtype
         return cls._read(site, RANDOM_POISSON, _allowed(site, dtype, (*_INTEGERS, *_FLOATS)))
@@ -254,12 +254,12 @@ class ShuffleReplacement:
     operator: Operator = RANDOM_PERMUTATION
 
     @classmethod
-    def read(cls, site: Site, type_of: TypeOf) -> ShuffleReplacement:
+    def read(cls, site: Site, types: Types) -> ShuffleReplacement:
         """RandomShuffle."""
         given = required_input(site, 0)
         if given.shape is not None and not len(given.shape):
             site.refuse("input 0", "a scalar", "of 1 dimension or more", "Shuffle nothing.")
-        dtype = type_of(given) or site.node.outputs[0].dtype
+        dtype = types(given) or site.node.outputs[0].dtype
         if dtype is None:
             remedy = "Declare it, by onnx.shape_inference for instance."
             site.refuse("the element type", "an unknown one", "known", remedy, TypeError)
@@ -276,7 +276,7 @@ class ShuffleReplacement:
         return [emitter.emit("Gather", "shuffled", inputs, self.dtype, given.shape, {"axis": 0})]
 
 
-def _read_multinomial(site: Site, type_of: TypeOf) -> of_onnx.Replacement:
+def _read_multinomial(site: Site, types: Types) -> of_onnx.Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
     what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
@@ -289,11 +289,11 @@ def _read_multinomial(site: Site, type_of: TypeOf) -> of_onnx.Replacement:
         site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
     return of_onnx.MultinomialReplacement.checked(
-        site, _ANY_VERSION, type_of, int(samples.item()), _allowed(site, dtype, _INTEGERS)
+        site, _ANY_VERSION, types, int(samples.item()), _allowed(site, dtype, _INTEGERS)
     )
 
 
-REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], of_onnx.Replacement]] = {
+REPLACEMENT_OF: dict[str, Callable[[Site, Types], of_onnx.Replacement]] = {
     "categorical": _read_multinomial,
     "gamma": RejectingReplacement.read_gamma,
     "integers": TensorFlowReplacement.read_integers,

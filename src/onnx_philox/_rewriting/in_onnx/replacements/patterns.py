@@ -56,16 +56,12 @@ class ComparisonReplacement:
     is_any: bool
     """Whether they may lie below 0 or above 1, too."""
     is_negated: bool
+    dtype: ir.DataType = _BOOL
 
     @property
     def operator(self) -> Operator:
         """See `Replacement`."""
         return RANDOM_BERNOULLI if self.thresholds is None else RANDOM_UNIFORM
-
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Replacement`."""
-        return _BOOL
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
