@@ -7,35 +7,22 @@ are attributes of this package, and are loaded when they are first used.
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from onnx_philox._command import (
-        compare,
-        inspect,
-        libraries,
-        pages,
-        replay,
-        rewrite,
-        run,
-        terminal,
-        verify,
-    )
-
-__all__ = [
-    "compare",
-    "inspect",
-    "libraries",
-    "pages",
-    "replay",
-    "rewrite",
-    "run",
-    "terminal",
-    "verify",
-]
+    from onnx_philox._command import compare as compare
+    from onnx_philox._command import inspect as inspect
+    from onnx_philox._command import libraries as libraries
+    from onnx_philox._command import pages as pages
+    from onnx_philox._command import replay as replay
+    from onnx_philox._command import rewrite as rewrite
+    from onnx_philox._command import run as run
+    from onnx_philox._command import terminal as terminal
+    from onnx_philox._command import verify as verify
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")

@@ -28,7 +28,7 @@ def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, 
     if known.shape is not None and not is_state_shape(known.shape, generator.words):
         can_be_other = ALIGNMENT in op.attributes
         remedy = generator.remedy_for(known.shape) if can_be_other else generator.remedy
-        refusal.refuse(op.name, what, shape_of(known.shape), generator.shape_rule, remedy)
+        refusal.refuse(op, what, shape_of(known.shape), generator.shape_rule, remedy)
     if known.value is not None:
         generator.check_words(op.name, known.value)
 
@@ -39,7 +39,7 @@ def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[
     if not remedy or known.type is None or known.type is U32:
         return
     if np.dtype(getattr(known.type, "dtype", known.type)) == np.uint8:
-        refusal.refuse(op.name, what, known.type_name, U32.name, remedy, TypeError)
+        refusal.refuse(op, what, known.type_name, U32.name, remedy, TypeError)
 
 
 def check_word(owner: str, given: Any) -> None:
@@ -65,4 +65,4 @@ def refuse_without_nodes(op: Operator, attributes: Mapping[str, Any]) -> None:
     if generator.is_named:
         what, given = say.ATTRIBUTE.format(repr(ALIGNMENT.name)), repr(generator.alignment)
         allowed, remedy = for_standard_nodes(generator), "Keep the node: our runtimes draw it."
-        refusal.refuse(op.name, what, given, allowed, remedy)
+        refusal.refuse(op, what, given, allowed, remedy)

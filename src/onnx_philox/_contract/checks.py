@@ -21,7 +21,6 @@ from onnx_philox._contract import (
     attribute_names,
     float_environment,
     memory,
-    refusal,
     rows_of_numbers,
 )
 from onnx_philox._contract import sentences as say
@@ -41,22 +40,10 @@ from onnx_philox._contract.operators import (
     Role,
     type_names,
 )
+from onnx_philox._contract.refusal import refuse as refuse
 from onnx_philox._contract.rows_of_numbers import is_one_element
 from onnx_philox._contract.shown import dims, shape_of
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
-
-
-def refuse(
-    op: Operator | str,
-    what: str,
-    given: Any,
-    allowed: str,
-    remedy: str,
-    error: type[ValueError | TypeError] = ValueError,
-) -> NoReturn:
-    """Raises a refusal: operator, what is wrong, what was given, what is allowed, what to do."""
-    name = op.name if isinstance(op, Operator) else op
-    refusal.refuse(name, what, given, allowed, remedy, error)
 
 
 @float_environment.kept()

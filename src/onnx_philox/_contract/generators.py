@@ -129,7 +129,7 @@ class Generator:
         """Refuses complete attributes of a node that do not go together."""
         if not has_state and attributes["global_seed"] == 0 and attributes["op_seed"] == 0:
             what, allowed = say.INPUT.format("state"), say.CONNECTED_WITHOUT_SEEDS
-            refusal.refuse(op.name, what, say.NOTHING, allowed, say.NAME_A_STREAM)
+            refusal.refuse(op, what, say.NOTHING, allowed, say.NAME_A_STREAM)
 
     def check_words(self, owner: str, words: NDArray[np.uint32]) -> None:
         """Refuses words that no generator holds."""

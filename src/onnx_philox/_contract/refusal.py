@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 from onnx_philox._contract.sentences import FORM
 
@@ -120,8 +120,16 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+class Named(Protocol):
+    """An operator's declaration."""
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+
+
 def refuse(
-    operator: str,
+    operator: Named | str,
     what: str,
     given: Any,
     allowed: str,
@@ -130,4 +138,5 @@ def refuse(
 ) -> NoReturn:
     """Raises a refusal with these parts, a ValueError or a TypeError."""
     kind = TypeRefusalError if error is TypeError else ValueRefusalError
-    raise kind(operator, what, given, allowed, remedy)
+    name = operator if isinstance(operator, str) else operator.name
+    raise kind(name, what, given, allowed, remedy)

@@ -8,25 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.known import Known
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.shown import shape_of
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import ElementType
 
 
-def _refuse(op: Operator | str, what: str, given: Any, allowed: str, remedy: str) -> None:
-    name = op if isinstance(op, str) else op.name
-    refusal.refuse(name, what, given, allowed, remedy)
-
-
 def check_logits(op: Operator | str, what: str, known: Known) -> None:
     if known.shape is not None and len(known.shape) != 2:
-        _refuse(op, what, shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
+        refuse(op, what, shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
     if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
-        _refuse(op, what, shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
+        refuse(op, what, shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
     if known.value is not None and known.value.size:
         _check_rows(op, what, known.value)
 
@@ -41,7 +36,7 @@ def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
     number = logits[row, int(wrong[row].argmax())].item()
     is_one = wrong[row].any()
     given = say.IN_ROW.format(number, row) if is_one else say.IN_ALL_OF_ROW.format(row)
-    _refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
+    refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
 
 
 def check_samples(op: Operator, logits: Known, samples: int, least: float) -> None:
@@ -60,7 +55,7 @@ def check_samples(op: Operator, logits: Known, samples: int, least: float) -> No
         given = say.SAMPLES_OF_CLASSES.format(samples, logits.shape[1])
     if given is not None:
         what, allowed = say.ATTRIBUTE.format("'sample_size'"), say.NOT_MORE_THAN_CLASSES
-        _refuse(op, what, given, allowed, say.DRAW_FEWER)
+        refuse(op, what, given, allowed, say.DRAW_FEWER)
 
 
 def check_one_or_rows(
@@ -76,7 +71,7 @@ def check_one_or_rows(
     if len(known.shape) == 1 and rows in (None, known.shape[0]):
         return
     allowed = say.ONE_NUMBER_OR_ROWS.format("" if rows is None else f" ({rows})")
-    _refuse(op, what, shape_of(known.shape), allowed, say.PASS_ONE_OR_ROWS)
+    refuse(op, what, shape_of(known.shape), allowed, say.PASS_ONE_OR_ROWS)
 
 
 def is_one_element(shape: tuple[int | None, ...]) -> bool:
@@ -87,7 +82,7 @@ def is_one_element(shape: tuple[int | None, ...]) -> bool:
 def check_rank(op: Operator, what: str, rank: int) -> None:
     """Refuses a shape of other than one or two dimensions."""
     if op.draws_rows and rank not in (1, 2):
-        refusal.refuse(op.name, what, say.DIMENSIONS.format(rank), say.ROWS, say.PASS_ROWS)
+        refuse(op, what, say.DIMENSIONS.format(rank), say.ROWS, say.PASS_ROWS)
 
 
 def check_indices(op: Operator, what: str, dimensions: Sequence[int], values: ElementType) -> None:
@@ -97,7 +92,7 @@ def check_indices(op: Operator, what: str, dimensions: Sequence[int], values: El
     most = int(np.iinfo(values.dtype).max) + 1
     if dimensions[-1] > most:
         allowed = say.ROWS_OF_INDICES.format(most, values.name)
-        refusal.refuse(op.name, what, list(dimensions), allowed, say.DRAW_I64)
+        refuse(op, what, list(dimensions), allowed, say.DRAW_I64)
 
 
 def unlike_states(

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import alignment
 from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.openvino_plugin import EXTENSION
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY, STATE
 from onnx_philox._contract.types import ElementType
 from onnx_philox._openvino_models import arrays
 
-_EXTENSION = "extension"
 # Where OpenVINO keeps the metadata of a file of ONNX.
 _OF_ONNX = "framework"
 _LOOPS = ("Loop", "TensorIterator")
@@ -95,7 +95,7 @@ def opset_of(node: ov.Node) -> int | None:
 
 def is_ours(node: ov.Node) -> bool:
     """Whether a node is one of this package."""
-    is_extension = str(node.get_type_info().version_id) == _EXTENSION
+    is_extension = node.get_type_info().version_id == EXTENSION
     return is_extension and node.get_type_name() in OPERATORS
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import onnxruntime as ort
@@ -16,6 +16,7 @@ from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import I64, U32
 from onnx_philox.onnxruntime import _source, _trial
+from onnx_philox.onnxruntime._plan import SessionPlan
 
 _RUNTIME = "onnxruntime"
 
@@ -121,44 +122,22 @@ def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) 
         else:
             options = register(options, cuda=cuda)
     if not source.checked():
-        return NativePlan(source.untouched, options, source)
+        return NativePlan(source.untouched, options, source=source)
     # Imported here, because it needs onnx-ir, and few models need it.
     from onnx_philox.onnxruntime import _changed
 
     changed = _changed.model(source)
     if changed is None:
-        return NativePlan(source.untouched, options, source)
+        return NativePlan(source.untouched, options, source=source)
     _source.source_of(changed).checked()  # with what functions held
-    return NativePlan(changed, options, source, source.folder)
+    return NativePlan(changed, options, source.folder, source=source)
 
 
-@dataclass(frozen=True)
-class NativeRun:
-    """A run, which needs no preparation; see `onnx_philox.onnxruntime._session.Run`."""
+@dataclass(frozen=True, kw_only=True)
+class NativePlan(SessionPlan):
+    """The user's own model, except for functions that draw and inputs with an empty name."""
 
-    options: ort.RunOptions | None
-    hidden_feed: dict[str, Any] = field(default_factory=dict)
-
-    def guard(self) -> AbstractContextManager[None]:
-        """Nothing to be done."""
-        return nullcontext()
-
-    def check(self) -> None:
-        """Nothing to do: ONNX Runtime has raised every error."""
-
-
-@dataclass(frozen=True)
-class NativePlan:
-    """The user's own model, except for functions that draw and inputs with an empty name.
-
-    See `onnx_philox.onnxruntime._session.Plan`.
-    """
-
-    model: str | bytes
-    options: ort.SessionOptions | None
     source: _source.Source
-    external_folder: str | None = None
-    hidden_inputs: frozenset[str] = frozenset()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
@@ -179,10 +158,3 @@ class NativePlan:
             if refusal is None:
                 raise
             raise _runtime_errors.refused(refusal, ort_state.InvalidArgument) from error
-
-    def check(self, given: Mapping[str, Any]) -> None:
-        """Nothing to be done."""
-
-    def start_run(self, options: ort.RunOptions | None) -> NativeRun:
-        """Nothing to be done."""
-        return NativeRun(options)

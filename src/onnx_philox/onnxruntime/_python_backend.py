@@ -12,7 +12,7 @@ from onnx_philox._contract.refusal import refuse
 if TYPE_CHECKING:
     import onnxruntime as ort
 
-    from onnx_philox.onnxruntime._python_plan import PythonPlan
+    from onnx_philox.onnxruntime._plan import SessionPlan
 
 
 NO_EXTENSIONS_FROM = (3, 14)
@@ -33,7 +33,7 @@ def unavailable() -> ImportError | None:
     return NotInstalledError(who, package, "onnxruntime")
 
 
-def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) -> PythonPlan:
+def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) -> SessionPlan:
     """Makes a copy of the model that PyOps can run, and options that hold them."""
     if cuda:
         remedy = "Python draws on the CPU: use backend 'native'."

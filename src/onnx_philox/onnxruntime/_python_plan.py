@@ -12,7 +12,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,36 +24,28 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.refusal import refuse
 from onnx_philox.onnxruntime import _extension_options, _feeds, _legalise, _python_ops
+from onnx_philox.onnxruntime._plan import SessionPlan, SessionRun
 
 
-def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:
+def plan(model: Any, options: ort.SessionOptions | None) -> SessionPlan:
     """Makes a copy of the model that PyOps can run, and options that hold them."""
     legal = _legalise.legalise(model)
     if legal.run_input is None:
-        return PythonPlan(legal.model, options)
+        return SessionPlan(legal.model, options)
     options = _extension_options.with_python_ops(options)
-    return PythonPlan(legal.model, options, legal.run_input, legal.external_folder, legal.copied)
+    hidden = frozenset([legal.run_input])
+    return PythonPlan(legal.model, options, legal.external_folder, hidden, legal.copied)
 
 
 @dataclass(frozen=True)
-class PythonPlan:
-    """A legalised model and how to run it; see `onnx_philox.onnxruntime._session.Plan`."""
+class PythonPlan(SessionPlan):
+    """A legalised model and how to run it."""
 
-    model: str | bytes
-    options: ort.SessionOptions | None
-    run_input: str | None = None
-    external_folder: str | None = None
     copied: frozenset[str] = frozenset()
-
-    @property
-    def hidden_inputs(self) -> frozenset[str]:
-        """The graph inputs that the user's model does not have."""
-        return frozenset() if self.run_input is None else frozenset([self.run_input])
+    """The inputs of which Python ops get copies."""
 
     def loading(self) -> AbstractContextManager[None]:
         """Has ONNX Runtime load the legalised model as if it were the user's."""
-        if self.run_input is None or self.options is None:
-            return nullcontext()
         return _extension_options.loading_legalised(self.options, self.external_folder)
 
     def check(self, given: Mapping[str, Any]) -> None:
@@ -72,8 +64,6 @@ class PythonPlan:
 
     def start_run(self, options: ort.RunOptions | None) -> PythonRun:
         """Begins a run: gives it a number that its operators see."""
-        if self.run_input is None:
-            return PythonRun({}, options, None)
         own = options is None
         options = options or ort.RunOptions()
 
@@ -84,27 +74,22 @@ class PythonPlan:
                 options.terminate = True
 
         number = _python_ops.REFUSALS.open(stop)
-        return PythonRun({self.run_input: np.array(number, np.int64)}, options, number)
+        hidden = dict.fromkeys(self.hidden_inputs, np.array(number, np.int64))
+        return PythonRun(options, hidden, number)
 
 
 @dataclass(frozen=True)
-class PythonRun:
-    """One run; see `onnx_philox.onnxruntime._session.Run`."""
+class PythonRun(SessionRun):
+    """One run, which has a number."""
 
-    hidden_feed: dict[str, Any]
-    options: ort.RunOptions | None
-    number: int | None
+    number: int = 0
 
     def guard(self) -> AbstractContextManager[None]:
         """Holds Ctrl-C back: it ends the run, and is raised afterwards."""
-        if self.number is None or self.options is None:
-            return nullcontext()
         return held_back(partial(setattr, self.options, "terminate", True))
 
     def check(self) -> None:
         """Raises what an operator refused, as ONNX Runtime's exception for bad arguments."""
-        if self.number is None:
-            return
         refused = _python_ops.REFUSALS.close(self.number)
         if isinstance(refused, (TypeError, ValueError)):
             text = str(refused)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import onnxruntime as ort
@@ -15,6 +15,7 @@ from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.feeds import takes_one_number, title
 from onnx_philox._contract.refusal import RefusalError, RefusedInputError, refuse
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
+from onnx_philox.onnxruntime._plan import SessionPlan, SessionRun
 from onnx_philox.onnxruntime._values import BFLOAT16, from_ort_value, to_ort_value
 
 if TYPE_CHECKING:
@@ -26,49 +27,6 @@ Feed = dict[str, Any]
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
 # What ONNX Runtime's session reads from its `**kwargs`; it ignores everything else.
 _READ = {"disabled_optimizers", "enable_fallback", "read_config_from_model"}
-
-
-class SessionRun(Protocol):
-    """One run of a session."""
-
-    @property
-    def hidden_feed(self) -> dict[str, Any]:
-        """The inputs, int64 scalars, that the backend adds to the user's."""
-
-    @property
-    def options(self) -> ort.RunOptions | None:
-        """The options to run with: the user's, or the backend's own if there are none."""
-
-    def guard(self) -> AbstractContextManager[None]:
-        """A context that lasts while operators may run in the thread that started the run."""
-
-    def check(self) -> None:
-        """Raises what the operators refused in this run; called after it."""
-
-
-class SessionPlan(Protocol):
-    """A backend's plan for a model and options: what to load, and how to run it."""
-
-    @property
-    def model(self) -> str | bytes:
-        """The model to load."""
-
-    @property
-    def options(self) -> ort.SessionOptions | None:
-        """The options to load it with."""
-
-    @property
-    def hidden_inputs(self) -> frozenset[str]:
-        """The graph inputs that the user's model does not have."""
-
-    def loading(self) -> AbstractContextManager[None]:
-        """A context that lasts while ONNX Runtime loads the model."""
-
-    def check(self, given: Mapping[str, Any]) -> None:
-        """Refuses inputs that the backend cannot take."""
-
-    def start_run(self, options: ort.RunOptions | None) -> SessionRun:
-        """Begins a run."""
 
 
 class SessionBackend(_backends.Backend, Protocol):

@@ -17,9 +17,10 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox._contract import openvino_plugin
-from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
+from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.graphs import is_ours, state_of
 from onnx_philox._openvino_models.upstream import Upstream
 
 ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -202,13 +203,10 @@ def _is_narrowed_state(state: ov.Output) -> bool:
     """Whether the plugin turned a state of u32 into i32: it leaves next states as they are."""
     while state.get_element_type() != ov.Type.i32:
         node = state.get_node()
-        op = OPERATORS.get(node.get_type_name())
-        if op is None or node.get_type_info().version_id != openvino_plugin.EXTENSION:
+        before = state_of(node) if is_ours(node) else None
+        if before is None:
             return False
-        index = op.inputs.index(op.input("state"))
-        if index >= node.get_input_size():
-            return False
-        state = node.input_value(index)
+        state = before
     return True
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from pathlib import Path
 
 from onnx_philox._command import pages
@@ -20,20 +19,8 @@ _KEY = (
 )
 
 
-@dataclass(frozen=True)
-class _NodeCell:
-    kind: Look
-    text: str
-    more: str
-
-
-@dataclass(frozen=True)
-class _NodeRow:
-    name: str
-    operator: str
-    place: str
-    stream: str
-    cells: list[_NodeCell]
+Cell = tuple[Look, str, str]
+"""How a cell looks, what it says, and what more there is to it."""
 
 
 def write_inspection(report: texts.Inspection, path: Path) -> None:
@@ -42,15 +29,14 @@ def write_inspection(report: texts.Inspection, path: Path) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    has_places = any(found.node.path or found.node.function for found in report.found)
     rows = [
-        _NodeRow(
-            found.node.called,
-            texts.operator_of(found.node),
-            texts.place_of(found.node) if has_places else "",
-            texts.stream_of(found.node),
-            [*(_today(report.trial(r, found)) for r in report.runtimes), _after(found)],
-        )
+        {
+            "name": found.node.called,
+            "operator": texts.operator_of(found.node),
+            "place": texts.place_of(found.node) if report.has_places else "",
+            "stream": texts.stream_of(found.node),
+            "cells": [*(_today(report.trial(r, found)) for r in report.runtimes), _after(found)],
+        }
         for found in report.found
     ]
     headline, seal = _headline(report)
@@ -65,9 +51,7 @@ def write_inspection(report: texts.Inspection, path: Path) -> None:
     pages.render(
         "inspect.html",
         path,
-        name=report.model.name,
-        model=str(report.model),
-        opset=report.opset,
+        report=report,
         headline=headline,
         seal=seal,
         lines=lines,
@@ -75,8 +59,6 @@ def write_inspection(report: texts.Inspection, path: Path) -> None:
         columns=[*(f"{r.title} today" for r in report.runtimes), "after a rewrite"],
         rows=rows,
         key=_KEY,
-        rewritten=report.rewritten,
-        state=report.about_state if report.state else "",
         per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
         shares=[f"{name}: {share}" for name, share in report.shares()],
         seeds=[f"{name}: {what}" for name, what in report.seeds()],
@@ -118,17 +100,17 @@ def _rows(answer: str) -> str:
     return answer[:1].upper() + answer[1:]
 
 
-def _today(trial: Trial) -> _NodeCell:
+def _today(trial: Trial) -> Cell:
     kind = SOME
     if trial.behaviour in (*texts.FAILURES, Behaviour.REMOVED):
         kind = BAD
     elif trial.behaviour is Behaviour.NOT_INSTALLED:
         kind = NONE
-    return _NodeCell(kind, trial.behaviour.value, trial.sentence)
+    return kind, trial.behaviour.value, trial.sentence
 
 
-def _after(found: texts.InspectedNode) -> _NodeCell:
+def _after(found: texts.InspectedNode) -> Cell:
     becomes = texts.becomes(found.node).plain
     if found.problem is not None:
-        return _NodeCell(BAD, becomes, found.problem)
-    return _NodeCell(GOOD, becomes, "the same numbers in every runtime, from a state that you give")
+        return BAD, becomes, found.problem
+    return GOOD, becomes, "the same numbers in every runtime, from a state that you give"

@@ -249,7 +249,7 @@ class Inspection:
         for found in self.found:
             node = found.node
             name = Text(node.called)
-            if self._has_places:
+            if self.has_places:
                 name.append(f"\n{place_of(node)}", "dim")
             seen = [self.trial(runtime, found).behaviour for runtime in self.runtimes]
             today = [Text(b.value, "red" if b in FAILURES else "") for b in seen]
@@ -261,7 +261,7 @@ class Inspection:
         return len(nodes) > _MOST and not self.shows_all
 
     @property
-    def _has_places(self) -> bool:
+    def has_places(self) -> bool:
         """Whether a node lies outside the main graph."""
         return any(found.node.path or found.node.function for found in self.found)
 
@@ -313,7 +313,7 @@ class Inspection:
     def _row(self, equal: list[InspectedNode]) -> tuple[str, Text]:
         """The streams and the names of nodes in one place, and why the first is not rewritten."""
         first = equal[0]
-        place = f"  {place_of(first.node)}" if self._has_places else ""
+        place = f"  {place_of(first.node)}" if self.has_places else ""
         text = Text.assemble(_listed([found.node.called for found in equal]), (place, "dim"))
         if first.problem is not None:
             text.append(f"\n{first.problem}")

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from openvino import opset13 as ops
 
 from onnx_philox._contract import operators
-from onnx_philox._contract.openvino_plugin import EXTENSION
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
 from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.graphs import is_ours, walk
 from onnx_philox._openvino_models.upstream import Upstream
 from onnx_philox.openvino._gpu.operators import DrawLayer, PhiloxNext, draw
 
@@ -94,35 +94,15 @@ def lowered(model: ov.Model, device: str) -> ov.Model:
     """
     copy = model.clone()
     upstream = Upstream()
-    for node in copy.get_ordered_ops():
-        for body in _bodies(node):
-            _refuse_within(node, body, device)
-        if _is_random(node):
+    for node, owners in walk(copy):
+        if owners and is_ours(node):
+            given = f"{node.get_type_name()} in the body of a {owners[0].node.get_type_name()}"
+            allowed = "one of the main graph on this device"
+            refuse(NAME, _named(node), f"{given}, on {device}", allowed, _REMEDY)
+        if is_ours(node):
             _Lowering(node, device, upstream).replace()
     copy.validate_nodes_and_infer_types()
     return copy
-
-
-def _is_random(node: ov.Node) -> bool:
-    is_ours = node.get_type_info().version_id == EXTENSION
-    return is_ours and node.get_type_name() in operators.OPERATORS
-
-
-def _bodies(node: ov.Node) -> list[ov.Model]:
-    name = node.get_type_name()
-    if name == "If":
-        return [node.get_then_body(), node.get_else_body()]
-    return [node.get_function()] if name in ("Loop", "TensorIterator") else []
-
-
-def _refuse_within(outer: ov.Node, body: ov.Model, device: str) -> None:
-    for node in body.get_ordered_ops():
-        for inner in _bodies(node):
-            _refuse_within(outer, inner, device)
-        if _is_random(node):
-            given = f"{node.get_type_name()} in the body of a {outer.get_type_name()}"
-            allowed = "one of the main graph on this device"
-            refuse(NAME, _named(node), f"{given}, on {device}", allowed, _REMEDY)
 
 
 def _named(node: ov.Node) -> str:
