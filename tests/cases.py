@@ -12,6 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import onnx_philox
+
 DTYPES: dict[str, np.dtype] = {
     name: np.dtype(type_)
     for name, type_ in {
@@ -71,6 +73,12 @@ def table(text: str) -> list[list[str]]:
         else:
             rows[-1][1] = f"{rows[-1][1]} {words}".strip()
     return rows
+
+
+def public_names() -> dict[str, Any]:
+    """What a call in a table may name: all of the package's, and NumPy."""
+    names = {name: getattr(onnx_philox, name) for name in onnx_philox.__all__}
+    return {**names, "onnx_philox": onnx_philox, "np": np}
 
 
 def assert_refused(call: Callable[[], Any], words: str) -> None:

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import cli
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+import pytest
+from cases import pattern_of
+from foreign import parse
+from onnx import TensorProto, numpy_helper
+
+from onnx_philox import make_reproducible
+from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
 WEIGHTS = np.arange(5000, dtype=np.float32)
 
 
+READERS = (make_reproducible, find_random_nodes, lambda p: rewrite_file(p, p.parent / "out.onnx"))
+COMMANDS = ("inspect MODEL", "rewrite MODEL -o OUT.onnx", "rewrite MODEL -o OUT.xml")
+RUNS = tuple(f"run MODEL --runtime {r} -o OUT" for r in ("onnxruntime", "openvino", "reference"))
+
+
 def model(location: str | None = None) -> onnx.ModelProto:
     """`w + noise`, its weights inside or at a location."""
-    weights = numpy_helper.from_array(WEIGHTS, "w")
+    made = parse("g () => (float[5000] y) { noise = RandomNormalLike (w)  y = Add (w, noise) }")
+    made.graph.initializer.append(numpy_helper.from_array(WEIGHTS, "w"))
     if location is not None:
+        weights = made.graph.initializer[0]
         weights.ClearField("raw_data")
         weights.data_location = TensorProto.EXTERNAL
         weights.external_data.add(key="location", value=location)
-    graph = helper.make_graph(
-        [
-            helper.make_node("RandomNormalLike", ["w"], ["noise"]),
-            helper.make_node("Add", ["w", "noise"], ["y"]),
-        ],
-        "g",
-        [],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, WEIGHTS.shape)],
-        initializer=[weights],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return made
 
 
 def write(path: Path, location: str | None = None) -> Path:
@@ -62,6 +67,19 @@ def refusal(folder: Path, *arguments: object) -> str:
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert tree(folder) == before
     return result.stderr
+
+
+def assert_refused_everywhere(path: Path, words: str, runs: Sequence[str] = RUNS) -> None:
+    """Whatever reads a model refuses it in these words, and leaves all files as they were."""
+    before = tree(path.parent)
+    for read in READERS:
+        with pytest.raises(ValueError, match=pattern_of(words)):
+            read(path)
+    assert tree(path.parent) == before
+    for command in (*COMMANDS, *runs):
+        out = str(path.parent / "out")
+        given = [w.replace("MODEL", str(path)).replace("OUT", out) for w in command.split()]
+        assert re.search(pattern_of(words), refusal(path.parent, *given)), command
 
 
 def succeed(*arguments: object) -> None:

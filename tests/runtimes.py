@@ -55,6 +55,18 @@ class OpenVino:
         return parted(self(whole, feeds, precision), draws)
 
 
+def compiled(model: Any, config: Config = DEFAULT, backend: str = "auto") -> ov.CompiledModel:
+    """A model of ONNX or of OpenVINO on the CPU, with this package's operators."""
+    loader = OpenVino(backend)
+    return loader.core.compile_model(loader.read(model), "CPU", config)
+
+
+def save_ir(model: Any, path: Path) -> Path:
+    """A model as OpenVINO itself saves it."""
+    ov.save_model(OpenVino("auto").read(model), path, compress_to_fp16=False)
+    return path
+
+
 def bare_session(model: onnx.ModelProto) -> ort.InferenceSession:
     """ONNX Runtime's own session, with this package's library."""
     options = onnx_philox.onnxruntime.register(ort.SessionOptions())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_refused, assert_same_bits, pattern_of, table
-from onnx import parser
-from onnx.reference import ReferenceEvaluator
-from runtimes import bare_session, infer
+from cases import assert_all_same, assert_refused, assert_same_bits, pattern_of, public_names, table
+from foreign import evaluate, parse
+from runtimes import OpenVino, bare_session, compiled, infer
 
 import onnx_philox
 from onnx_philox import (
@@ -25,22 +24,16 @@ from onnx_philox import (
     generate,
     graphs,
     make_reproducible,
-    onnx_reference,
-    reference,
-    row_states,
-    split_states,
 )
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(counter=2**33 + 5, key=2**40 + 42)
 NOISY = make_reproducible(
-    parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    g (float[n, 5] x) => (float[n, 5] a, float[n, 5] y) {
-        a = RandomNormalLike (x)
-        y = Add (x, a)
-    }""")
+    parse("""g (float[n, 5] x) => (float[n, 5] a, float[n, 5] y) {
+        a = RandomNormalLike (x) y = Add (x, a) }""")
 )
 X = np.arange(10, dtype=np.float32).reshape(2, 5)
+VALUE = ort.OrtValue.ortvalue_from_numpy
 BYTE_ORDER = "in this machine's byte order, since the memory is shared"
 
 
@@ -66,85 +59,61 @@ def generated(state: Any, minval: Any) -> list[np.ndarray]:
     return [out, after.to_array()]
 
 
-def compiled(node: ov.Node) -> list[np.ndarray]:
-    core = onnx_philox.openvino.register(ov.Core())
-    return [infer(core.compile_model(ov.Model([node.output(0)], []), "CPU"))[0]]
+def of_node(node: ov.Node) -> list[np.ndarray]:
+    return [infer(compiled(ov.Model([node.output(0)], [])))[0]]
 
 
 def stateful(initial: Any) -> list[np.ndarray]:
-    core = onnx_philox.openvino.register(ov.Core())
-    model = core.read_model(graphs.random_generator([5]).SerializeToString())
-    made = onnx_philox.openvino.make_stateful(model, initial=initial)
-    return [infer(core.compile_model(made, "CPU"))[0]]
+    model = OpenVino("auto").read(graphs.random_generator([5]))
+    return [infer(compiled(OV.make_stateful(model, initial=initial)))[0]]
 
 
-F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))
-SIZE = np.array([5], np.int64)
-
-
-def drawn(model: onnx.ModelProto, **feed: Any) -> list[np.ndarray]:
+def of_model(model: onnx.ModelProto, **feed: Any) -> list[np.ndarray]:
     return InferenceSession(model).run(None, feed)
 
 
+def in_reference(state: Any) -> list[np.ndarray]:
+    return evaluate(graphs.random_generator([5]), {"state": state})
+
+
 OV = onnx_philox.openvino
-U64, ROWS = np.array([2**60, 3], np.uint64), np.array([7, 8])
-# What takes arrays, and some of them; each gives arrays.
-CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
-    "from_array": (lambda s: [PhiloxState.from_array(s).to_array()], [STATE]),
-    "split_states": (lambda s: [split_states(s, 3)], [STATE]),
-    "row_states": (lambda seeds, rows: [row_states(seeds, rows)], [U64, ROWS]),
-    "generate": (generated, [STATE, F32]),
-    "random_generator": (reference.random_generator, [STATE, SIZE]),
-    "random_uniform": (
-        lambda low, high, s: reference.random_uniform([5], low, high, "f32", state=s),
-        [F32, F32 + 7, STATE],
-    ),
-    "random_normal": (
-        lambda mean, scale, s: reference.random_normal([5], mean, scale, "f32", state=s),
-        [F32, F32 + 7, STATE],
-    ),
-    "random_bernoulli": (
-        lambda p, s: reference.random_bernoulli([5], p, state=s),
-        [np.linspace(0, 1, 5), STATE],
-    ),
-    "random_categorical": (
-        lambda logits, s: reference.random_categorical(logits, 9, state=s),
-        [LOGITS, STATE],
-    ),
-    "graphs": (
-        lambda low, high: drawn(graphs.random_uniform([5], low, high, "f32", op_seed=3)),
-        [F32, F32 + 7],
-    ),
-    "graphs, logits": (lambda x: drawn(graphs.random_categorical(x, 9, op_seed=3)), [LOGITS]),
-    "onnx_reference": (
-        lambda s: ReferenceEvaluator(graphs.random_generator([5]), new_ops=onnx_reference.OPS).run(
-            None, {"state": s}
-        ),
-        [STATE],
-    ),
-    "factories": (lambda s, shape: compiled(OV.random_generator(s, shape)), [STATE, SIZE]),
-    "factories, bounds": (
-        lambda low, s: compiled(OV.random_uniform([5], low, 9, "f32", state=s)),
-        [F32, STATE],
-    ),
-    "factories, logits": (lambda x: compiled(OV.random_categorical(x, 9, op_seed=3)), [LOGITS]),
-    "make_stateful": (stateful, [STATE]),
-}
+F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))
+# What takes arrays, with A, B and C for them, and what they are; each gives arrays.
+CALLS = table("""
+[PhiloxState.from_array(A).to_array()] -> STATE
+[split_states(A, 3)] -> STATE
+[row_states(A, B)] -> np.array([2**60, 3], np.uint64), np.array([7, 8])
+generated(A, B) -> STATE, F32
+reference.random_generator(A, B) -> STATE, np.array([5])
+reference.random_uniform([5], A, B, "f32", state=C) -> F32, F32 + 7, STATE
+reference.random_normal([5], A, B, "f32", state=C) -> F32, F32 + 7, STATE
+reference.random_bernoulli([5], A, state=B) -> np.linspace(0, 1, 5), STATE
+reference.random_categorical(A, 9, state=B) -> LOGITS, STATE
+of_model(graphs.random_uniform([5], A, B, "f32", op_seed=3)) -> F32, F32 + 7
+of_model(graphs.random_categorical(A, 9, op_seed=3)) -> LOGITS
+in_reference(A) -> STATE
+of_node(OV.random_generator(A, B)) -> STATE, np.array([5])
+of_node(OV.random_uniform([5], A, 9, "f32", state=B)) -> F32, STATE
+of_node(OV.random_categorical(A, 9, op_seed=3)) -> LOGITS
+stateful(A) -> STATE
+""")
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_arrays_in_another_byte_order_mean_their_numbers(call: str) -> None:
-    function, arguments = CALLS[call]
-    expected = function(*arguments)
-    assert_all_same(function(*map(swapped, arguments)), expected)
+def called(call: str, arguments: Iterable[Any]) -> Any:
+    return eval(call, {**public_names(), **globals(), **dict(zip("ABC", arguments, strict=False))})
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_masked_arrays_are_refused(call: str) -> None:
-    function, arguments = CALLS[call]
+@pytest.mark.parametrize(("call", "given"), CALLS)
+def test_arrays_in_another_byte_order_mean_their_numbers_and_masked_ones_are_refused(
+    call: str, given: str
+) -> None:
+    arguments = eval(f"[{given}]")
+    expected = called(call, arguments)
+    assert_all_same(called(call, map(swapped, arguments)), expected)
     for i, argument in enumerate(arguments):
+        each = [*arguments[:i], masked(argument), *arguments[i + 1 :]]
         with pytest.raises(ValueError, match=r"must be an array without mask.*: got masked values"):
-            function(*arguments[:i], masked(argument), *arguments[i + 1 :])
+            called(call, each)
 
 
 def test_a_masked_array_of_which_nothing_is_masked_is_an_array() -> None:
@@ -154,8 +123,7 @@ def test_a_masked_array_of_which_nothing_is_masked_is_an_array() -> None:
 @pytest.mark.parametrize("kind", ["run", "async", "sequence"])
 def test_a_session_reads_arrays_in_another_byte_order(kind: str, ort_backend: str) -> None:
     if kind == "sequence":
-        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-            g (seq(float[2]) x) => (float[4] y) { y = ConcatFromSequence <axis = 0> (x) }""")
+        model = parse("g (seq(float[2]) x) => (float[4] y) {y = ConcatFromSequence <axis = 0> (x)}")
         session = InferenceSession(model, backend=ort_backend)
         x = np.array([1, 2], np.float32)
         (y,) = session.run(None, {"x": [swapped(x), swapped(x)]})
@@ -204,12 +172,11 @@ def test_a_session_names_the_input_that_it_cannot_read(
     ort_backend: str, call: str, words: str
 ) -> None:
     session, state = InferenceSession(NOISY, backend=ort_backend), STATE.to_array()
-    value = ort.OrtValue.ortvalue_from_numpy
     names = {
         "run": lambda feed: session.run(None, {"x": X, "random_state": state, **feed}),
-        "values": {"x": value(swapped(X)), "random_state": value(swapped(state))},
+        "values": {"x": VALUE(swapped(X)), "random_state": VALUE(swapped(state))},
         **{"session": session, "binding": session.io_binding(), "other": swapped(X), "S": state},
-        "of_int32": value(state.view(np.int32)),
+        "of_int32": VALUE(state.view(np.int32)),
     }
     pattern = pattern_of(words.replace("ORDER", f"{BYTE_ORDER}: got ...f4"))
     with pytest.raises(Exception, match=pattern) as raised:
@@ -220,37 +187,32 @@ def test_a_session_names_the_input_that_it_cannot_read(
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_pipeline_reads_arrays_in_another_byte_order_lists_and_values(runtime: str) -> None:
     pipe = Pipeline(NOISY, runtime=runtime)
-    value = ort.OrtValue.ortvalue_from_numpy
     expected = pipe({"x": X}, state=STATE)
     swapped_rows = [swapped(row) for row in X]
-    for given in (swapped(X), value(X), X.tolist(), [*X], tuple(X), swapped_rows):
+    for given in (swapped(X), VALUE(X), X.tolist(), [*X], tuple(X), swapped_rows):
         assert_same_bits(pipe({"x": given}, state=swapped(STATE))["y"], expected["y"])
     for call, words in (
         (lambda: pipe({"x": masked(X)}), "Pipeline: the input 'x' must be an array without mask"),
         (lambda: pipe({"x": X}, state=masked(STATE)), "Pipeline: state must be an array without m"),
         (lambda: pipe({"x": [masked(row) for row in X]}), "'x' must be an array without masked"),
-        (lambda: pipe({"x": value(swapped(X))}), f"'x' must be {BYTE_ORDER}: got ...f4"),
+        (lambda: pipe({"x": VALUE(swapped(X))}), f"'x' must be {BYTE_ORDER}: got ...f4"),
     ):
         assert_refused(call, words)
 
 
-def bound_inputs() -> dict[str, Callable[[ort.IOBinding], None]]:
-    """Ways to bind memory that ONNX Runtime misreads to its own IOBinding."""
-    value = ort.OrtValue.ortvalue_from_numpy
-    return {
-        "array": lambda io: io.bind_cpu_input("x", swapped(X)),
-        "value": lambda io: io.bind_ortvalue_input("x", value(swapped(X))),
-        "output": lambda io: io.bind_ortvalue_output("y", value(swapped(X))),
-    }
-
-
+BOUND: dict[str, Callable[[ort.IOBinding], None]] = {
+    "array": lambda io: io.bind_cpu_input("x", swapped(X)),
+    "value": lambda io: io.bind_ortvalue_input("x", VALUE(swapped(X))),
+    "output": lambda io: io.bind_ortvalue_output("y", VALUE(swapped(X))),
+}
+"""Ways to bind memory that ONNX Runtime misreads to its own IOBinding."""
 SHOWS_VALUES = hasattr(
     ort.IOBinding(InferenceSession(NOISY, providers=["CPUExecutionProvider"])), "_bound_inputs"
 )
 """Whether a binding shows the values that are bound to it; earlier releases show arrays only."""
 
 
-@pytest.mark.parametrize("kind", bound_inputs())
+@pytest.mark.parametrize("kind", BOUND)
 def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
     if kind != "array" and not SHOWS_VALUES:
         pytest.skip("this ONNX Runtime does not show the values that are bound")
@@ -267,12 +229,12 @@ def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
         for name in ("a", "y", "next_random_state"):
             io.bind_output(name)
         run(io)
-        bound_inputs()[kind](io)
+        BOUND[kind](io)
         with pytest.raises(Exception, match=words):
             run(io)
         if SHOWS_VALUES:
             # What is bound instead counts alone.
-            io.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(X))
+            io.bind_ortvalue_input("x", VALUE(X))
             io.bind_output("y")
             run(io)
 
@@ -291,8 +253,7 @@ def test_files_of_arrays_may_be_in_another_byte_order(tmp_path: Path) -> None:
         said += [cli.text("run", tmp_path / "model.onnx", "--input", tmp_path / "x.npz")]
     assert said[0] == said[1]
     # A file of float32 for an input of bfloat16, too.
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (bfloat16[2] x) => (float[2] y) { y = Cast <to = 1> (x) }""")
+    model = parse("g (bfloat16[2] x) => (float[2] y) { y = Cast <to = 1> (x) }")
     onnx.save(model, tmp_path / "model.onnx")
     np.save(tmp_path / "x.npy", swapped(np.array([1.5, -2], np.float32)))
     assert cli.text("run", tmp_path / "model.onnx", "--input", f"x={tmp_path / 'x.npy'}")

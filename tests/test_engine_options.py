@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import os
 import sys
@@ -21,35 +20,26 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
+from foreign import parse
 from numpy.testing import assert_array_equal
-from onnx.parser import parse_model
+from runtimes import OpenVino, bare_session, compiled, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState
-from onnx_philox._openvino_models import requests
 
 X = np.linspace(-3, 3, 64 * 8, dtype=np.float32).reshape(64, 8)
 STATE = PhiloxState.for_run(42).to_array()
 DRAWS = ("normal", "uniform", "dropped", "booleans", "classes", "wide")
 FEEDS = {"x": X, "random_state": STATE}
 # Whatever these make of the numbers after a draw, the draw is not theirs.
-OF_ONNXRUNTIME = {
-    "session.disable_prepacking": "1",
-    "session.intra_op.allow_spinning": "0",
-    "session.inter_op.allow_spinning": "0",
-    "session.force_spinning_stop": "1",
-    "session.set_denormal_as_zero": "1",
-    "session.use_device_allocator_for_initializers": "1",
-    "session.use_env_allocators": "1",
-    "session.dynamic_block_base": "4",
-    "session.disable_aot_function_inlining": "1",
-    "session.strict_shape_type_inference": "1",
-    "session.qdq_matmulnbits_accuracy_level": "4",
-    "session.x64quantprecision": "1",
-    "mlas.enable_gemm_fastmath_arm64_bfloat16": "1",
-    "optimization.disable_specified_optimizers": "ConstantFolding",
-    "optimization.enable_gelu_approximation": "1",
-}
+OF_ONNXRUNTIME = """session.disable_prepacking=1 session.intra_op.allow_spinning=0
+    session.inter_op.allow_spinning=0 session.force_spinning_stop=1 session.dynamic_block_base=4
+    session.set_denormal_as_zero=1 session.use_device_allocator_for_initializers=1
+    session.use_env_allocators=1 session.disable_aot_function_inlining=1
+    session.strict_shape_type_inference=1 session.qdq_matmulnbits_accuracy_level=4
+    session.x64quantprecision=1 mlas.enable_gemm_fastmath_arm64_bfloat16=1
+    optimization.disable_specified_optimizers=ConstantFolding
+    optimization.enable_gelu_approximation=1"""
 OF_A_SESSION: dict[str, Any] = {
     "enable_cpu_mem_arena": False,
     "enable_mem_pattern": False,
@@ -58,39 +48,22 @@ OF_A_SESSION: dict[str, Any] = {
     "intra_op_num_threads": 7,
     "execution_mode": ort.ExecutionMode.ORT_PARALLEL,
 }
-LEVELS = (
-    ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
-    ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
-    ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
-    ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
-)
-OF_OPENVINO: tuple[dict[str, Any], ...] = (
-    {"NUM_STREAMS": "4"},
-    {"NUM_STREAMS": "AUTO"},
-    {"PERFORMANCE_HINT": "THROUGHPUT"},
-    {"PERFORMANCE_HINT": "CUMULATIVE_THROUGHPUT"},
-    {"INFERENCE_NUM_THREADS": "1"},
-    {"CPU_DENORMALS_OPTIMIZATION": True},
-    {"DYNAMIC_QUANTIZATION_GROUP_SIZE": "32"},
-    {"KV_CACHE_PRECISION": "u8"},
-    {"EXECUTION_MODE_HINT": "ACCURACY"},
-    {"EXECUTION_MODE_HINT": "PERFORMANCE"},
-    {"INFERENCE_PRECISION_HINT": "f16"},
-    {"INFERENCE_PRECISION_HINT": "bf16"},
-    {"ENABLE_CPU_PINNING": True},
-    {"ENABLE_HYPER_THREADING": False},
-    {"CPU_RUNTIME_CACHE_CAPACITY": "0"},
-    {"SNIPPETS_MODE": "DISABLE"},
-    {"PERF_COUNT": True},
-    {"CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE": "0.5"},
-)
+LEVELS = [
+    f"ORT_{level}" for level in ("DISABLE_ALL", "ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL")
+]
+OF_OPENVINO = """NUM_STREAMS=4 NUM_STREAMS=AUTO PERFORMANCE_HINT=THROUGHPUT
+    PERFORMANCE_HINT=CUMULATIVE_THROUGHPUT INFERENCE_NUM_THREADS=1 CPU_DENORMALS_OPTIMIZATION=YES
+    DYNAMIC_QUANTIZATION_GROUP_SIZE=32 KV_CACHE_PRECISION=u8 EXECUTION_MODE_HINT=ACCURACY
+    EXECUTION_MODE_HINT=PERFORMANCE INFERENCE_PRECISION_HINT=f16 INFERENCE_PRECISION_HINT=bf16
+    ENABLE_CPU_PINNING=YES ENABLE_HYPER_THREADING=NO CPU_RUNTIME_CACHE_CAPACITY=0
+    SNIPPETS_MODE=DISABLE PERF_COUNT=YES CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE=0.5"""
 
 
 @cache
 def _model() -> onnx.ModelProto:
     return onnx_philox.make_reproducible(
-        parse_model("""
-<ir_version: 8, opset_import: ["": 20]>
+        parse(
+            """
 g (float[N, 8] x) => (float[N, 8] normal, float[N, 8] uniform, float[N, 8] dropped,
                       bool[N, 8] booleans, int64[N, 3] classes, double[4] wide, float[N, 8] y) {
   normal = RandomNormalLike <dtype = 1> (x)
@@ -104,7 +77,9 @@ g (float[N, 8] x) => (float[N, 8] normal, float[N, 8] uniform, float[N, 8] dropp
   wide = RandomNormal <dtype = 11, shape = [4]> ()
   sum = Add (normal, uniform)
   y = Mul (sum, dropped)
-}""")
+}""",
+            opset=20,
+        )
     )
 
 
@@ -140,7 +115,7 @@ def _apart(check: Callable[[], None]) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        *({"config": {name: value}} for name, value in OF_ONNXRUNTIME.items()),
+        *({"config": dict([each.split("=")])} for each in OF_ONNXRUNTIME.split()),
         *({name: value} for name, value in OF_A_SESSION.items()),
     ],
     ids=str,
@@ -149,21 +124,19 @@ def test_an_option_of_onnxruntime_changes_no_draw(given: dict[str, Any]) -> None
     _apart(lambda: _compare(_in_onnxruntime(**given)))
 
 
-@pytest.mark.parametrize("level", LEVELS, ids=str)
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("format_", ["onnx", "ort"])
 def test_an_optimised_file_draws_the_same(level: Any, format_: str, tmp_path: Path) -> None:
     file = tmp_path / f"model.{format_}"
     config = {"session.save_model_format": "ORT"} if format_ == "ort" else {}
-    saved = {"optimized_model_filepath": str(file), "graph_optimization_level": level}
+    given = getattr(ort.GraphOptimizationLevel, level)
+    saved = {"optimized_model_filepath": str(file), "graph_optimization_level": given}
     _compare(_in_onnxruntime(config=config, **saved))
     _compare(_in_onnxruntime(str(file)))
 
 
 def test_a_run_that_is_terminated_leaves_the_session_whole() -> None:
-    options = ort.SessionOptions()
-    onnx_philox.onnxruntime.register(options)
-    model = onnx_philox.graphs.random_normal([2**24], 0, 1, "f32", stateful=True)
-    session = ort.InferenceSession(model.SerializeToString(), options)
+    session = bare_session(onnx_philox.graphs.random_normal([2**24], 0, 1, "f32", stateful=True))
     before = session.run(None, {"state": STATE})
     run = ort.RunOptions()
 
@@ -182,24 +155,21 @@ def test_a_run_that_is_terminated_leaves_the_session_whole() -> None:
         assert_array_equal(drawn, expected)
 
 
-def _in_openvino(compiled: ov.CompiledModel) -> dict[str, np.ndarray[Any, Any]]:
-    request = compiled.create_infer_request()
-    requests.run(request, FEEDS)
-    return {name: request.get_tensor(name).data.copy() for name in DRAWS}
+def _in_openvino(loaded: ov.CompiledModel) -> dict[str, np.ndarray[Any, Any]]:
+    found = infer(loaded, FEEDS)
+    return {name: found[name] for name in DRAWS}
 
 
 def _compiled(config: dict[str, Any]) -> ov.CompiledModel:
-    core = onnx_philox.openvino.register(ov.Core())
-    model = core.read_model(io.BytesIO(_model().SerializeToString()))
-    return core.compile_model(model, "CPU", config)
+    return compiled(_model(), config)
 
 
-@pytest.mark.parametrize("config", OF_OPENVINO, ids=str)
-def test_a_property_of_openvino_changes_no_draw(config: dict[str, Any]) -> None:
+@pytest.mark.parametrize("given", OF_OPENVINO.split())
+def test_a_property_of_openvino_changes_no_draw(given: str) -> None:
     def twice() -> None:
-        compiled = _compiled(config)
+        loaded = _compiled(dict([given.split("=")]))
         for _ in range(2):
-            _compare(_in_openvino(compiled))
+            _compare(_in_openvino(loaded))
 
     _apart(twice)
 
@@ -243,12 +213,9 @@ def test_a_cache_that_another_release_wrote_is_not_taken(tmp_path: Path) -> None
 
 
 def test_a_cancelled_request_of_openvino_leaves_its_state_whole() -> None:
-    core = onnx_philox.openvino.register(ov.Core())
     graph = onnx_philox.graphs.random_normal([2**24], 0, 1, "f32", stateful=True)
-    model = core.read_model(io.BytesIO(graph.SerializeToString()))
-    request = core.compile_model(
-        onnx_philox.openvino.make_stateful(model), "CPU"
-    ).create_infer_request()
+    model = onnx_philox.openvino.make_stateful(OpenVino("auto").read(graph))
+    request = compiled(model).create_infer_request()
     variable = request.query_state()[0]
     states = [STATE]
     for _ in range(3):

@@ -7,11 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import assert_refused, assert_same_bits, table
+from cases import assert_refused, assert_same_bits, public_names, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-import onnx_philox
 from onnx_philox import PhiloxState, graphs
 
 COUNTERS = st.integers(0, 2**128 - 1)
@@ -177,16 +176,14 @@ WORDS = {
     "SEVERAL": "seeds must be an integer from 0 to 2^64-1, or a list of such integers: got",
     "SIZES": "input 'shape' must be a sequence of integers: got",
 }
-NAMES = {name: getattr(onnx_philox, name) for name in onnx_philox.__all__}
-NAMES |= {"np": np, "onnx_philox": onnx_philox}
-NAMES |= {"MODEL": graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True)}
+MODEL = graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True)
 
 
 @pytest.mark.parametrize(("call", "words"), REFUSED)
 def test_a_wrong_argument_is_named(call: str, words: str) -> None:
     for name, said in WORDS.items():
         words = words.replace(name, said)
-    assert_refused(lambda: eval(call, NAMES), words)
+    assert_refused(lambda: eval(call, {**public_names(), "MODEL": MODEL}), words)
 
 
 @pytest.mark.parametrize("dtype", [None, np.uint32, np.int64, np.float64])
