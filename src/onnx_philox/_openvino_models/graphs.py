@@ -54,6 +54,13 @@ def label(node: ov.Node) -> str:
     return f"{node.get_type_name()} {node.get_friendly_name()!r}"
 
 
+def name_of(node: ov.Node) -> str:
+    """A name of a node's tensor: that of the node, if it is among them."""
+    names = node.output(0).get_names()
+    friendly: str = node.get_friendly_name()
+    return friendly if friendly in names or not names else min(names)
+
+
 def bodies(node: ov.Node) -> list[tuple[str, ov.Model]]:
     """The bodies of a node, with what a path calls them."""
     kind = node.get_type_name()

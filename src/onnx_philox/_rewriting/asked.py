@@ -16,6 +16,9 @@ from onnx_philox._contract.streams import STATE
 OWNER = "onnx_philox.make_reproducible"
 """What the refusals of a rewrite name as the function that refuses."""
 
+THE_ORIGINAL = "Rewrite the model that this one was made from."
+"""The remedy where an earlier rewrite is in the way."""
+
 PerRow = bool | Collection[str]
 """Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
 Inverted = bool | Collection[str]

@@ -151,6 +151,8 @@ class Replaceable(ABC):
     site: Site[Any, Any]
     seeds: tuple[int, int] | None = field(default=None, kw_only=True)
     """Those that it keeps, the global one first; None for a node that takes a stream."""
+    stream: int | None = field(default=None, kw_only=True)
+    """The number that a rewrite gives it; None for a node that keeps its own seeds."""
     generator: Generator = field(default=PHILOX, kw_only=True)
     """The generator by which it draws."""
     share: Share | None = field(default=None, kw_only=True)
@@ -185,9 +187,14 @@ class Replaceable(ABC):
             return None
         return KeptSeeds(self.site.title, *self.seeds, self.generator)
 
-    def record(self, stream: int | None = None) -> RandomNode:
+    @property
+    def prefix(self) -> str:
+        """What the names of its tensors begin with."""
+        return "seeded." if self.stream is None else f"{self.stream}."
+
+    def record(self) -> RandomNode:
         """The line of a report."""
-        record = self.site.record(*self.drawn, stream)
+        record = self.site.record(*self.drawn, self.stream)
         share = None if self.share is None else str(self.share)
         keeps = self.seeds is not None
         return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share)
@@ -213,21 +220,3 @@ class Irreplaceable:
 
 
 Random = TypeVar("Random", bound=Replaceable)
-
-
-@dataclass(frozen=True)
-class Numbered(Generic[Random]):
-    """A random node with its replacement and its stream."""
-
-    random: Random
-    stream: int | None
-    """None for a node that keeps its own seeds."""
-
-    @property
-    def prefix(self) -> str:
-        """What the names of its tensors begin with."""
-        return "seeded." if self.stream is None else f"{self.stream}."
-
-    def record(self) -> RandomNode:
-        """The line of a report."""
-        return self.random.record(self.stream)

@@ -18,15 +18,15 @@ from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._rewriting import kept_seeds
-from onnx_philox._rewriting.asked import OWNER, Asked
-from onnx_philox._rewriting.found import Irreplaceable, Numbered, Random, leave
+from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
+from onnx_philox._rewriting.found import Irreplaceable, Random, leave
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
 from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import Report
 
 
-def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Numbered[Random]]:
+def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Random]:
     """Numbers nodes in order, as `_stream_numbers` says; the model does not change yet.
 
     A conversion has numbered its nodes: they have the first numbers, whatever others keep. Nodes
@@ -57,7 +57,7 @@ def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Numbe
         own = next(others)
         return own if node.same is None else same.setdefault(node.same, own)
 
-    return [Numbered(node, stream_of(node)) for node in nodes]
+    return [replace(node, stream=stream_of(node)) for node in nodes]
 
 
 def _stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:
@@ -74,8 +74,7 @@ def _stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:
             continue
         if stream >= kept_seeds.STREAMS:
             allowed = f"from 0 to {kept_seeds.STREAMS - 1}"
-            remedy = "Rewrite the model that this one was made from."
-            checks.refuse(OWNER, "the next stream number (op_seed)", stream, allowed, remedy)
+            checks.refuse(OWNER, "the next stream number (op_seed)", stream, allowed, THE_ORIGINAL)
         yield stream
 
 
@@ -196,7 +195,7 @@ Left = TypeVar("Left", bound=Recorded[Any])
 class Plan(Generic[Random, BatchOf]):
     """What is to be done to a model, which nothing speaks against."""
 
-    nodes: Sequence[Numbered[Random]]
+    nodes: Sequence[Random]
     generator: Generator
     seed: int | None
     """None for a state that is an input."""
@@ -210,7 +209,7 @@ class Plan(Generic[Random, BatchOf]):
     @property
     def inverted(self) -> tuple[str, ...]:
         """What the nodes are called that draw the complement, as it was asked."""
-        of = ((n.random.share, n.random.site) for n in self.nodes)
+        of = ((node.share, node.site) for node in self.nodes)
         return tuple(site.called for share, site in of if share is not None and share.is_inverted)
 
     @property

@@ -13,7 +13,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.streams import STATE
-from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL
 from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
 
 NEXT_STATE = "next_random_state"
@@ -79,16 +79,14 @@ class Recorded(Generic[Value]):
             checks.refuse(OWNER, "seed", seed, allowed, remedy)
         if self.seed is not None and seed != self.seed:
             allowed = f"left out, or {self.seed}, the seed that the model was made with"
-            remedy = "Rewrite the model that this one was made from."
-            checks.refuse(OWNER, "seed", seed, allowed, remedy)
+            checks.refuse(OWNER, "seed", seed, allowed, THE_ORIGINAL)
 
     def check_rows(self) -> None:
         """Refuses rows for a model that has one state for the whole batch."""
         if self.state is not None and not self.has_rows:
             given = "one with a single state for the whole batch"
             allowed = "one without a state yet, for a state for each row"
-            remedy = "Rewrite the model that this one was made from."
-            checks.refuse(OWNER, "the model", given, allowed, remedy)
+            checks.refuse(OWNER, "the model", given, allowed, THE_ORIGINAL)
 
 
 def check_draws_beside(recorded: Recorded[Any], *, counts_runs: bool) -> None:
@@ -104,8 +102,7 @@ def check_draws_beside(recorded: Recorded[Any], *, counts_runs: bool) -> None:
     if not recorded.generator.is_counter_based:
         given = "one with others beside those that an earlier rewrite replaced"
         allowed = "one whose random nodes are replaced at once, since one generator goes through"
-        remedy = "Rewrite the model that this one was made from."
-        checks.refuse(OWNER, "the model", given, allowed, remedy)
+        checks.refuse(OWNER, "the model", given, allowed, THE_ORIGINAL)
     if recorded.is_input and not counts_runs:
         given = "one made otherwise, after which other nodes would repeat their numbers"
         allowed = "that of the next run, as an earlier rewrite makes it"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._rewriting.found import Irreplaceable, MayStayError, Numbered, Random
+from onnx_philox._rewriting.found import Irreplaceable, MayStayError, Random
 from onnx_philox._rewriting.order import Batch, Format, Left, Model, number_nodes
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import RandomNode
@@ -59,7 +59,7 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
     found = format.find(model, Asked())
     nodes = [each for each in found if not isinstance(each, Irreplaceable)]
     recorded: Any = Recorded()
-    numbered: list[Numbered[Random]] = []
+    numbered = nodes
     batch: Batch | None = None
     obstacle: Exception | None = None
     row_obstacle: Exception | None = None
@@ -80,11 +80,11 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
         row_obstacle = error
     if recorded.has_rows and obstacle is None:
         obstacle = row_obstacle or next(filter(None, problems.values()), None)
-    streams = {id(node.random): node.stream for node in numbered}
+    known = {id(node): each.record() for node, each in zip(nodes, numbered, strict=True)}
 
     def unrewritten(each: Random | Irreplaceable) -> Unrewritten[Random]:
         if isinstance(each, Irreplaceable):
             return Unrewritten(each, each.record(), each.error)
-        return Unrewritten(each, each.record(streams.get(id(each))), problems.get(id(each)))
+        return Unrewritten(each, known[id(each)], problems.get(id(each)))
 
     return Survey([unrewritten(each) for each in found], recorded, obstacle, batch, row_obstacle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.streams import record, states_in, stream_of
 from onnx_philox._rewriting import order
-from onnx_philox._rewriting.asked import OWNER, Asked
+from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
@@ -28,31 +27,6 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replace
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import Recorded, check_draws_beside
 from onnx_philox._rewriting.report import RandomNode, Report
-
-
-def verify(model: ir.Model, shadowed: set[str]) -> None:
-    """Verifies what a rewrite promises; a failure is an error of this package.
-
-    No random node that has a replacement is left. No name is defined twice where both definitions
-    are visible, except names that already were.
-    """
-    left = [found.site.title for found in find_nodes(model) if isinstance(found, Replaceable)]
-    if left:
-        raise ir.passes.PostconditionError(f"random nodes are left: {left}")
-    twice = shadowed_names(model.graph) - shadowed
-    if twice:
-        raise ir.passes.PostconditionError(f"defined twice: {sorted(twice)}")
-
-
-def shadowed_names(graph: ir.Graph, outer: frozenset[str] = frozenset()) -> set[str]:
-    """The names that a graph or its subgraphs define although they are defined already."""
-    counts = Counter(value.name for value in graphs.values(graph) if value.name)
-    twice = {name for name, count in counts.items() if count > 1 or name in outer}
-    seen = outer | counts.keys()
-    for node in graph:
-        for _, subgraph in graphs.subgraphs(node):
-            twice |= shadowed_names(subgraph, seen)
-    return twice
 
 
 def rewrite(model: ir.Model, asked: Asked) -> Report:
@@ -95,8 +69,7 @@ def _check(
     generator = asked.generator
     if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
-        remedy = "Rewrite the model that this one was made from."
-        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, remedy)
+        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, THE_ORIGINAL)
     if found:
         check_draws_beside(recorded, counts_runs=earlier.counts_runs(model))
 
@@ -105,10 +78,9 @@ def _replace(
     model: ir.Model, recorded: Recorded[ir.Value], plan: order.Plan[Replaceable, Batch]
 ) -> None:
     graphs.import_onnx(model)
-    kept = [stream_of(n.random.site.node, TENSORFLOW) for n in plan.nodes if n.random.seeds]
-    declare_ranks(model, (v for numbered in plan.nodes for v in numbered.random.last.outputs))
+    kept = [stream_of(node.site.node, TENSORFLOW) for node in plan.nodes if node.seeds]
+    declare_ranks(model, (value for node in plan.nodes for value in node.last.outputs))
     names = Names(model)
-    shadowed = shadowed_names(model.graph)
     inputs = list(model.graph.inputs)
     batch, generator = plan.batch, plan.generator
     if batch is not None:
@@ -122,7 +94,6 @@ def _replace(
     Replace(names, plan.global_seed, batch, generator).all(model, carried)
     if own is not None:
         own.close(carried)
-    verify(model, shadowed)
     record(model, kept, *plan.inverted)
     for value in inputs:
         if value not in model.graph.inputs:

@@ -61,12 +61,12 @@ class Recorded(recorded.Recorded[ov.Node]):
     @property
     def rewritten(self) -> tuple[Ours, ...]:
         """The nodes that need no rewrite."""
-        return _rewritten(self.ours)
+        return tuple(each for each in self.ours if not graphs.lacks_state(each.node))
 
     @property
     def state_name(self) -> str:
         """What the state is called; empty if there is none."""
-        return "" if self.state is None else _name(self.state)
+        return "" if self.state is None else graphs.name_of(self.state)
 
 
 def read(model: ov.Model) -> Recorded:
@@ -80,8 +80,8 @@ def read(model: ov.Model) -> Recorded:
     outputs = [name for output in model.outputs for name in output.get_names()]
     found = {node.get_name(): node for each in ours for node in _sources(each)}
     # Beside the state of a rewrite there may be a user's own.
-    for node in sorted(found.values(), key=lambda each: STATE not in _name(each)):
-        after = next_name(_name(node), outputs)
+    for node in sorted(found.values(), key=lambda each: STATE not in graphs.name_of(each)):
+        after = next_name(graphs.name_of(node), outputs)
         if node.get_type_name() == "Parameter" and after is not None:
             return _recorded(ours, node, next_state=after)
     for node in found.values():
@@ -99,8 +99,8 @@ def read(model: ov.Model) -> Recorded:
         return _recorded(ours)
     # No node reads the state: each draws the numbers of its seed.
     for node in model.get_parameters():
-        after = next_name(_name(node), outputs)
-        if after is not None and _name(node) == STATE:
+        after = next_name(graphs.name_of(node), outputs)
+        if after is not None and graphs.name_of(node) == STATE:
             return _recorded(ours, node, next_state=after)
     return _recorded(ours)
 
@@ -122,7 +122,7 @@ def states_in(model: ov.Model, recorded: Recorded) -> list[str]:
     """The inputs that are its states: several if it was merged of rewritten models."""
     read = {node.get_name() for each in recorded.ours for node in _sources(each)}
     of_words = [n for n in model.get_parameters() if n.get_element_type() in _WORDS]
-    inputs = (_name(node) for node in of_words if node.get_name() in read)
+    inputs = (graphs.name_of(node) for node in of_words if node.get_name() in read)
     return states_among(inputs, (name for port in model.outputs for name in port.get_names()))
 
 
@@ -142,11 +142,11 @@ def _recorded(
     has_key: bool = False,
     variable: str = "",
 ) -> Recorded:
-    words = None if state is None else arrays.known_dimensions(_shape(state))
+    words = None if state is None else graphs.dimensions(state.output(0))
     generator = the_named(each.generator for each in ours)
     if words and words[-1] is not None:
         generator = of_words(words[-1]) or PHILOX
-    rewritten = _rewritten(ours)
+    rewritten = Recorded(ours=ours).rewritten
     return Recorded(
         state,
         is_input=next_state is not None,
@@ -169,10 +169,6 @@ def _recorded(
     )
 
 
-def _rewritten(ours: tuple[Ours, ...]) -> tuple[Ours, ...]:
-    return tuple(each for each in ours if not graphs.lacks_state(each.node))
-
-
 def _ours(
     node: ov.Node, owners: tuple[graphs.Owner, ...], kept: frozenset[tuple[int, int, str, str]]
 ) -> Ours:
@@ -180,10 +176,6 @@ def _ours(
     stream = Stream(str(node.get_type_name()), output_type, *graphs.seeds_of(node))
     ours = Ours(node, owners, stream, graphs.generator_of(node))
     return ours.keeping() if stream.order in kept else ours
-
-
-def _shape(node: ov.Node) -> ov.PartialShape:
-    return node.output(0).get_partial_shape()
 
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:
@@ -206,9 +198,3 @@ def _sources(ours: Ours) -> Iterator[ov.Node]:
             waiting.append(node.input_value(0))
         elif kind == "Constant" or node.output(0).get_element_type() in (ov.Type.u32, ov.Type.i32):
             yield node
-
-
-def _name(node: ov.Node) -> str:
-    names = node.output(0).get_names()
-    friendly: str = node.get_friendly_name()
-    return friendly if friendly in names or not names else min(names)

@@ -70,16 +70,13 @@ def save(model: ov.Model, target: Path) -> None:
             ov.save_model(model, written, compress_to_fp16=False)
         except Exception as error:
             # OpenVINO does not report a full disk.
-            weights = sum(node.data.nbytes for node in model.get_ops() if _is_constant(node))
+            constants = (n for n in model.get_ops() if n.get_type_name() == "Constant")
+            weights = sum(node.data.nbytes for node in constants)
             check_room(folder, weights, target)
             said = _runtime_errors.sentence(str(error)).rstrip(".")
             raise ValueError(f"OpenVINO does not write {target}: {said}.") from error
         files.move(weights_of(written), weights_of(target))
         files.move(written, target)
-
-
-def _is_constant(node: ov.Node) -> bool:
-    return str(node.get_type_name()) == "Constant"
 
 
 def check_target(source: Given, target: Path) -> None:

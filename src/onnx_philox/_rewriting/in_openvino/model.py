@@ -14,8 +14,7 @@ from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams, check_one_state
 from onnx_philox._openvino_models.graphs import forget_order, recorded_streams
 from onnx_philox._rewriting import order
-from onnx_philox._rewriting.asked import OWNER, Asked
-from onnx_philox._rewriting.found import Numbered
+from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_openvino import earlier
 from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, inlined_comparison
@@ -62,8 +61,7 @@ def _check(
     if asked.keep_seeds and not has_new and recorded.nodes and not recorded.kept:
         given = "True for a model that was rewritten without it, whose seeds are gone"
         allowed = "left out, or given in the first rewrite"
-        remedy = "Rewrite the model that this one was made from."
-        checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
+        checks.refuse(OWNER, "keep_seeds", given, allowed, THE_ORIGINAL)
     added = [STATE] if has_new and recorded.state is None else []
     check_one_state(OWNER, [*earlier.states_in(model, recorded), *added])
     if added:
@@ -78,7 +76,7 @@ def _check(
 
 def _replace(model: ov.Model, recorded: earlier.Recorded, plan: _Plan) -> None:
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
-    is_key_apart = recorded.seed and not plan.has_key and any(n.random.seeds for n in plan.nodes)
+    is_key_apart = recorded.seed and not plan.has_key and any(draw.seeds for draw in plan.nodes)
     of_kept = state_of_kept(recorded) if is_key_apart else state
     made = {drawn.get_name() for each in plan.nodes for drawn in _draw(each, state, of_kept, plan)}
     forget_order(model)
@@ -95,16 +93,16 @@ def _check_names(model: ov.Model) -> None:
             refuse_name(name, f"model.{where}({name!r}).set_names({{'own_{name}'}})")
 
 
-def _draw(numbered: Numbered[NewDraw], state: State, of_kept: State, plan: _Plan) -> list[ov.Node]:
+def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.Node]:
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
-    draw, owners = numbered.random, numbered.random.site.owners
+    owners = draw.site.owners
     carrier = Carrier(owners, has_rows=plan.batch is not None)
     if not draw.generator.is_counter_based:
         given = _of_seed(draw.generator, draw.seeds)
     else:
         state = state if draw.seeds is None else of_kept
         bits = carrier.carry_in(state.words) if owners else state.bits
-        seeds = draw.seeds or (plan.global_seed, numbered.stream)
+        seeds = draw.seeds or (plan.global_seed, draw.stream)
         given = {"global_seed": seeds[0], "op_seed": seeds[1], "state": bits}
     made: list[ov.Node] = []
 

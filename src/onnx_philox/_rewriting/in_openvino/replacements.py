@@ -264,7 +264,6 @@ def awaiting(site: Site) -> NewDraw:
     own = [a.name for a in operator.attributes if a.name not in _SEEDS]
     attributes = {name: said[name] for name in own if name in said}
     output = node.output(0)
-    _refuse_mask(site, [node, *_readers(node)])
 
     def make(emit: EmitDraw) -> ov.Output:
         # Not before: an input may be a draw that has been replaced by now.
@@ -297,23 +296,6 @@ def refuse_wide_bernoulli(site: Site) -> None:
             "onnx_philox.torch.export in ONNX Runtime.",
             TypeError,
         )
-
-
-def _refuse_mask(site: Site, dropped: list[ov.Node]) -> None:
-    """Refuses a `torch.native_dropout` whose mask is read.
-
-    In models of earlier versions: their converter has the values alone, as the only row of a list,
-    and OpenVINO makes zeros of a row that is not there.
-    """
-    lists = [node for each in dropped for node in _readers(each) if _is_a(node, "Unsqueeze")]
-    rows = [node for each in lists for node in _readers(each) if _is_a(node, "Gather")]
-    if any(np.any(constant(row.input_value(1))) for row in rows):
-        remedy = "Draw a mask with torch.bernoulli, or export with onnx_philox.torch.export."
-        site.refuse("the mask of torch.native_dropout", "read", "left alone", remedy)
-
-
-def _readers(node: ov.Node) -> list[ov.Node]:
-    return [reader.get_node() for reader in node.output(0).get_target_inputs()]
 
 
 def _is_a(node: ov.Node, kind: str) -> bool:

@@ -17,7 +17,7 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import constant, is_ours
+from onnx_philox._openvino_models.graphs import constant, is_ours, name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
 from onnx_philox._rewriting.in_openvino.depends import BatchDependence
@@ -70,7 +70,7 @@ class Rows:
     """
 
     def __init__(self, model: ov.Model, draws: Sequence[NewDraw], asked: Asked) -> None:
-        inputs = {_name(node): node for node in model.get_parameters()}
+        inputs = {name_of(node): node for node in model.get_parameters()}
         self._symbols = Symbols(model, inputs, asked.batch)
         shapes = {name: self._symbols.of(node.output(0)) for name, node in inputs.items()}
         self._shapes = {each.site.node.get_name(): drawn(each.site.node) for each in draws}
@@ -141,9 +141,3 @@ def _like(node: ov.Node) -> ov.Output | None:
         return first
     source = first.get_node()
     return source.input_value(0) if source.get_type_name() == "ShapeOf" else None
-
-
-def _name(node: ov.Node) -> str:
-    names = node.output(0).get_names()
-    friendly: str = node.get_friendly_name()
-    return friendly if friendly in names or not names else min(names)

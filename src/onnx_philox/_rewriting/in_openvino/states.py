@@ -7,7 +7,7 @@ crosses the borders of bodies as int64.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import openvino as ov
@@ -26,24 +26,18 @@ from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN
 _THIS_RUN = f"{DOMAIN}.{THIS_RUN}"
 
 
-class State:
-    """The state of the main graph, as u32 and as i64; makes each on demand."""
+class State(NamedTuple):
+    """The state of the main graph."""
 
-    def __init__(self, words: ov.Output, bits: ov.Output | None = None) -> None:
-        self._words = words
-        self._bits = bits
+    words: ov.Output
+    """As i64, which bodies may take."""
+    bits: ov.Output
+    """As u32, which nodes take."""
 
-    @property
-    def words(self) -> ov.Output:
-        """As i64, which bodies may take."""
-        return self._words
-
-    @property
-    def bits(self) -> ov.Output:
-        """As u32, which nodes take."""
-        if self._bits is None:
-            self._bits = opset8.convert(self._words, "u32").output(0)
-        return self._bits
+    @classmethod
+    def of_words(cls, words: ov.Output) -> State:
+        """That of i64."""
+        return cls(words, opset8.convert(words, "u32").output(0))
 
 
 def state_of(
@@ -61,13 +55,13 @@ def state_of(
     if recorded.state is not None:
         for node in model.get_ordered_ops():
             if node.get_friendly_name() == _THIS_RUN:
-                return State(node.output(0))
+                return State.of_words(node.output(0))
         if not recorded.is_input:
             return _constant_state(recorded.state)
         bits = recorded.state.output(0)
         return State(opset8.convert(bits, "i64").output(0), bits)
     if seed is None:
-        return State(_new_input(model, batch))
+        return State.of_words(_new_input(model, batch))
     words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
     return _constant_state(opset8.constant(words, name=STATE))
 
@@ -176,14 +170,10 @@ def _is_branch(owner: Owner) -> bool:
     return str(owner.node.get_type_name()) == "If"
 
 
-def _is_then(owner: Owner) -> bool:
-    return owner.index == 0
-
-
 def _other_branch(owner: Owner) -> ov.Model:
-    return owner.node.get_function(1 if _is_then(owner) else 0)
+    return owner.node.get_function(1 - owner.index)
 
 
 def _in_order(owner: Owner, own: Any, other: Any) -> tuple[Any, Any]:
     """The two of a branch and the other one, that of the condition's truth first."""
-    return (own, other) if _is_then(owner) else (other, own)
+    return (other, own) if owner.index else (own, other)

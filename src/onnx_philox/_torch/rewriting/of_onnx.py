@@ -41,7 +41,7 @@ class AsTorch(OneGenerator):
 
     def carry(self, model: ir.Model, nodes: Sequence[Any], *given: Any) -> list[Carried]:
         types, batch = Types(model), given[-1]
-        for random in (numbered.random for numbered in nodes):
+        for random in nodes:
             place = None if batch is None else batch.places.get(random.site.node)
             as_torch.warn(random, types, None if place is None or place.is_factor else place.axis)
         return super().carry(model, nodes, *given)

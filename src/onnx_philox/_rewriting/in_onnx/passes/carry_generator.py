@@ -45,7 +45,7 @@ class OneGenerator:
     def carry(
         self,
         model: ir.Model,
-        nodes: Sequence[outcome.Numbered],
+        nodes: Sequence[outcome.Replaceable],
         names: Names,
         seed: int | None,
         batch: Batch | None = None,
@@ -99,13 +99,13 @@ class _Way:
     """The way of the generator through a model."""
 
     def __init__(
-        self, model: ir.Model, nodes: Sequence[outcome.Numbered], names: Names, shape: ir.Shape
+        self, model: ir.Model, nodes: Sequence[outcome.Replaceable], names: Names, shape: ir.Shape
     ) -> None:
         self._shape = shape
         self._model = model
         self._names = names
-        self._nodes = {numbered.random.site.node: numbered for numbered in nodes}
-        self._owners = {o.node for n in nodes for o in n.random.site.owners}
+        self._nodes = {random.site.node: random for random in nodes}
+        self._owners = {owner.node for random in nodes for owner in random.site.owners}
         self.carried: list[outcome.Carried] = []
 
     def emitter(self, prefix: str = "") -> Emitter:
@@ -130,12 +130,12 @@ class _Way:
                 state = self._enter(node, state)
         return state
 
-    def _draw(self, numbered: outcome.Numbered, state: ir.Value) -> ir.Value:
-        emitter = self.emitter(f"{numbered.stream}.")
+    def _draw(self, random: outcome.Replaceable, state: ir.Value) -> ir.Value:
+        emitter = self.emitter(random.prefix)
         after = emitter.emit("Identity", "after", [state], _UINT32, self._shape)
         (link,) = emitter.nodes
-        numbered.random.last.append(link)
-        self.carried.append(outcome.Carried(numbered.random, numbered.stream, state, link))
+        random.last.append(link)
+        self.carried.append(outcome.Carried(random, state, link))
         return after
 
     def _enter(self, node: ir.Node, state: ir.Value) -> ir.Value:

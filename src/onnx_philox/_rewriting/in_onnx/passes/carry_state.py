@@ -26,7 +26,7 @@ from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.in_onnx.passes.scanned import kept_scanning
-from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered, Replaceable
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN, Recorded
 
@@ -39,7 +39,7 @@ _INITIALIZERS_ALONE = 4
 
 def carry_states(
     model: ir.Model,
-    nodes: Sequence[Numbered],
+    nodes: Sequence[Replaceable],
     recorded: Recorded[ir.Value],
     names: Names,
     seed: int | None,
@@ -50,7 +50,7 @@ def carry_states(
     The last step, to the node itself, is left to its replacement. Without a seed the state is an
     input. With a batch it is one for each row.
     """
-    is_kept = any(node.stream is None for node in nodes)
+    is_kept = any(random.stream is None for random in nodes)
     # An earlier version's nodes have the key, which nodes with other seeds need in the state.
     shared = _state_of(model, recorded, names, seed, batch, has_key=is_kept)
     of_kept = None
@@ -60,17 +60,16 @@ def carry_states(
         of_kept = _State(model, names, constant, _UINT32, is_key_constant=True)
     carried = []
     inside: dict[tuple[Hashable, ir.Graph], ir.Value] = {}
-    for node in nodes:
-        random, stream = node.random, node.stream
-        state = shared if stream is not None or of_kept is None else of_kept
+    for random in nodes:
+        state = shared if random.stream is not None or of_kept is None else of_kept
         if random.site.owners:
-            emitter = _emitter(model, names, node.prefix)
+            emitter = _emitter(model, names, random.prefix)
             words = state.of_type(_INT64)
             assert words.shape is not None
             ends = _Carrier(emitter, words.shape, random, inside).carry(words)
         else:
             ends = state.of_type(_UINT32), None
-        carried.append(Carried(random, stream, *ends))
+        carried.append(Carried(random, *ends))
     return carried
 
 

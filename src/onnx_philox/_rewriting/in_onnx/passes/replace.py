@@ -126,7 +126,9 @@ class Replace:
     def all(self, model: ir.Model, nodes: Sequence[Carried]) -> None:
         """Replaces all nodes of a model."""
         for carried in nodes:
-            emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), carried.prefix)
+            emitter = Emitter(
+                self._names, onnx_opset_of(model.opset_imports), carried.random.prefix
+            )
             self._replace(model, carried, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION
 
@@ -140,7 +142,7 @@ class Replace:
             inputs: dict[str, ir.Value],
             attributes: dict[str, int | str],
         ) -> ir.Value:
-            own = random.seeds or (self._global_seed, carried.stream)
+            own = random.seeds or (self._global_seed, random.stream)
             seeds: Mapping[str, Any] = dict(zip(("global_seed", "op_seed"), own, strict=True))
             asked = dtype
             if self._own is not None:

@@ -44,13 +44,13 @@ class Replaceable(found.Replaceable):
 
 
 Outcome = Replaceable | found.Irreplaceable
-Numbered = found.Numbered[Replaceable]
 
 
 @dataclass(frozen=True)
-class Carried(found.Numbered[Replaceable]):
-    """A random node with its replacement, its stream and the state that it draws from."""
+class Carried:
+    """A random node with its replacement and the state that it draws from."""
 
+    random: Replaceable
     state: ir.Value
     """Of uint32."""
     next_state_cast: ir.Node | None
