@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from onnx_philox._contract import generators
@@ -106,7 +106,7 @@ class Stream:
 
     def to_list(self) -> list[Any]:
         """The form in JSON: of a node with a stream as earlier versions wrote it."""
-        said = list(asdict(self).values())
+        said = list(vars(self).values())
         return said if self.kept else said[:-1]
 
 

@@ -37,9 +37,8 @@ def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
 
     The branch that an If takes comes first: the order in a file means nothing.
     """
-    if not node.attributes:
-        return
-    held = [a for a in node.attributes.values() if a.type in _GRAPHS and not a.is_ref()]
+    # Its dict itself: every node is asked, several times.
+    held = [a for a in node.attributes.data.values() if a.type in _GRAPHS and not a.is_ref()]
     for attribute in sorted(held, key=lambda a: a.name == "else_branch"):
         if attribute.type is ir.AttributeType.GRAPH:
             yield attribute.name, attribute.as_graph()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -227,7 +227,21 @@ _MOST_NODES = 64
 """How many nodes a look into the past may visit."""
 
 
-def warn(random: Replaceable, types: Types, rows: int | None) -> None:
+def transposed(model: ir.Model) -> set[ir.Value]:
+    """What may lie in memory as a Transpose left it: `_orders` finds the others as they stand."""
+    found: set[ir.Value] = set()
+    for node in model.graph.all_nodes():
+        if node.domain in STANDARD_DOMAINS and (
+            node.op_type == "Transpose"
+            or (node.op_type in _KEEPS_ORDER and not found.isdisjoint(node.inputs))
+        ):
+            found.update(node.outputs)
+    return found
+
+
+def warn(
+    random: Replaceable, types: Types, rows: int | None, transposed: Container[ir.Value]
+) -> None:
     """Warns of a draw like a transposed tensor, where the exporter did not know its strides.
 
     torch fills memory. What it makes like a transposed tensor is transposed in memory too, and is
@@ -237,12 +251,15 @@ def warn(random: Replaceable, types: Types, rows: int | None) -> None:
         random: The draw.
         types: What is known of the model.
         rows: The dimension of its rows, if each has a generator of its own.
+        transposed: See `transposed`.
     """
     node = random.site.node
     if node.metadata_props.get(AWAITS_STATE) == KNOWS_STRIDES:
         return
     tensor = filled(node)
-    if tensor is not None and any(list(o) != sorted(o) for o in _orders(tensor, types, rows)):
+    if tensor is None or tensor not in transposed:
+        return
+    if any(list(o) != sorted(o) for o in _orders(tensor, types, rows)):
         warnings.warn(
             f"{random.site.title}: the numbers may not be torch's. It draws like a transposed "
             "tensor, and torch fills memory, whose order a file does not show. Export the module "

@@ -167,7 +167,7 @@ def _pattern(random: Replaceable, types: Types) -> str:
     if not is_uniform:
         if "Exp" in names and {*names[: names.index("Exp")]} <= {"Mul", "Add"}:
             return "a normal that goes through Exp, as in log_normal_"
-        if _is_normal_of_double(node, types):
+        if _is_normal_of_double(random):
             return (
                 "a normal of f64 like a constant, as torch's older exporter writes normal_ and "
                 "torch.normal of any type"
@@ -199,9 +199,10 @@ def _pattern(random: Replaceable, types: Types) -> str:
     return ""
 
 
-def _is_normal_of_double(node: ir.Node, types: Types) -> bool:
+def _is_normal_of_double(random: Replaceable) -> bool:
     """Whether a normal is of f64, and like a constant: that is its mean, which is a double."""
-    if not node.op_type.endswith("Like") or types(node.outputs[0]) is not ir.DataType.DOUBLE:
+    node = random.site.node
+    if not node.op_type.endswith("Like") or random.replacement.dtype is not ir.DataType.DOUBLE:
         return False
     like = input_of(node, 0)
     producer = like.producer()

@@ -40,8 +40,9 @@ class AsTorch(OneGenerator):
             return Irreplaceable(random.site, error)
 
     def carry(self, model: ir.Model, nodes: Sequence[Any], *given: Any) -> list[Carried]:
-        types, batch = Types(model), given[-1]
+        types, batch, transposed = Types(model), given[-1], as_torch.transposed(model)
         for random in nodes:
             place = None if batch is None else batch.places.get(random.site.node)
-            as_torch.warn(random, types, None if place is None or place.is_factor else place.axis)
+            rows = None if place is None or place.is_factor else place.axis
+            as_torch.warn(random, types, rows, transposed)
         return super().carry(model, nodes, *given)
