@@ -106,9 +106,14 @@ def drawn(
     feeds: Arrays,
     state: np.ndarray = STATE,
     streams: Sequence[int] | None = None,
+    alignment: str = "tensorflow",
 ) -> list[np.ndarray]:
-    """The outputs; each random node takes the next number, or the next of these streams."""
+    """The outputs; each random node takes the next number, or the next of these streams.
+
+    With torch's numbers one generator goes through all of them, whose end is one output more.
+    """
     numbers = itertools.count() if streams is None else iter(streams)
+    one = {"alignment": alignment, "state": state}
 
     class Random(OpRun):
         # TensorFlow's RandomUniform has an input in its place.
@@ -116,7 +121,8 @@ def drawn(
 
         def __init__(self, node: onnx.NodeProto, params: dict[str, Any]) -> None:
             super().__init__(node, params)
-            self.given = {"op_seed": next(numbers), "state": state}
+            is_torch_s = alignment == "pytorch"
+            self.given = one if is_torch_s else {"op_seed": next(numbers), "state": state}
 
         def _run(self, *inputs: Any, **said: Any) -> tuple[Any, ...]:
             said["mode_is_fed"] = self.onnx_node.input[2:3] and self.onnx_node.input[2] in feeds
@@ -133,7 +139,8 @@ def drawn(
     ops = [type(name, (kind,), {"op_domain": domain}) for domain, name, kind in kinds]
     evaluator = ReferenceEvaluator(inliner.inline_local_functions(model), new_ops=ops)
     with np.errstate(all="ignore"):
-        return [np.asarray(array) for array in evaluator.run(None, feeds)]
+        outputs = [np.asarray(array) for array in evaluator.run(None, feeds)]
+    return [*outputs, one["state"]] if alignment == "pytorch" else outputs
 
 
 def of_shape(draw: Any, first: str, second: str) -> Any:
@@ -208,6 +215,9 @@ def _dropout(inputs: Any, said: Any, given: Any) -> Any:
     """
     data, ratio, mode = (*inputs, None, None)[:3]
     ratio = np.float32(0.5) if ratio is None else ratio
+    if "alignment" in given:
+        # By the double of its shortest decimal.
+        return reference.random_dropout(data, np.float64(str(ratio)), **given)
     drops, after = reference.random_bernoulli(data.shape, ratio.astype(np.float32), **given)
     if not mode:
         return data, np.ones(data.shape, bool), after

@@ -11,23 +11,21 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx_ir as ir
 import pytest
-from cases import assert_same_bits
-from onnx import helper, parser
-from onnx.reference import ReferenceEvaluator
+from cases import DTYPES, assert_refused, assert_same_bits
+from foreign import evaluate, nodes, parse
+from onnx import helper, numpy_helper
 from torch_modules import of_a_function
 
 import onnx_philox
-from onnx_philox import TorchState, make_reproducible, onnx_reference
+from onnx_philox import TorchState, make_reproducible
 from onnx_philox._contract import types
-from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._torch.numbers import cpu as torch_cpu
-from onnx_philox._torch.numbers.cpu import WordStream
-from onnx_philox._torch.rewriting import noted
 
 SEED = 42
 X = np.linspace(0.1, 0.9, 6, dtype=np.float32)
+# As our translations and torch's exporter write them into a file.
+AWAITS_STATE, NOTE = "onnx_philox.awaits_state", "pkg.torch.onnx.fx_node"
 
 CONSTANTS = {
     "half": 0.5,
@@ -48,59 +46,124 @@ def model_of(text: str, output: str, call: str = "", arguments: str = "%x") -> o
         for name, number in CONSTANTS.items()
         if name in text
     )
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>\n'
-        f"g (float[6] x) => ({output} y) {{ {constants} {text} }}"
-    )
+    model = parse(f"g (float[6] x) => ({output} y) {{ {constants} {text} }}", onnx_philox=1)
     target = f"[target=torch.ops.{call}](args = ({arguments}), kwargs = {{}})"
     for node in model.graph.node if call else ():
-        node.metadata_props.add(key=noted.NOTE, value=f"%y : [num_users=1] = call_function{target}")
+        node.metadata_props.add(key=NOTE, value=f"%y : [num_users=1] = call_function{target}")
     return model
 
 
 def drawn(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
     done = make_reproducible(model, seed=SEED, alignment="pytorch")
-    session = ReferenceEvaluator(done, new_ops=onnx_reference.OPS)
-    return session.run(None, feeds or {"x": X})[0]
+    return evaluate(done, feeds or {"x": X})[0]
 
 
-def stream() -> WordStream:
-    return WordStream(TorchState.from_seed(SEED))
+def of_torch(call: str, *arguments: Any) -> np.ndarray:
+    """What torch draws of the seed."""
+    return getattr(torch_cpu, call)(torch_cpu.WordStream(TorchState.from_seed(SEED)), *arguments)
 
 
-ROUNDED = """
-    u = RandomUniformLike (x)
-    m = Mul (u, ten)
-    a = Add (m, three)
-    f = Floor (a)
-    y = Cast <to = 7> (f)
-"""
+def doubles_in(model: onnx.ModelProto, alignment: str = "pytorch") -> list[float]:
+    """The constants of f64 in a rewritten model."""
+    done = make_reproducible(model, alignment=alignment)
+    held = [a.t for node in nodes(done) for a in node.attribute if a.name == "value"]
+    arrays = [numpy_helper.to_array(tensor) for tensor in (*held, *done.graph.initializer)]
+    return [float(array) for array in arrays if array.dtype == np.float64]
+
+
+ROUNDED = "u = RandomUniformLike (x) m = Mul (u, ten) a = Add (m, three) f = Floor (a)" + (
+    " y = Cast <to = 7> (f)"
+)
 COMPARED = "u = RandomUniformLike (x) l = Less (u, third) y = Cast <to = 1> (l)"
 
 
-def test_randint_of_torch_s_exporter_draws_torch_s_integers() -> None:
-    model = model_of(ROUNDED, "int64[6]", "aten.randint.low", "3, 13, [6]")
-    assert_same_bits(drawn(model), torch_cpu.integers(stream(), 6, types.I64, 3, 13))
+def awaiting(call: str, arguments: str = "%x", type_: str = "f32") -> onnx.ModelProto:
+    """A node that waits for a state, as `onnx_philox.torch.translations` makes it of a call."""
+    draws = {
+        "aten.log_normal": "onnx_philox.RandomNormal <output_type = \"f32\"> (s, two, half)",
+        "aten.bernoulli": "onnx_philox.RandomBernoulli (s, third)",
+        "aten.dropout": "onnx_philox.RandomDropout (x, third)",
+        "aten.exponential": f"onnx_philox.RandomExponential <output_type = \"{type_}\"> (s, one)",
+        "aten.normal": f"onnx_philox.RandomNormal <output_type = \"{type_}\"> (s, one, two)",
+    }  # fmt: skip
+    of_call = next(text for name, text in draws.items() if call.startswith(name))
+    names = {"f32": "float", "f16": "float16", "bf16": "bfloat16"}
+    kind = "bool" if "Bernoulli" in of_call else names[type_]
+    model = model_of(f"s = Shape (x) y = {of_call}", f"{kind}[6]", call, arguments)
+    numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", arguments)]
+    if "exponential" in call:
+        numbers = [1 / numbers[0]]
+    of_type = DTYPES[type_]
+    for node in model.graph.node if numbers and type_ in of_call else ():
+        # The exporter rounds them to the type of the draw.
+        if node.output[0] in ("one", "two"):
+            number = numbers[node.output[0] == "two"]
+            array = np.array(number).astype(of_type)
+            node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(array))
+    model.graph.node[-1].metadata_props.add(key=AWAITS_STATE, value="1")
+    return model
 
 
-def test_bernoulli_of_torch_s_exporter_draws_by_the_very_double_of_the_module() -> None:
-    model = model_of(COMPARED, "float[6]", "aten.bernoulli.p", "%x, 0.3333333333333333")
-    done = make_reproducible(model, seed=SEED, alignment="pytorch")
-    assert doubles_in(done) == [1 / 3]
-    expected = torch_cpu.bernoulli(stream(), 6, np.array(1 / 3)).astype(np.float32)
-    assert_same_bits(drawn(model), expected)
+def of_calls() -> dict[str, tuple[onnx.ModelProto, np.ndarray | None, list[float] | None]]:
+    """Models; what torch draws of each, which doubles they hold then."""
+    third = "%x, 0.3333333333333333"
+    of_16 = {k: types.BY_NAME[k] for k in ("f32", "f16", "bf16")}
+    a_third, in_f32 = np.array(1 / 3), np.array(1 / 3, np.float32)
+    of_p = of_torch("bernoulli", 6, a_third)
+    without_a_note = awaiting("aten.bernoulli.p")
+    del without_a_note.graph.node[-1].metadata_props[0]
+    assert [prop.key for prop in without_a_note.graph.node[-1].metadata_props] == [AWAITS_STATE]
+    of_rank_0 = of_torch("bernoulli", 1, in_f32).astype(np.float32).reshape(())
+    return {
+        "randint of torch's exporter": (
+            model_of(ROUNDED, "int64[6]", "aten.randint.low", "3, 13, [6]"),
+            *(of_torch("integers", 6, types.I64, 3, 13), None),
+        ),
+        "bernoulli_ of torch's exporter, by the very double": (
+            model_of(COMPARED, "float[6]", "aten.bernoulli.p", third),
+            *(of_p.astype(np.float32), [1 / 3]),
+        ),
+        "a number of a node that waits": (awaiting("aten.bernoulli.p", third), of_p, [1 / 3]),
+        "a tensor, which is drawn in f32": (
+            awaiting("aten.bernoulli.Tensor", "%x, %p"),
+            *(of_torch("bernoulli", 6, in_f32), None),
+        ),
+        "a dropout": (awaiting("aten.dropout.default", f"{third}, True"), None, [1 / 3]),
+        "the double of the shortest decimal": (without_a_note, None, [0.33333334]),
+        "ONNX's Bernoulli, of a tensor of f32 of any rank": (
+            model_of("z = Mul (third, one) y = Bernoulli (third)", "float"),
+            *(of_rank_0, []),
+        ),
+        "what the type holds": (awaiting("aten.exponential.default", "%x, 0.5"), None, []),
+        **{
+            f"the very rate of {kind}": (
+                awaiting("aten.exponential.default", "%x, 0.7", kind),
+                *(of_torch("exponential", 6, each, 1 / (1 / 0.7)), None),
+            )
+            for kind, each in of_16.items()
+        },
+        **{
+            f"the very mean and deviation of {kind}": (
+                awaiting("aten.normal_functional.default", "%x, -0.1, 0.7", kind),
+                *(of_torch("normal", 6, each, -0.1, 0.7), None),
+            )
+            for kind, each in of_16.items()
+        },
+    }
 
 
-def doubles_in(model: onnx.ModelProto) -> list[float]:
-    """The constants of f64 in a model."""
-    read = ir.from_proto(model)
-    values = [
-        node.attributes["value"].as_tensor().numpy()
-        for node in read.graph
-        if node.op_type == "Constant" and "value" in node.attributes
-    ]
-    values += [each.const_value.numpy() for each in read.graph.initializers.values()]
-    return [float(value) for value in values if value.dtype == np.float64]
+CALLS = of_calls()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_draw_that_stands_for_a_call_is_the_call_s_by_its_very_numbers(name: str) -> None:
+    model, wanted, doubles = CALLS[name]
+    if wanted is not None:
+        assert_same_bits(drawn(model), wanted)
+    if doubles is not None:
+        assert doubles_in(model) == doubles
+        # Philox draws by f32, and another file with the same numbers must not change.
+        assert doubles_in(model, "tensorflow") == []
 
 
 @pytest.mark.parametrize(
@@ -149,12 +212,9 @@ def test_what_torch_draws_by_another_rule_is_refused_with_a_way_out(
     text: str, output: str, call: str, named: str
 ) -> None:
     model = model_of(text, output, call)
-    with pytest.raises(ValueError, match=named) as refused:
-        make_reproducible(model, alignment="pytorch")
-    assert "what it stands for must be a call that torch draws by the same rule" in str(
-        refused.value
-    )
-    assert "onnx_philox.torch.export" in str(refused.value)
+    said = "what it stands for must be a call that torch draws by the same rule"
+    for words in (named, f"{said}...onnx_philox.torch.export"):
+        assert_refused(lambda: make_reproducible(model, alignment="pytorch"), words)
     assert make_reproducible(model) is not model
 
 
@@ -169,79 +229,16 @@ def test_what_torch_draws_by_another_rule_is_refused_with_a_way_out(
     ],
 )
 def test_what_a_module_itself_makes_of_floats_stays(text: str, output: str, call: str) -> None:
-    drawing = torch_cpu.normal if "Normal" in text else torch_cpu.uniform
-    floats = drawing(stream(), 6, types.F32)
     values = helper.make_tensor_value_info("drawn", onnx.TensorProto.FLOAT, [6])
     model = model_of(text, output, call)
-    model.graph.output.append(values)
+    model.graph.output.insert(0, values)
     read = next(node for node in model.graph.node if node.op_type.startswith("Random"))
     for node in model.graph.node:
         node.input[:] = ["drawn" if name == read.output[0] else name for name in node.input]
     read.output[0] = "drawn"
-    done = make_reproducible(model, seed=SEED, alignment="pytorch")
-    session = ReferenceEvaluator(done, new_ops=onnx_reference.OPS)
-    assert_same_bits(session.run(["drawn"], {"x": X})[0], floats)
-
-
-def awaiting(call: str, arguments: str = "%x", type_: str = "f32") -> onnx.ModelProto:
-    """A node that waits for a state, as `onnx_philox.torch.translations` makes it of a call."""
-    draws = {
-        "aten.log_normal": "onnx_philox.RandomNormal <output_type = \"f32\"> (s, two, half)",
-        "aten.bernoulli": "onnx_philox.RandomBernoulli (s, third)",
-        "aten.dropout": "onnx_philox.RandomDropout (x, third)",
-        "aten.exponential": f"onnx_philox.RandomExponential <output_type = \"{type_}\"> (s, one)",
-        "aten.normal": f"onnx_philox.RandomNormal <output_type = \"{type_}\"> (s, one, two)",
-    }  # fmt: skip
-    of_call = next(text for name, text in draws.items() if call.startswith(name))
-    names = {"f32": "float", "f16": "float16", "bf16": "bfloat16"}
-    kind = "bool" if "Bernoulli" in of_call else names[type_]
-    model = model_of(f"s = Shape (x) y = {of_call}", f"{kind}[6]", call, arguments)
-    numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", arguments)]
-    if "exponential" in call:
-        numbers = [1 / numbers[0]]
-    of_type = types.BY_NAME[type_]
-    for node in model.graph.node if numbers and type_ in of_call else ():
-        # The exporter rounds them to the type of the draw.
-        if node.output[0] in ("one", "two"):
-            number = numbers[node.output[0] == "two"]
-            array = np.array(number).astype(of_type.dtype)
-            node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(array))
-    model.graph.node[-1].metadata_props.add(key=AWAITS_STATE, value="1")
-    return model
-
-
-def test_a_draw_that_waits_for_a_state_is_judged_by_its_call() -> None:
-    with pytest.raises(ValueError, match="got torch's log_normal, as RandomNormal") as refused:
-        make_reproducible(awaiting("aten.log_normal.default"), alignment="pytorch")
-    assert "Write it as torch.randn_like(x).mul(std).add(mean).exp()" in str(refused.value)
-    by_number = awaiting("aten.bernoulli.p", "%x, 0.3333333333333333")
-    expected = torch_cpu.bernoulli(stream(), 6, np.array(1 / 3))
-    assert_same_bits(drawn(by_number), expected)
-    # `x.bernoulli_(torch.tensor(1 / 3))` is drawn in f32.
-    by_tensor = awaiting("aten.bernoulli.Tensor", "%x, %p")
-    assert_same_bits(drawn(by_tensor), torch_cpu.bernoulli(stream(), 6, np.array(1 / 3, "f4")))
-    assert doubles_in(make_reproducible(by_number, alignment="pytorch")) == [1 / 3]
-    dropped = awaiting("aten.dropout.default", "%x, 0.3333333333333333, True")
-    assert doubles_in(make_reproducible(dropped, alignment="pytorch")) == [1 / 3]
-
-
-@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
-def test_the_rate_of_an_exponential_is_the_very_double(kind: str) -> None:
-    of_kind = types.BY_NAME[kind]
-    model = awaiting("aten.exponential.default", "%x, 0.7", kind)
-    expected = torch_cpu.exponential(stream(), 6, of_kind, 1 / (1 / 0.7))
-    assert_same_bits(drawn(model), expected)
-    narrow = torch_cpu.exponential(stream(), 6, types.F32, 1 / float(np.float32(1 / 0.7)))
-    assert not np.array_equal(expected, narrow)
-    # What the type holds is drawn in it.
-    assert doubles_in(make_reproducible(awaiting("aten.exponential.default", "%x, 0.5"))) == []
-
-
-@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
-def test_the_mean_and_deviation_of_a_few_normals_are_the_very_doubles(kind: str) -> None:
-    model = awaiting("aten.normal_functional.default", "%x, -0.1, 0.7", kind)
-    expected = torch_cpu.normal(stream(), 6, types.BY_NAME[kind], -0.1, 0.7)
-    assert_same_bits(drawn(model), expected)
+    assert_same_bits(
+        drawn(model), of_torch("normal" if "Normal" in text else "uniform", 6, types.F32)
+    )
 
 
 TURNED = "t = Transpose <perm = [1, 0]> (x)"
@@ -277,43 +274,9 @@ def test_a_draw_like_a_transposed_tensor_is_warned_of_by_name(
         make_reproducible(model)
 
 
-def test_without_a_note_a_number_is_the_double_of_its_shortest_decimal() -> None:
-    model = awaiting("aten.bernoulli.p")
-    del model.graph.node[-1].metadata_props[0]
-    assert [prop.key for prop in model.graph.node[-1].metadata_props] == [AWAITS_STATE]
-    assert doubles_in(make_reproducible(model, alignment="pytorch")) == [0.33333334]
-    # Philox draws by f32, and another file with the same numbers must not change.
-    assert doubles_in(make_reproducible(model)) == []
-
-
-def test_the_input_of_onnx_s_bernoulli_is_a_tensor_of_f32_whatever_its_rank() -> None:
-    text = "z = Mul (third, one) y = Bernoulli (third)"
-    model = model_of(text, "float")
-    assert doubles_in(make_reproducible(model, alignment="pytorch")) == []
-    expected = torch_cpu.bernoulli(stream(), 1, np.array(1 / 3, np.float32))
-    assert_same_bits(drawn(model), expected.astype(np.float32).reshape(()))
-
-
-def test_onnx_s_bernoulli_of_f64_is_refused_with_a_way_out() -> None:
-    model = parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 17]>
-        g (double[4] x) => (double[4] y) { y = Bernoulli (x) }"""
-    )
-    with pytest.raises(ValueError, match="the input must be a tensor of f32, f16 or bf16") as no:
-        make_reproducible(model, alignment="pytorch")
-    assert "got a tensor of f64. Put a Cast to f32 before it." in str(no.value)
-    assert make_reproducible(model) is not model
-
-
 def dropout(ratio: str, data: str = "float", given: str = "") -> onnx.ModelProto:
-    return parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 17]>
-        g ({data}[6] x{given}) => ({data}[6] y) {{
-            {ratio}
-            yes = Constant <value = bool {{1}}> ()
-            y = Dropout (x, ratio, yes)
-        }}"""
-    )
+    return parse(f"""g ({data}[6] x{given}) => ({data}[6] y) <bool yes = {{1}}> {{
+        {ratio} y = Dropout (x, ratio, yes) }}""")
 
 
 @pytest.mark.parametrize("data", ["float", "double"])
@@ -324,12 +287,12 @@ def test_a_dropout_keeps_a_ratio_that_is_a_double(data: str, is_given: bool) -> 
     model = dropout("", data, ", double ratio") if is_given else dropout(text, data)
     x = np.arange(1, 7).astype(np.float32 if data == "float" else np.float64)
     feeds = {"x": x, "ratio": ratio} if is_given else {"x": x}
-    kept = torch_cpu.dropout_keeps(stream(), 6, float(ratio))
+    kept = of_torch("dropout_keeps", 6, float(ratio))
     of_type = ratio.astype(x.dtype)
     scale = x.dtype.type(1) / (x.dtype.type(1) - of_type)
     assert_same_bits(drawn(model, **feeds), np.where(kept, x * scale, x.dtype.type(0)))
     in_f64 = [float(scale), float(ratio)] if data == "double" else [float(ratio)]
-    assert doubles_in(make_reproducible(model, alignment="pytorch")) == in_f64 * (not is_given)
+    assert doubles_in(model) == in_f64 * (not is_given)
 
 
 @pytest.mark.parametrize(("ratio", "scale"), [(0.9, 10.0), (0.5, 2.0), (1.0, 0.0), (1 / 3, 1.5)])
@@ -339,7 +302,7 @@ def test_a_dropout_multiplies_as_torch_does(ratio: float, scale: float, data: st
     types_of = {"float": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
     x = np.array([-1, 2, -3, np.nan, np.inf, -np.inf], types_of[data])
     ratio = float(str(np.float32(ratio)))
-    kept = torch_cpu.dropout_keeps(stream(), 6, ratio)
+    kept = of_torch("dropout_keeps", 6, ratio)
     with np.errstate(invalid="ignore"):
         expected = x * np.where(kept, scale, 0).astype(x.dtype)
         result = drawn(model, x=x)
@@ -349,21 +312,38 @@ def test_a_dropout_multiplies_as_torch_does(ratio: float, scale: float, data: st
     assert_same_bits(result[is_number], expected[is_number])
 
 
-def test_a_dropout_whose_mode_a_run_decides_is_refused_for_that() -> None:
+def of_a_run() -> onnx.ModelProto:
     model = dropout("ratio = Constant <value = float {0.5}> ()", given=", bool mode")
     model.graph.node[-1].input[2] = "mode"
-    with pytest.raises(ValueError, match="training_mode must be a constant, with alignment"):
-        make_reproducible(model, alignment="pytorch")
+    return model
 
 
-@pytest.mark.parametrize("data", ["float16", "bfloat16"])
-def test_a_multinomial_of_16_bits_is_refused(data: str) -> None:
-    model = parser.parse_model(
-        f"""<ir_version: 8, opset_import: ["": 22]>
-        g ({data}[2, 3] x) => (int32[2, 1] y) {{ y = Multinomial (x) }}"""
-    )
-    with pytest.raises(ValueError, match="weights of 16 bits, whose race torch runs in 16 bits"):
-        make_reproducible(model, alignment="pytorch")
+MULTINOMIAL = "g ({}[2, 3] x) => (int32[2, 1] y) {{ y = Multinomial (x) }}"
+RACE = "weights of 16 bits, whose race torch runs in 16 bits"
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (
+            parse("g (double[4] x) => (double[4] y) { y = Bernoulli (x) }"),
+            "the input must be a tensor of f32, f16 or bf16...got a tensor of f64. Put a Cast to "
+            "f32 before it.",
+        ),
+        (of_a_run(), "training_mode must be a constant, with alignment"),
+        *((parse(MULTINOMIAL.format(k), 22), RACE) for k in ("float16", "bfloat16")),
+        (
+            awaiting("aten.log_normal.default"),
+            "got torch's log_normal, as RandomNormal...Write it as "
+            "torch.randn_like(x).mul(std).add(mean).exp()",
+        ),
+    ],
+)
+def test_what_torch_draws_otherwise_of_its_inputs_is_refused(
+    model: onnx.ModelProto, words: str
+) -> None:
+    assert_refused(lambda: make_reproducible(model, alignment="pytorch"), words)
+    assert make_reproducible(model) is not model
 
 
 @pytest.mark.engines
@@ -399,9 +379,8 @@ def test_a_file_of_torch_s_own_exporter_draws_torch_s_numbers_or_is_refused() ->
         ]
 
     done = make_reproducible(exported(draws), alignment="pytorch", seed=SEED)
-    session = ReferenceEvaluator(done, new_ops=onnx_reference.OPS)
     torch.manual_seed(SEED)
-    for ours, theirs in zip(session.run(None, {"x": X}), draws(torch.tensor(X)), strict=True):
+    for ours, theirs in zip(evaluate(done, {"x": X}), draws(torch.tensor(X)), strict=True):
         np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-6)
     for forward in (
         lambda x: x.clone().log_normal_(0.0, 1.0),
@@ -429,45 +408,28 @@ def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() 
         return program.verdict
 
     x = torch.tensor(X).reshape(2, 3) - 0.5
-    race, wide = "weights of 16 bits", "torch.multinomial(weights.float(), n)"
-    cases: list[tuple[str, Callable[..., Any], str, Callable[..., Any] | None]] = [
-        (
-            "torch's log_normal",
-            lambda x: torch.empty_like(x).log_normal_(0.2, 0.5),
-            "torch.randn_like(x).mul(std).add(mean).exp()",
-            lambda x: torch.randn_like(x).mul(0.5).add(0.2).exp(),
-        ),
-        (
-            "torch's cauchy",
-            lambda x: torch.empty_like(x).cauchy_(0.3, 2),
-            "torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(sigma).add(median)",
-            lambda x: torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(2).add(0.3),
-        ),
-        (
-            "torch's rrelu",
-            lambda x: functional.rrelu(x, training=True),
-            "torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)",
-            lambda x: torch.where(x < 0, x * torch.empty_like(x).uniform_(1 / 8, 1 / 3), x),
-        ),
-        (
-            "torch's _standard_gamma",
-            lambda x: torch._standard_gamma(x.abs()),
-            "the sum of n draws of exponential_()",
-            lambda x: torch.empty(3, *x.shape).exponential_().sum(0),
-        ),
-        ("torch's poisson", lambda x: torch.poisson(x.abs()), "Leave alignment out", None),
-        (
-            race,
-            lambda x: torch.multinomial(x.abs().half(), 2),
-            wide,
-            lambda x: torch.multinomial(x.abs().half().float(), 2),
-        ),
-        (race, lambda x: torch.multinomial(x.abs().bfloat16(), 2), wide, None),
-    ]
-    for name, refused, said, instead in cases:
-        with pytest.raises(ValueError, match=f"got {name}.*{re.escape(said)}"):
-            verified(x, refused)
-        if instead is not None:
-            verdict = verified(x, instead)
-            assert verdict.is_ok, (name, verdict)
-            assert len(verdict.runtimes) == 2, (name, verdict)
+    empty, wide = torch.empty_like, "weights of 16 bits...torch.multinomial(weights.float(), n)"
+    names = {"torch": torch, "functional": functional, "math": math, "empty": empty}
+    cases = """
+empty(x).log_normal_(0.2, 0.5) | torch's log_normal...torch.randn_like(x).mul(std).add(mean).exp()
+| torch.randn_like(x).mul(0.5).add(0.2).exp()
+empty(x).cauchy_(0.3, 2)
+| torch's cauchy...torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(sigma).add(median)
+| torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(2).add(0.3)
+functional.rrelu(x, training=True)
+| torch's rrelu...torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)
+| torch.where(x < 0, x * torch.empty_like(x).uniform_(1 / 8, 1 / 3), x)
+torch._standard_gamma(x.abs()) | torch's _standard_gamma...the sum of n draws of exponential_()
+| torch.empty(3, *x.shape).exponential_().sum(0)
+torch.poisson(x.abs()) | torch's poisson...Leave alignment out
+torch.multinomial(x.abs().half(), 2) | RACE | torch.multinomial(x.abs().half().float(), 2)
+torch.multinomial(x.abs().bfloat16(), 2) | RACE
+"""
+    for row in cases.strip().replace("\n|", " |").splitlines():
+        refused, said, *instead = row.replace("RACE", wide).split(" | ")
+        of = [eval(f"lambda x: {call}", names) for call in (refused, *instead)]
+        assert_refused(lambda call=of[0]: verified(x, call), f"got {said}")
+        for forward in of[1:]:
+            verdict = verified(x, forward)
+            assert verdict.is_ok, (row, verdict)
+            assert len(verdict.runtimes) == 2, (row, verdict)
