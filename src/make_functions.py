@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from onnx_philox._contract import operators
@@ -55,9 +55,13 @@ class _Module(ABC):
     def result(self, op: operators.Operator) -> str:
         """What the function returns."""
 
-    @abstractmethod
     def errors(self, op: operators.Operator) -> dict[str, str]:
         """What it raises, and why."""
+        unseeded = ", or neither seed nor state" * op.inputs[-1].optional
+        return {
+            "TypeError": "An argument of a wrong type.",
+            "ValueError": f"An argument out of its range{unseeded}.",
+        }
 
     def example(self, op: operators.Operator) -> str:  # noqa: ARG002
         """Doctests."""
@@ -95,12 +99,10 @@ class _Module(ABC):
             *(_attribute(a) for a in op.attributes if a is operators.ALIGNMENT),
         ]
         yield f"def {op.function}("
-        for name, type_, default, _ in positional:
-            yield f"    {name}: {type_}{_default(default)},"
-        if named:
-            yield "    *,"
-        for name, type_, default, _ in named:
-            yield f"    {name}: {type_}{_default(default)},"
+        for i, (name, type_, default, _) in enumerate((*positional, *named)):
+            if i == len(positional):
+                yield "    *,"
+            yield f"    {name}: {type_}{'' if default is None else f' = {default}'},"
         yield f") -> {self.returned(op)}:"
         yield f'    """{self.summary(op)}'
         yield from ("", f'    The rule: docs/specification.md, "{op.rule}".', "", "    Args:")
@@ -119,10 +121,6 @@ class _Module(ABC):
         yield f"    {names} = {call}" if names else f"    return {call}"
         if names:
             yield f"    return {names}"
-
-
-def _default(default: str | None) -> str:
-    return "" if default is None else f" = {default}"
 
 
 def _wrapped(text: str, *, hanging: bool = True) -> list[str]:
@@ -238,9 +236,8 @@ class _Reference(_Module):
         what = [
             f"the {o.name}{_type_in_numpy(op, index)}" for index, o in enumerate(op.outputs[:-1])
         ]
-        return (
-            f"{_and([what[0].capitalize(), *what[1:]])}, and the next state, of the state's shape."
-        )
+        listed = ", ".join([what[0].capitalize(), *what[1:]])
+        return f"{listed}, and the next state, of the state's shape."
 
     def errors(self, op: operators.Operator) -> dict[str, str]:
         unseeded = ", no state with both seeds 0" * op.inputs[-1].optional
@@ -259,10 +256,6 @@ class _Reference(_Module):
     def returned(self, op: operators.Operator) -> str:
         types = ["NDArray[np.uint32]" if o.is_state else "NDArray[Any]" for o in op.outputs]
         return f"tuple[{', '.join(types)}]"
-
-
-def _and(words: Sequence[str]) -> str:
-    return ", ".join(words)
 
 
 def _type_in_numpy(op: operators.Operator, index: int) -> str:
@@ -353,19 +346,10 @@ class _Graphs(_Module):
     def result(self, op: operators.Operator) -> str:
         outputs = [f'"{o.name}"{_type_in_onnx(op, o.type)}' for o in op.outputs[:-1]]
         if op.inputs[-1].optional:
-            named = f"output{'s' * (len(outputs) > 1)} {_and(outputs)}"
+            named = f"output{'s' * (len(outputs) > 1)} {', '.join(outputs)}"
             return f"A model with the {named}, and {_NEXT} if stateful or by rows."
-        return (
-            f'A model with the graph input "state" (uint32[6]); its outputs are {_and(outputs)} '
-            f"and {_NEXT}."
-        )
-
-    def errors(self, op: operators.Operator) -> dict[str, str]:
-        unseeded = ", or neither seed nor state" * op.inputs[-1].optional
-        return {
-            "TypeError": "An argument of a wrong type.",
-            "ValueError": f"An argument out of its range{unseeded}.",
-        }
+        named = f"{', '.join(outputs)} and {_NEXT}"
+        return f'A model with the graph input "state" (uint32[6]); its outputs are {named}.'
 
 
 _NEXT = '"next_state"'
@@ -437,10 +421,7 @@ class _Factories(_Module):
             f"{f' ({o.type.name})' if o.type else ''}"
             for o in op.outputs[:-1]
         ]
-        return f"A node with the outputs {_and(outputs)} and next state (u32)."
-
-    def errors(self, op: operators.Operator) -> dict[str, str]:
-        return _Graphs().errors(op)
+        return f"A node with the outputs {', '.join(outputs)} and next state (u32)."
 
 
 MODULES: tuple[_Module, ...] = (_Reference(), _Graphs(), _Factories())

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -118,14 +118,7 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-if TYPE_CHECKING:
-    _ParamType = click.ParamType[str]
-else:
-    # Before click 8.4 it takes no type.
-    _ParamType = click.ParamType
-
-
-class NameChoice(_ParamType):
+class NameChoice(click.ParamType):  # type: ignore[type-arg]  # before click 8.4 it takes none
     """Names to choose from, for the help and for completion.
 
     Whether a name is allowed here is for the command to say, which knows what is installed.
@@ -158,7 +151,7 @@ class OneOf(click.Choice[str]):
         return f"must be one of {', '.join(self.choices)}: got {value!r}"
 
 
-class _Number(_ParamType):
+class _Number(click.ParamType):  # type: ignore[type-arg]
     """A number; the error says of which kind."""
 
     def __init__(self, kind: type[int] | type[float], name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -88,18 +89,8 @@ class RewrittenFile:
                 console.print(Text(f"{', '.join(nodes)}: {share}."))
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
-        for line in (
-            self._about_settled(),
-            self._about_seeds(),
-            self._about_equal_seeds(),
-            self._about_state(),
-            self._about_nodes(),
-            self._about_conversion(),
-            self._about_web(),
-            f"Written: {_written(self.target)}.{' Run it:' * (not self.inside.of_no_runtime)}",
-        ):
-            if line:
-                console.print(Text(line))
+        for line in filter(None, self._lines()):
+            console.print(Text(line))
         if self.inside.of_no_runtime:
             (about,) = unrun.about(self.inside.of_no_runtime)
             console.print(Text(about, "bold red"))
@@ -166,13 +157,31 @@ class RewrittenFile:
                 said.append(f"{len(nodes)} nodes of {seed} draw {now}.")
         return " ".join(said)
 
-    def _about_settled(self) -> str:
-        count = self.report.settled
-        if not count:
-            return ""
-        if count == 1:
-            return "1 Dropout that drops nothing is now Identity: it takes no stream."
-        return f"{count} Dropouts that drop nothing are now Identity: they take no stream."
+    def _lines(self) -> Iterator[str]:
+        """What there is to know of the new model."""
+        report = self.report
+        if report.settled == 1:
+            yield "1 Dropout that drops nothing is now Identity: it takes no stream."
+        elif report.settled:
+            count = report.settled
+            yield f"{count} Dropouts that drop nothing are now Identity: they take no stream."
+        yield self._about_seeds()
+        yield self._about_equal_seeds()
+        yield self._about_state()
+        if self.standard is not None and report.replaced:
+            note = TARGETS[self.standard].note
+            yield f"Its draws are standard ONNX nodes, which need no plugin, {note}."
+        if is_ir(self.source):
+            yield (
+                "If it was converted from PyTorch or TensorFlow, draws may have been lost before: "
+                f"onnx-philox inspect {self.source} says how."
+            )
+        if self.is_for_web:
+            yield (
+                "Its draws are outputs too. Drop the file on the page examples/web/drop.html, "
+                "which runs it in a browser and shows the same hashes."
+            )
+        yield f"Written: {_written(self.target)}.{' Run it:' * (not self.inside.of_no_runtime)}"
 
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:
@@ -188,28 +197,6 @@ class RewrittenFile:
             f"The state is a constant inside, of seed {self.report.seed}: every run gives the same "
             "numbers."
         )
-
-    def _about_conversion(self) -> str:
-        if not is_ir(self.source):
-            return ""
-        return (
-            "If it was converted from PyTorch or TensorFlow, draws may have been lost before: "
-            f"onnx-philox inspect {self.source} says how."
-        )
-
-    def _about_web(self) -> str:
-        if not self.is_for_web:
-            return ""
-        return (
-            "Its draws are outputs too. Drop the file on the page examples/web/drop.html, which "
-            "runs it in a browser and shows the same hashes."
-        )
-
-    def _about_nodes(self) -> str:
-        if self.standard is None or not self.report.replaced:
-            return ""
-        note = TARGETS[self.standard].note
-        return f"Its draws are standard ONNX nodes, which need no plugin, {note}."
 
 
 def rewrite(
@@ -340,19 +327,17 @@ def _became(nodes: tuple[rewriting.RandomNode, ...]) -> Table:
     """What became what, and how many times."""
     lines = Table.grid(padding=(0, 2))
     lines.add_column(justify="right")
-    for (was, what), count in Counter((_was(node), _is(node)) for node in nodes).items():
+    for (was, what), count in Counter(map(_change, nodes)).items():
         lines.add_row(f"  {count}", was, f"is now {what}")
     return lines
 
 
-def _was(node: rewriting.RandomNode) -> str:
-    return node.op_type if node.version is None else f"{node.op_type}-{node.version}"
-
-
-def _is(node: rewriting.RandomNode) -> str:
+def _change(node: rewriting.RandomNode) -> tuple[str, str]:
+    """What a node was, and what it is."""
+    was = node.op_type if node.version is None else f"{node.op_type}-{node.version}"
     # A Bernoulli draws booleans, whatever type they are cast to.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
-    return " ".join(filter(None, (node.replacement, type_)))
+    return was, " ".join(filter(None, (node.replacement, type_)))
 
 
 def _nodes(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import mmap
 import os
 from collections.abc import Iterator
@@ -181,7 +182,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         for place, source in zip(places, sources, strict=True):
             copy = external_data.check_target(self._owner, target, place)
             if copy.exists():
-                if not _is_same(source, copy):
+                if not (source.samefile(copy) or filecmp.cmp(source, copy, shallow=False)):
                     given = "another file"
                     allowed = "absent, or the external data of that name itself"
                     remedy = "Choose another folder for the target, or move that file away."
@@ -201,16 +202,3 @@ def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:
             raise EOFError(f"{file.name} has become shorter while it was read")
         yield buffer[:read]
         start += read
-
-
-def _is_same(a: Path, b: Path) -> bool:
-    """Whether two files are one, or have the same content."""
-    if a.samefile(b):
-        return True
-    if a.stat().st_size != b.stat().st_size:
-        return False
-    with open(a, "rb") as file_a, open(b, "rb") as file_b:
-        while block := file_a.read(_BLOCK):
-            if block != file_b.read(_BLOCK):
-                return False
-    return True

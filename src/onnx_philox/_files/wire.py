@@ -98,9 +98,6 @@ class Message:
         _check(field, LENGTH)
         return cls(buffer, field.value, field.end)
 
-    def __contains__(self, number: int) -> bool:
-        return number in self._fields
-
     def fields(self, number: int) -> list[Field]:
         """The fields of a number."""
         return self._fields.get(number, [])
@@ -111,7 +108,7 @@ class Message:
 
     def text(self, number: int) -> bytes:
         """The bytes of a field; none where it is not there."""
-        return self.texts(number)[-1] if number in self else b""
+        return (self.texts(number) or [b""])[-1]
 
     def messages(self, number: int) -> list[Message]:
         """The messages in the fields of a number."""
@@ -119,7 +116,7 @@ class Message:
 
     def message(self, number: int) -> Message:
         """The message in a field; an empty one where it is not there."""
-        return self.messages(number)[-1] if number in self else Message(b"", 0, 0)
+        return (self.messages(number) or [Message(b"", 0, 0)])[-1]
 
     def integers(self, number: int) -> list[int]:
         """The int64 in the fields of a number, one in each or packed."""

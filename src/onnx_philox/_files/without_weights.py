@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -76,7 +77,7 @@ def stretch_at(location: str) -> Stretch | None:
 def expand(model: onnx.ModelProto) -> list[Piece]:
     """The pieces of a model's file, with its large tensors as stretches of the source file."""
     serialised = model.SerializeToString()
-    marks = _find_all(serialised, _MARK.encode())
+    marks = [found.start() for found in re.finditer(re.escape(_MARK.encode()), serialised)]
     if not marks:
         return [serialised]
     pieces, _ = _expand(serialised, 0, len(serialised), onnx.ModelProto.DESCRIPTOR, marks)
@@ -160,12 +161,3 @@ def _message_of(message: _Descriptor, field: wire.Field) -> _Descriptor | None:
         return None
     descriptor = message.fields_by_number.get(field.number)
     return None if descriptor is None else descriptor.message_type
-
-
-def _find_all(buffer: bytes, pattern: bytes) -> list[int]:
-    found = []
-    position = buffer.find(pattern)
-    while position >= 0:
-        found.append(position)
-        position = buffer.find(pattern, position + 1)
-    return found

@@ -91,19 +91,16 @@ def _batch_of(model: ir.Model, state: ir.Value) -> tuple[str | None, int]:
     if state.shape is None or len(state.shape) != 2 or state.shape[0] == 1:
         return None, 0
     rows = state.shape[0]
+    is_name = isinstance(rows, ir.SymbolicDim) and rows.value is not None
     found = [
         (axis, value.name)
         for value in model.graph.inputs
         for axis, dimension in enumerate(value.shape or ())
-        if value is not state and dimension == rows and (axis == 0 or _is_name(rows))
+        if value is not state and dimension == rows and (axis == 0 or is_name)
     ]
     # Else only the states themselves show how many there are.
     axis, name = min(found, key=lambda each: each[0], default=(0, state.name))
     return name, axis
-
-
-def _is_name(dimension: int | ir.SymbolicDim) -> bool:
-    return isinstance(dimension, ir.SymbolicDim) and dimension.value is not None
 
 
 def read_input(model: ir.Model) -> ir.Value | None:

@@ -206,7 +206,8 @@ class Pipeline:
                 state, or an input is missing, unknown or of another shape.
         """
         if state is None:
-            begun, words = self._begin(feed, seed, seeds)
+            rows = self._rows(_NAME, feed) if self.is_per_row and seeds is None else None
+            begun, words = self._start(_NAME, seed, seeds, rows)
         else:
             if not (seed is None and seeds is None):
                 refuse(_NAME, "state", "both", "given without a seed", "Leave one of them out.")
@@ -217,8 +218,7 @@ class Pipeline:
             begun, words = None, self._words(_NAME, state)
         engine = self._engine
         check_rows(_NAME, engine, feed, words)
-        ran = engine.run(feed, words)
-        return Result(ran.outputs, begun, words, Origin.of(engine, feed), ran.after)
+        return _ran(engine, feed, begun, words)
 
     async def acall(
         self,
@@ -348,7 +348,7 @@ class Pipeline:
             count = self._rows(_MAP, feed)
             with refusing_as(_MAP):
                 state = row_states(seed, range(row, row + count), run)
-            yield self._mapped(feed, seed, state)
+            yield _ran(self._engine, feed, seed, state)
             row += count
 
     def _map_seeds(self, batches: Iterable[Feed], seeds: NDArray[np.uint64]) -> Iterator[Result]:
@@ -357,20 +357,11 @@ class Pipeline:
             first, row = row, row + self._rows(_MAP, feed)
             if row > len(seeds):
                 break
-            yield self._mapped(feed, *request.of_seeds(_MAP, self.streams, seeds[first:row]))
+            start = request.of_seeds(_MAP, self.streams, seeds[first:row])
+            yield _ran(self._engine, feed, *start)
         if row != len(seeds):
             given, allowed = f"{len(seeds)} for {row}", "one for each row of all batches"
             refuse(_MAP, "seeds", given, allowed, "Pass as many as there are rows.")
-
-    def _mapped(self, feed: Feed, seed: Seed, state: NDArray[np.uint32]) -> Result:
-        engine = self._engine
-        ran = engine.run(feed, state)
-        return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
-
-    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
-        is_counted = self.is_per_row and seeds is None
-        rows = self._rows(_NAME, feed) if is_counted else None
-        return self._start(_NAME, seed, seeds, rows)
 
     def _rows(self, owner: str, feed: Feed) -> int:
         """How many rows a feed has."""
@@ -422,6 +413,11 @@ class Pipeline:
         allowed = f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}"
         remedy = "Rewrite the model with make_reproducible(..., per_row=True)."
         refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
+
+
+def _ran(engine: Engine, feed: Feed, seed: Seed | None, state: NDArray[np.uint32]) -> Result:
+    ran = engine.run(feed, state)
+    return Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
 
 
 def _opened(wanted: opening.Wanted) -> Pipeline:

@@ -121,8 +121,11 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
 
 def served_by(wanted: Wanted) -> Served:
     """The model itself, or what a rewrite makes of it; and what it says."""
+    from onnx_philox._models.streams import streams_of
     from onnx_philox._models.untouched import Originals
     from onnx_philox._rewriting import api
+    from onnx_philox._rewriting.in_onnx.model import find_random_nodes
+    from onnx_philox._rewriting.report import wants_rewrite
 
     given, asked = wanted.given, wanted.asked
     if given.of_openvino:
@@ -131,20 +134,13 @@ def served_by(wanted: Wanted) -> Served:
     # Once, from one open file: another may take its place meanwhile.
     with given.opened() as file:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
-        if not (asked.invert_bernoulli or _wants_rewrite(graph)):
+        is_wanted = wants_rewrite(find_random_nodes(graph), streams_of(graph))
+        if not (asked.invert_bernoulli or is_wanted):
             model = None if given.is_file else file.proto
             return replace(_said_by(given.what, graph, file.proto, model), stamp=file.stamp)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
     served = _said_by(given.what, Originals(new, owner=_NAME).model, new, new)
     return replace(served, stamp=file.stamp)
-
-
-def _wants_rewrite(graph: ir.Model) -> bool:
-    from onnx_philox._models.streams import streams_of
-    from onnx_philox._rewriting.in_onnx.model import find_random_nodes
-    from onnx_philox._rewriting.report import wants_rewrite
-
-    return wants_rewrite(find_random_nodes(graph), streams_of(graph))
 
 
 def _said_by(

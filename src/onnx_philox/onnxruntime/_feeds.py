@@ -140,12 +140,6 @@ def check_value(what: str, value: Any) -> None:
         arrays.check_input(NAME, what, value)
 
 
-def check_binding(binding: ort.IOBinding) -> None:
-    """The same of what is bound, as far as the binding shows it."""
-    with invalid_arguments():
-        arrays.check_bound(NAME, binding)
-
-
 class IOBinding(ort.IOBinding):  # type: ignore[misc]
     """ONNX Runtime's IOBinding, which refuses arrays that it would misread."""
 
@@ -235,16 +229,11 @@ class RefusalText(str):
         return text
 
 
-def invalid_argument(error: Exception, *kinds: type[Exception]) -> Exception:
-    """A refusal as ONNX Runtime's own exception, and of other kinds."""
-    more = [TypeError] if isinstance(error, TypeError) else []
-    return _runtime_errors.refused(str(error), ort_state.InvalidArgument, *kinds, *more)
-
-
 @contextmanager
 def invalid_arguments(*kinds: type[Exception]) -> Iterator[None]:
     """Raises a refusal as ONNX Runtime's own exception, and of other kinds."""
     try:
         yield
     except RefusalError as error:
-        raise invalid_argument(error, *kinds) from error
+        kinds = (ort_state.InvalidArgument, *kinds, *[TypeError] * isinstance(error, TypeError))
+        raise _runtime_errors.refused(str(error), *kinds) from error

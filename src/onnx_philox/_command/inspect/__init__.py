@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from onnx_philox._command import paths, refusals
+from onnx_philox._command import paths
 from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import states_in, streams_of
@@ -58,8 +58,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
             node.record,
             key,
             node.may_stay,
-            _problem(node.error),
-            _problem(node.row_problem),
+            search.problem(node.error),
+            search.problem(node.row_problem),
             _seeds(node.record),
         )
         for node, key in zip(surveyed.nodes, keys, strict=True)
@@ -82,7 +82,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         runtimes,
         nodes.idle_dropouts,
         surveyed.batch,
-        _problem(surveyed.row_obstacle),
+        search.problem(surveyed.row_obstacle),
         in_standard,
         run,
         None if streams is None or several else streams.next_state,
@@ -125,7 +125,3 @@ def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Tria
             trial = trials.Trial(trials.Behaviour.NOT_LOADED, reason)
         runtime.trials[key] = trial
     return key
-
-
-def _problem(error: Exception | None) -> str | None:
-    return None if error is None else refusals.text(error)

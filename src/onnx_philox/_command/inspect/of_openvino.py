@@ -41,7 +41,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
             probe.key,
             each.may_stay,
             each.record.problem,
-            _problem(each.row_problem),
+            search.problem(each.row_problem),
             _of_seeds(each.found, each.record, kept),
         )
         for each, probe in zip(surveyed.nodes, tried, strict=True)
@@ -59,10 +59,10 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
         several or _state(recorded, models.streams(given)) + search.also_in_words(states),
-        _problem(surveyed.obstacle),
+        search.problem(surveyed.obstacle),
         runtimes,
         batch=surveyed.batch,
-        row_obstacle=_problem(surveyed.row_obstacle),
+        row_obstacle=search.problem(surveyed.row_obstacle),
         run=run,
         next_state=None if several else recorded.next_state,
         shows_all=shows_all,
@@ -93,10 +93,6 @@ def _kept(found: NewDraw, kept: InModel) -> str:
     if kept.operator is RANDOM_BERNOULLI:
         return "draws the booleans of these seeds"
     return "draws the numbers that these seeds document, where the state is zeros"
-
-
-def _problem(error: Exception | None) -> str | None:
-    return None if error is None else refusals.text(error)
 
 
 def _state(recorded: earlier.Recorded, streams: Streams | None) -> str:

@@ -161,23 +161,21 @@ class Inspection:
             console.print(self._reasons())
         else:
             console.print(Group(*self._blocks()))
-        console.print()
-        console.print(self._per_row())
+        answer, apart = self.per_row()
+        head = f"A state for each row of the batch ({PER_ROW}): {answer}"
+        parts = [self._named(head, apart) if apart else Text(head)]
         if seeds := self.seeds():
-            console.print()
-            console.print(self._named("Seeds of their own:", seeds))
+            parts.append(self._named("Seeds of their own:", seeds))
         if shares := self.shares():
-            console.print()
-            console.print(self._named("Shares of ones:", shares))
+            parts.append(self._named("Shares of ones:", shares))
         if self._groups(self.found):
-            console.print()
-            console.print(_GROUPED)
+            parts.append(_GROUPED)
         if lost := self.lost_in_conversion():
-            console.print()
-            console.print(_list(lost))
+            parts.append(_list(lost))
         meaning, command = self.meaning()
-        console.print()
-        console.print(Text(meaning))
+        for part in (*parts, Text(meaning)):
+            console.print()
+            console.print(part)
         if command:
             _print_command(console, command)
 
@@ -348,13 +346,6 @@ class Inspection:
         if all(found.may_stay for found in stuck) and len(stuck) < len(self.found):
             return f"To rewrite all but {_count(len(stuck), 'node')}:", f"{command} {KEEP_UNKNOWN}"
         return "It cannot be rewritten as it is: see above.", ""
-
-    def _per_row(self) -> RenderableType:
-        answer, apart = self.per_row()
-        head = f"A state for each row of the batch ({PER_ROW}): {answer}"
-        if not apart:
-            return Text(head)
-        return self._named(head, apart)
 
     def _named(self, head: str, rows: list[tuple[str, str]]) -> RenderableType:
         """A heading, and below it something of each node, or of the first few of many."""

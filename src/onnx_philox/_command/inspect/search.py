@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from onnx_philox._command import refusals
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE, Streams, of_rewrites
@@ -64,19 +65,15 @@ def search(model: ir.Model) -> Nodes:
         for node, owners in walk(model.graph)
         if node.domain == DOMAIN and node not in waiting
     ]
-    dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
+    graphs = (model.graph, *(function.graph for function in model.functions.values()))
+    dropouts = [node for graph in graphs for node in graph.all_nodes() if _is_dropout(node)]
     return Nodes(
         found,
         rewritten,
         _state(model, found.recorded),
         Types(model),
-        dropouts - len([each for each in found.nodes if _is_dropout(each.node)]),
+        len(dropouts) - len([each for each in found.nodes if _is_dropout(each.node)]),
     )
-
-
-def _all_nodes(model: ir.Model) -> Iterator[ir.Node]:
-    graphs = (model.graph, *(function.graph for function in model.functions.values()))
-    return (node for graph in graphs for node in graph.all_nodes())
 
 
 def _is_dropout(node: ir.Node) -> bool:
@@ -92,6 +89,11 @@ def _state(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
             return ""
     name = (state.name or "") if state.is_graph_input() else None
     return state_in_words(name, recorded.seed, generator_of(model), streams_of(model))
+
+
+def problem(error: Exception | None) -> str | None:
+    """Why something cannot be, as the command says it; None where it can."""
+    return None if error is None else refusals.text(error)
 
 
 def several_in_words(states: Sequence[str]) -> str:

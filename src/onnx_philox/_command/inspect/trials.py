@@ -269,16 +269,12 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
     """
     if "failed" in there:
         return Trial(_FAILURES[there["failed"]], _runtime_errors.sentence(there["reason"]))
+    behaviour, reason = _behaviour(probe, here, there)
     first = here["first"]
-    behaviour, reason = _behaviour(
-        runs=first == here["second"],
-        sessions=first == here["session"],
-        processes=first == there["first"],
-        seeds=probe.has_seed and first == here["other_seed"],
-        has_seed=probe.has_seed,
-    )
     if "ones" in here and probe.p is not None:
-        reason += _inverted(float(here["ones"]), probe.p)
+        ones, p = float(here["ones"]), probe.p
+        if abs(ones - p) >= abs(ones - (1 - p)):
+            reason += f"; and it is inverted: where p is {p}, {ones:.1%} are 1"
     if here.get("request", first) != first and behaviour is Behaviour.SAME_SEQUENCE:
         reason += "; requests of one compiled model share them, so their order decides"
     if repeats:
@@ -286,27 +282,20 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
     return Trial(behaviour, reason, first)
 
 
-def _inverted(ones: float, p: float) -> str:
-    """What to say of a Bernoulli that draws the ones of 1 - p; empty for others."""
-    if abs(ones - p) < abs(ones - (1 - p)):
-        return ""
-    return f"; and it is inverted: where p is {p}, {ones:.1%} are 1"
-
-
-def _behaviour(
-    *, runs: bool, sessions: bool, processes: bool, seeds: bool, has_seed: bool
-) -> tuple[Behaviour, str]:
+def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tuple[Behaviour, str]:
     """The behaviour, judged by which draws had the same numbers."""
-    if has_seed and not processes:
+    first = here["first"]
+    is_same_in_process, is_same_in_run = first == there["first"], first == here["second"]
+    if probe.has_seed and not is_same_in_process:
         return Behaviour.IGNORES_SEED, "a new process draws different numbers for the same seed"
-    if seeds:
+    if probe.has_seed and first == here["other_seed"]:
         return Behaviour.IGNORES_SEED, "another seed draws the same numbers"
-    if processes and runs:
+    if is_same_in_process and is_same_in_run:
         return Behaviour.SAME_IN_EACH_RUN, "it never draws others"
-    if processes:
+    if is_same_in_process:
         reason = "run after run draws on, and a new session begins again"
         return Behaviour.SAME_SEQUENCE, reason
-    if runs:
+    if is_same_in_run:
         return Behaviour.OTHER_IN_EACH_SESSION, "and the same ones in each of its runs"
-    where = "process" if sessions else "session"
+    where = "process" if first == here["session"] else "session"
     return Behaviour.OTHER_IN_EACH_RUN, f"and in each {where}: none can be reproduced"

@@ -103,7 +103,9 @@ def of_seed(written: Record) -> Iterator[Check]:
         if run["state"] is None:
             continue
         rows = _rows_of(run["state"])
-        keys = [low | high << 32 for low, high in map(_words_of_seed, rows)]
+        kinds = (generators.of_words(len(row)) or generators.named(None) for row in rows)
+        words = (row[kind.seed_at] for row, kind in zip(rows, kinds, strict=True))
+        keys = [low | high << 32 for low, high in words]
         found = keys if isinstance(seed, list) else sorted(set(keys))
         seeds = seed if isinstance(seed, list) else [seed] * bool(keys)
         said, is_key = (", ".join(map(str, s)) for s in (seeds, found))
@@ -177,7 +179,8 @@ def _of_streams(
     """The random nodes: one check if they are equal, else one for each key that is not."""
     if recorded is not None and found is not None:
         # Records from before had one answer.
-        then, now = ({"alignment": TENSORFLOW, **_plain(each)} for each in (recorded, found))
+        plain = (json.loads(json.dumps(each)) for each in (recorded, found))
+        then, now = ({"alignment": TENSORFLOW, **each} for each in plain)
         unequal = [key for key in now if then.get(key) != now[key]]
         for key in unequal:
             yield Check(
@@ -218,13 +221,3 @@ def _differing(
 
 def _rows_of(state: Any) -> list[list[int]]:
     return state if isinstance(state[0], list) else [state]
-
-
-def _words_of_seed(state: Sequence[int]) -> Sequence[int]:
-    return state[(generators.of_words(len(state)) or generators.named(None)).seed_at]
-
-
-def _plain(streams: Mapping[str, Any]) -> dict[str, Any]:
-    """The random nodes as JSON gives them back."""
-    plain: dict[str, Any] = json.loads(json.dumps(streams))
-    return plain

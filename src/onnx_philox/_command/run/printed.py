@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ class ModelRuns:
             if OF_ARRAYS & set(self.serving.loaded.drawn.values()):
                 note += " that computes the same parameters"
             console.print(Text.assemble(f"{count}, drawn in the main graph: ", drawn, note))
-        for line in self._meaning():
+        for line in filter(None, self._meaning()):
             console.print(Text(line))
 
     def _table(self) -> Table:
@@ -151,60 +152,42 @@ class ModelRuns:
             table.add_row(number, Text("all outputs", "dim"), "", "", of_run, end_section=True)
         return table
 
-    def _meaning(self) -> list[str]:
-        lines = [
-            about_filled(self.serving.filled),
-            self._about_files(),
-            self._about_numbers(),
-            self._about_going_on(),
-            self._about_drawn(),
-            self._about_record(),
-        ]
-        return list(filter(None, lines))
-
-    def _about_going_on(self) -> str:
-        if self.state is None or self.state.next is None:
-            return ""
-        if self.serving.loaded.variables:
-            names = ", ".join(self.serving.loaded.variables)
-            return f"Variables of its own go on from run to run ({names}): repeat all runs at once."
-        if self.state.counts_runs and self.serving.seed is not None:
-            next_run = self.runs[-1].number + 1
-            remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
-            return f"Go on with {remedy}; repeat any run with --first-run N."
-        return f"Go on with the last {self.state.next} as --input {self.state.name}=FILE.npy."
-
-    def _about_drawn(self) -> str:
-        if not self.settings.shows_drawn:
-            # An IR has one runtime to run in.
-            if self.state is None or self.given.of_openvino:
-                return ""
-            return (
+    def _meaning(self) -> Iterator[str]:
+        loaded, state = self.serving.loaded, self.state
+        yield about_filled(self.serving.filled)
+        if files := [str(run.file) for run in self.runs if run.file]:
+            shown = files if len(files) <= 3 else [files[0], "...", files[-1]]
+            line = f"Saved: {', '.join(shown)}."
+            if as_float32 := [o.name for o in self.runs[0].outputs if o.type == "bfloat16"]:
+                line += (
+                    f" {', '.join(as_float32)}: saved as float32, exactly, as .npz has no bfloat16."
+                )
+            yield line
+        yield self._about_numbers()
+        if state is not None and state.next is not None:
+            if loaded.variables:
+                names = ", ".join(loaded.variables)
+                yield (
+                    f"Variables of its own go on from run to run ({names}): repeat all runs at "
+                    "once."
+                )
+            elif state.counts_runs and self.serving.seed is not None:
+                next_run = self.runs[-1].number + 1
+                remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
+                yield f"Go on with {remedy}; repeat any run with --first-run N."
+            else:
+                yield f"Go on with the last {state.next} as --input {state.name}=FILE.npy."
+        if self.settings.shows_drawn and not loaded.drawn:
+            yield "No node of onnx-philox is in the main graph, so --drawn shows nothing."
+        # An IR has one runtime to run in.
+        if not (self.settings.shows_drawn or state is None or self.given.of_openvino):
+            yield (
                 "Compare runtimes with onnx-philox compare: the draws are equal; the outputs "
                 "differ by each runtime's rounding."
             )
-        if not self.serving.loaded.drawn:
-            return "No node of onnx-philox is in the main graph, so --drawn shows nothing."
-        return ""
-
-    def _about_record(self) -> str:
-        if self.record is None:
-            return ""
-        command = shlex.join(["onnx-philox", "replay", str(self.record)])
-        return f"Recorded: {self.record}. Run it again, here or elsewhere: {command}"
-
-    def _about_files(self) -> str:
-        files = [str(run.file) for run in self.runs if run.file]
-        if not files:
-            return ""
-        as_float32 = [o.name for o in self.runs[0].outputs if o.type == "bfloat16"]
-        note = (
-            f" {', '.join(as_float32)}: saved as float32, exactly, as .npz has no bfloat16."
-            if as_float32
-            else ""
-        )
-        shown = files if len(files) <= 3 else [files[0], "...", files[-1]]
-        return f"Saved: {', '.join(shown)}.{note}"
+        if self.record is not None:
+            command = shlex.join(["onnx-philox", "replay", str(self.record)])
+            yield f"Recorded: {self.record}. Run it again, here or elsewhere: {command}"
 
     def _about_numbers(self) -> str:
         next_state = None if self.state is None else self.state.next
