@@ -61,12 +61,8 @@ def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:
 
 def constant(array: NDArray[Any]) -> ov.op.Constant:
     """A constant of the array's type and value."""
-    if array.dtype != BF16.dtype:
-        return ov.op.Constant(array)
-    # This tensor owns its memory; one made from an array would only borrow it.
-    tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
-    memory(tensor)[...] = array
-    return ov.op.Constant(tensor)
+    # A tensor of bfloat16 owns its memory; one made from an array would only borrow it.
+    return ov.op.Constant(tensor(array) if array.dtype == BF16.dtype else array)
 
 
 def tensor(array: NDArray[Any]) -> ov.Tensor:

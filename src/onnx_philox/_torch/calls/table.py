@@ -272,9 +272,8 @@ _RANDOM_NAMES = frozenset(call.name.strip("_") for call in _ENTRIES if call.is_r
 # Where torch's exporters leave a function that they cannot write.
 _DOMAIN = re.compile(r"torch|(^|[^a-z])(aten|(rng)?prims)([^a-z]|$)")
 
-_DRAWN_BY = {
-    call.name: call.operator for call in _ENTRIES if call.is_its_rule and call.operator is not None
-}
+DRAWN_BY = {call.name: call.operator for call in _ENTRIES if call.is_its_rule}
+"""What draws a call by torch's own rule."""
 
 _BY_NAME = {call.name: call for call in reversed(_ENTRIES)}
 
@@ -283,11 +282,6 @@ def names_random(domain: str, name: str) -> bool:
     """Whether an operator of an exporter's is a call that draws, as its name says there."""
     call = name.partition(".")[0].strip("_")
     return bool(_DOMAIN.search(domain)) and (call in _RANDOM_NAMES or call == "uniform_helper")
-
-
-def drawn_by(name: str) -> Operator | None:
-    """What draws a call by torch's own rule; None where nothing does."""
-    return _DRAWN_BY.get(name)
 
 
 def call_of(name: str) -> TorchCall | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,12 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.types import BF16, F16
 
-
-@dataclass(frozen=True)
-class TorchTolerances:
-    """How far an output may be from torch's `y`: atol + rtol * |y|."""
-
-    rtol: float = 1e-3
-    atol: float = 1e-4
+RTOL, ATOL = 1e-3, 1e-4
+"""How far an output may be from torch's `y`: ATOL + RTOL * |y|."""
 
 
 def outputs(
-    computed: Mapping[str, NDArray[Any]], expected: Sequence[NDArray[Any]], by: TorchTolerances
+    computed: Mapping[str, NDArray[Any]], expected: Sequence[NDArray[Any]], rtol: float, atol: float
 ) -> str | None:
     """The first output that differs, in words."""
     if len(computed) != len(expected):
@@ -33,11 +27,11 @@ def outputs(
         one, other = ours.astype(np.float64), torchs.astype(np.float64)
         rounding = _rounding(ours.dtype)
         if not np.allclose(
-            one, other, rtol=max(by.rtol, rounding), atol=max(by.atol, rounding), equal_nan=True
+            one, other, rtol=max(rtol, rounding), atol=max(atol, rounding), equal_nan=True
         ):
             with np.errstate(invalid="ignore"):
                 most = np.nanmax(np.abs(one - other))
-            said = f"{most:.2g}, beyond rtol {by.rtol:g}, atol {by.atol:g}"
+            said = f"{most:.2g}, beyond rtol {rtol:g}, atol {atol:g}"
             if np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None)):
                 said += "; its numbers are torch's in another order, as by other strides of a draw"
             return f"The output {name!r} differs by up to {said}."

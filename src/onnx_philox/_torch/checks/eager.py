@@ -108,27 +108,19 @@ def _placer(given: Sequence[NDArray[Any]]) -> Any:
     return Placer()
 
 
-def _kind(func: Any) -> str:
-    name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else func.__name__
-    return str(name).rstrip("_")
-
-
-def _shows_draw(kind: str) -> bool:
-    """Whether the result of a call is what it draws."""
-    call = call_of(kind)
-    return call is not None and call.shows_draw
-
-
 def _place(
     func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, left: list[NDArray[Any]]
 ) -> str:
     """Puts the first of the draws that are left into a call's result; why not, in words."""
     import torch
 
-    kind = _kind(func)
+    has_schema = hasattr(func, "_schema")
+    name = func._schema.name.rpartition("::")[2] if has_schema else func.__name__
+    kind = name.rstrip("_")
+    call = call_of(kind)
     if not left:
         return "the module makes more draws than the model"
-    declared = func._schema.arguments if hasattr(func, "_schema") else ()
+    declared = func._schema.arguments if has_schema else ()
     of_call = {a.name: a.default_value for a in declared}
     of_call |= dict(zip(of_call, args, strict=False)) | dict(kwargs)
     drawn = left.pop(0)
@@ -149,7 +141,7 @@ def _place(
     elif kind == "_sample_dirichlet":
         wide = wide.clamp_min(torch.finfo(torch.float64).tiny)
         wide = wide / wide.sum(-1, keepdim=True)
-    elif not _shows_draw(kind) and kind not in ("poisson", "_standard_gamma"):
+    elif not (call and call.shows_draw) and kind not in ("poisson", "_standard_gamma"):
         return f"{kind} is drawn in torch's own code"
     target.copy_(wide)
     return ""

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
+from onnx_philox._models.ours import of_model
 from onnx_philox._models.streams import streams_of
 from onnx_philox._torch.calls.programs import is_decomposed
-from onnx_philox._torch.checks import seen
 from onnx_philox._torch.checks.check import compare, describe
 from onnx_philox._torch.exporter.program import exported, functional, operations
 
@@ -100,8 +100,7 @@ class Pair:
     @property
     def draws(self) -> int:
         """How many nodes of the model draw."""
-        graphs = self.proto.graph, *seen.bodies(self.proto.graph)
-        return sum(len(seen.ours(graph)) for graph in graphs)
+        return len(list(of_model(self.model)))
 
     def devices(self) -> list[str]:
         """Others than the CPU that the module computes on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,15 +124,6 @@ def run_beside_reference(
 def ours(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
     """The nodes of a graph that draw, not those of graphs inside."""
     return [node for node in graph.node if node.domain == DOMAIN and node.op_type in OPERATORS]
-
-
-def bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """The graphs inside of a graph."""
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-                yield from bodies(attribute.g)
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
@@ -27,7 +26,6 @@ from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
 from onnx_philox._torch.calls.programs import DECOMPOSED
 from onnx_philox._torch.checks import against, seen
-from onnx_philox._torch.checks.against import TorchTolerances
 from onnx_philox._torch.checks.check import read_exported
 from onnx_philox._torch.checks.pair import Pair
 from onnx_philox._torch.checks.verdict import Ran, Verdict
@@ -49,8 +47,8 @@ def verify_export(
     *,
     kwargs: Mapping[str, Any] | None = None,
     seed: int = DEFAULT_SEED,
-    rtol: float = TorchTolerances.rtol,
-    atol: float = TorchTolerances.atol,
+    rtol: float = against.RTOL,
+    atol: float = against.ATOL,
 ) -> Verdict:
     """Runs a module in torch and its model in each runtime, from one seed: are the draws equal?
 
@@ -97,13 +95,15 @@ def verify_export(
             refuse(OWNER, name, repr(number), "a number, 0 or more", "Pass such a number.")
     check_program(OWNER, model, args)
     made = read_exported(OWNER, f)
-    generator = _generator(made)
+    recorded = earlier.read(made)
+    # Torch's, if it was not rewritten yet.
+    generator = GENERATOR if recorded.state is None else recorded.generator
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
-    pair, by = Pair(OWNER, made, model, args, kwargs or {}), TorchTolerances(rtol, atol)
+    pair = Pair(OWNER, made, model, args, kwargs or {})
     if generator is GENERATOR:
-        return _torch_s(pair, seed, by)
-    return _philox(pair, seed, by, is_inside=report.seed is not None)
+        return _torch_s(pair, seed, rtol, atol)
+    return _philox(pair, seed, rtol, atol, is_inside=report.seed is not None)
 
 
 def _installed() -> list[type[LoadedModel]]:
@@ -120,7 +120,7 @@ def _installed() -> list[type[LoadedModel]]:
     return found
 
 
-def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
+def _torch_s(pair: Pair, seed: int, rtol: float, atol: float) -> Verdict:
     """Of a model that draws torch's numbers; with a generator for each row, row by row."""
     rows = [None] if pair.rows is None else list(range(pair.rows))
     seeds = [seed + (row or 0) for row in rows]
@@ -134,7 +134,9 @@ def _torch_s(pair: Pair, seed: int, by: TorchTolerances) -> Verdict:
             if row is not None:
                 for (name, array), like in zip(computed.items(), torchs.outputs, strict=False):
                     computed[name] = _row_of(array, row, len(rows), like)
-            found = _ends(seen, row, torchs) or against.outputs(computed, torchs.outputs, by)
+            found = _ends(seen, row, torchs) or against.outputs(
+                computed, torchs.outputs, rtol, atol
+            )
             if found is not None:
                 return found if row is None else f"Row {row}: {found}"
         return None
@@ -194,7 +196,7 @@ def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]
     return drawn
 
 
-def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> Verdict:
+def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool) -> Verdict:
     """Of a model that draws Philox numbers: they are put into torch in the place of its own."""
     if pair.rows is None:
         state = PhiloxState.for_run(seed).to_array()
@@ -222,7 +224,7 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
             eager = program.eager(seed, given=given)
             unplaced = eager.unplaced
             if not unplaced:
-                return against.outputs(seen.outputs, eager.outputs, by) or passed_over
+                return against.outputs(seen.outputs, eager.outputs, rtol, atol) or passed_over
         notes.append(f"The outputs were not compared with torch's: {unplaced}.")
         return passed_over
 
@@ -230,12 +232,6 @@ def _philox(pair: Pair, seed: int, by: TorchTolerances, *, is_inside: bool) -> V
     ran, lacks = _in_each(lambda r: seen.run_beside_reference(r, pair.proto, feeds, begun), problem)
     notes = list(dict.fromkeys([*lacks, *notes, *_notes(pair, [own])]))
     return Verdict(seed, pair.draws, tuple(ran), tuple(notes), TENSORFLOW)
-
-
-def _generator(model: ir.Model) -> Generator:
-    """The generator by which a model draws; torch's, if it was not rewritten yet."""
-    recorded = earlier.read(model)
-    return GENERATOR if recorded.state is None else recorded.generator
 
 
 def _passed_over(pair: Pair) -> str | None:

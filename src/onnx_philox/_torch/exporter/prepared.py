@@ -109,10 +109,9 @@ def _check_projection(node: Any, given: dict[str, Any]) -> None:
     cells = given["num_layers"] * (2 if given["bidirectional"] else 1)
     of_cell = 4 if given["has_biases"] else 2
     if given["dropout"] and len(given["params"]) != cells * of_cell:
-        place = place_of_node(node)
         refuse(
             "aten::lstm",
-            f"proj_size{f' ({place})' if place else ''}",
+            f"proj_size{place_of_node(node)}",
             "another number",
             "0 where there is dropout, in a file of ONNX, whose LSTM has no projection",
             "Convert torch.export.export(module, ...) by openvino.convert_model with "
@@ -270,10 +269,9 @@ def _read(graph: Any, roots: dict[Any, Any], writes: dict[Any, list[Any]]) -> se
 
 
 def _refuse(node: Any, given: str, allowed: str) -> NoReturn:
-    place = place_of_node(node)
     refuse(
         f"aten::{name_of(node)}",
-        f"the tensor that it fills{f' ({place})' if place else ''}",
+        f"the tensor that it fills{place_of_node(node)}",
         given,
         f"{allowed}, with alignment 'pytorch', since torch draws others there",
         "Call contiguous() on it before the draw.",

@@ -195,8 +195,9 @@ def draws(operator: Any, given: dict[str, Any]) -> int:
 
 
 def place_of_node(node: Any) -> str:
-    """Where a program makes a call; empty if that is not known."""
-    return _operation(node).where
+    """Where a program makes a call, in brackets behind a space; empty if that is not known."""
+    where = _operation(node).where
+    return where and f" ({where})"
 
 
 def _operation(node: Any) -> Operation:

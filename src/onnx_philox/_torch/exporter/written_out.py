@@ -184,11 +184,11 @@ def _last_anew(node: Any, drawn: list[Any], count: int) -> Any:
 
 
 def _refuse_numbers(node: Any, numbers: list[Any], dtype: Any, where: str) -> NoReturn:
-    place, kind = place_of_node(node), str(dtype).removeprefix("torch.")
+    kind = str(dtype).removeprefix("torch.")
     like = "rand" if "uniform" in name_of(node) else "randn"
     refuse(
         f"aten::{name_of(node)}",
-        f"its numbers{f' ({place})' if place else ''}",
+        f"its numbers{place_of_node(node)}",
         " and ".join(map(str, numbers)),
         f"numbers that {kind} holds exactly {where}, with alignment 'pytorch'",
         f"Call torch.{like} of that size and type, and multiply and add.",

@@ -20,7 +20,7 @@ _TYPES = {
 }
 _COMPLEX = {8: "complex32", 9: "complex64", 10: "complex128"}
 # The front end's nodes for a list of numbers, in this release and before it.
-_LISTS = ("SequenceMark", "PtFrameworkNode")
+LISTS = ("SequenceMark", "PtFrameworkNode")
 # What may share the memory of another tensor.
 _VIEWS = {
     *("Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Transpose", "Unsqueeze"),
@@ -98,7 +98,7 @@ class Arguments:
         rank = given.get_partial_shape().rank
         match str(declared.type).removeprefix("Optional[").removesuffix("]"):
             case "List[int":
-                return given.get_node().get_type_name() in _LISTS or rank == ov.Dimension(1)
+                return given.get_node().get_type_name() in LISTS or rank == ov.Dimension(1)
             case "int":
                 return bool(rank == ov.Dimension(0))
             case "float" | "number" | "bool":
@@ -159,7 +159,7 @@ class Arguments:
         """Dimensions, some of which the model computes."""
         given = self._tensor(name)
         node = given.get_node()
-        return node.input_values() if node.get_type_name() in _LISTS else [given]
+        return node.input_values() if node.get_type_name() in LISTS else [given]
 
     def _number(self, name: str, given: Any, allowed: str) -> Any:
         known = _known(given)

@@ -17,7 +17,7 @@ from openvino import opset8
 from onnx_philox._contract.operators import RANDOM_DROPOUT
 from onnx_philox._contract.types import F32
 from onnx_philox._torch.calls.table import TorchCall
-from onnx_philox._torch.frontend.arguments import exact
+from onnx_philox._torch.frontend.arguments import LISTS, exact
 from onnx_philox._torch.frontend.writer import REMEDY, TorchWriter
 
 _NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
@@ -147,5 +147,5 @@ def _turned(x: Any, order: tuple[int, ...]) -> ov.Output:
 
 def _list(given: ov.Output) -> list[ov.Output] | None:
     """The tensors of a list; None for a tensor."""
-    is_list = given.get_node().get_type_name() in ("SequenceMark", "PtFrameworkNode")
+    is_list = given.get_node().get_type_name() in LISTS
     return given.get_node().input_values() if is_list else None

@@ -24,7 +24,7 @@ from onnx_philox._torch.numbers.elementary import (
     sin_cos_f32,
     sin_cos_f64,
 )
-from onnx_philox._torch.numbers.state import TorchState, engine_of, with_engine, with_normal
+from onnx_philox._torch.numbers.state import TorchState, engine_of, state_after
 
 SIXTEEN = 16
 """Fewer normals than these are drawn one by one; others sixteen at a time."""
@@ -68,8 +68,8 @@ class WordStream:
 
     def state(self) -> TorchState:
         """Where the generator is now."""
-        state = with_engine(self._before, self._engine) if self._has_drawn else self._before
-        return state if self.normal == state.normal else with_normal(state, self.normal)
+        engine = self._engine if self._has_drawn else None
+        return state_after(self._before, engine, self.normal)
 
 
 def uniform(

@@ -338,19 +338,17 @@ def engine_of(state: TorchState) -> mt19937.MersenneTwister:
     return mt19937.MersenneTwister(array[_WORDS:_NORMAL], used)
 
 
-def with_engine(state: TorchState, engine: mt19937.MersenneTwister) -> TorchState:
-    """The state with the words of an engine that has drawn."""
+def state_after(
+    state: TorchState, engine: mt19937.MersenneTwister | None, normal: float | None
+) -> TorchState:
+    """The state with the words of an engine that has drawn, if one has, and a cached normal."""
     array = state.to_array()
-    array[_WORDS:_NORMAL], used = engine.state()
-    array[_LEFT], array[_NEXT] = mt19937.BLOCK + 1 - used, used
-    return TorchState.from_array(array)
-
-
-def with_normal(state: TorchState, normal: float | None) -> TorchState:
-    """The state with another cached normal, or with none."""
-    array = state.to_array()
-    bits = 0 if normal is None else int(np.float64(normal).view(np.uint64))
-    array[_NORMAL:] = bits & 0xFFFFFFFF, bits >> 32, normal is not None
+    if engine is not None:
+        array[_WORDS:_NORMAL], used = engine.state()
+        array[_LEFT], array[_NEXT] = mt19937.BLOCK + 1 - used, used
+    if normal != state.normal:
+        bits = 0 if normal is None else int(np.float64(normal).view(np.uint64))
+        array[_NORMAL:] = bits & 0xFFFFFFFF, bits >> 32, normal is not None
     return TorchState.from_array(array)
 
 

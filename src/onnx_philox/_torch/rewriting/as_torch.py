@@ -35,6 +35,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import filled
+from onnx_philox._rewriting.in_onnx.passes.replace import OF_EACH_ELEMENT, OF_TWO_ELEMENTS
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
     BernoulliReplacement,
     DropoutReplacement,
@@ -212,15 +213,7 @@ def _narrow(value: ir.Value) -> NDArray[np.float32] | None:
     return number if is_one else None
 
 
-_KEEPS_ORDER = frozenset(
-    (
-        *("Abs", "Add", "Cast", "Ceil", "Clip", "Cos", "Div", "Dropout", "Elu", "Erf", "Exp"),
-        *("Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "Max"),
-        *("Min", "Mul", "Neg", "Not", "PRelu", "Pow", "RandomNormalLike", "RandomUniformLike"),
-        *("Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt"),
-        *("Sub", "Tanh", "Where"),
-    )
-)
+_KEEPS_ORDER = OF_EACH_ELEMENT | OF_TWO_ELEMENTS | {"Max", "Min", "PRelu", "Where"}
 """Operators of elements, whose results lie in memory as their operands do."""
 
 _MOST_NODES = 64

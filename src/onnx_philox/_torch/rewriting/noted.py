@@ -32,8 +32,8 @@ from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplace
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._torch.calls.table import DRAWN_BY
 from onnx_philox._torch.calls.table import call_of as entry_of
-from onnx_philox._torch.calls.table import drawn_by
 
 NOTE = "pkg.torch.onnx.fx_node"
 """The key under which torch's exporter notes the call that a node is from."""
@@ -63,7 +63,7 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
             return absorbed
         _refuse(random, f"torch's {name}, as a float")
     operator = replacement.operator
-    if name and operator is not RANDOM_DROPOUT and drawn_by(name) is not operator:
+    if name and operator is not RANDOM_DROPOUT and DRAWN_BY.get(name) is not operator:
         _refuse(random, f"torch's {name}, as {operator.name}", name)
     if operator is RANDOM_CATEGORICAL and _is_half(input_of(node, 0), types):
         given = "weights of 16 bits, whose race torch runs in 16 bits"

@@ -21,15 +21,16 @@ from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
 from onnx_philox._rewriting.places import Place
 
-# The operators whose first output has the shape of their first input.
-_LIKE_THEIR_INPUT = {
-    *("Abs", "Bernoulli", "Cast", "Ceil", "Clip", "Cos", "Dropout", "Elu", "Erf", "Exp", "Floor"),
-    *("Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "LogSoftmax", "Mish"),
-    *("Neg", "Not", "RandomNormalLike", "RandomUniformLike", "Reciprocal", "Relu", "Round", "Selu"),
-    *("Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Sqrt", "Tanh"),
+OF_EACH_ELEMENT = {
+    *("Abs", "Cast", "Ceil", "Clip", "Cos", "Dropout", "Elu", "Erf", "Exp", "Floor", "Gelu"),
+    *("HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "Neg", "Not", "RandomNormalLike"),
+    *("RandomUniformLike", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin"),
+    *("Softplus", "Sqrt", "Tanh"),
 }
-# Those of two inputs, one of which is broadcast to the other.
-_BROADCAST = {"Add", "Div", "Mul", "Pow", "Sub"}
+"""The operators whose first output has an element for each of their first input."""
+OF_TWO_ELEMENTS = {"Add", "Div", "Mul", "Pow", "Sub"}
+"""Those of two inputs, one of which is broadcast to the other."""
+_LIKE_THEIR_INPUT = OF_EACH_ELEMENT | {"Bernoulli", "LogSoftmax", "Mish", "Softmax"}
 # How far back one search goes. A longer way only ends earlier: what is found there has the shape.
 _MOST_STEPS = 50
 
@@ -62,7 +63,7 @@ class SameShape:
             given = _sized_by(node)
         elif node.domain not in STANDARD_DOMAINS:
             return None
-        elif node.op_type in _BROADCAST:
+        elif node.op_type in OF_TWO_ELEMENTS:
             return self._of_both(node, steps)
         elif node.op_type not in _LIKE_THEIR_INPUT:
             return None
