@@ -84,10 +84,8 @@ def verify(
     documentation, Random123's known answers, DirectML's counter example, TensorFlow's and torch's
     Philox, and torch's own numbers.
     """
-    with (
-        rooms.terminal.errors("verify", rooms.verify.SelectionError, RefusalError, OSError),
-        rooms.terminal.progress("loading the runtimes") as progress,
-    ):
+    wrong = (rooms.verify.SelectionError, RefusalError, OSError)
+    with rooms.terminal.working("verify", "loading the runtimes", *wrong) as progress:
         return rooms.verify.run(
             runtime, backend, device=device, is_verbose=verbose, progress=progress
         )
@@ -114,10 +112,8 @@ def inspect(model: Path, *, shows_all: bool) -> Any:
     model with the same operator, opset, attributes and types, and runs it several times. It does
     not run the model itself, or read its weights. The nodes of an IR are tried in OpenVINO alone.
     """
-    with (
-        rooms.terminal.errors("inspect", OSError, TypeError, ValueError, ImportError),
-        rooms.terminal.progress("reading the model") as progress,
-    ):
+    wrong = (OSError, TypeError, ValueError, ImportError)
+    with rooms.terminal.working("inspect", "reading the model", *wrong) as progress:
         return rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)
 
 
@@ -189,12 +185,8 @@ def run(
     types, shapes and bytes: two machines or days with the same hash had the same bits. To compare
     two runtimes, use `onnx-philox compare`.
     """
-    with (
-        rooms.terminal.errors(
-            "run", rooms.run.ArgumentError, OSError, failed=(rooms.run.RunError,)
-        ),
-        rooms.terminal.progress("loading the model") as progress,
-    ):
+    wrong, failed = (rooms.run.ArgumentError, OSError), (rooms.run.RunError,)
+    with rooms.terminal.working("run", "loading the model", *wrong, failed=failed) as progress:
         return rooms.run.run(
             model,
             wanted,
@@ -285,12 +277,8 @@ def compare(
     elif source("seconds") is not ParameterSource.DEFAULT:
         text = "--seconds must be given with --original: got {}. Add that, or leave it out."
         raise click.UsageError(text.format(seconds))
-    with (
-        rooms.terminal.errors(
-            "compare", rooms.compare.ArgumentError, OSError, failed=(rooms.compare.RunError,)
-        ),
-        rooms.terminal.progress("loading the model") as progress,
-    ):
+    wrong, failed = (rooms.compare.ArgumentError, OSError), (rooms.compare.RunError,)
+    with rooms.terminal.working("compare", "loading the model", *wrong, failed=failed) as progress:
         return run(
             model,
             wanted=wanted,
@@ -330,17 +318,8 @@ def replay(record: Path, *, runtime: str | None, model: Path | None, input: tupl
     The model, the inputs, the draws and the next states must be equal, in any runtime. The outputs
     must be so in the same version of the same runtime; another rounds in its own way.
     """
-    with (
-        rooms.terminal.errors(
-            "replay",
-            rooms.replay.ArgumentError,
-            OSError,
-            ValueError,
-            ImportError,
-            failed=(rooms.replay.RunError,),
-        ),
-        rooms.terminal.progress("reading the record") as progress,
-    ):
+    wrong, failed = (OSError, ValueError, ImportError), (rooms.replay.RunError,)
+    with rooms.terminal.working("replay", "reading the record", *wrong, failed=failed) as progress:
         return rooms.replay.replay(
             record, model=model, inputs=input, runtime=runtime, progress=progress
         )

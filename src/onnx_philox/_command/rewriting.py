@@ -120,10 +120,8 @@ def rewrite(
             "leave them out."
         )
         rooms.terminal.fail("rewrite", ValueError(text), 2)
-    with (
-        rooms.terminal.errors("rewrite", OSError, TypeError, ValueError, ImportError),
-        rooms.terminal.progress("reading the model") as progress,
-    ):
+    wrong = (OSError, TypeError, ValueError, ImportError)
+    with rooms.terminal.working("rewrite", "reading the model", *wrong) as progress:
         # Loaded when it is used, since help needs none of it.
         from onnx_philox._rewriting.asked import Asked
 

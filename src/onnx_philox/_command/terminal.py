@@ -162,6 +162,15 @@ def errors(
         fail(command, error, 1)
 
 
+@contextmanager
+def working(
+    command: str, doing: str, *wrong: type[Exception], failed: tuple[type[Exception], ...] = ()
+) -> Iterator[Callable[[int, int, str], None]]:
+    """A block that does what a command is for: see `errors` and `progress`."""
+    with errors(command, *wrong, failed=failed), progress(doing) as tell:
+        yield tell
+
+
 def fail(command: str, error: Exception, code: int) -> NoReturn:
     """Prints the error on stderr as one sentence, and ends the command.
 

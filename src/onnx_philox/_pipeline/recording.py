@@ -63,17 +63,7 @@ def record_of_result(
     if engine.opened_from is None:
         given, allowed = "one of a model in memory", "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
-    return _record(engine, engine.opened_from, origin.feed, outputs, seed, state)
-
-
-def _record(
-    engine: Engine,
-    wanted: opening.Wanted,
-    feed: dict[str, Any],
-    outputs: Mapping[str, Any],
-    seed: Any,
-    state: NDArray[np.uint32],
-) -> document.Record:
+    wanted, feed = engine.opened_from, origin.feed
     again = engine.run(feed, state).outputs
     kept, now = (by_name([*each], [*each.values()]) for each in (outputs, again))
     if hashes(kept, ()) != hashes(now, ()):

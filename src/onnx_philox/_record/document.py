@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, NoReturn
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import generators
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
+from onnx_philox._contract.types import BF16
 from onnx_philox._record import hashes, models
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, identity
@@ -30,7 +30,6 @@ Record = dict[str, Any]
 
 # Inputs of at most so many bytes stand in the record itself.
 _SMALL = 4096
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def record(
@@ -75,7 +74,7 @@ def input_of(
     if array.dtype.kind == "O":
         # Its memory holds no strings, but where they are.
         array = array.astype(np.str_)
-    is_plain = array.dtype.kind in "biufc" or array.dtype == _BFLOAT16
+    is_plain = array.dtype.kind in "biufc" or array.dtype == BF16.dtype
     is_small = is_plain and array.nbytes <= _SMALL
     return {
         "name": name,

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 
 from onnx_philox._command import paths, rewritten
@@ -22,6 +21,7 @@ from onnx_philox._command.run import beginning, loading, ports
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
+from onnx_philox._contract.types import BF16
 from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_signals
 from onnx_philox._progress import Progress, ignore
@@ -143,9 +143,6 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) ->
         file.write(json.dumps(written, indent=2).encode() + b"\n")
 
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-
-
 def _prefix_of(output: str, model: Path) -> str:
     """The beginning of the files' names."""
     path = Path(output)
@@ -177,7 +174,7 @@ def _save(prefix: str, run: int, outputs: Arrays) -> Path:
         for name, array in outputs.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 # NumPy has no bfloat16 of its own; float32 holds all its values.
-                stored = array.astype(np.float32) if array.dtype == _BFLOAT16 else array
+                stored = array.astype(np.float32) if array.dtype == BF16.dtype else array
                 np.lib.format.write_array(member, stored, allow_pickle=False)
     return path
 

@@ -12,7 +12,7 @@ from onnx_philox import generate
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import ports
 from onnx_philox._command.run.ports import StatePorts
-from onnx_philox._command.wanted import RowSeeds, Seed, WantedRuns, option_of
+from onnx_philox._command.wanted import Seed, WantedRuns, option_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._contract.streams import STATE, check_one_state, next_name
@@ -61,8 +61,8 @@ class Serving:
             self.seed = 0 if wanted.seed is None else wanted.seed
             # The number of rows of a state may depend on the other inputs.
             ports.check_all_given(loaded.inputs, {**self.inputs, state.name: None}, name)
-            first = _first_state(state, self.seed, wanted.first_run, loaded, self.inputs)
-            self.inputs[state.name] = first
+            with_inputs = loaded.inputs, self.inputs
+            self.inputs[state.name] = state.first(self.seed, wanted.first_run, *with_inputs)
         ports.check_all_given(loaded.inputs, self.inputs, name)
 
     def run(self) -> Arrays:
@@ -131,19 +131,6 @@ def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
                 f"{option} must be left out beside --input {state.name}, which says where to draw: "
                 f"got {value}. Leave one of them out."
             )
-
-
-def _first_state(
-    state: StatePorts, seed: Seed, run: int, loaded: LoadedModel, feeds: Arrays
-) -> NDArray[Any]:
-    try:
-        if isinstance(seed, RowSeeds):
-            return state.of_seeds(seed, run, loaded.inputs, feeds)
-        if state.is_per_row:
-            return state.of_rows(seed, run, loaded.inputs, feeds)
-        return state.of_seed(seed, run)
-    except ValueError as error:
-        raise ArgumentError(str(error)) from error
 
 
 # No model's stream: rewritten models draw from the streams below 2^32 of their seed.

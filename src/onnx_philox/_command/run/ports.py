@@ -10,20 +10,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors, row_states
 from onnx_philox._command import paths
+from onnx_philox._command.wanted import RowSeeds, Seed
 from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import Streams
+from onnx_philox._contract.types import BF16
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 _NAME = "run"
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_BFLOAT16 = BF16.dtype
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.
 _BFLOAT16_IN_FILES = np.dtype("V2")
 _SHOWN = 100  # characters of a wrong value
@@ -255,55 +256,55 @@ class StatePorts:
         shape = self.port.shape or ()
         return len(shape) == 2 and shape[0] != 1 and self.is_rewritten
 
-    def of_seed(self, seed: int, run: int) -> NDArray[Any]:
-        """The state of a seed in a run; in the first one, where its generator counts none."""
-        owner = self.generator.seeding.partition("(")[0]
-        return self.port.holding(self.generator.of_seed(owner, seed, run))
+    def first(self, seed: Seed, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
+        """The state of a seed in a run; in the first one, where its generator counts none.
 
-    def of_rows(self, seed: int, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
-        """The states of rows 0, 1, ... of a seed in a run, as many as the other inputs have rows.
+        Of a state for each row that is one for each of rows 0, 1, ..., as many as the other inputs
+        have; or of seeds, each of its own.
 
         Raises:
-            ArgumentError: The inputs do not say how many, or the generator does not number rows.
+            ArgumentError: The inputs do not say how many rows there are, or there are no states of
+                rows, or another number of them; or the generator does not number rows.
         """
-        if not self.generator.is_counter_based:
-            raise ArgumentError(
-                f"{self.name} must be given, since {self.generator.owner} has no rule that numbers "
-                f"rows: got the seed {seed}. Pass --seeds, one for each row, or --input "
-                f"{self.name}=FILE.npy with {self.generator.seeding} for each row."
-            )
-        rows = self._rows(ports, feeds)
-        if len(rows) != 1:
-            raise ArgumentError(
-                f"the inputs must have one number of rows, since {self.name} has a state for each "
-                f"row: got {' or '.join(map(str, sorted(rows))) or 'an unknown number'}. Pass "
-                f"the states, too: --input {self.name}=FILE.npy with what "
-                "onnx_philox.row_states(seed, range(batch), run) gives."
-            )
-        return row_states(seed, range(rows.pop()), run)
+        generator = self.generator
+        try:
+            if isinstance(seed, RowSeeds):
+                self._check_seeds(seed, self._rows(ports, feeds) if self.is_per_row else None)
+                if generator.is_counter_based:
+                    return row_states(seed, run=run)
+                return generator.of_seeds(np.array(seed, np.uint64))
+            if not self.is_per_row:
+                owner = generator.seeding.partition("(")[0]
+                return self.port.holding(generator.of_seed(owner, seed, run))
+            if not generator.is_counter_based:
+                raise ArgumentError(
+                    f"{self.name} must be given, since {generator.owner} has no rule that numbers "
+                    f"rows: got the seed {seed}. Pass --seeds, one for each row, or --input "
+                    f"{self.name}=FILE.npy with {generator.seeding} for each row."
+                )
+            rows = self._rows(ports, feeds)
+            if len(rows) != 1:
+                raise ArgumentError(
+                    f"the inputs must have one number of rows, since {self.name} has a state for "
+                    f"each row: got {' or '.join(map(str, sorted(rows))) or 'an unknown number'}. "
+                    f"Pass the states, too: --input {self.name}=FILE.npy with what "
+                    "onnx_philox.row_states(seed, range(batch), run) gives."
+                )
+            return row_states(seed, range(rows.pop()), run)
+        except ValueError as error:
+            raise ArgumentError(str(error)) from error
 
-    def of_seeds(
-        self, seeds: tuple[int, ...], run: int, ports: Iterable[Port], feeds: Arrays
-    ) -> NDArray[Any]:
-        """The states of rows, each of a seed of its own.
-
-        Raises:
-            ArgumentError: The model has no state for each row, or another number of rows.
-        """
-        if not self.is_per_row:
+    def _check_seeds(self, seeds: RowSeeds, rows: set[int] | None) -> None:
+        if rows is None:
             raise ArgumentError(
                 "--seeds must be left out for a model with one state for the whole batch: got "
                 f"{len(seeds)}. Pass --seed N, or rewrite the model with --per-row."
             )
-        rows = self._rows(ports, feeds)
         if rows and len(seeds) not in rows:
             counts = " or ".join(map(str, sorted(rows)))
             raise ArgumentError(
                 f"--seeds must be one for each row ({counts}): got {len(seeds)}. Pass as many."
             )
-        if self.generator.is_counter_based:
-            return row_states(seeds, run=run)
-        return self.generator.of_seeds(np.array(seeds, np.uint64))
 
     def _rows(self, ports: Iterable[Port], feeds: Arrays) -> set[int]:
         """How many rows the other inputs may have."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -144,6 +145,7 @@ class _Lowering:
         if node.get_input_size() < len(present):
             present = tuple(i for i in present if i.role is not operators.Role.STATE)
         self.inputs = dict(zip((i.name for i in present), node.input_values(), strict=True))
+        self.state = self.inputs.get("state")
 
     def replace(self) -> None:
         """Puts layers in the place of the node."""
@@ -170,7 +172,9 @@ class _Lowering:
                 like = self._like(shape)
             else:
                 elements = math.prod(known)
-                self._check_size(elements)
+                if elements >= 2**31:
+                    given = f"{self.operator.name} of {elements} elements"
+                    self._refuse(given, "fewer than 2^31 elements")
             layer = rule.layer([states, _constant(numbers, np.int32), like], elements)
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
@@ -247,26 +251,28 @@ class _Lowering:
 
     def _states(self) -> ov.Output:
         """The states as int32 of the same bits: [6], or [B, 6]."""
-        source = self.inputs.get("state")
-        if source is None:
+        if self.state is None:
             return _constant([0] * operators.STATE_WORDS, np.int32)
-        value: NDArray[Any] | None = self.upstream.value_of(source.get_node())
+        value: NDArray[Any] | None = self.upstream.value_of(self.state.get_node())
         if value is not None:
             # A constant of uint32 would arrive clamped.
             bits = value.astype(np.uint32).view(np.int32)
-            return _constant(bits if self._are_rows() else bits.reshape(-1), np.int32)
-        words = ops.convert(source, "i32").output(0)
-        if self._are_rows():
+            return _constant(bits if self.are_rows else bits.reshape(-1), np.int32)
+        words = ops.convert(self.state, "i32").output(0)
+        if self.are_rows:
             return words
         return _reshaped(words, _constant([operators.STATE_WORDS], np.int64))
 
     def _is_constant(self) -> bool:
         """Whether the state is the same in each run."""
-        source = self.inputs.get("state")
-        return source is None or self.upstream.is_constant(source.get_node())
+        return self.state is None or self.upstream.is_constant(self.state.get_node())
 
-    def _are_rows(self) -> bool:
-        shape = self.inputs["state"].get_partial_shape()
+    @cached_property
+    def are_rows(self) -> bool:
+        """Whether each row has a state."""
+        if self.state is None:
+            return False
+        shape = self.state.get_partial_shape()
         if shape.rank.is_dynamic:
             allowed = f"{self.operator.name} with a state of a known rank"
             self._refuse(f"{self.operator.name} with a state of any rank", allowed)
@@ -275,26 +281,20 @@ class _Lowering:
 
     def _words(self) -> int | None:
         """How many words the states have; None where only a run tells."""
-        source = self.inputs.get("state")
-        if source is None or not self._are_rows():
+        if self.state is None or not self.are_rows:
             return operators.STATE_WORDS
-        rows = source.get_partial_shape()[0]
+        rows = self.state.get_partial_shape()[0]
         return operators.STATE_WORDS * rows.get_length() if rows.is_static else None
 
     def _next(self, after: ov.Output) -> ov.Output:
         """The next states, of the type and shape of the states."""
-        source = self.inputs.get("state")
-        if source is None:
-            return ops.convert(
-                _reshaped(after, _constant([operators.STATE_WORDS], np.int64)), "u32"
-            ).output(0)
-        shape = source.get_partial_shape()
-        target = (
-            _constant(list(shape.to_shape()), np.int64)
-            if shape.is_static
-            else ops.shape_of(source).output(0)
-        )
-        return ops.convert(_reshaped(after, target), source.get_element_type()).output(0)
+        type_, target = ov.Type.u32, _constant([operators.STATE_WORDS], np.int64)
+        if self.state is not None:
+            type_, shape = self.state.get_element_type(), self.state.get_partial_shape()
+            target = ops.shape_of(self.state).output(0)
+            if shape.is_static:
+                target = _constant(list(shape.to_shape()), np.int64)
+        return ops.convert(_reshaped(after, target), type_).output(0)
 
     def _shape(self) -> tuple[ov.Output, tuple[int, ...] | None]:
         """The values' shape as an input, and if it is known before."""
@@ -318,11 +318,6 @@ class _Lowering:
             others = ops.gather(shape, _constant(range(1, rank), np.int64), axis)
             shape = ops.concat([first, ops.reduce_prod(others, axis, keep_dims=True)], 0).output(0)
         return ops.broadcast(_constant(0, np.int32), shape).output(0)
-
-    def _check_size(self, elements: int) -> None:
-        if elements >= 2**31:
-            given = f"{self.operator.name} of {elements} elements"
-            self._refuse(given, "fewer than 2^31 elements")
 
     def _values(self, drawn: ov.Output) -> Iterator[ov.Output]:
         """The outputs that are no state."""
