@@ -33,11 +33,6 @@ class StateRows:
     number: int | None
     state: ir.Value
 
-    @classmethod
-    def of(cls, state: ir.Value, shape: tuple[int | None, ...] | None) -> StateRows:
-        """By what is known of a state's shape."""
-        return cls(cls.number_in(shape), state)
-
     @staticmethod
     def number_in(shape: tuple[int | None, ...] | None) -> int | None:
         """How many states an input of this shape holds, if that is known."""
@@ -73,7 +68,8 @@ def per_row(
     of_row = _product(b, b("Slice", shape, b.constant([1]), b.constant([9])))
     if rows.number is not None or is_by_row:
         return of_row
-    return _chosen(b, rows, _product(b, shape), of_row)
+    all_ = _product(b, shape)
+    return b("Where", b("Equal", rows.count(b), b.constant([1])), all_, of_row)
 
 
 def known_per_row(
@@ -93,10 +89,6 @@ def known_per_row(
 def _known_product(dimensions: Dimensions) -> int | None:
     numbers = [d for d in dimensions if d is not None]
     return math.prod(numbers) if len(numbers) == len(dimensions) else None
-
-
-def _chosen(b: Builder, rows: StateRows, all_: ir.Value, row: ir.Value) -> ir.Value:
-    return b("Where", b("Equal", rows.count(b), b.constant([1])), all_, row)
 
 
 def _product(b: Builder, numbers: ir.Value) -> ir.Value:

@@ -41,7 +41,12 @@ def emit(
 
 def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
     """The states of a draw."""
-    return StateRows.of(_state(b, target, draw), _state_shape(draw))
+    number = StateRows.number_in(_state_shape(draw))
+    if "state" not in draw.inputs:
+        return StateRows(number, b.constant(np.zeros(STATE_WORDS), np.uint32))
+    constant = draw.constant("state")
+    state = draw.inputs["state"] if constant is None else target.state(b, constant)
+    return StateRows(number, state)
 
 
 def words_of_state(draw: DrawnNode) -> int | None:
@@ -60,13 +65,6 @@ def _state_shape(draw: DrawnNode) -> tuple[int | None, ...] | None:
         return (STATE_WORDS,)
     known = draw.known.get("state")
     return None if known is None else known.shape
-
-
-def _state(b: Builder, target: Target, draw: DrawnNode) -> ir.Value:
-    if "state" not in draw.inputs:
-        return b.constant(np.zeros(STATE_WORDS), np.uint32)
-    constant = draw.constant("state")
-    return draw.inputs["state"] if constant is None else target.state(b, constant)
 
 
 def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:

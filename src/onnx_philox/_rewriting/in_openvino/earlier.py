@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import Any
 
 import openvino as ov
 
@@ -133,15 +134,8 @@ def _source(node: ov.Node) -> ov.Node:
     return node
 
 
-def _recorded(
-    ours: tuple[Ours, ...],
-    state: ov.Node | None = None,
-    *,
-    next_state: str | None = None,
-    seed: int | None = None,
-    has_key: bool = False,
-    variable: str = "",
-) -> Recorded:
+def _recorded(ours: tuple[Ours, ...], state: ov.Node | None = None, **more: Any) -> Recorded:
+    """What is recorded, given more of its fields."""
     words = None if state is None else graphs.dimensions(state.output(0))
     generator = the_named(each.generator for each in ours)
     if words and words[-1] is not None:
@@ -149,9 +143,8 @@ def _recorded(
     rewritten = Recorded(ours=ours).rewritten
     return Recorded(
         state,
-        is_input=next_state is not None,
+        is_input="next_state" in more,
         has_rows=words is not None and len(words) == 2 and words[0] != 1,
-        seed=seed,
         streams={
             each.stream.op_seed: graphs.label(each.node) for each in rewritten if not each.is_kept
         },
@@ -160,12 +153,10 @@ def _recorded(
             for each in rewritten
             if each.is_kept
         ),
-        has_key=has_key,
-        nodes=len(rewritten) if state is not None or variable else 0,
+        nodes=len(rewritten) if state is not None or more else 0,
         generator=generator,
         ours=ours,
-        next_state=next_state,
-        variable=variable,
+        **more,
     )
 
 

@@ -11,7 +11,7 @@ from openvino import opset8
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
-from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams, check_one_state
+from onnx_philox._contract.streams import METADATA_KEY, STATE, Streams, check_one_state
 from onnx_philox._openvino_models.graphs import forget_order, recorded_streams
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
@@ -144,29 +144,22 @@ def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     recorded = earlier.read(model)
     ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
     recorded = replace(recorded, ours=tuple(ours))
-    streams = _streams(recorded)
-    if streams is None and any(each.is_kept for each in recorded.rewritten):
-        streams = Streams(STATE, "", None, _sorted(recorded))
-    if streams is not None:
+    if recorded.next_state is not None or any(each.is_kept for each in recorded.rewritten):
         name, axis = (None, 0) if plan.batch is None else (plan.batch.name, plan.batch.axis)
         inverted = Streams.recorded(recorded_streams(model)).inverted + plan.inverted
-        streams = replace(streams, batch=name, batch_axis=axis, inverted=inverted)
+        streams = replace(_streams(recorded), batch=name, batch_axis=axis, inverted=inverted)
         model.set_rt_info(streams.to_json(), [METADATA_KEY])
 
 
 def streams_of(model: ov.Model) -> Streams | None:
     """The streams of a model; None if it has no state as an input and the next as an output."""
-    return _streams(earlier.read(model))
+    recorded = earlier.read(model)
+    return None if recorded.next_state is None else _streams(recorded)
 
 
-def _streams(recorded: earlier.Recorded) -> Streams | None:
-    if recorded.next_state is None:
-        return None
-    return Streams(recorded.state_name, recorded.next_state, None, _sorted(recorded))
-
-
-def _sorted(recorded: earlier.Recorded) -> tuple[Stream, ...]:
-    return tuple(sorted((each.stream for each in recorded.ours), key=lambda stream: stream.order))
+def _streams(recorded: earlier.Recorded) -> Streams:
+    streams = sorted((each.stream for each in recorded.ours), key=lambda stream: stream.order)
+    return Streams(recorded.state_name or STATE, recorded.next_state or "", None, tuple(streams))
 
 
 FORMAT = order.Format(

@@ -185,8 +185,7 @@ def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
         if array is not None:
             return int(array.prod())
     shape = types.shape(node.outputs[0])
-    known = [] if shape is None else [d for d in shape if isinstance(d, int)]
-    return None if shape is None or len(known) != len(shape) else math.prod(known)
+    return math.prod(shape.numpy()) if shape is not None and shape.is_static() else None
 
 
 def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:

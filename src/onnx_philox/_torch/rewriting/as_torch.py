@@ -201,9 +201,7 @@ def _count(shape: ir.Value) -> int | None:
         return int(dimensions.prod())
     is_shape = producer is not None and producer.op_type == "Shape" and not producer.attributes
     known = input_of(producer, 0).shape if producer is not None and is_shape else None
-    if known is None or not all(isinstance(d, int) for d in known):
-        return None
-    return math.prod(d for d in known if isinstance(d, int))
+    return math.prod(known.numpy()) if known is not None and known.is_static() else None
 
 
 def _narrow(value: ir.Value) -> NDArray[np.float32] | None:

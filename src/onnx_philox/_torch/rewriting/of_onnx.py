@@ -20,12 +20,8 @@ class AsTorch(OneGenerator):
 
     pass_by = staticmethod(noted.warn_of_attention)
     narrowed = staticmethod(as_torch.narrowed)
-
-    def draw(self, *given: Any) -> Any:
-        return as_torch.as_torch(*given)
-
-    def composed(self, *given: Any) -> list[ir.Value]:
-        return as_torch.composed(*given)
+    draw: Any = staticmethod(as_torch.as_torch)
+    composed: Any = staticmethod(as_torch.composed)
 
     def found(self, random: Replaceable, types: Types, *, shares: bool) -> Outcome:
         repeats = any(o.node.op_type != "If" and not random.turns(o) for o in random.site.owners)

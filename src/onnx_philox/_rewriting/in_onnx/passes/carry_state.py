@@ -57,7 +57,7 @@ def carry_states(
     if is_kept and recorded.seed and not recorded.has_key:
         name = names.unique(f"{DOMAIN}.state_of_seed_{recorded.seed}")
         constant = new_constant(model, names, run_words(OWNER, recorded.seed), name)
-        of_kept = _State(model, names, constant, _UINT32, is_key_constant=True)
+        of_kept = _State(model, names, {_UINT32: constant}, is_key_constant=True)
     carried = []
     inside: dict[tuple[Hashable, ir.Graph], ir.Value] = {}
     for random in nodes:
@@ -77,39 +77,31 @@ def carry_states(
 _NAMES = {_INT64: STATE, _UINT32: "state"}
 
 
+@dataclass(frozen=True)
 class _State:
     """The state of the main graph, as uint32 and as int64; makes the other one on demand."""
 
-    def __init__(
-        self,
-        model: ir.Model,
-        names: Names,
-        value: ir.Value,
-        type: ir.DataType,
-        *,
-        is_key_constant: bool = False,
-    ) -> None:
-        self._is_key_constant = is_key_constant
-        self._model = model
-        self._names = names
-        self._value = value
-        self._by_type = {type: value}
+    model: ir.Model
+    names: Names
+    by_type: dict[ir.DataType, ir.Value]
+    """At first the one that there is."""
+    is_key_constant: bool = False
 
     def of_type(self, type: ir.DataType) -> ir.Value:
         """The state as uint32, which nodes take, or as int64, which subgraphs may take."""
-        if type not in self._by_type:
-            emitter = _emitter(self._model, self._names)
-            value = self._value
-            if self._is_key_constant:
+        if type not in self.by_type:
+            emitter = _emitter(self.model, self.names)
+            (value,) = self.by_type.values()
+            producer = value.producer()
+            if self.is_key_constant:
                 # OpenVINO clamps an int64 constant over 2^31-1 where a Loop takes it.
                 value = emitter.cast("signed", value, ir.DataType.INT32)
-            self._by_type[type] = emitter.cast(_NAMES[type], value, type)
-            producer = self._value.producer()
+            self.by_type[type] = emitter.cast(_NAMES[type], value, type)
             if producer is None:
-                _prepend(self._model.graph, emitter)
+                _prepend(self.model.graph, emitter)
             else:
                 producer.append(emitter.nodes)
-        return self._by_type[type]
+        return self.by_type[type]
 
 
 def _state_of(
@@ -125,16 +117,14 @@ def _state_of(
     if recorded.is_input and (this_run := _this_run(model)) is not None:
         # A node that was added since may come before it.
         _move_to_front(model.graph, this_run)
-        return _State(model, names, this_run, _INT64)
+        return _State(model, names, {_INT64: this_run})
     if recorded.state is not None:
-        has_key = recorded.has_key
-        return _State(model, names, recorded.state, _UINT32, is_key_constant=has_key)
+        return _State(model, names, {_UINT32: recorded.state}, recorded.has_key)
     if seed is None:
-        return _State(model, names, _new_input(model, names, batch), _INT64)
+        return _State(model, names, {_INT64: _new_input(model, names, batch)})
     # Else nodes add the seed to the key of zeros.
     words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
-    constant = new_constant(model, names, words)
-    return _State(model, names, constant, _UINT32, is_key_constant=has_key)
+    return _State(model, names, {_UINT32: new_constant(model, names, words)}, has_key)
 
 
 def _this_run(model: ir.Model) -> ir.Value | None:
@@ -277,12 +267,15 @@ class _Carrier(Border):
                 self.carry_out(owner, self._unchanged(owner.graph, state))
             if way_back or turns:
                 way_back.append(owner)
-        taken = self._beside("state", state, _UINT32, is_before=True)
+        before, behind = self.emitter.again(), self.emitter.again()
+        taken = before.cast("state", state, _UINT32)
+        self.random.last.prepend(before.nodes)
         if not way_back:
             return taken, None
         # Its input becomes the draw's next_state, which is not there yet.
-        next_state = self._beside("next_state", taken, _INT64, is_before=False)
-        cast = next_state.producer()
+        next_state = behind.cast("next_state", taken, _INT64)
+        (cast,) = behind.nodes
+        self.random.last.append(cast)
         for owner in reversed(way_back):
             outer = around.pop()
             if owner.node.op_type == "If":
@@ -327,17 +320,6 @@ class _Carrier(Border):
         later = emitter.elementwise("Add", "later", one, added, _INT64)
         graph.extend(emitter.nodes)
         return later
-
-    def _beside(
-        self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
-    ) -> ir.Value:
-        emitter = self.emitter.again()
-        cast = emitter.cast(what, value, dtype)
-        if is_before:
-            self.random.last.prepend(emitter.nodes)
-        else:
-            self.random.last.append(emitter.nodes)
-        return cast
 
     def _unchanged(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
         """The same state, for an output of a graph, at whose end it goes."""

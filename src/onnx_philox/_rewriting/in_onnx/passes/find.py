@@ -276,10 +276,6 @@ def inline_random_functions(model: ir.Model) -> None:
     A function that is called twice would draw the same numbers twice, so each call needs its own
     nodes and streams. Functions without a random node stay functions.
     """
-    inline(model, _functions_with_random_nodes(model), OWNER, "functions with random nodes")
-
-
-def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
     holding = set()
     for identifier, function in model.functions.items():
         for node in function.all_nodes():
@@ -287,4 +283,4 @@ def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
             if is_random(node, opset, model) or drops_nothing(node, opset):
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
-    return holding
+    inline(model, holding, OWNER, "functions with random nodes")
