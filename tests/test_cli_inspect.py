@@ -9,7 +9,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +31,6 @@ from onnx_philox._command.inspect import (
     Inspection,
     inspect,
     probes,
-    processes,
     search,
     trials,
     write_page,
@@ -317,46 +315,6 @@ def test_a_runtime_that_ends_its_process_ends_none_of_ours(works, monkeypatch, w
     built = [probe(node_model("RandomNormal", 17, shape=[n] * n)) for n in (1, 2)]
     for runtime in trials.run(built, lambda *_: None):
         assert {trial.sentence for trial in runtime.trials.values()} == {sentence}
-
-
-PROGRAM = """
-import os, signal, sys
-print(sys.argv[1:], sys.stdin.readline(), signal.getsignal(signal.SIGTERM), flush=True)
-print(sorted(int(fd) for fd in os.listdir("/proc/self/fd") if int(fd) < 100)[:3], flush=True)
-print("unseen", file=sys.stderr)
-if sys.stdin.readline():
-    os.abort()
-"""
-BOTH_WAYS = """
-import runpy, signal, sys
-from pathlib import Path
-
-signal.signal(signal.SIGTERM, lambda *_: None)
-start = runpy.run_path(sys.argv[1])["start"]
-for absent in ("no such module", "sys"):
-    for end in ("", "more"):
-        process = start(Path(sys.argv[2]), "a", "b", absent=[absent])
-        process.stdin.write("line\\n" + end)
-        process.stdin.close()
-        said = process.stdout.read()
-        process.kill()
-        print(type(process).__name__, said.split(), process.wait(), process.poll())
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="others do not fork")
-def test_a_forked_process_runs_a_program_as_a_new_one_does(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    done = child.python("-c", BOTH_WAYS, processes.__file__, str(program))
-    forked, forked_abort, new, new_abort = done.stdout.splitlines()
-    assert forked.startswith("_Fork ")
-    assert new.startswith("Popen ")
-    assert forked.split(maxsplit=1)[1] == new.split(maxsplit=1)[1]
-    assert forked_abort.split(maxsplit=1)[1] == new_abort.split(maxsplit=1)[1]
-    assert new.endswith("] 0 0")
-    assert new_abort.endswith("] -6 -6")
-    assert done.stderr == ""
 
 
 def test_a_probe_after_one_that_crashed_is_tried(works):

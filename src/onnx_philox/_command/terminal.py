@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +23,6 @@ from onnx_philox._progress import ignore
 
 # The width of a report that goes into a pipe.
 _UNWRAPPED = 100_000
-_REFRESH_SECONDS = 0.1
 # The least width for which tables are laid out.
 _NARROWEST = 80
 
@@ -122,23 +120,11 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     bar_columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
-    shown = description, 0.0
-    with Progress(
-        *bar_columns,
-        console=stderr,
-        transient=True,
-        # The bar has no thread of its own, so that the process can be forked meanwhile.
-        auto_refresh=False,
-    ) as bar:
+    with Progress(*bar_columns, console=stderr, transient=True) as bar:
         task = bar.add_task(description, total=None)
-        bar.refresh()
 
         def tell(done: int, total: int, what: str) -> None:
-            nonlocal shown
-            now = time.monotonic()
-            is_due = what != shown[0] or now - shown[1] > _REFRESH_SECONDS
-            shown = (what, now) if is_due else shown
-            bar.update(task, completed=done, total=total, description=what, refresh=is_due)
+            bar.update(task, completed=done, total=total, description=what)
 
         yield tell
 

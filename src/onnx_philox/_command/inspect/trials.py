@@ -9,6 +9,8 @@ import itertools
 import json
 import queue
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,7 +21,6 @@ from enum import Enum
 from pathlib import Path
 
 from onnx_philox import _runtime_errors
-from onnx_philox._command.inspect import processes
 from onnx_philox._command.inspect.probes import Probe
 from onnx_philox._progress import Progress
 from onnx_philox._runtimes import RUNTIMES, Runtime
@@ -99,8 +100,7 @@ def run(probes: Sequence[Probe], progress: Progress, *, of_ir: bool = False) -> 
 
     progress(0, total, "loading the runtimes")
     with contextlib.ExitStack() as started:
-        # Two processes, since a runtime may choose its first seed once for each process. They start
-        # before there are threads here.
+        # Two processes, since a runtime may choose its first seed once for each process.
         workers = {
             runtime.name: [started.enter_context(_Worker(runtime, role)) for role in _ROLES]
             for runtime in runtimes
@@ -191,8 +191,13 @@ class _Worker:
     def __init__(self, runtime: Runtime, role: str) -> None:
         self.runtime = runtime
         self.role = role
-        arguments = runtime.name, str(runtime.bare), role
-        self._process = processes.start(_WORKER, *arguments, absent=RUNTIMES)
+        self._process = subprocess.Popen(
+            [sys.executable, str(_WORKER), runtime.name, str(runtime.bare), role],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
         self._seconds = _START_SECONDS
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         # A thread reads, since a read cannot be abandoned: if the runtime forked, the pipe stays
