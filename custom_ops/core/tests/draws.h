@@ -1,9 +1,13 @@
 // Draws as tests name them: checked by nobody.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "check.h"
+#include "floats.h"
 #include "kernels.h"
 #include "torch_stream.h"
 
@@ -28,6 +32,36 @@ struct Logits {
   std::uint64_t samples;
   bool is_once = false;
 };
+
+/// The type of a name in vectors.txt or torch_vectors.txt.
+inline OutputType TypeNamed(const std::string& name) {
+  const char* const names[kOutputTypes] = {"bits", "f32", "f16", "bf16", "f64", "i32", "i64", "bool"};
+  const auto* const found = std::find(names, names + kOutputTypes, name);
+  check::That(found != names + kOutputTypes, "the vectors name an unknown type \"%s\"", name.c_str());
+  return static_cast<OutputType>((found - names) % kOutputTypes);
+}
+
+/// The bits of element `i` of an output.
+inline std::uint64_t ElementAt(const void* data, OutputType type, std::uint64_t i) {
+  const unsigned size = ElementSize(type);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const unsigned char*>(data) + i * size, size);
+  return bits;
+}
+
+/// The bits of a number in a float type, rounded by way of f32.
+inline std::uint64_t BitsOf(OutputType type, double value) {
+  switch (type) {
+    case OutputType::kF16:
+      return F16FromF32(static_cast<float>(value));
+    case OutputType::kBF16:
+      return RoundToBF16(BitCast<std::uint32_t>(static_cast<float>(value))) >> 16;
+    case OutputType::kF32:
+      return BitCast<std::uint32_t>(static_cast<float>(value));
+    default:
+      return BitCast<std::uint64_t>(value);
+  }
+}
 
 inline Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out) {
   Draw draw{};

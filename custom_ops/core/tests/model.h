@@ -12,10 +12,12 @@
 
 #include "coefficients.h"
 #include "draws.h"
+#include "floats.h"
 #include "kernels.h"
 
 namespace model {
 
+using onnx_philox::BitCast;
 using onnx_philox::Bounds;
 using onnx_philox::Distribution;
 using onnx_philox::Draw;
@@ -76,13 +78,8 @@ inline std::uint64_t Small(std::uint32_t word, Format format, int size, const Bo
 
 inline std::uint64_t Double(std::uint32_t x0, std::uint32_t x1, const Bounds& bounds) {
   const double u = std::ldexp(static_cast<double>(static_cast<std::uint64_t>(x0 & 0xFFFFFu) << 32 | x1), -52);
-  double minval, maxval;
-  std::memcpy(&minval, &bounds.minval, 8);
-  std::memcpy(&maxval, &bounds.maxval, 8);
-  const double value = u * (maxval - minval) + minval;
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, 8);
-  return bits;
+  const double minval = BitCast<double>(bounds.minval), maxval = BitCast<double>(bounds.maxval);
+  return BitCast<std::uint64_t>(u * (maxval - minval) + minval);
 }
 
 inline std::uint32_t Word(const State& state, std::uint64_t index) {
@@ -126,26 +123,10 @@ inline double UniformF64(const State& state, std::uint64_t index) {
 
 // The elementary functions, line by line as src/onnx_philox/_numbers/elementary.py has them.
 
-inline std::int32_t BitsOf(float x) {
-  std::int32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
-inline std::int64_t BitsOf(double x) {
-  std::int64_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
-inline float FloatOf(std::int32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, sizeof(x));
-  return x;
-}
-inline double FloatOf(std::int64_t bits) {
-  double x;
-  std::memcpy(&x, &bits, sizeof(x));
-  return x;
-}
+inline std::int32_t BitsOf(float x) { return BitCast<std::int32_t>(x); }
+inline std::int64_t BitsOf(double x) { return BitCast<std::int64_t>(x); }
+inline float FloatOf(std::int32_t bits) { return BitCast<float>(bits); }
+inline double FloatOf(std::int64_t bits) { return BitCast<double>(bits); }
 
 template <class Float, std::size_t N>
 Float Polynomial(const Float (&coefficients)[N], Float x) {
@@ -248,9 +229,7 @@ inline std::uint64_t ExponentialElement(const State& state, OutputType type, std
 }
 
 inline double Number(const onnx_philox::Numbers& numbers, std::uint64_t index) {
-  const unsigned size = ElementSize(numbers.type);
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const unsigned char*>(numbers.data) + index * size, size);
+  const std::uint64_t bits = ElementAt(numbers.data, numbers.type, index);
   if (numbers.type == OutputType::kF64) return FloatOf(static_cast<std::int64_t>(bits));
   if (numbers.type == OutputType::kF32) return static_cast<double>(FloatOf(static_cast<std::int32_t>(bits)));
   if (numbers.type == OutputType::kBF16) return static_cast<double>(FloatOf(static_cast<std::int32_t>(bits << 16)));
@@ -333,9 +312,7 @@ inline std::uint64_t DropoutElement(const Draw& draw, std::uint64_t index) {
   const onnx_philox::Argument& data = draw[onnx_philox::Parameter::kData];
   const double r = Number({ratio.type, &ratio.bits}, 0);
   const int size = static_cast<int>(ElementSize(draw.type));
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const unsigned char*>(data.data) + index * static_cast<unsigned>(size),
-              static_cast<unsigned>(size));
+  const std::uint64_t bits = ElementAt(data.data, draw.type, index);
   if (draw.type == OutputType::kF64) {
     return static_cast<std::uint64_t>(BitsOf(FloatOf(static_cast<std::int64_t>(bits)) * (1 / (1 - r))));
   }
@@ -346,14 +323,25 @@ inline std::uint64_t DropoutElement(const Draw& draw, std::uint64_t index) {
   return Encode(Round(Decode(bits, format, size) * scale, format), format, size);
 }
 
+/// The row that was asked for last, of which the model keeps what it made: another data, row, length or state is another.
+struct Last {
+  const void* data = nullptr;
+  std::uint64_t row = 0, length = 0;
+  State state{};
+
+  bool IsOther(const Last& asked) {
+    const bool is_same = data == asked.data && row == asked.row && length == asked.length && state.key == asked.state.key &&
+                         state.counter.low == asked.state.counter.low && state.counter.high == asked.state.counter.high;
+    *this = asked;
+    return !is_same;
+  }
+};
+
 /// The running sums of a row's weights. The last one asked for is kept.
 inline const std::vector<double>& RunningSums(const onnx_philox::Logits& logits, std::uint64_t row) {
-  static const void* last_data;
-  static std::uint64_t last_row;
+  static Last last;
   static std::vector<double> sums;
-  if (logits.logits.data == last_data && row == last_row && sums.size() == logits.classes) return sums;
-  last_data = logits.logits.data;
-  last_row = row;
+  if (!last.IsOther({logits.logits.data, row, logits.classes, {}})) return sums;
   sums.clear();
   double most = -HUGE_VAL, sum = 0;
   for (std::uint64_t c = 0; c < logits.classes; ++c) {
@@ -376,17 +364,10 @@ inline std::uint64_t CategoricalElement(const State& state, const onnx_philox::L
 
 /// Without replacement: the classes of a row by -ln(1 - u) / weight. The last row asked for is kept.
 inline std::uint64_t OnceElement(const State& state, const onnx_philox::Logits& logits, std::uint64_t index) {
-  static const void* last_data;
-  static std::uint64_t last_row;
-  static State last_state;
+  static Last last;
   static std::vector<std::pair<double, std::uint64_t>> order;
   const std::uint64_t row = index / logits.samples, first = row * logits.classes;
-  const bool is_same = logits.logits.data == last_data && row == last_row && state.key == last_state.key &&
-                       state.counter.low == last_state.counter.low && state.counter.high == last_state.counter.high;
-  if (!is_same || order.size() > logits.classes) {
-    last_data = logits.logits.data;
-    last_row = row;
-    last_state = state;
+  if (last.IsOther({logits.logits.data, row, logits.classes, state})) {
     order.clear();
     double most = -HUGE_VAL;
     for (std::uint64_t c = 0; c < logits.classes; ++c) most = std::fmax(most, Number(logits.logits, first + c));
@@ -416,16 +397,10 @@ inline std::vector<std::uint64_t> PermutationOf(const State& state, std::uint64_
 
 /// The last row asked for is kept.
 inline std::uint64_t PermutationElement(const Draw& draw, std::uint64_t index) {
-  static State last_state;
-  static std::uint64_t last_row;
+  static Last last;
   static std::vector<std::uint64_t> order;
-  const State& state = draw.state;
-  const bool is_same = index / draw.samples == last_row && order.size() == draw.samples && state.key == last_state.key &&
-                       state.counter.low == last_state.counter.low && state.counter.high == last_state.counter.high;
-  if (!is_same) {
-    last_state = state;
-    last_row = index / draw.samples;
-    order = PermutationOf(state, draw.samples, index);
+  if (last.IsOther({nullptr, index / draw.samples, draw.samples, draw.state})) {
+    order = PermutationOf(draw.state, draw.samples, index);
   }
   return order[index % draw.samples];
 }
@@ -434,9 +409,7 @@ inline std::uint64_t PermutationElement(const Draw& draw, std::uint64_t index) {
 inline std::uint64_t TokenElement(const Draw& draw, std::uint64_t row) {
   using onnx_philox::Parameter;
   const auto number = [&](Parameter parameter, double absent) {
-    const onnx_philox::Argument& given = draw[parameter];
-    if (given.is_left_out()) return absent;
-    return given.each() ? Number(given.numbers(), row) : Number({given.type, &given.bits}, 0);
+    return draw[parameter].is_left_out() ? absent : GivenAt(draw, parameter, row);
   };
   const double temperature = number(Parameter::kTemperature, 1), top_p = number(Parameter::kTopP, 1);
   const double min_p = number(Parameter::kMinP, 0);

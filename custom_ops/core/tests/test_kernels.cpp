@@ -30,14 +30,15 @@ namespace {
 
 using namespace onnx_philox;
 
-struct UniformCase {
+template <class Numbers>
+struct CaseOf {
   const char* name;
   OutputType type;
-  Bounds bounds;
+  Numbers given;
 };
 
 // At least one for every uniform rule of rules.h.
-const UniformCase kUniformCases[] = {
+const CaseOf<Bounds> kUniformCases[] = {
     {"bits", OutputType::kBits, {0, 0}},
     {"f32 [0, 1)", OutputType::kF32, {0, 0x3F800000}},
     {"f32 [-0, 1)", OutputType::kF32, {0x80000000, 0x3F800000}},
@@ -63,13 +64,7 @@ const UniformCase kUniformCases[] = {
     {"i64 one value", OutputType::kI64, {7, 8}},
 };
 
-struct NormalCase {
-  const char* name;
-  OutputType type;
-  Affine affine;
-};
-
-const NormalCase kNormalCases[] = {
+const CaseOf<Affine> kNormalCases[] = {
     {"normal f32", OutputType::kF32, {0, 0x3F800000}},
     {"normal f32 of -0", OutputType::kF32, {0x80000000, 0x3F800000}},
     {"normal f32 -1.5 + 0.3 x", OutputType::kF32, {0xBFC00000, 0x3E99999A}},
@@ -90,13 +85,7 @@ const NormalCase kNormalCases[] = {
     {"normal f64 overflowing", OutputType::kF64, {0x7FEFFFFFFFFFFFFF, 0xFFE0000000000000}},
 };
 
-struct ExponentialCase {
-  const char* name;
-  OutputType type;
-  std::uint64_t scale;
-};
-
-const ExponentialCase kExponentialCases[] = {
+const CaseOf<std::uint64_t> kExponentialCases[] = {
     {"exponential f32", OutputType::kF32, 0x3F800000},
     {"exponential f32 of 0.3", OutputType::kF32, 0x3E99999A},
     {"exponential f32 subnormal", OutputType::kF32, 0x00012345},
@@ -173,14 +162,6 @@ const void* KeepForever(const std::vector<Bits>& values) {
   return kept.back()->data();
 }
 
-template <class Bits, class Value>
-Bits BitsOf(Value value) {
-  Bits bits;
-  static_assert(sizeof(bits) == sizeof(value), "same size");
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
 void AddBernoulliCases(std::vector<Case>* cases) {
   const auto add = [&](const std::string& name, const Probabilities& probabilities) {
     cases->push_back({"bernoulli " + name, BernoulliDraw(State{}, probabilities, nullptr), !probabilities.each});
@@ -199,23 +180,23 @@ void AddBernoulliCases(std::vector<Case>* cases) {
   std::vector<std::uint32_t> each32;
   std::vector<std::uint64_t> each64;
   for (const float p : f32) {
-    const std::uint32_t bits = BitsOf<std::uint32_t>(p);
+    const std::uint32_t bits = BitCast<std::uint32_t>(p);
     add("f32 " + std::to_string(bits), {{OutputType::kF32, KeepForever<std::uint32_t>({bits})}, false});
   }
   for (const double p : f64) {
-    const std::uint64_t bits = BitsOf<std::uint64_t>(p);
+    const std::uint64_t bits = BitCast<std::uint64_t>(p);
     add("f64 " + std::to_string(bits), {{OutputType::kF64, KeepForever<std::uint64_t>({bits})}, false});
   }
   Choices choices;
   for (std::size_t i = 0; i < kLongest; ++i) {
     const bool random = i % 2 == 0;
     const double p = static_cast<double>(choices.Below(std::uint64_t{1} << 30)) * 0x1p-30;
-    each32.push_back(BitsOf<std::uint32_t>(random ? static_cast<float>(p) : f32[choices.Below(f32.size())]));
-    each64.push_back(BitsOf<std::uint64_t>(random ? p : f64[choices.Below(f64.size())]));
+    each32.push_back(BitCast<std::uint32_t>(random ? static_cast<float>(p) : f32[choices.Below(f32.size())]));
+    each64.push_back(BitCast<std::uint64_t>(random ? p : f64[choices.Below(f64.size())]));
   }
   for (const std::uint64_t i : {3u, 17u, 40u}) {
-    each32[i] = BitsOf<std::uint32_t>(model::UniformF32(kStates[0], i));
-    each64[i] = BitsOf<std::uint64_t>(model::UniformF64(kStates[0], i));
+    each32[i] = BitCast<std::uint32_t>(model::UniformF32(kStates[0], i));
+    each64[i] = BitCast<std::uint64_t>(model::UniformF64(kStates[0], i));
   }
   add("f32 each", {{OutputType::kF32, KeepForever(each32)}, true});
   add("f64 each", {{OutputType::kF64, KeepForever(each64)}, true});
@@ -253,43 +234,36 @@ void AddRejectingCases(std::vector<Case>* cases) {
   add("poisson i64", Distribution::kPoisson, OutputType::kI64, rates, 1);
 }
 
-/// What is drawn in so few attempts that the last one rejects as well, which real counters never do: `fill` has this
-/// budget, and `expected` is the model's element with it.
-template <class Expected>
-unsigned TestBudget(Distribution distribution, double number, void (*fill)(const onnx_philox::Piece&), const Expected& expected) {
+/// What is drawn in so few attempts that the last one rejects as well, which real counters never do: how many elements are
+/// others than in all attempts.
+template <unsigned kAttempts>
+unsigned TestBudget(Distribution distribution, double number) {
   constexpr std::uint64_t kCount = 5000;
   std::vector<std::uint64_t> drawn(kCount);
   const State state{{(std::uint64_t{1} << 32) - 777, 7}, 42};
   const bool is_gamma = distribution == Distribution::kGamma;
   const Draw draw = RejectingDraw(state, distribution, is_gamma ? OutputType::kF64 : OutputType::kI64,
                                   {OutputType::kF64, &number}, false, drawn.data());
-  fill(onnx_philox::Piece{draw, 0, kCount});
+  (is_gamma ? FillGammas<Scalar, kAttempts> : FillPoissonCounts<Scalar, kAttempts>)(Piece{draw, 0, kCount});
+  const auto element = [&](std::uint64_t i, std::uint64_t attempts) {
+    return is_gamma ? model::Gamma(state, number, i, attempts) : model::Poisson(state, number, i, attempts);
+  };
   unsigned others = 0;
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    const double value = is_gamma ? onnx_philox::BitCast<double>(drawn[i]) : static_cast<double>(drawn[i]);
-    check::That(value == expected(state, number, i), "a draw of few attempts");
-    others += value != (is_gamma ? model::Gamma(state, number, i, 16) : model::Poisson(state, number, i, 32)) ? 1 : 0;
+    const double value = is_gamma ? BitCast<double>(drawn[i]) : static_cast<double>(drawn[i]);
+    check::That(value == element(i, kAttempts), "a draw of few attempts");
+    others += value != element(i, is_gamma ? 16 : 32) ? 1 : 0;
   }
   return others;
 }
 
 void TestBudgets() {
-  using onnx_philox::FillGammas;
-  using onnx_philox::FillPoissonCounts;
-  using onnx_philox::Scalar;
   unsigned one = 0, two = 0;
-  for (const double alpha : {1e-3, 0.5, 1.0, 4.0}) {
-    one += TestBudget(Distribution::kGamma, alpha, FillGammas<Scalar, 1>,
-                      [](const State& s, double a, std::uint64_t i) { return model::Gamma(s, a, i, 1); });
-    two += TestBudget(Distribution::kGamma, alpha, FillGammas<Scalar, 2>,
-                      [](const State& s, double a, std::uint64_t i) { return model::Gamma(s, a, i, 2); });
-  }
-  for (const double rate : {10.0, 33.3, 1e6}) {
-    one += TestBudget(Distribution::kPoisson, rate, FillPoissonCounts<Scalar, 1>,
-                      [](const State& s, double r, std::uint64_t i) { return model::Poisson(s, r, i, 1); });
-    two += TestBudget(Distribution::kPoisson, rate, FillPoissonCounts<Scalar, 2>,
-                      [](const State& s, double r, std::uint64_t i) { return model::Poisson(s, r, i, 2); });
-  }
+  const auto test = [&](Distribution distribution, std::initializer_list<double> numbers) {
+    for (const double number : numbers) one += TestBudget<1>(distribution, number), two += TestBudget<2>(distribution, number);
+  };
+  test(Distribution::kGamma, {1e-3, 0.5, 1.0, 4.0});
+  test(Distribution::kPoisson, {10.0, 33.3, 1e6});
   check::That(one > 1000 && two > 50 && two < one, "how many attempts were made shows in few draws");
 }
 
@@ -319,8 +293,8 @@ void AddDropoutCases(std::vector<Case>* cases) {
   for (const Numbers& data : all) {
     for (const double r : {0.0, 0.1, 0.5, 0.75, 0.99, 1.0}) {
       const Numbers ratios[] = {
-          {OutputType::kF32, KeepForever<std::uint32_t>({BitsOf<std::uint32_t>(static_cast<float>(r))})},
-          {OutputType::kF64, KeepForever<std::uint64_t>({BitsOf<std::uint64_t>(r)})}};
+          {OutputType::kF32, KeepForever<std::uint32_t>({BitCast<std::uint32_t>(static_cast<float>(r))})},
+          {OutputType::kF64, KeepForever<std::uint64_t>({BitCast<std::uint64_t>(r)})}};
       for (const Numbers& ratio : ratios) {
         cases->push_back({"dropout " + std::to_string(r) + " of type " + std::to_string(static_cast<int>(data.type)),
                           DropoutDraw(State{}, data, ratio, nullptr, nullptr), false});
@@ -398,8 +372,8 @@ void AddCategoricalCases(std::vector<Case>* cases) {
         f16.push_back(static_cast<std::uint16_t>(bits));
       } else {
         const double x = is_special ? static_cast<double>(special[which]) : static_cast<double>(random >> 11) * 0x1p-50 - 6;
-        f32.push_back(BitsOf<std::uint32_t>(static_cast<float>(x)));
-        f64.push_back(BitsOf<std::uint64_t>(x));
+        f32.push_back(BitCast<std::uint32_t>(static_cast<float>(x)));
+        f64.push_back(BitCast<std::uint64_t>(x));
       }
     }
     const void* const data = logits_type == OutputType::kF16   ? KeepForever(f16)
@@ -526,7 +500,7 @@ Logits SomeLogits(OutputType type, std::size_t rows, std::uint64_t classes) {
     f32.push_back(type == OutputType::kF32 && choices.Below(2) == 0 && !is_none
                       ? x + static_cast<float>(choices.Below(1 << 20)) * 0x1p-22f : x);
     f16.push_back(static_cast<std::uint16_t>(is_none ? 0xFC00u : F16FromF32(x)));
-    bf16.push_back(static_cast<std::uint16_t>(BitsOf<std::uint32_t>(x) >> 16));
+    bf16.push_back(static_cast<std::uint16_t>(BitCast<std::uint32_t>(x) >> 16));
   }
   const void* const data = type == OutputType::kF16 ? KeepForever(f16) : type == OutputType::kBF16 ? KeepForever(bf16) : KeepForever(f32);
   return Logits{{type, data}, classes, 1};
@@ -592,15 +566,9 @@ std::size_t own_part = 0, part_count = 1;
 const std::vector<Case>& AllCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> made;
-    for (const UniformCase& c : kUniformCases) {
-      made.push_back({c.name, UniformDraw(State{}, c.type, c.bounds, nullptr), true});
-    }
-    for (const NormalCase& c : kNormalCases) {
-      made.push_back({c.name, NormalDraw(State{}, c.type, c.affine, nullptr), true});
-    }
-    for (const ExponentialCase& c : kExponentialCases) {
-      made.push_back({c.name, ExponentialDraw(State{}, c.type, c.scale, nullptr), true});
-    }
+    for (const auto& c : kUniformCases) made.push_back({c.name, UniformDraw({}, c.type, c.given, nullptr), true});
+    for (const auto& c : kNormalCases) made.push_back({c.name, NormalDraw({}, c.type, c.given, nullptr), true});
+    for (const auto& c : kExponentialCases) made.push_back({c.name, ExponentialDraw({}, c.type, c.given, nullptr), true});
     AddRejectingCases(&made);
     AddBernoulliCases(&made);
     AddDropoutCases(&made);
@@ -718,18 +686,22 @@ void TestGuardPages(const Kernels& kernels, const std::vector<Expected>& draws) 
   }
 }
 
+/// Backwards, so that a piece which writes beyond its end is seen.
+void FillInPieces(const Kernels& kernels, const Draw& draw, std::uint64_t end, Choices* choices) {
+  while (end > 0) {
+    const std::uint64_t begin = end - std::min(end, 1 + choices->Below(choices->Below(4) == 0 ? 2000 : 50));
+    Fill(kernels, draw, begin, end);
+    end = begin;
+  }
+}
+
 void TestPiecesMakeTheWhole(const Kernels& kernels, const std::vector<Expected>& draws) {
   Choices choices;
   std::vector<unsigned char> memory(kMost * 8);
   for (const Expected& expected : draws) {
     const Draw draw = DrawOf(*expected.what, *expected.state, memory.data());
     std::memset(memory.data(), kPoison, memory.size());
-    // Backwards, so that a piece which writes beyond its end is seen.
-    for (std::uint64_t end = kMost; end > 0;) {
-      const std::uint64_t begin = end - std::min(end, 1 + choices.Below(choices.Below(4) == 0 ? 2000 : 50));
-      Fill(kernels, draw, begin, end);
-      end = begin;
-    }
+    FillInPieces(kernels, draw, kMost, &choices);
     check::That(std::memcmp(memory.data(), expected.bytes.data(), expected.bytes.size()) == 0, "%s: %s in pieces",
                 kernels.name, expected.what->name.c_str());
   }
@@ -832,12 +804,7 @@ void TestRows(const Kernels& kernels) {
                     "%s: %s in rows of %" PRIu64 ": wrote outside the range", kernels.name, c.name.c_str(), elements);
       }
       std::memset(draw.out, kPoison, expected.size());
-      // Backwards, so that a piece which writes beyond its end is seen.
-      for (std::uint64_t end = all; end > 0;) {
-        const std::uint64_t begin = end - std::min(end, 1 + choices.Below(choices.Below(4) == 0 ? 2000 : 50));
-        Fill(kernels, draw, begin, end);
-        end = begin;
-      }
+      FillInPieces(kernels, draw, all, &choices);
       check::That(std::memcmp(draw.out, expected.data(), expected.size()) == 0, "%s: %s in pieces of rows of %" PRIu64,
                   kernels.name, c.name.c_str(), elements);
       std::vector<std::uint32_t> next = words;
@@ -905,6 +872,12 @@ State StateBefore(const std::uint32_t (&words)[4], std::uint64_t key) {
   return State{{std::uint64_t{w1} << 32 | w0, std::uint64_t{w3} << 32 | w2}, key};
 }
 
+/// The bits of 1.
+std::uint64_t OneOf(OutputType type) {
+  return type == OutputType::kF64 ? 0x3FF0000000000000 : type == OutputType::kF32 ? 0x3F800000
+         : type == OutputType::kF16 ? 0x3C00 : 0x3F80;
+}
+
 /// Normals from words at which the functions change branch: the ends of u and v, binades of u and sqrt(1/2) in each,
 /// eighths of v.
 void TestEdgesOfNormals(const Kernels& kernels) {
@@ -934,9 +907,7 @@ void TestEdgesOfNormals(const Kernels& kernels) {
     const std::uint64_t before = place++ % 19;  // each edge in another place of a vector
     state.counter = Counter{state.counter.low - before, state.counter.high - (state.counter.low < before ? 1u : 0u)};
     unsigned char got[320];
-    const std::uint64_t one = type == OutputType::kF64 ? 0x3FF0000000000000 : type == OutputType::kF32 ? 0x3F800000
-                              : type == OutputType::kF16 ? 0x3C00 : 0x3F80;
-    const Draw draw = NormalDraw(state, type, Affine{0, one}, got);
+    const Draw draw = NormalDraw(state, type, Affine{0, OneOf(type)}, got);
     const std::size_t count = sizeof(got) / ElementSize(type) < 80 ? 40 : 80;
     Fill(kernels, draw, 0, count);
     const std::vector<unsigned char> expected = model::Elements(draw, 0, count);
@@ -967,9 +938,7 @@ void TestEdgesOfExponentials(const Kernels& kernels) {
     state.counter = Add(state.counter, ~std::uint64_t{0} - 6);  // 7 blocks before, plus 2^64
     --state.counter.high;
     unsigned char got[320];
-    const std::uint64_t one = type == OutputType::kF64 ? 0x3FF0000000000000 : type == OutputType::kF32 ? 0x3F800000
-                              : type == OutputType::kF16 ? 0x3C00 : 0x3F80;
-    const Draw draw = ExponentialDraw(state, type, one, got);
+    const Draw draw = ExponentialDraw(state, type, OneOf(type), got);
     Fill(kernels, draw, 0, 40);
     const std::vector<unsigned char> expected = model::Elements(draw, 0, 40);
     check::That(std::memcmp(got, expected.data(), expected.size()) == 0, "%s: exponentials of type %d from words %x %x",

@@ -19,15 +19,6 @@ namespace {
 
 using namespace onnx_philox;
 
-OutputType TypeNamed(const std::string& name) {
-  const char* const names[kOutputTypes] = {"bits", "f32", "f16", "bf16", "f64", "i32", "i64"};
-  for (int i = 0; i < kOutputTypes; ++i) {
-    if (name == names[i]) return static_cast<OutputType>(i);
-  }
-  check::That(false, "vectors.txt names an unknown type \"%s\"", name.c_str());
-  return OutputType::kBits;
-}
-
 /// A 128-bit number printed with its most significant digit first.
 Counter ParseCounter(const std::string& digits) {
   return Counter{std::stoull(digits.substr(16), nullptr, 16), std::stoull(digits.substr(0, 16), nullptr, 16)};
@@ -76,19 +67,10 @@ void CheckSeeds(std::istringstream& line, const Kernels& kernels) {
   const OutputType type = TypeNamed(name);
   const auto bytes = FillBytes(kernels, Derive(State{}, global_seed, op_seed), type, bounds, count);
   for (std::size_t i = 0; i < count; ++i) {
-    double printed, got = 0;
+    double printed;
     line >> printed;
-    if (type == OutputType::kF32) {
-      float value;
-      std::memcpy(&value, bytes.data() + i * 4, 4);
-      got = value;
-    } else if (type == OutputType::kF64) {
-      std::memcpy(&got, bytes.data() + i * 8, 8);
-    } else {
-      std::int32_t value;
-      std::memcpy(&value, bytes.data() + i * 4, 4);
-      got = value;
-    }
+    const std::uint64_t bits = ElementAt(bytes.data(), type, i);
+    const double got = IsFloat(type) ? FloatValue(type, bits) : static_cast<std::int32_t>(bits);
     // Printed with seven (f32) or nine (f64) digits.
     check::That(std::fabs(got - printed) <= 1e-7 * std::fabs(printed), "%s: OpenVINO prints %.9g, %s gave %.9g",
                 name.c_str(), printed, kernels.name, got);

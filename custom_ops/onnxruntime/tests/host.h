@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,23 +118,12 @@ inline OrtStatus* Injected() {
 }
 
 inline std::size_t SizeOf(OrtElementType type) {
-  switch (type) {
-    case ORT_TYPE_UINT8:
-    case ORT_TYPE_INT8:
-    case ORT_TYPE_BOOL:
-      return 1;
-    case ORT_TYPE_UINT16:
-    case ORT_TYPE_INT16:
-    case ORT_TYPE_FLOAT16:
-    case ORT_TYPE_BFLOAT16:
-      return 2;
-    case ORT_TYPE_FLOAT:
-    case ORT_TYPE_INT32:
-    case ORT_TYPE_UINT32:
-      return 4;
-    default:
-      return 8;
-  }
+  const auto is_one_of = [type](std::initializer_list<OrtElementType> types) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+  };
+  if (is_one_of({ORT_TYPE_UINT8, ORT_TYPE_INT8, ORT_TYPE_BOOL})) return 1;
+  if (is_one_of({ORT_TYPE_UINT16, ORT_TYPE_INT16, ORT_TYPE_FLOAT16, ORT_TYPE_BFLOAT16})) return 2;
+  return is_one_of({ORT_TYPE_FLOAT, ORT_TYPE_INT32, ORT_TYPE_UINT32}) ? 4 : 8;
 }
 
 inline void Shape(OrtValue* value, OrtElementType type, std::vector<std::int64_t> dimensions) {
@@ -170,6 +161,28 @@ inline const Attribute* Find(const OrtKernelInfo* info, const char* name, Attrib
   return found != info->attributes.end() && found->second.kind == kind ? &found->second : nullptr;
 }
 
+template <class T>
+OrtStatus* One(const Attribute* found, T Attribute::*member, T* out) {
+  if (found == nullptr) return Make(ORT_FAIL, "no such attribute");
+  *out = found->*member;
+  return nullptr;
+}
+
+/// A function of the table that does this, or fails as injected; one that returns nothing succeeds.
+template <class F, class R, class... A>
+auto MayFail(F f, R (F::*)(A...) const) {
+  static const F kept = f;  // a type for each lambda
+  return +[](A... arguments) -> OrtStatus* {
+    if (OrtStatus* status = Injected()) return status;
+    if constexpr (std::is_void_v<R>) return kept(arguments...), nullptr;
+    if constexpr (!std::is_void_v<R>) return kept(arguments...);
+  };
+}
+template <class F>
+auto MayFail(F f) {
+  return MayFail(f, &F::operator());
+}
+
 inline const OrtApi* Api() {
   static const OrtApi api = [] {
     OrtApi a = {};
@@ -180,127 +193,96 @@ inline const OrtApi* Api() {
       if (status != nullptr) --live;
       delete status;
     };
-    a.CreateCustomOpDomain = [](const char* name, OrtCustomOpDomain** domain) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    a.CreateCustomOpDomain = MayFail([](const char* name, OrtCustomOpDomain** domain) {
       ++live;
       *domain = new OrtCustomOpDomain{name, {}};
-      return nullptr;
-    };
-    a.CustomOpDomain_Add = [](OrtCustomOpDomain* domain, const OrtCustomOp* op) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.CustomOpDomain_Add = MayFail([](OrtCustomOpDomain* domain, const OrtCustomOp* op) {
       domain->ops.push_back(op);
-      return nullptr;
-    };
+    });
     a.ReleaseCustomOpDomain = [](OrtCustomOpDomain* domain) {
       --live;
       delete domain;
     };
-    a.AddCustomOpDomain = [](OrtSessionOptions* options, OrtCustomOpDomain* domain) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    a.AddCustomOpDomain = MayFail([](OrtSessionOptions* options, OrtCustomOpDomain* domain) {
       options->domains.push_back(domain);
-      return nullptr;
-    };
-    a.KernelInfoGetAttribute_int64 = [](const OrtKernelInfo* info, const char* name, std::int64_t* out) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
-      const Attribute* found = Find(info, name, Attribute::Kind::kInteger);
-      if (found == nullptr) return Make(ORT_FAIL, "no such attribute");
-      *out = found->integer;
-      return nullptr;
-    };
-    a.KernelInfoGetAttribute_float = [](const OrtKernelInfo* info, const char* name, float* out) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
-      const Attribute* found = Find(info, name, Attribute::Kind::kFloat);
-      if (found == nullptr) return Make(ORT_FAIL, "no such attribute");
-      *out = found->number;
-      return nullptr;
-    };
-    a.KernelInfoGetAttribute_string = [](const OrtKernelInfo* info, const char* name, char* out, std::size_t* bytes) {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfoGetAttribute_int64 = MayFail([](const OrtKernelInfo* info, const char* name, std::int64_t* out) {
+      return One(Find(info, name, Attribute::Kind::kInteger), &Attribute::integer, out);
+    });
+    a.KernelInfoGetAttribute_float = MayFail([](const OrtKernelInfo* info, const char* name, float* out) {
+      return One(Find(info, name, Attribute::Kind::kFloat), &Attribute::number, out);
+    });
+    a.KernelInfoGetAttribute_string = MayFail([](const OrtKernelInfo* info, const char* name, char* out,
+                                                 std::size_t* bytes) {
       const Attribute* found = Find(info, name, Attribute::Kind::kText);
       return found == nullptr ? Make(ORT_FAIL, "no such attribute") : Text(found->text, out, bytes);
-    };
-    a.KernelInfoGetAttributeArray_int64 = [](const OrtKernelInfo* info, const char* name, std::int64_t* out,
-                                             std::size_t* count) {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfoGetAttributeArray_int64 = MayFail([](const OrtKernelInfo* info, const char* name, std::int64_t* out,
+                                                     std::size_t* count) {
       const Attribute* found = Find(info, name, Attribute::Kind::kIntegers);
       return found == nullptr ? Make(ORT_FAIL, "no such attribute") : List(found->integers, out, count);
-    };
-    a.KernelInfoGetAttributeArray_float = [](const OrtKernelInfo* info, const char* name, float* out,
-                                             std::size_t* count) {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfoGetAttributeArray_float = MayFail([](const OrtKernelInfo* info, const char* name, float* out,
+                                                     std::size_t* count) {
       // Of any kind, as in ONNX Runtime, where all others have no floats.
       const auto found = info->attributes.find(name);
       return found == info->attributes.end() ? Make(ORT_FAIL, "no such attribute")
                                              : List(found->second.numbers, out, count);
-    };
-    a.KernelInfo_GetInputCount = [](const OrtKernelInfo* info, std::size_t* count) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfo_GetInputCount = MayFail([](const OrtKernelInfo* info, std::size_t* count) {
       *count = info->inputs.size();
-      return nullptr;
-    };
-    a.KernelInfo_GetOutputCount = [](const OrtKernelInfo* info, std::size_t* count) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfo_GetOutputCount = MayFail([](const OrtKernelInfo* info, std::size_t* count) {
       *count = info->outputs.size();
-      return nullptr;
-    };
-    a.KernelInfo_GetInputName = [](const OrtKernelInfo* info, std::size_t i, char* out, std::size_t* bytes) {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfo_GetInputName = MayFail([](const OrtKernelInfo* info, std::size_t i, char* out, std::size_t* bytes) {
       return Text(info->inputs.at(i).name, out, bytes);
-    };
-    a.KernelInfo_GetOutputName = [](const OrtKernelInfo* info, std::size_t i, char* out, std::size_t* bytes) {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfo_GetOutputName = MayFail([](const OrtKernelInfo* info, std::size_t i, char* out, std::size_t* bytes) {
       return Text(info->outputs.at(i), out, bytes);
-    };
-    a.KernelInfo_GetInputTypeInfo = [](const OrtKernelInfo* info, std::size_t i, OrtTypeInfo** type) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfo_GetInputTypeInfo = MayFail([](const OrtKernelInfo* info, std::size_t i, OrtTypeInfo** type) {
       const NodeInput& input = info->inputs.at(i);
       ++live;
       *type = new OrtTypeInfo{input.value->info};
       if (!input.has_known_shape) (*type)->tensor.dimensions.clear();
-      return nullptr;
-    };
-    a.KernelInfo_GetOutputTypeInfo = [](const OrtKernelInfo* info, std::size_t i, OrtTypeInfo** type) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfo_GetOutputTypeInfo = MayFail([](const OrtKernelInfo* info, std::size_t i,
+                                                OrtTypeInfo** type) -> OrtStatus* {
       if (i >= info->outputs.size()) return Make(ORT_INVALID_ARGUMENT, "no such output");
       ++live;
       *type = new OrtTypeInfo();
       (*type)->tensor.type = i == 0 ? info->values_type : i + 1 == info->outputs.size() ? ORT_TYPE_UINT32 : ORT_TYPE_BOOL;
       return nullptr;
-    };
+    });
     a.ReleaseTypeInfo = [](OrtTypeInfo* type) {
       --live;
       delete type;
     };
-    a.CastTypeInfoToTensorInfo = [](const OrtTypeInfo* type, const OrtTensorTypeAndShapeInfo** tensor) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    a.CastTypeInfoToTensorInfo = MayFail([](const OrtTypeInfo* type, const OrtTensorTypeAndShapeInfo** tensor) {
       *tensor = &type->tensor;
-      return nullptr;
-    };
-    a.KernelInfoGetConstantInput_tensor = [](const OrtKernelInfo* info, std::size_t i, int* is_constant,
-                                             const OrtValue** value) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelInfoGetConstantInput_tensor = MayFail([](const OrtKernelInfo* info, std::size_t i, int* is_constant,
+                                                     const OrtValue** value) {
       *is_constant = info->inputs.at(i).is_constant;
       *value = *is_constant ? info->inputs[i].value : nullptr;
-      return nullptr;
-    };
-    a.ShapeInferContext_GetInputTypeShape = [](const OrtShapeInferContext* context, std::size_t i,
-                                               OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.ShapeInferContext_GetInputTypeShape = MayFail([](const OrtShapeInferContext* context, std::size_t i,
+                                                       OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
       if (i >= context->inputs.size()) return Make(ORT_INVALID_ARGUMENT, "no such input");
       *info = const_cast<OrtTensorTypeAndShapeInfo*>(&context->inputs[i]);
       return nullptr;
-    };
-    a.ShapeInferContext_GetAttribute = [](const OrtShapeInferContext* context, const char* name,
-                                          const OrtOpAttr** attribute) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.ShapeInferContext_GetAttribute = MayFail([](const OrtShapeInferContext* context, const char* name,
+                                                  const OrtOpAttr** attribute) -> OrtStatus* {
       const auto found = context->found.find(name);
       if (found == context->found.end()) return Make(ORT_INVALID_ARGUMENT, "no such attribute");
       *attribute = &found->second;
       return nullptr;
-    };
-    a.ReadOpAttr = [](const OrtOpAttr* attribute, OrtOpAttrKind kind, void* data, std::size_t room,
-                      std::size_t* bytes) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.ReadOpAttr = MayFail([](const OrtOpAttr* attribute, OrtOpAttrKind kind, void* data, std::size_t room,
+                              std::size_t* bytes) -> OrtStatus* {
       const Attribute& given = *attribute->attribute;
       if (kind == ORT_ATTR_STRING) {
         *bytes = room;
@@ -310,79 +292,50 @@ inline const OrtApi* Api() {
       std::memcpy(data, &given.integer, sizeof(given.integer));
       *bytes = sizeof(given.integer);
       return nullptr;
-    };
-    a.CreateTensorTypeAndShapeInfo = [](OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.CreateTensorTypeAndShapeInfo = MayFail([](OrtTensorTypeAndShapeInfo** info) {
       ++live;
       *info = new OrtTensorTypeAndShapeInfo();
-      return nullptr;
-    };
-    a.SetTensorElementType = [](OrtTensorTypeAndShapeInfo* info, OrtElementType type) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
-      info->type = type;
-      return nullptr;
-    };
-    a.SetDimensions = [](OrtTensorTypeAndShapeInfo* info, const std::int64_t* dimensions, std::size_t rank) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.SetTensorElementType = MayFail([](OrtTensorTypeAndShapeInfo* info, OrtElementType type) { info->type = type; });
+    a.SetDimensions = MayFail([](OrtTensorTypeAndShapeInfo* info, const std::int64_t* dimensions, std::size_t rank) {
       info->dimensions.assign(dimensions, dimensions + rank);
-      return nullptr;
-    };
-    a.SetSymbolicDimensions = [](OrtTensorTypeAndShapeInfo* info, const char** names, std::size_t rank) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.SetSymbolicDimensions = MayFail([](OrtTensorTypeAndShapeInfo* info, const char** names, std::size_t rank) {
       info->symbols.assign(names, names + rank);
-      return nullptr;
-    };
-    a.ShapeInferContext_SetOutputTypeShape = [](const OrtShapeInferContext* context, std::size_t i,
-                                                const OrtTensorTypeAndShapeInfo* info) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.ShapeInferContext_SetOutputTypeShape = MayFail([](const OrtShapeInferContext* context, std::size_t i,
+                                                        const OrtTensorTypeAndShapeInfo* info) {
       OrtShapeInferContext* const mine = const_cast<OrtShapeInferContext*>(context);
       if (i == 0) mine->values = *info;
       mine->is_set = true;
-      return nullptr;
-    };
-    a.GetTensorTypeAndShape = [](const OrtValue* value, OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.GetTensorTypeAndShape = MayFail([](const OrtValue* value, OrtTensorTypeAndShapeInfo** info) {
       ++live;
       *info = new OrtTensorTypeAndShapeInfo(value->info);
-      return nullptr;
-    };
+    });
     a.ReleaseTensorTypeAndShapeInfo = [](OrtTensorTypeAndShapeInfo* info) {
       --live;
       delete info;
     };
-    a.GetTensorElementType = [](const OrtTensorTypeAndShapeInfo* info, OrtElementType* type) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    a.GetTensorElementType = MayFail([](const OrtTensorTypeAndShapeInfo* info, OrtElementType* type) {
       *type = info->type;
-      return nullptr;
-    };
-    a.GetDimensionsCount = [](const OrtTensorTypeAndShapeInfo* info, std::size_t* rank) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.GetDimensionsCount = MayFail([](const OrtTensorTypeAndShapeInfo* info, std::size_t* rank) {
       *rank = info->dimensions.size();
-      return nullptr;
-    };
-    a.GetDimensions = [](const OrtTensorTypeAndShapeInfo* info, std::int64_t* out, std::size_t rank) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.GetDimensions = MayFail([](const OrtTensorTypeAndShapeInfo* info, std::int64_t* out, std::size_t rank) {
       for (std::size_t i = 0; i < std::min(rank, info->dimensions.size()); ++i) out[i] = info->dimensions[i];
-      return nullptr;
-    };
-    a.GetSymbolicDimensions = [](const OrtTensorTypeAndShapeInfo* info, const char** names, std::size_t rank) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.GetSymbolicDimensions = MayFail([](const OrtTensorTypeAndShapeInfo* info, const char** names, std::size_t rank) {
       for (std::size_t i = 0; i < rank; ++i) names[i] = i < info->symbols.size() ? info->symbols[i].c_str() : "";
-      return nullptr;
-    };
-    a.GetTensorMutableData = [](OrtValue* value, void** data) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
-      *data = value->data();
-      return nullptr;
-    };
-    a.KernelContext_GetInput = [](const OrtKernelContext* context, std::size_t i, const OrtValue** value) {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.GetTensorMutableData = MayFail([](OrtValue* value, void** data) { *data = value->data(); });
+    a.KernelContext_GetInput = MayFail([](const OrtKernelContext* context, std::size_t i, const OrtValue** value) {
       *value = context->inputs.at(i);
-      return static_cast<OrtStatus*>(nullptr);
-    };
-    a.KernelContext_GetOutput = [](OrtKernelContext* context, std::size_t i, const std::int64_t* dimensions,
-                                   std::size_t rank, OrtValue** value) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelContext_GetOutput = MayFail([](OrtKernelContext* context, std::size_t i, const std::int64_t* dimensions,
+                                           std::size_t rank, OrtValue** value) -> OrtStatus* {
       std::int64_t elements = 1;
       for (std::size_t d = 0; d < rank; ++d) {
         if (dimensions[d] != 0 && elements > kMostElements / dimensions[d]) return Make(ORT_FAIL, kNoMemory);
@@ -392,28 +345,21 @@ inline const OrtApi* Api() {
       if ((*value)->on_device != nullptr) return nullptr;
       Shape(*value, context->output_types.at(i), std::vector<std::int64_t>(dimensions, dimensions + rank));
       return nullptr;
-    };
-    a.KernelContext_GetGPUComputeStream = [](const OrtKernelContext* context, void** stream) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelContext_GetGPUComputeStream = MayFail([](const OrtKernelContext* context, void** stream) {
       *stream = context->stream;
-      return nullptr;
-    };
-    a.HasSessionConfigEntry = [](const OrtSessionOptions* options, const char* key, int* has) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.HasSessionConfigEntry = MayFail([](const OrtSessionOptions* options, const char* key, int* has) {
       *has = options->entries.count(key) != 0;
-      return nullptr;
-    };
-    a.GetSessionConfigEntry = [](const OrtSessionOptions* options, const char* key, char* value,
-                                 std::size_t* bytes) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.GetSessionConfigEntry = MayFail([](const OrtSessionOptions* options, const char* key, char* value,
+                                         std::size_t* bytes) {
       const std::string& entry = options->entries.at(key);
       if (value != nullptr) std::memcpy(value, entry.c_str(), entry.size() + 1);
       *bytes = entry.size() + 1;
-      return nullptr;
-    };
-    a.KernelContext_ParallelFor = [](const OrtKernelContext* context, void (*function)(void*, std::size_t),
-                                     std::size_t total, std::size_t, void* data) -> OrtStatus* {
-      if (OrtStatus* status = Injected()) return status;
+    });
+    a.KernelContext_ParallelFor = MayFail([](const OrtKernelContext* context, void (*function)(void*, std::size_t),
+                                             std::size_t total, std::size_t, void* data) {
       std::atomic<std::size_t> next{0};
       const auto work = [&] {
         for (std::size_t i; (i = next++) < total;) function(data, i);
@@ -422,8 +368,7 @@ inline const OrtApi* Api() {
       for (unsigned t = 1; t < context->threads; ++t) threads.emplace_back(work);
       work();
       for (std::thread& thread : threads) thread.join();
-      return nullptr;
-    };
+    });
     return a;
   }();
   return &api;

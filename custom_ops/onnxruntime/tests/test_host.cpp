@@ -9,17 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <random>
 
 #include "check.h"
-#include "checks.h"
-#include "draws.h"
 #include "floats.h"
-#include "guided.h"
 #include "host.h"
 #include "kernels.h"
-#include "torch_draw.h"
-#include "values.h"
+#include "ort_types.h"
+#include "random_nodes.h"
 
 namespace {
 
@@ -365,53 +361,48 @@ void TestEightThreadsRunOneKernel(const OrtCustomOp* generator) {
   check::That(wrong == 0, "%d wrong answers", wrong.load());
 }
 
-/// Makes nodes with random attributes, types, ranks, dimensions and values, valid and invalid.
+/// Random nodes, valid and invalid, as ONNX Runtime hands them over.
 class Fuzzer {
  public:
-  Fuzzer(const Ops& ops, check::Random random) : ops_(ops), random_(random) {}
+  Fuzzer(const Ops& ops, check::Random random) : ops_(ops), made_(random, false) {}
 
   void Step() {
-    const std::size_t which = Below(kOperators);
-    const Operator& op = *kAllOperators[which];
+    made_.Make();
+    const Operator& op = *made_.op;
+    const std::size_t which = static_cast<std::size_t>(std::find(kAllOperators, kAllOperators + kOperators, &op) - kAllOperators);
     Node node(ops_[which]);
-    const OrtElementType type = AddAttributes(op, &node);
-    const std::vector<std::int64_t> entries = RandomEntries();
-    for (int i = 0; i < op.inputs; ++i) {
-      if (op.input[i].optional && Chance(op.input[i].role == Role::kRowNumbers ? 12 : 3)) break;
-      const bool is_batch = op.input[0].role == Role::kLogits && i > 0;
-      const std::vector<std::int64_t>& shape = is_batch || (op.has_mask() && i > 0) ? node.values[0].info.dimensions : entries;
-      if (op.has_mask() && op.input[i].role == Role::kNumber) {
-        node.Add(RandomProbabilities({}), Chance(2), Chance(2));
-        continue;
-      }
-      if (op.input[i].role == Role::kRowNumbers) {
-        node.Add(RandomOfRows(op.input[i], node.values[0].info.dimensions), Chance(2), Chance(2));
-        if (Chance(4)) node.left_out.back() = true;
-        continue;
-      }
-      node.Add(RandomInput(op.input[i].role, type, shape), Chance(2), Chance(2));
+    for (int i = 0; i < op.attributes; ++i) {
+      const GivenAttribute& given = made_.given[op.attribute[i].role];
+      if (given.kind != GivenAttribute::Kind::kMissing) node.attributes[op.attribute[i].name] = Given(given);
     }
-    if (op.type_input() >= 0) node.output_type = node.values[0].info.type;
-    if (Chance(20)) node.left_out[Below(node.left_out.size())] = true;
-    if (Chance(40)) node.values.pop_back(), node.left_out.pop_back();
-    if (Chance(8)) node.outputs.pop_back();
-    if (Chance(20)) node.outputs[0].clear();
-    if (op.has_mask() && Chance(4)) node.outputs[1].clear();
+    for (std::size_t i = 0; i < made_.inputs.size(); ++i) {
+      random_nodes::Tensor& input = made_.inputs[i];
+      const bool is_constant = made_.Coin();
+      node.Add(Value(TypeOf(input.type), Dimensions(input.shape), input.bytes.data(), input.bytes.size()), is_constant, made_.Coin());
+      const bool is_none = op.input[i].role == Role::kRowNumbers && input.size() == 0;
+      node.left_out.back() = (is_none && made_.Coin()) || made_.Wrong(60);
+      if (node.left_out.back()) input.type = ElementType::kUnknown;
+    }
+    const int type_input = op.type_input();
+    node.output_type = type_input >= 0 ? node.values.at(static_cast<std::size_t>(type_input)).info.type
+                                       : OrtTypeOf(ElementTypeOf(made_.type));
+    if (made_.Chance(8)) node.outputs.pop_back();
+    if (made_.Chance(20)) node.outputs[0].clear();
+    if (op.has_mask() && made_.Chance(4)) node.outputs[1].clear();
 
-    OrtKernelContext context = node.Context(1 + static_cast<unsigned>(Below(3)));
+    OrtKernelContext context = node.Context(1 + static_cast<unsigned>(made_.Below(3)));
     const long live = host::live;
     const std::string error = Run(node, &context);
     check::That(host::live == live, "%ld objects left over", host::live - live);
     for (const OrtValue& output : context.outputs) check::That(host::GuardsHold(output), "written past an output");
-    if (!error.empty()) {
-      ++refused;
-      const bool is_whole = error.find(std::string(op.name) + ": ") == 0 &&
-                            error.find(" must be ") < error.find(": got ") && error.find(": got ") != std::string::npos && error.back() == '.';
-      check::That(is_whole, "an error without its four parts: %s", error.c_str());
-      return;
+    if (error.empty()) {
+      ++accepted[which];
+      return Compare(node, &context);
     }
-    ++accepted[which];
-    Compare(op, node, &context);
+    ++refused;
+    const bool is_whole = random_nodes::IsWhole(op, error) && error.find(op.name) == 0;
+    check::That(is_whole, "an error without its four parts: %s", error.c_str());
+    check::That(made_.is_wild, "a node with nothing wrong is refused: %s", error.c_str());
   }
 
   bool IsEnough() const {
@@ -423,380 +414,56 @@ class Fuzzer {
   unsigned long refused = 0;
 
  private:
-  static constexpr std::uint64_t kMostDimensions = 12;  // more than are allowed, and more than fixed arrays hold
-
-  std::uint64_t Below(std::uint64_t n) { return random_() % n; }
-  bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
-
-  /// Attributes, mostly right ones; the type of the first output, where they give it.
-  OrtElementType AddAttributes(const Operator& op, Node* node) {
-    const char* const names[] = {"i32", "i64", "f16", "bf16", "f32", "f64", "f8", "", "F32"};
-    const OrtElementType types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
-                                    ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
-    const bool is_token = op.distribution == Distribution::kToken;
-    const bool is_classes = op.distribution == Distribution::kCategorical || is_token;
-    const bool is_float = op.distribution == Distribution::kNormal || op.distribution == Distribution::kExponential ||
-                          op.distribution == Distribution::kDropout;
-    const bool is_count = is_classes || op.draws_rows || op.distribution == Distribution::kPoisson;
-    const bool is_wide = op.distribution == Distribution::kGamma;  // f32 and f64
-    const std::size_t first = is_wide ? 4 : is_float ? 2 : 0, count = is_count ? 2 : 6 - first;
-    const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
-    const OrtElementType usual = is_token || op.draws_rows ? ORT_TYPE_INT64 : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
-    node->output_type = type < 6 ? types[type] : usual;
-    is_torch_s_ = false;
-    for (int i = 0; i < op.attributes; ++i) {
-      const char* const name = op.attribute[i].name;
-      switch (op.attribute[i].role) {
-        case AttributeRole::kType:
-          if (Chance(4)) node->attributes[name] = Text(Chance(8) ? "mt19937" : "philox4x32_10");
-          break;
-        case AttributeRole::kOutputType:
-          if (!Chance(50)) {
-            node->attributes[name] = Text(names[type]);
-          } else if (is_classes || op.draws_rows) {
-            node->output_type = usual;
-          }
-          break;
-        case AttributeRole::kSampleSize:
-          if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(20)));
-          if (Chance(40)) node->attributes[name] = FewOrFarTooMany(RandomSeed());
-          break;
-        case AttributeRole::kReplacement:
-          if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(2)));
-          if (Chance(40)) node->attributes[name] = RandomSeed();
-          break;
-        case AttributeRole::kAlignment:
-          is_torch_s_ = Chance(4);
-          if (is_torch_s_ || Chance(8)) node->attributes[name] = Text(is_torch_s_ ? "pytorch" : "tensorflow");
-          break;
-        case AttributeRole::kGlobalSeed:
-        case AttributeRole::kOpSeed:
-          if (Chance(2)) node->attributes[name] = RandomSeed();
-          break;
-      }
-    }
-    if (is_torch_s_ && !Chance(8)) {
-      node->attributes.erase("op_seed");
-      if (Chance(2)) node->attributes.erase("global_seed");
-      if (Chance(2)) node->attributes.erase("sample_size");
-    }
-    const OrtElementType declared = ops_[0]->GetOutputType(node->op, 0);
-    if (declared != ORT_TYPE_UNDEFINED) node->output_type = declared;
-    return node->output_type;
+  Attribute Given(const GivenAttribute& given) {
+    Attribute attribute(given.kind == GivenAttribute::Kind::kInteger ? Attribute::Kind::kInteger
+                        : given.kind == GivenAttribute::Kind::kText  ? Attribute::Kind::kText
+                        : given.kind == GivenAttribute::Kind::kFloat ? Attribute::Kind::kFloat
+                        : made_.Coin()                               ? Attribute::Kind::kIntegers
+                                                                     : Attribute::Kind::kFloats);
+    attribute.integer = given.integer;
+    attribute.number = static_cast<float>(given.number);
+    if (attribute.kind == Attribute::Kind::kText) attribute.text = given.text;
+    if (attribute.kind == Attribute::Kind::kIntegers) attribute.integers = {1, 2};
+    if (attribute.kind == Attribute::Kind::kFloats) attribute.numbers = {0.25f};
+    return attribute;
   }
 
-  OrtValue RandomInput(Role role, OrtElementType output, const std::vector<std::int64_t>& entries) {
-    switch (role) {
-      case Role::kState:
-        return RandomState(entries);
-      case Role::kShape:
-        return RandomShape(entries);
-      case Role::kNumber:
-        return RandomBound(output);
-      case Role::kNumbers:
-        return RandomProbabilities(entries);
-      case Role::kData:
-        return RandomData(output, entries);
-      case Role::kRowNumbers:
-      case Role::kLogits:
-        break;
-    }
-    return RandomLogits();
+  /// Of what no operator takes, a text, a complex number or a float of 8 bits.
+  OrtElementType TypeOf(ElementType type) {
+    if (type != ElementType::kOther) return OrtTypeOf(type);
+    const int others[] = {8, 14, 15, 17, 18, 19, 20, 21};
+    return static_cast<OrtElementType>(others[made_.Below(std::size(others))]);
   }
 
-  Attribute RandomSeed() {
-    switch (Below(24)) {
-      case 0:
-        return Integer(-1);
-      case 1:
-        return Integer(std::numeric_limits<std::int64_t>::min());
-      case 2:
-        return Text("7");
-      case 3: {
-        Attribute attribute(Attribute::Kind::kFloat);
-        attribute.number = 1.5f;
-        return attribute;
-      }
-      case 4: {
-        Attribute attribute(Attribute::Kind::kIntegers);
-        attribute.integers = {1, 2};
-        return attribute;
-      }
-      case 5: {
-        Attribute attribute(Attribute::Kind::kFloats);
-        attribute.numbers = {0.25f};
-        return attribute;
-      }
-      default:
-        return Integer(static_cast<std::int64_t>(random_() >> 1 >> Below(63)));
+  static std::vector<std::int64_t> Dimensions(const random_nodes::Shape& shape) { return {shape.begin(), shape.end()}; }
+
+  void Compare(const Node& node, OrtKernelContext* context) {
+    const Operator& op = *made_.op;
+    random_nodes::Drawn right;
+    try {
+      right = random_nodes::Oracle(op, made_.given, made_.type, made_.inputs, false).Right();
+    } catch (const std::logic_error& wrong) {
+      check::That(false, "%s is drawn all the same: %s", op.name, wrong.what());
+      return;
     }
+    const std::size_t elements = random_nodes::ElementsOf(right.shape), last = static_cast<std::size_t>(op.state_output());
+    const auto is = [&](std::size_t i, const random_nodes::Shape& shape, const void* data, std::size_t bytes) {
+      if (i >= node.outputs.size() || node.outputs[i].empty()) return true;
+      OrtValue& output = context->outputs[i];
+      return output.info.dimensions == Dimensions(shape) && std::memcmp(output.data(), data, bytes) == 0;
+    };
+    check::That(is(0, right.shape, nullptr, 0), "an output of another shape of %s", op.name);
+    for (std::size_t i = 0; i < elements && !node.outputs[0].empty(); ++i) {
+      const std::uint64_t wanted = ElementAt(right.values.data(), made_.type, i);
+      const std::uint64_t found = ElementAt(context->outputs[0].data(), made_.type, i);
+      if (!check::That(random_nodes::AreSame(made_.type, wanted, found), "wrong values of %s", op.name)) break;
+    }
+    check::That(!op.has_mask() || is(1, right.shape, right.mask.data(), elements), "a wrong mask");
+    check::That(is(last, right.state_shape, right.next_states.data(), right.next_states.size() * 4), "a wrong next state of %s", op.name);
   }
 
-  /// Samples that any machine has memory for, or none: what is not refused is really there, and twice.
-  static Attribute FewOrFarTooMany(Attribute size) {
-    if (size.integer < std::int64_t{1} << 50) size.integer %= 1 << 12;
-    return size;
-  }
-
-  OrtElementType RandomType(OrtElementType usual) {
-    return Chance(25) ? static_cast<OrtElementType>(1 + Below(21)) : usual;
-  }
-
-  /// One state, or one for each row of an output of this shape.
-  OrtValue RandomState(const std::vector<std::int64_t>& output) {
-    if (Chance(4)) {
-      const bool is_right = !output.empty() && output[0] >= 0 && output[0] <= 2000 && !Chance(8);
-      const std::int64_t rows = is_right ? output[0] : static_cast<std::int64_t>(Below(9));
-      return States(RandomType(ORT_TYPE_UINT32), {rows, WordsOfState()});
-    }
-    std::vector<std::int64_t> dimensions(1 + Below(Chance(10) ? kMostDimensions : 4), 1);
-    dimensions.back() = WordsOfState();
-    if (Chance(15)) dimensions[Below(dimensions.size())] = static_cast<std::int64_t>(Below(9));
-    if (Chance(25)) dimensions.clear();
-    return States(RandomType(ORT_TYPE_UINT32), std::move(dimensions));
-  }
-
-  std::int64_t WordsOfState() { return is_torch_s_ != Chance(30) ? kTorchStateWords : kStateWords; }
-
-  /// Any words; of torch's generator mostly right ones.
-  OrtValue States(OrtElementType type, std::vector<std::int64_t> dimensions) {
-    OrtValue states = Filled(type, std::move(dimensions));
-    const std::size_t bytes = states.memory.size() - 2 * OrtValue::kGuard;
-    constexpr std::size_t kBytes = kTorchStateWords * sizeof(std::uint32_t);
-    if (!is_torch_s_ || type != ORT_TYPE_UINT32 || bytes % kBytes != 0 || Chance(15)) return states;
-    const std::vector<std::uint32_t> words = TorchStates(bytes / kBytes, random_);
-    if (bytes > 0) std::memcpy(states.data(), words.data(), bytes);
-    return states;
-  }
-
-  std::vector<std::int64_t> RandomEntries() {
-    std::vector<std::int64_t> entries(Below(Chance(10) ? kMostDimensions + 1 : 4));
-    std::uint64_t room = std::uint64_t{1} << 22;  // elements: what is not refused is really there, and twice
-    for (std::int64_t& entry : entries) {
-      const std::uint64_t below = std::min<std::uint64_t>(Chance(12) ? 40000 : entries.size() > 2 ? 6 : 40, room);
-      entry = static_cast<std::int64_t>(Below(below));
-      room /= static_cast<std::uint64_t>(std::max<std::int64_t>(entry, 1));
-      if (Chance(12)) entry = static_cast<std::int64_t>(random_());
-      if (Chance(20)) entry = -1;
-      if (Chance(20)) entry = 0;
-    }
-    return entries;
-  }
-
-  OrtValue RandomShape(const std::vector<std::int64_t>& entries) {
-    const OrtElementType type = RandomType(Chance(3) ? ORT_TYPE_INT32 : ORT_TYPE_INT64);
-    if (type != ORT_TYPE_INT32 && type != ORT_TYPE_INT64) {
-      return Filled(type, {static_cast<std::int64_t>(entries.size())});
-    }
-    OrtValue value;
-    if (type == ORT_TYPE_INT32) {
-      std::vector<std::int32_t> narrow;
-      for (const std::int64_t entry : entries) {
-        const bool fits = entry == static_cast<std::int32_t>(entry);
-        narrow.push_back(fits ? static_cast<std::int32_t>(entry) : std::numeric_limits<std::int32_t>::min());
-      }
-      value = Vector(type, narrow);
-    } else {
-      value = Vector(type, entries);
-    }
-    if (Chance(20)) value.info.dimensions.insert(value.info.dimensions.begin(), 1 + Below(kMostDimensions - 1), 1);
-    if (Chance(20) && entries.size() == 1) value.info.dimensions.clear();
-    return value;
-  }
-
-  OrtValue RandomBound(OrtElementType type) {
-    std::vector<std::int64_t> dimensions(Below(2), 1);
-    if (Chance(20)) dimensions.assign(Below(kMostDimensions + 1), static_cast<std::int64_t>(Below(3)));
-    OrtValue value = Filled(RandomType(type), std::move(dimensions));
-    if (Chance(3)) std::memset(value.data(), 0, value.memory.size() - 2 * OrtValue::kGuard);
-    SetFloats(&value, 3, [&] { return static_cast<double>(random_()) * 0x1p-60; });
-    return value;
-  }
-
-  static constexpr std::int64_t kMostProbabilities = 40000;
-
-  /// One, or one for each element; mostly of that shape and in [0, 1].
-  OrtValue RandomProbabilities(const std::vector<std::int64_t>& entries) {
-    std::vector<std::int64_t> dimensions(Below(2), 1);
-    if (!Chance(3)) dimensions = entries;
-    if (Chance(6)) dimensions.assign(Below(kMostDimensions + 1), 1 + static_cast<std::int64_t>(Below(2)));
-    if (Chance(20) && !dimensions.empty()) ++dimensions[Below(dimensions.size())];
-    std::int64_t elements = 1;
-    for (std::int64_t& d : dimensions) {
-      if (d < 0 || d > kMostProbabilities / elements) d = 1;
-      elements *= std::max<std::int64_t>(d, 1);
-    }
-    OrtValue value = Filled(RandomType(Chance(2) ? ORT_TYPE_FLOAT : ORT_TYPE_DOUBLE), std::move(dimensions));
-    SetFloats(&value, 100000, [&] { return static_cast<double>(random_()) * 0x1p-64; });
-    return value;
-  }
-
-  /// Mostly of that type; of any numbers.
-  OrtValue RandomData(OrtElementType type, std::vector<std::int64_t> dimensions) {
-    std::int64_t elements = 1;
-    for (std::int64_t& d : dimensions) {
-      if (d < 0 || d > kMostProbabilities / elements) d = 1;
-      elements *= std::max<std::int64_t>(d, 1);
-    }
-    return Filled(RandomType(type), std::move(dimensions));
-  }
-
-  /// One, or one for each row of these logits; mostly right ones.
-  OrtValue RandomOfRows(const InputDeclaration& declared, const std::vector<std::int64_t>& logits) {
-    std::vector<std::int64_t> dimensions(Below(2), 1);
-    if (Chance(2) && !logits.empty()) dimensions = {logits[0]};
-    if (Chance(20)) dimensions.assign(Below(4), static_cast<std::int64_t>(Below(4)));
-    const bool is_integer = declared.types.type[0] == ElementType::kI64;
-    OrtValue value = Filled(RandomType(is_integer ? ORT_TYPE_INT64 : ORT_TYPE_FLOAT), std::move(dimensions));
-    if (value.info.type == ORT_TYPE_FLOAT) SetFloats(&value, 5000, [&] { return static_cast<double>(1 + Below(1 << 20)) * 0x1p-20; });
-    if (value.info.type == ORT_TYPE_INT64) {
-      const std::size_t count = (value.memory.size() - 2 * OrtValue::kGuard) / 8;
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t number = Chance(5000) ? -1 : static_cast<std::int64_t>(Below(7) << (Chance(3) ? 40 : 0));
-        std::memcpy(static_cast<unsigned char*>(value.data()) + i * 8, &number, 8);
-      }
-    }
-    return value;
-  }
-
-  OrtValue RandomLogits() {
-    const OrtElementType types[] = {ORT_TYPE_FLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
-    std::vector<std::int64_t> dimensions = {static_cast<std::int64_t>(Below(Chance(8) ? 2000 : 8)),
-                                            static_cast<std::int64_t>(Below(Chance(8) ? 300 : 6))};
-    if (Chance(25)) dimensions.assign(Below(Chance(3) ? kMostDimensions + 1 : 4), 2);
-    OrtValue value = Filled(RandomType(types[Below(3)]), std::move(dimensions));
-    SetFloats(&value, 10000, [&] {
-      return Chance(9) ? -std::numeric_limits<double>::infinity() : static_cast<double>(random_()) * 0x1p-60 - 8;
-    });
-    return value;
-  }
-
-  /// Makes the numbers of a float tensor these, but for one in `as_it_is` on average.
-  template <class Next>
-  void SetFloats(OrtValue* value, std::uint64_t as_it_is, Next next) {
-    const std::size_t size = host::SizeOf(value->info.type), bytes = value->memory.size() - 2 * OrtValue::kGuard;
-    unsigned char* const data = static_cast<unsigned char*>(value->data());
-    for (std::size_t at = 0; at < bytes; at += size) {
-      if (Chance(as_it_is)) continue;
-      const double number = next();
-      const float narrow = static_cast<float>(number);
-      if (value->info.type == ORT_TYPE_DOUBLE) std::memcpy(data + at, &number, sizeof(number));
-      if (value->info.type == ORT_TYPE_FLOAT) std::memcpy(data + at, &narrow, sizeof(narrow));
-      // A number of this size, or an infinity; which one does not matter.
-      if (value->info.type == ORT_TYPE_FLOAT16) data[at + 1] = number < -1e300 ? 0xFC : data[at + 1] & 0xBF;
-      if (value->info.type == ORT_TYPE_FLOAT16 && number < -1e300) data[at] = 0;
-    }
-  }
-
-  /// Random bytes: of floats, that makes NaNs and infinities too.
-  OrtValue Filled(OrtElementType type, std::vector<std::int64_t> dimensions) {
-    OrtValue value;
-    host::Shape(&value, type, std::move(dimensions));
-    unsigned char* const data = static_cast<unsigned char*>(value.data());
-    for (std::size_t i = 0; i < value.memory.size() - 2 * OrtValue::kGuard; ++i) {
-      data[i] = static_cast<unsigned char>(random_());
-    }
-    return value;
-  }
-
-  /// The outputs against the core's plain C++ kernels.
-  void Compare(const Operator& op, Node& node, OrtKernelContext* context) {
-    GivenAttributes given;
-    for (int i = 0; i < op.attributes; ++i) {
-      const auto found = node.attributes.find(op.attribute[i].name);
-      if (found == node.attributes.end()) continue;
-      const Attribute& attribute = found->second;
-      given[op.attribute[i].role] = attribute.kind == Attribute::Kind::kText ? GivenAttribute::Text(attribute.text)
-                                                                            : GivenAttribute::Integer(attribute.integer);
-    }
-    Attributes attributes;
-    std::string error = CheckAttributes(op, given, &attributes);
-    if (op.type_input() >= 0) TakeOutputType(op, TypeOf(node.values[0].info.type), &attributes);
-    Arguments arguments;
-    std::vector<std::int64_t> state_dimensions = {attributes.state_words()};
-    for (std::size_t i = 0; i < node.values.size() && error.empty(); ++i) {
-      if (node.left_out[i]) continue;
-      OrtValue& value = node.values[i];
-      Known known{TypeOf(value.info.type), static_cast<int>(value.info.dimensions.size()), value.info.dimensions.data(),
-                  value.data()};
-      error = CheckInput(op, static_cast<int>(i), known, attributes, &arguments);
-      if (op.input[i].role == Role::kState) state_dimensions = value.info.dimensions;
-    }
-    if (error.empty()) error = CheckTogether(op, attributes, arguments);
-    if (!check::That(error.empty(), "not refused: %s", error.c_str())) return;
-
-    const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
-    std::vector<unsigned char> expected(elements * ElementSize(attributes.output));
-    std::vector<unsigned char> mask(elements);
-    const Draw draw = DrawOf(op, attributes, arguments, expected.data(), op.has_mask() ? mask.data() : nullptr);
-    const Kernels& scalar = *SelectKernels("scalar").kernels;
-    std::vector<std::uint32_t> next(static_cast<std::size_t>(arguments.states * attributes.state_words()) + 1);
-    if (attributes.is_pytorch) {
-      DrawTorch(scalar, attributes, arguments, draw, next.data());
-    } else {
-      if (elements > 0) Fill(scalar, draw, 0, elements);
-      WriteNextState(draw, arguments, next.data());
-    }
-    if (!node.outputs[0].empty() && elements > 0) {
-      check::That(context->outputs[0].memory.size() == expected.size() + 2 * OrtValue::kGuard &&
-                      IsSame(attributes.output, context->outputs[0].data(), expected.data(), elements),
-                  "wrong values of %s", op.name);
-    }
-    if (op.has_mask() && !node.outputs[1].empty() && elements > 0) {
-      check::That(std::memcmp(context->outputs[1].data(), mask.data(), mask.size()) == 0, "a wrong mask");
-    }
-    const std::size_t last = static_cast<std::size_t>(op.state_output());
-    if (node.outputs.size() > last) {
-      const OrtValue& state = context->outputs[last];
-      if (!check::That(state.info.dimensions == state_dimensions, "a next state of another shape")) return;
-      check::That(std::memcmp(context->outputs[last].data(), next.data(), (next.size() - 1) * 4) == 0,
-                  "a wrong next state of %s", op.name);
-    }
-  }
-
-  /// Whether numbers have the same bits; which NaN it is does not matter.
-  static bool IsSame(OutputType type, const void* given, const void* expected, std::uint64_t elements) {
-    const unsigned size = ElementSize(type);
-    const std::uint64_t infinity = type == OutputType::kF64   ? 0x7FF0000000000000u
-                                   : type == OutputType::kF32 ? 0x7F800000u
-                                   : type == OutputType::kF16 ? 0x7C00u
-                                                              : 0x7F80u;
-    for (std::uint64_t i = 0; i < elements; ++i) {
-      std::uint64_t a = 0, b = 0;
-      std::memcpy(&a, static_cast<const unsigned char*>(given) + i * size, size);
-      std::memcpy(&b, static_cast<const unsigned char*>(expected) + i * size, size);
-      const std::uint64_t magnitude = (std::uint64_t{1} << (8 * size - 1)) - 1;
-      const bool are_nans = IsFloat(type) && (a & magnitude) > infinity && (b & magnitude) > infinity;
-      if (a != b && !are_nans) return false;
-    }
-    return true;
-  }
-
-  /// Of a type that has passed a check.
-  static ElementType TypeOf(OrtElementType type) {
-    switch (type) {
-      case ORT_TYPE_UINT32:
-        return ElementType::kU32;
-      case ORT_TYPE_INT32:
-        return ElementType::kI32;
-      case ORT_TYPE_INT64:
-        return ElementType::kI64;
-      case ORT_TYPE_FLOAT16:
-        return ElementType::kF16;
-      case ORT_TYPE_BFLOAT16:
-        return ElementType::kBF16;
-      case ORT_TYPE_FLOAT:
-        return ElementType::kF32;
-      case ORT_TYPE_DOUBLE:
-        return ElementType::kF64;
-      default:
-        return ElementType::kOther;
-    }
-  }
-
-  bool is_torch_s_ = false;  // the numbers that the node draws
   const Ops& ops_;
-  check::Random random_;
+  random_nodes::Node made_;
 };
 
 }  // namespace

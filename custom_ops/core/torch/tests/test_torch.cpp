@@ -22,6 +22,7 @@
 #include "torch_elementary.h"
 #include "torch_jump.h"
 #include "torch_stream.h"
+#include "values.h"
 
 namespace {
 
@@ -55,19 +56,6 @@ TorchFill FillOf(Distribution distribution, OutputType type, std::uint64_t eleme
   return fill;
 }
 
-std::uint64_t BitsOf(OutputType type, double value) {
-  switch (type) {
-    case OutputType::kF16:
-      return F16FromF32(static_cast<float>(value));
-    case OutputType::kBF16:
-      return RoundToBF16(BitCast<std::uint32_t>(static_cast<float>(value))) >> 16;
-    case OutputType::kF32:
-      return BitCast<std::uint32_t>(static_cast<float>(value));
-    default:
-      return BitCast<std::uint64_t>(value);
-  }
-}
-
 TorchFill UniformOf(OutputType type, std::uint64_t elements, double minval, double maxval) {
   TorchFill fill = FillOf(Distribution::kUniform, type, elements, minval, maxval);
   fill.bounds = Bounds{BitsOf(type, minval), BitsOf(type, maxval)};
@@ -91,29 +79,8 @@ std::vector<unsigned char> Drawn(const Kernels& kernels, TorchStream* stream, To
 }
 
 double ValueAt(const std::vector<unsigned char>& bytes, OutputType type, std::size_t i) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data() + i * ElementSize(type), ElementSize(type));
-  switch (type) {
-    case OutputType::kF16:
-      return static_cast<double>(F32FromF16(bits));
-    case OutputType::kBF16:
-      return static_cast<double>(F32FromBF16(bits));
-    case OutputType::kF32:
-      return static_cast<double>(F32FromBits(bits));
-    case OutputType::kF64:
-      return F64FromBits(bits);
-    default:
-      return static_cast<double>(static_cast<std::int64_t>(bits));
-  }
-}
-
-OutputType TypeNamed(const std::string& name) {
-  const char* const names[kOutputTypes] = {"bits", "f32", "f16", "bf16", "f64", "i32", "i64", "bool"};
-  for (int i = 0; i < kOutputTypes; ++i) {
-    if (name == names[i]) return static_cast<OutputType>(i);
-  }
-  check::That(false, "torch_vectors.txt names an unknown type \"%s\"", name.c_str());
-  return OutputType::kF32;
+  const std::uint64_t bits = ElementAt(bytes.data(), type, i);
+  return IsFloat(type) ? FloatValue(type, bits) : static_cast<double>(static_cast<std::int64_t>(bits));
 }
 
 /// The probabilities of `tensor.bernoulli()` in the vectors.
