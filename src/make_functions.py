@@ -67,10 +67,6 @@ class _Module(ABC):
         """Doctests."""
         return ""
 
-    def names(self, op: operators.Operator) -> list[str]:  # noqa: ARG002
-        """The names of what the call returns, where its type does not say how many that are."""
-        return []
-
     def returned(self, op: operators.Operator) -> str:  # noqa: ARG002
         """The type of what the function returns."""
         return self.returns
@@ -116,11 +112,7 @@ class _Module(ABC):
             yield from ("", "    Examples:", textwrap.indent(example.strip("\n"), "        "))
         yield '    """'
         # The arguments by their names: nothing else is local.
-        call = f"{self.does}(operators.{op.function.upper()}, locals())"
-        names = ", ".join(self.names(op))
-        yield f"    {names} = {call}" if names else f"    return {call}"
-        if names:
-            yield f"    return {names}"
+        yield f"    return {self.does}(operators.{op.function.upper()}, locals())"
 
 
 def _wrapped(text: str, *, hanging: bool = True) -> list[str]:
@@ -249,9 +241,6 @@ class _Reference(_Module):
 
     def example(self, op: operators.Operator) -> str:
         return op.example
-
-    def names(self, op: operators.Operator) -> list[str]:
-        return [o.name for o in op.outputs]
 
     def returned(self, op: operators.Operator) -> str:
         types = ["NDArray[np.uint32]" if o.is_state else "NDArray[Any]" for o in op.outputs]

@@ -37,7 +37,7 @@ from onnx_philox._numbers.fill_numpy import fill
 Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
 
 
-def _run(op: Operator, arguments: dict[str, Any]) -> call.Result:
+def _run(op: Operator, arguments: dict[str, Any]) -> Any:
     return call.run(op, fill, *op.parted(arguments))
 
 
@@ -74,8 +74,7 @@ def random_generator(
         TypeError: An input of a wrong type.
         ValueError: A wrong shape or value, or an output that memory cannot hold.
     """
-    bits, next_state = _run(operators.RANDOM_GENERATOR, locals())
-    return bits, next_state
+    return _run(operators.RANDOM_GENERATOR, locals())
 
 
 def random_uniform(
@@ -116,8 +115,7 @@ def random_uniform(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    values, next_state = _run(operators.RANDOM_UNIFORM, locals())
-    return values, next_state
+    return _run(operators.RANDOM_UNIFORM, locals())
 
 
 def random_normal(
@@ -161,8 +159,7 @@ def random_normal(
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    values, next_state = _run(operators.RANDOM_NORMAL, locals())
-    return values, next_state
+    return _run(operators.RANDOM_NORMAL, locals())
 
 
 def random_bernoulli(
@@ -203,8 +200,7 @@ def random_bernoulli(
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
         array([False, False,  True,  True])
     """
-    values, next_state = _run(operators.RANDOM_BERNOULLI, locals())
-    return values, next_state
+    return _run(operators.RANDOM_BERNOULLI, locals())
 
 
 def random_categorical(
@@ -250,8 +246,7 @@ def random_categorical(
         array([[1, 2, 1, 2, 2, 2],
                [0, 2, 0, 2, 1, 0]], dtype=int32)
     """
-    values, next_state = _run(operators.RANDOM_CATEGORICAL, locals())
-    return values, next_state
+    return _run(operators.RANDOM_CATEGORICAL, locals())
 
 
 def random_exponential(
@@ -293,8 +288,7 @@ def random_exponential(
         >>> random_exponential([4], 1, "f32", global_seed=42)[0]
         array([0.4894558, 0.7580345, 2.6141264, 1.0762789], dtype=float32)
     """
-    values, next_state = _run(operators.RANDOM_EXPONENTIAL, locals())
-    return values, next_state
+    return _run(operators.RANDOM_EXPONENTIAL, locals())
 
 
 def random_gamma(
@@ -329,8 +323,7 @@ def random_gamma(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    values, next_state = _run(operators.RANDOM_GAMMA, locals())
-    return values, next_state
+    return _run(operators.RANDOM_GAMMA, locals())
 
 
 def random_poisson(
@@ -364,8 +357,7 @@ def random_poisson(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    values, next_state = _run(operators.RANDOM_POISSON, locals())
-    return values, next_state
+    return _run(operators.RANDOM_POISSON, locals())
 
 
 def random_dropout(
@@ -410,8 +402,7 @@ def random_dropout(
         >>> mask
         array([ True,  True, False,  True,  True, False])
     """
-    output, mask, next_state = _run(operators.RANDOM_DROPOUT, locals())
-    return output, mask, next_state
+    return _run(operators.RANDOM_DROPOUT, locals())
 
 
 def random_permutation(
@@ -451,8 +442,7 @@ def random_permutation(
         array([[2, 1, 3, 0, 4],
                [4, 2, 1, 0, 3]])
     """
-    values, next_state = _run(operators.RANDOM_PERMUTATION, locals())
-    return values, next_state
+    return _run(operators.RANDOM_PERMUTATION, locals())
 
 
 def random_token(
@@ -510,5 +500,4 @@ def random_token(
                [3],
                [0]])
     """
-    token, next_state = _run(operators.RANDOM_TOKEN, locals())
-    return token, next_state
+    return _run(operators.RANDOM_TOKEN, locals())

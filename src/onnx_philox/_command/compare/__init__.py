@@ -112,16 +112,9 @@ def _load_ir(
 def _load(
     given: Given, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
 ) -> tuple[LoadedModel, LoadedModel]:
-    if len(precisions) > 1:
-        raise ArgumentError(
-            f"--precision must be given once for an ONNX file: got {' and '.join(precisions)}. "
-            "Give one of them."
-        )
-    if len(devices) > 1:
-        raise ArgumentError(
-            f"--device must be given once for an ONNX file: got {' and '.join(devices)}. Give one "
-            "of them, or save the model as an OpenVINO IR."
-        )
+    loading.check_once("--precision", precisions, "for an ONNX file")
+    save = "Give one of them, or save the model as an OpenVINO IR."
+    loading.check_once("--device", devices, "for an ONNX file", save)
     (precision,) = precisions or (_PRECISION,)
     (device,) = devices or (None,)
     if runtimes and (len(runtimes) != 2 or runtimes[0] == runtimes[1]):

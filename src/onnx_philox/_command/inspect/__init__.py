@@ -13,6 +13,7 @@ from typing import Any
 
 from onnx_philox._command import paths
 from onnx_philox._command.inspect import probes, search, standard, trials
+from onnx_philox._command.inspect.page import write_page
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
@@ -90,17 +91,6 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         operators_of_no_runtime(model),
         random_nodes_for_training(given.proto),
     )
-
-
-def write_page(report: Inspection, path: Path) -> None:
-    """Writes the page of a report.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    from onnx_philox._command.inspect import page
-
-    page.write_inspection(report, path)
 
 
 def _seeds(node: RandomNode) -> str | None:

@@ -23,7 +23,7 @@ Cell = tuple[Look, str, str]
 """How a cell looks, what it says, and what more there is to it."""
 
 
-def write_inspection(report: texts.Inspection, path: Path) -> None:
+def write_page(report: texts.Inspection, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnx_philox import _backends
@@ -27,6 +28,19 @@ class Settings:
     """Whether the tensors that the random nodes of the main graph draw are outputs too."""
     device: str = "CPU"
     """OpenVINO's name of the device, such as "CPU" or "HETERO:GPU,CPU"."""
+
+
+def check_once(
+    option: str, given: Sequence[str], where: str, remedy: str = "Give one of them."
+) -> None:
+    """Refuses an option that is given several times.
+
+    Raises:
+        ArgumentError: It is.
+    """
+    if len(given) > 1:
+        got = " and ".join(given)
+        raise ArgumentError(f"{option} must be given once {where}: got {got}. {remedy}")
 
 
 def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:

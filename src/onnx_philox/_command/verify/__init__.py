@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from pathlib import Path
 
 from onnx_philox._command.verify import cases, comparison
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.choice import SelectionError
 from onnx_philox._command.verify.runners.interface import Absent, NotCarriedError, Runner
+from onnx_philox._command.verify.shown.page import write_page
 from onnx_philox._command.verify.shown.printed import Verification
 from onnx_philox._progress import Progress, ignore
 
@@ -49,17 +49,6 @@ def run(
         tell(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
         results.append(_verify(runner, case))
     return Verification(sorted(results, key=lambda result: found.index(result.by)), is_verbose)
-
-
-def write_page(report: Verification, path: Path) -> None:
-    """Writes the page of a report.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    from onnx_philox._command.verify.shown import page
-
-    page.write_verification(report, path)
 
 
 def _verify(runner: Runner, case: cases.Case) -> CaseResult:

@@ -60,9 +60,7 @@ def compare_laws(
     has_ir = given.of_openvino or given_original.of_openvino
     takes = [r.name for r in RUNTIMES.values() if r.takes_ir or not has_ir]
     for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
-        if len(given_ones) > 1:
-            got = " and ".join(given_ones)
-            raise ArgumentError(f"{option} must be given once here: got {got}. Give one of them.")
+        loading.check_once(option, given_ones, "here")
     runtime = (*runtimes, *takes)[0]
     has_precisions = runtime in RUNTIMES and RUNTIMES[runtime].precisions
     precision = (*precisions, _PRECISION if has_precisions else None)[0]

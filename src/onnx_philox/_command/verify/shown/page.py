@@ -18,7 +18,7 @@ from onnx_philox._command.verify.shown.matrix import Cell, Standing, matrix
 from onnx_philox._command.verify.shown.printed import Verification
 
 
-def write_verification(report: Verification, path: Path) -> None:
+def write_page(report: Verification, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
