@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
+from cases import table
 from runtimes import infer
 
 import onnx_philox as op
@@ -46,34 +47,24 @@ def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) 
 
 
 SHAPE, ONES = [3, 4], np.zeros_like(X)
-# What is called of torch and x, what draws it, and by which arguments.
-TRACED: dict[str, tuple[Callable[..., Any], str, tuple[Any, ...]]] = {
-    "rand_like": (lambda t, x: t.rand_like(x), "uniform", (SHAPE, 0, 1, "f32")),
-    "randn_like": (lambda t, x: t.randn_like(x), "normal", (SHAPE, 0, 1, "f32")),
-    "normal_": (
-        *(lambda t, x: t.empty_like(x).normal_(1.5, 2.0), "normal", (SHAPE, 1.5, 2, "f32")),
-    ),
-    "bernoulli": (lambda t, x: t.bernoulli(x), "bernoulli", (SHAPE, X)),
-    "rand < p": (
-        lambda t, x: (t.rand_like(x) < 0.3).float(),
-        "bernoulli",
-        (SHAPE, np.float32(0.3)),
-    ),
-    "multinomial": (
-        *(lambda t, x: t.multinomial(t.ones_like(x), 5, True), "categorical", (ONES, 5)),
-    ),
-    "multinomial without replacement": (
-        *(lambda t, x: t.multinomial(t.ones_like(x), 3), "categorical", (ONES, 3, "i64", False)),
-    ),
-}
+# What is called of torch and x -> what draws it, by which arguments.
+TRACED = table("""
+torch.rand_like(x) -> "uniform", SHAPE, 0, 1, "f32"
+torch.randn_like(x) -> "normal", SHAPE, 0, 1, "f32"
+torch.empty_like(x).normal_(1.5, 2.0) -> "normal", SHAPE, 1.5, 2, "f32"
+torch.bernoulli(x) -> "bernoulli", SHAPE, X
+(torch.rand_like(x) < 0.3).float() -> "bernoulli", SHAPE, np.float32(0.3)
+torch.multinomial(torch.ones_like(x), 5, True) -> "categorical", ONES, 5
+torch.multinomial(torch.ones_like(x), 3) -> "categorical", ONES, 3, "i64", False
+""")
 
 
-@pytest.mark.parametrize("name", TRACED)
-def test_a_traced_draw_is_the_reference_s(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("call", "drawn"), TRACED)
+def test_a_traced_draw_is_the_reference_s(call: str, drawn: str, tmp_path: Path) -> None:
     import torch
 
-    forward, kind, arguments = TRACED[name]
-    given = converted(lambda x: forward(torch, x))
+    kind, *arguments = eval(drawn)
+    given = converted(eval(f"lambda x: {call}", {"torch": torch}))
     ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=True)
     wanted = reference(kind, *arguments)
     for model in (given, tmp_path / "m.xml"):

@@ -185,25 +185,6 @@ def test_all_that_is_not_a_random_node_stays_as_it_is(seed: int | None) -> None:
     assert left.SerializeToString(deterministic=True) == was.SerializeToString(deterministic=True)
 
 
-def test_types_that_onnx_ir_does_not_know_stay() -> None:
-    model = parse(TWO)
-    map_type = helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(1, []))
-    sequence = helper.make_sequence_type_proto(map_type)
-    model.graph.output.append(helper.make_value_info("probabilities", sequence))
-    zipped = helper.make_node("ZipMap", ["b"], ["probabilities"], domain="ai.onnx.ml")
-    sparse = helper.make_sparse_tensor(
-        numpy_helper.from_array(np.array([1.0], np.float32)),
-        numpy_helper.from_array(np.array([3])),
-        [10],
-    )
-    constant = helper.make_node("Constant", [], ["s"], sparse_value=sparse)
-    model.graph.node.extend([zipped, constant])
-    rewritten = make_reproducible(model)
-    assert model.graph.output[2] in rewritten.graph.output
-    for node in model.graph.node[2:]:
-        assert node in rewritten.graph.node
-
-
 def test_a_node_that_reads_something_else_is_not_the_original_one() -> None:
     original = parse("g (float[2] x, float[2] w) => (float[2] y) { h = Neg (x)  y = Relu (h) }")
     originals = Originals(original, owner="test")

@@ -13,7 +13,7 @@ import pytest
 from cases import SEED, assert_all_same, assert_same_bits
 from constructs import CONSTRUCTS, Node, build
 from exhaustive import marked
-from foreign import evaluate, parse, uniform
+from foreign import evaluate, parse
 from onnx import helper
 from operators import named
 from standard_targets import RUN, drawn, loaded
@@ -242,17 +242,6 @@ def test_a_bad_node_is_refused_by_name() -> None:
     attribute.s = b"f128"
     with pytest.raises(ValueError, match="node 'random_uniform': RandomUniform: attribute"):
         to_standard_nodes(model)
-
-
-@target
-def test_the_command_writes_a_file(tmp_path: Path, target: str) -> None:
-    source, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
-    onnx.save(parse("g () => (float[4] y) { y = RandomUniform <shape = [4]> () }"), source)
-    said = cli.text("rewrite", source, "-o", out, "--standard", "--target", target)
-    assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
-    state = PhiloxState.for_run(42).to_array()
-    outputs = RUN[target](onnx.load(out), {"random_state": state}, optimised=True)
-    assert_same_bits(outputs[0], uniform([4], 0, state))
 
 
 def test_the_command_refuses_what_is_not_exact_unless_it_is_told_to(tmp_path: Path) -> None:

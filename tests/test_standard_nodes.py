@@ -10,7 +10,6 @@ import onnx
 import pytest
 from cases import EDGE_COUNTERS, SEED, assert_same_bits
 from onnx import parser
-from operators import some_states
 from standard_targets import RUN, drawn, loaded, nodes
 from test_distributions_bits import state_before
 
@@ -189,14 +188,6 @@ def test_classes(type_: str, classes: int, optimised: bool) -> None:
         expected = reference.random_categorical(logits, **arguments, state=state)
         feeds = {"state": state, "logits": logits}
         check("onnxruntime", model, feeds, expected, optimised=optimised)
-
-
-@target
-def test_more_or_fewer_states_than_rows_are_an_error_of_the_runtime(target: str) -> None:
-    model = graphs.random_generator(None, rank=2, per_row=True)
-    states = some_states(3)
-    with pytest.raises(Exception, match=r"(?i)shape"):
-        drawn(target, model, {"state": states, "shape": np.array([4, 3])})
 
 
 @pytest.mark.parametrize(("target", "most"), [("onnxruntime", 160), ("openvino", 440)])

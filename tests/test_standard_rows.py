@@ -13,7 +13,7 @@ import pytest
 from cases import assert_all_same, assert_same_bits
 from foreign import evaluate, parse
 from operators import some_states
-from standard_targets import RUN, drawn, loaded
+from standard_targets import RUN, loaded
 
 from onnx_philox import (
     graphs,
@@ -81,14 +81,17 @@ def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
 
 
 @target
-def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
+@pytest.mark.parametrize("per_row", [False, True])
+def test_the_command_writes_such_a_file(tmp_path: Path, target: str, per_row: bool) -> None:
     source, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
     onnx.save(model_of(target), source)
-    cli.text("rewrite", source, "-o", out, "--per-row", "--standard", "--target", target)
-    model = make_reproducible(model_of(target), per_row=True)
-    feeds = {"x": X, "random_state": STATES}
+    given = ("--standard", "--target", target, *["--per-row"] * per_row)
+    said = cli.text("rewrite", source, "-o", out, *given)
+    assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
+    feeds = {"x": X, "random_state": STATES if per_row else STATES[0]}
     outputs = RUN[target](onnx.load(out), feeds, optimised=True)
-    assert_all_same(outputs, drawn(target, model, feeds))
+    model = make_reproducible(model_of(target), per_row=per_row)
+    assert_all_same(outputs, evaluate(model, feeds))
 
 
 def test_a_row_takes_no_longer_in_a_large_batch() -> None:

@@ -83,12 +83,8 @@ def test_each_draws_what_it_draws_alone(target: str, key: int) -> None:
     draw = loaded(target, of_booleans(key=key))
     for state in (state.to_array() for state in STATES):
         assert_all_same(draw({"state": state}), booleans(key, state))
-
-
-@target
-def test_so_do_draws_of_seeds_alone(target: str) -> None:
-    outputs = drawn(target, of_booleans(key=9, stateful=False), {})
-    assert_all_same(outputs, booleans(9, None))
+    of_seeds = of_booleans(key=key or 9, stateful=False)
+    assert_all_same(drawn(target, of_seeds, {}), booleans(key or 9, None))
 
 
 def test_draws_of_functions_in_onnxruntime_are_their_own() -> None:

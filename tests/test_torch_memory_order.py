@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import assert_same_bits
+from cases import assert_refused, assert_same_bits, table
 from torch_modules import of_a_function
 
 import onnx_philox
@@ -40,25 +40,25 @@ def exported(module: Any, x: Any = X, **options: Any) -> Any:
     return onnx_philox.torch.export(module, (x,), verbose=False, **options)
 
 
-def assert_torch_s_bits(forward: Callable[[Any], Any]) -> None:
+def assert_torch_s_bits(forward: Callable[[Any], Any], x: Any = X, file: Any = None) -> None:
     """What a function draws is torch's in both runtimes, to the bit and in its order."""
-    file = exported(of_a_function(forward), verify=False).model_proto
+    file = file or exported(of_a_function(forward), x, verify=False).model_proto
     torch.manual_seed(SEED)
-    narrow = torch.float16, torch.bfloat16
-    expected = [(y.float() if y.dtype in narrow else y).numpy() for y in forward(X)]
+    drawn = forward(x)
+    expected = [plain(y) for y in ([drawn] if isinstance(drawn, torch.Tensor) else drawn)]
+    narrow = {torch.float16: "float16", torch.bfloat16: "bfloat16"}.get(x.dtype, "float32")
+    feeds = {i.name: plain(x).astype(narrow) for i in file.graph.input if i.name == "x"}
     for runtime in ("onnxruntime", "openvino"):
         config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
-        feeds = {i.name: X.numpy() for i in file.graph.input if i.name == "x"}
-        drawn = Pipeline(file, runtime=runtime, **config)(feeds, seed=SEED)
-        for each, torchs in zip(drawn.values(), expected, strict=True):
-            ours = each.astype(np.float32) if each.dtype.itemsize == 2 else each
-            assert_same_bits(np.ascontiguousarray(ours), np.ascontiguousarray(torchs))
+        ours = Pipeline(file, runtime=runtime, **config)(feeds, seed=SEED)
+        for each, torchs in zip(ours.values(), expected, strict=True):
+            wide = each.astype(np.float32) if each.dtype.itemsize == 2 else each
+            assert_same_bits(np.ascontiguousarray(wide), np.ascontiguousarray(torchs))
 
 
-def filled(x: Any, fill: Callable[[Any], Any]) -> Any:
-    y = x.clone()
-    fill(y)
-    return y
+def plain(y: Any) -> np.ndarray:
+    """As f32, where it is of 16 bits."""
+    return (y.float() if y.dtype in (torch.float16, torch.bfloat16) else y).numpy()
 
 
 def of_16_bits(x: Any) -> Any:
@@ -136,15 +136,7 @@ def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_native_dropout_of_16_bits_multiplies_as_torch_does(dtype: Any) -> None:
     x = torch.linspace(-1, 1, 240).to(dtype)
-    module = of_a_function(lambda x: torch.native_dropout(x, 0.333, True)[0])
-    file = exported(module, x, verify=False).model_proto
-    torch.manual_seed(SEED)
-    expected = module(x).float().numpy()
-    for runtime in ("onnxruntime", "openvino"):
-        config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
-        feed = {"x": x.float().numpy().astype("float16" if dtype is torch.float16 else "bfloat16")}
-        (drawn,) = Pipeline(file, runtime=runtime, **config)(feed, seed=SEED).values()
-        assert_same_bits(drawn.astype(np.float32), expected)
+    assert_torch_s_bits(lambda x: torch.native_dropout(x, 0.333, True)[0], x)
 
 
 class Kept(nn.Module):
@@ -215,62 +207,62 @@ def test_modules_and_programs_of_them_draw_torch_s_numbers(name: str) -> None:
     assert names[0] == names[1]
 
 
-@pytest.mark.parametrize(
-    "forward",
-    [
-        lambda x: torch.randn_like(x.permute(1, 0, 2)),
-        lambda x: torch.empty_like(x.permute(1, 0, 2)).normal_(),
-        # Fewer than 16 of a row.
-        lambda x: torch.randn_like(x[:, :2, :4].contiguous().permute(2, 0, 1)),
-    ],
+# Of rows, normals of fewer than 16, and of others.
+ROWS = (
+    *("torch.randn_like(x.permute(1, 0, 2))", "torch.empty_like(x.permute(1, 0, 2)).normal_()"),
+    "torch.randn_like(x[:, :2, :4].contiguous().permute(2, 0, 1))",
 )
-def test_normals_of_a_row_are_judged_by_the_memory_of_the_row(
-    forward: Callable[[Any], Any],
-) -> None:
+
+
+@pytest.mark.parametrize("call", ROWS)
+def test_normals_of_a_row_are_judged_by_the_memory_of_the_row(call: str) -> None:
     options: Any = {"dynamic_shapes": ({0: torch.export.Dim("batch", min=1)},), "per_row": True}
-    module, x = of_a_function(forward), torch.linspace(-1, 1, 96).reshape(4, 3, 8)
-    assert exported(module, x, **options).verdict.is_ok
-    with pytest.raises(ValueError, match="normals that do not lie side by side"):
-        exported(of_a_function(lambda x: torch.randn_like(x.permute(2, 0, 1))), x, **options)
+    x = torch.linspace(-1, 1, 96).reshape(4, 3, 8)
+    assert exported(of_a_function(eval(f"lambda x: {call}")), x, **options).verdict.is_ok
+    if call is ROWS[0]:
+        with pytest.raises(ValueError, match="normals that do not lie side by side"):
+            exported(of_a_function(lambda x: torch.randn_like(x.permute(2, 0, 1))), x, **options)
 
 
-@pytest.mark.parametrize(
-    ("forward", "named"),
-    [
-        (lambda x: torch.randn_like(x.t()), "aten::randn_like: .* got one of 24 normals"),
-        (lambda x: filled(x, lambda y: y.t().normal_()), "aten::normal_: .* got one of 24"),
-        (lambda x: filled(x, lambda y: y.reshape(24, 1)[::2].normal_()) + x, ""),
-        (lambda x: filled(x.repeat(5, 1), lambda y: y[:, 1].normal_()), "got one of 20 normals"),
-    ],
+MANY = "must be contiguous, or of fewer than 16 normals...Call contiguous() on it before the draw"
+INTO = "(y := x.clone()).t().normal_()"
+MAPPED = "got one that vmap maps in another"
+SHARED = "must be one with memory of its own for each"
+REFUSED = table(f"""
+torch.randn_like(x.t()) -> aten::randn_like: ... got one of 24 normals
+{INTO}.t() + y -> aten::normal_: ... got one of 24
+(y := x.repeat(5, 1))[:, 1].normal_() + y.sum() -> got one of 20 normals
+torch.vmap(lambda y: torch.rand_like(y), 1, randomness="different")(x)
+    -> aten::rand_like: ... {MAPPED}
+torch.vmap(lambda y: functional.dropout(y), 1, randomness="different")(x)
+    -> aten::dropout: ... {MAPPED}
+torch.vmap(lambda y: y.half().uniform_(0.1, 0.7), randomness="different")(x)
+    -> aten::uniform_: ... exactly inside of vmap
+torch.empty_strided((4, 6), (2, 1)).bernoulli_(0.5) + x -> {SHARED}
+torch.empty_strided((4, 6), (1, 1)).bernoulli_(0.5) + x -> {SHARED}
+torch.empty_strided((4, 6), (0, 1)).bernoulli_(0.5) + x -> {SHARED}
+""")
+FEW = (
+    "(y := x.clone()).reshape(24, 1)[::2].normal_().sum() * 0 + y + x",
+    *(f"torch.rand_like(x) + torch.empty_strided((4, 6), {s})" for s in ((2, 1), (1, 1), (0, 1))),
 )
-def test_many_normals_into_memory_that_is_not_contiguous_are_refused(
-    forward: Callable[[Any], Any], named: str
-) -> None:
-    if not named:
-        assert exported(of_a_function(forward)).verdict.is_ok
-        return
-    with pytest.raises(ValueError, match=named) as refused:
-        exported(of_a_function(forward))
-    assert "must be contiguous, or of fewer than 16 normals" in str(refused.value)
-    assert "Call contiguous() on it before the draw" in str(refused.value)
-    assert exported(of_a_function(forward), alignment="tensorflow").verdict.is_ok
 
 
-@pytest.mark.parametrize(
-    ("forward", "named"),
-    [
-        (lambda x: torch.rand_like(x), "aten::rand_like: .* got one that vmap maps in another"),
-        (lambda x: functional.dropout(x), "aten::dropout: .* got one that vmap maps in another"),
-        (lambda x: x.half().uniform_(0.1, 0.7), "aten::uniform_: .* exactly inside of vmap"),
-    ],
-)
-def test_draws_that_vmap_maps_in_another_order_are_refused(
-    forward: Callable[[Any], Any], named: str
-) -> None:
-    at = 0 if "exactly" in named else 1
-    module = of_a_function(torch.vmap(forward, in_dims=at, randomness="different"))
-    with pytest.raises(ValueError, match=named):
-        exported(module)
+@pytest.mark.parametrize(("call", "named"), REFUSED)
+def test_draws_that_torch_makes_in_another_order_are_refused(call: str, named: str) -> None:
+    """Many normals into memory that is not contiguous, what vmap maps, and shared elements."""
+    module = of_a_function(eval(f"lambda x: {call}"))
+    assert_refused(lambda: exported(module), named)
+    if "normals" in named or "24" in named:
+        assert_refused(lambda: exported(module), MANY)
+        assert exported(module, alignment="tensorflow").verdict.is_ok
+
+
+@pytest.mark.parametrize("call", FEW)
+def test_few_normals_and_what_only_reads_shared_memory_are_not(call: str) -> None:
+    is_run = "strided" not in call
+    program = exported(of_a_function(eval(f"lambda x: {call}")), verify=is_run)
+    assert not is_run or program.verdict.is_ok
 
 
 def test_a_dynamic_batch_has_the_strides_of_a_run_too() -> None:
@@ -325,15 +317,6 @@ def test_a_program_that_torch_does_not_run_is_warned_of_without_torch_s_advice()
     assert "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). Where" in said
 
 
-@pytest.mark.parametrize("strides", [(2, 1), (1, 1), (0, 1)])
-def test_a_draw_into_elements_that_share_memory_is_refused(strides: tuple[int, int]) -> None:
-    module = of_a_function(lambda x: torch.rand_like(x) + torch.empty_strided((4, 6), strides))
-    exported(module, verify=False)
-    module = of_a_function(lambda x: torch.empty_strided((4, 6), strides).bernoulli_(0.5) + x)
-    with pytest.raises(ValueError, match="must be one with memory of its own for each"):
-        exported(module)
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_floats_of_16_bits_of_a_dynamic_size(dtype: Any) -> None:
     def uniform(x: Any) -> Any:
@@ -347,11 +330,7 @@ def test_floats_of_16_bits_of_a_dynamic_size(dtype: Any) -> None:
     file = exported(module, **dynamic).model_proto
     larger = torch.linspace(-1, 1, 5400).reshape(900, 6)
     assert onnx_philox.torch.verify_export(module, (larger,), file).is_ok
-    torch.manual_seed(SEED)
-    expected = uniform(larger).numpy()
-    for runtime in ("onnxruntime", "openvino"):
-        (drawn,) = Pipeline(file, runtime=runtime)({"x": larger.numpy()}, seed=SEED).values()
-        assert_same_bits(np.ascontiguousarray(drawn), np.ascontiguousarray(expected))
+    assert_torch_s_bits(uniform, larger, file)
     module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.1, 0.7))
     with pytest.raises(ValueError, match=r"its numbers .*: got 0\.1 and"):
         exported(module, **dynamic)

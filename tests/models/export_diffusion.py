@@ -121,8 +121,9 @@ def moons(labels: Tensor) -> Tensor:
 
 export_files.prepare()
 step = Step(Denoiser())
-optimizer = torch.optim.Adam(step.parameters(), lr=2e-3)
-for number in range(12000):
+
+
+def loss() -> Tensor:
     labels = torch.randint(2, (256,))
     points, noise = moons(labels), torch.randn(256, 2)
     # One time for the batch, as in the sampler.
@@ -130,13 +131,10 @@ for number in range(12000):
     kept = step.kept[i]
     noisy = torch.sqrt(kept) * points + torch.sqrt(1 - kept) * noise
     guess = step.denoiser(noisy, labels, torch.tensor(i / STEPS))
-    loss = ((guess - noise) ** 2).mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if number % 3000 == 2999:
-        print(f"step {number + 1}: loss {loss.item():.3f}")
+    return ((guess - noise) ** 2).mean()
 
+
+export_files.train(step.parameters(), loss, 12000, 3000, lr=2e-3)
 step.eval().requires_grad_(False)
 labels = torch.tensor([0, 1, 0, 1, 1])
 names = {"input_names": ["labels"], "output_names": ["points"]}

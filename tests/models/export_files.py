@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,24 @@ def prepare() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
+
+
+def train(
+    parameters: Iterable[torch.nn.Parameter],
+    loss_of: Callable[[], torch.Tensor],
+    steps: int,
+    shown: int,
+    **options: float,
+) -> None:
+    """Trains with Adam, and prints the loss of every so many steps."""
+    optimizer = torch.optim.Adam(parameters, **options)
+    for step in range(1, steps + 1):
+        loss = loss_of()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % shown == 0:
+            print(f"step {step}: loss {loss.item():.3f}")
 
 
 def with_dynamo(

@@ -20,17 +20,15 @@ model = nn.Sequential(
     nn.Dropout(0.1),
     nn.Linear(64, 1),
 )
-optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, weight_decay=1e-5)
-for step in range(3000):
+
+
+def loss() -> torch.Tensor:
     x = 4 * torch.rand(256, 1) - 2
     y = torch.sin(2 * x) + 0.1 * torch.randn_like(x)
-    loss = ((model(x) - y) ** 2).mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if step % 1000 == 999:
-        print(f"step {step + 1}: loss {loss.item():.3f}")
+    return ((model(x) - y) ** 2).mean()
 
+
+export_files.train(model.parameters(), loss, 3000, 1000, lr=3e-3, weight_decay=1e-5)
 export_files.with_torchscript(
     model.train(),
     "mc_dropout",

@@ -80,17 +80,15 @@ class NextToken(nn.Module):
 export_files.prepare()
 text = torch.tensor([ALPHABET.index(letter) for letter in TEXT])
 model = LanguageModel()
-optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-for step in range(1200):
+
+
+def loss() -> Tensor:
     starts = torch.randint(len(text) - LENGTH - 1, (32, 1))
     window = text[starts + torch.arange(LENGTH + 1)]
-    loss = F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if step % 400 == 399:
-        print(f"step {step + 1}: loss {loss.item():.2f}")
+    return F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
 
+
+export_files.train(model.parameters(), loss, 1200, 400, lr=3e-3)
 export_files.with_dynamo(
     NextToken(model).eval(),
     "next_token",

@@ -59,19 +59,18 @@ def discs(count: int) -> Tensor:
 
 export_files.prepare()
 encoder, decoder = Encoder(), Decoder()
-optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=2e-3)
-for step in range(1500):
+
+
+def loss() -> Tensor:
     images = discs(128)
     mean, log_variance = encoder(images).chunk(2, dim=1)
     rebuilt = F.binary_cross_entropy(decoder(mean, log_variance), images, reduction="none")
     prior = 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance)
-    loss = rebuilt.sum(dim=(1, 2, 3)).mean() + prior.sum(dim=1).mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if step % 500 == 499:
-        print(f"step {step + 1}: loss {loss.item():.1f}")
+    return rebuilt.sum(dim=(1, 2, 3)).mean() + prior.sum(dim=1).mean()
 
+
+parameters = [*encoder.parameters(), *decoder.parameters()]
+export_files.train(parameters, loss, 1500, 500, lr=2e-3)
 export_files.with_dynamo(
     decoder.eval(),
     "vae_decoder",
