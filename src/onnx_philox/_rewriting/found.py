@@ -13,7 +13,7 @@ from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
-from onnx_philox._rewriting.report import RandomNode, title
+from onnx_philox._rewriting.report import MAIN_GRAPH, RandomNode
 from onnx_philox._rewriting.shares import Share
 
 Node = TypeVar("Node")
@@ -64,7 +64,10 @@ class Site(Generic[Node, OwnerOf]):
     @property
     def title(self) -> str:
         """What messages call it."""
-        return title(self.label, self.domain, self.version, self.path, self.function)
+        place = " > ".join((MAIN_GRAPH, *self.path))
+        origin = f", from function {self.function}" if self.function else ""
+        opset = "opset not imported" if self.version is None else f"opset {self.version}"
+        return f"{self.domain} {self.label} ({opset}, {place}{origin})".lstrip()
 
     @property
     def called(self) -> str:

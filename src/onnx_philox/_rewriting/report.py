@@ -11,16 +11,6 @@ from onnx_philox._contract.streams import Streams
 MAIN_GRAPH = "main graph"
 
 
-def title(
-    label: str, domain: str, version: int | None, path: Sequence[str], function: str | None = None
-) -> str:
-    """What messages call a random node, given its operator and name, and its place."""
-    place = " > ".join((MAIN_GRAPH, *path))
-    origin = f", from function {function}" if function else ""
-    opset = "opset not imported" if version is None else f"opset {version}"
-    return f"{f'{domain} ' if domain else ''}{label} ({opset}, {place}{origin})"
-
-
 @dataclass(frozen=True)
 class RandomNode:
     """A random node of a model.

@@ -94,6 +94,9 @@ def _replace(
     Replace(names, plan.global_seed, batch, generator).all(model, carried)
     if own is not None:
         own.close(carried)
+    if recorded.is_input:
+        # A node that was added since may come before what it now reads.
+        model.graph.sort()
     record(model, kept, *plan.inverted)
     for value in inputs:
         if value not in model.graph.inputs:

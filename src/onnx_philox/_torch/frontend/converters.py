@@ -142,7 +142,8 @@ def _exported(call: TorchCall, schema: Any, streams: Iterator[int]) -> _Converte
         if not isinstance(given, tuple):
             return [given]
         # As rows of one tensor, of one type: the front end takes the first output for a list.
-        rows = [opset8.unsqueeze(_typed(each, given[0]), np.int64(0)) for each in given]
+        alike = [given[0], *(opset8.convert_like(each, given[0]) for each in given[1:])]
+        rows = [opset8.unsqueeze(each, np.int64(0)) for each in alike]
         return [opset8.concat(rows, 0).output(0)]
 
     return convert
@@ -151,10 +152,6 @@ def _exported(call: TorchCall, schema: Any, streams: Iterator[int]) -> _Converte
 def _written(call: TorchCall, arguments: Arguments, streams: Iterator[int]) -> Any:
     mean = getattr(meaning, call.name, None) or getattr(meaning, call.name.rstrip("_"))
     return written(call, mean, TorchWriter(call, streams), arguments.read())
-
-
-def _typed(x: ov.Output, like: ov.Output) -> ov.Output:
-    return x if x is like else opset8.convert_like(x, like).output(0)
 
 
 def _detached(context: Any) -> list[ov.Output]:

@@ -12,17 +12,11 @@ from numpy.typing import NDArray
 BLOCK = 624
 """How many words of state there are, each of which gives one word before they are all renewed."""
 
-_SEEDING = 1812433253
-_MASK32 = 2**32 - 1
-
 
 def seeded(seed: int) -> NDArray[np.uint32]:
     """The words of state that the authors' `init_genrand` makes of a seed of 32 bits."""
-    words = [seed]
-    for i in range(1, BLOCK):
-        last = words[-1]
-        words.append((_SEEDING * (last ^ (last >> 30)) + i) & _MASK32)
-    return np.array(words, np.uint32)
+    _, words, *_ = np.random.RandomState(seed).get_state()
+    return np.asarray(words, np.uint32)
 
 
 class MersenneTwister:

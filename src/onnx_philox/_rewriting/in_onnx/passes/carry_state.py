@@ -115,8 +115,6 @@ def _state_of(
 ) -> _State:
     """The state of an earlier rewrite, or a new one; a constant that has the seed as its key."""
     if recorded.is_input and (this_run := _this_run(model)) is not None:
-        # A node that was added since may come before it.
-        _move_to_front(model.graph, this_run)
         return _State(model, names, {_INT64: this_run})
     if recorded.state is not None:
         return _State(model, names, {_UINT32: recorded.state}, recorded.has_key)
@@ -362,22 +360,6 @@ def _move(old: ir.Value, new: ir.Value) -> None:
     new.meta.update(old.meta)
     old.meta.clear()
     old.replace_all_uses_with(new, replace_graph_outputs=True)
-
-
-def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
-    """Moves the nodes that compute a value before all others; none of them has a subgraph."""
-    chain: list[ir.Node] = []
-    waiting = [value]
-    while waiting:
-        producer = waiting.pop().producer()
-        if producer is not None and producer.graph is graph:
-            if producer in chain:
-                chain.remove(producer)
-            chain.append(producer)
-            waiting += [given for given in producer.inputs if given is not None]
-    first = next((node for node in graph if node not in chain), None)
-    if first is not None:
-        first.prepend(chain[::-1])
 
 
 def _prepend(graph: ir.Graph, emitter: Emitter) -> None:
