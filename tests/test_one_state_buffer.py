@@ -52,19 +52,33 @@ MODELS = {
                       else_branch = e () => (float[5] s) { s = Identity (start) }>
         a = RandomUniformLike (x)
     }""",
+    "rows": """g (float[n, 5] x) => (float[n, 5] y) {
+        three = Constant <value_int = 3> () go = Constant <value = bool {1}> ()
+        a = RandomUniformLike (x) b = Bernoulli (x)
+        c = Loop (three, go, x) <body = body (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {
+            co = Identity (ci) noise = RandomNormalLike (v) w = Add (v, noise) }>
+        y = Sum (a, b, c)
+    }""",
 }
 RUNS = 3
 
 
+def begin(name: str) -> np.ndarray:
+    """The state of the first run, or the states of its rows."""
+    return row_states(range(3)) if name == "rows" else STATE.to_array()
+
+
 def rewritten(name: str) -> onnx.ModelProto:
     opsets = '<ir_version: 8, opset_import: ["": 17]>'
-    return make_reproducible(parser.parse_model(f"{opsets} {MODELS[name]}"))
+    model = parser.parse_model(f"{opsets} {MODELS[name]}")
+    return make_reproducible(model, per_row=name == "rows")
 
 
-def separate(model: onnx.ModelProto) -> list[list[np.ndarray]]:
+def separate(name: str) -> list[list[np.ndarray]]:
     """The outputs of each run, with memory of its own for each state."""
-    session = InferenceSession(model)
-    state, runs = STATE.to_array(), []
+    session = InferenceSession(rewritten(name))
+    state, runs = begin(name), []
     for _ in range(RUNS):
         *outputs, state = session.run(None, {"x": X, "random_state": state})
         runs.append([*outputs, state])
@@ -82,7 +96,7 @@ def test_onnx_runtime_draws_each_run_from_its_own_state(
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
     options.execution_mode = getattr(ort.ExecutionMode, f"ORT_{mode}")
     session = InferenceSession(model, options, backend=ort_backend)
-    state = ort.OrtValue.ortvalue_from_numpy(STATE.to_array())
+    state = ort.OrtValue.ortvalue_from_numpy(begin(name))
     binding = session.io_binding()
     binding.bind_cpu_input("x", X)
     binding.bind_ortvalue_input("random_state", state)
@@ -90,7 +104,7 @@ def test_onnx_runtime_draws_each_run_from_its_own_state(
     for output in names:
         binding.bind_output(output)
     binding.bind_ortvalue_output(next_state, state)
-    for expected in separate(model):
+    for expected in separate(name):
         session.run_with_iobinding(binding)
         actual = [value.numpy() for value in binding.get_outputs()]
         assert_all_same(actual, expected)
@@ -105,7 +119,7 @@ def test_openvino_draws_each_run_from_its_own_state(name: str, openvino: OpenVin
             openvino.read(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
         )
         request = compiled.create_infer_request()
-        state = ov.Tensor(STATE.to_array())
+        state = ov.Tensor(begin(name))
         request.set_tensor("x", ov.Tensor(X))
         request.set_tensor("random_state", state)
         if is_shared:
@@ -121,7 +135,7 @@ def test_openvino_draws_each_run_from_its_own_state(name: str, openvino: OpenVin
         assert_all_same(alone, shared)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", list(MODELS)[:2])
 def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
     model = rewritten(name)
     for node in ("late = RandomUniform <shape = [4]> ()", "later = RandomNormalLike (late)"):
@@ -130,7 +144,7 @@ def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
     readers = [node.op_type for node in model.graph.node if "random_state" in node.input]
     assert readers == ["Cast"]
     onnx.checker.check_model(model)
-    feed = {"x": X, "random_state": STATE.to_array()}
+    feed = {"x": X, "random_state": begin(name)}
     (node,) = (node for node in model.graph.node if "late" in node.output)
     stream, state = {a.name: a.i for a in node.attribute}["op_seed"], STATE.to_array()
     late, _ = reference.random_uniform([4], 0, 1, "f32", op_seed=stream, state=state)

@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_refused, assert_same_bits
 from foreign import evaluate, parse
 from onnx import helper, numpy_helper, parser
 from real_models import (
@@ -126,16 +126,6 @@ LIBRARIES = {
 }
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_what_libraries_draw_is_proved_to_be_rows(name: str, load: Load) -> None:
-    model = make_reproducible(MODELS / f"{name}.onnx", per_row=True)
-    run, x = load(with_draws_as_outputs(model)), LIBRARIES[name]
-    whole = draws_of(run({"x": x, "random_state": states_of(range(3))}))
-    for rows in ([2, 0], [1]):
-        part = draws_of(run({"x": x[rows], "random_state": states_of(rows)}))
-        same(part, [draw[rows] for draw in whole])
-
-
 def with_dropout(model: onnx.ModelProto) -> onnx.ModelProto:
     """The transformer with dropout where torch puts it: in attention, and where a layer ends."""
     changed = onnx.ModelProto()
@@ -160,19 +150,25 @@ def with_dropout(model: onnx.ModelProto) -> onnx.ModelProto:
     return changed
 
 
-def test_a_transformer_with_dropout_drops_the_same_of_a_row_in_any_batch(load: Load) -> None:
-    original = with_dropout(TOKENS.original)
-    model = with_draws_as_outputs(make_reproducible(original, per_row=True))
-    run = load(model)
-    whole = run(TOKENS.feed | {"random_state": states_of(range(3))})
-    shapes = [draw.shape for draw in draws_of(whole)]
-    places, tokens = TOKENS.feed["tokens"].shape[1], (3, 4)
-    layer = [(3, 2, places, places), (3, places, 32), (3, places, 32)]
-    assert shapes == [*layer, *layer, tokens]
-    for rows in ([2, 0], [1]):
-        part = run(fed(TOKENS, rows) | {"random_state": states_of(rows)})
+@pytest.mark.parametrize("name", [*LIBRARIES, "transformer"])
+def test_what_libraries_draw_is_proved_to_be_rows(name: str, load: Load) -> None:
+    is_ours = name == "transformer"
+    original = with_dropout(TOKENS.original) if is_ours else onnx.load(MODELS / f"{name}.onnx")
+    run = load(with_draws_as_outputs(make_reproducible(original, per_row=True)))
+
+    def draws(rows: list[int]) -> list[np.ndarray]:
+        feed = fed(TOKENS, rows) if is_ours else {"x": LIBRARIES[name][rows]}
+        drawn_there = draws_of(run(feed | {"random_state": states_of(rows)}))
         # All but the tokens, which are drawn from logits.
-        same(draws_of(part)[:-1], [draw[rows] for draw in draws_of(whole)[:-1]])
+        return drawn_there[:-1] if is_ours else drawn_there
+
+    whole = draws([0, 1, 2])
+    if is_ours:
+        places = TOKENS.feed["tokens"].shape[1]
+        layer = [(3, 2, places, places), (3, places, 32), (3, places, 32)]
+        assert [draw.shape for draw in whole] == [*layer, *layer]
+    for rows in ([2, 0], [1]):
+        same(draws(rows), [draw[rows] for draw in whole])
 
 
 @every_model
@@ -398,14 +394,6 @@ def test_the_refusal_of_many_nodes_says_each_shape_once() -> None:
     assert pasted.startswith(f"{[f'd{i}' for i in range(30)]}; or")
 
 
-def test_one_row_of_classes_is_never_rows_of_the_batch() -> None:
-    model = parse("g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }")
-    words = "for a state for each row: got one dimension, whose draws are one row"
-    for per_row in (True, ["y"]):
-        with pytest.raises(ValueError, match=words):
-            make_reproducible(model, per_row=per_row)
-
-
 CUT = """<domain: "own", opset_import: ["": 17]> cut <perm> (v, n) => (w) {
     zero = Constant <value_ints = [0]> () turned = Transpose <perm: ints = @perm> (v)
     w = Slice (turned, zero, n, zero) }"""
@@ -481,40 +469,32 @@ def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) 
             drawn_for(rows, shape)
 
 
-@pytest.mark.parametrize(
-    ("per_row", "error", "reason"),
-    [
-        (["nose"], ValueError, "that draws rows of the batch must be one of the random nodes to r"),
-        ("noise", TypeError, "per_row must be True, False, or "),
-        (1, TypeError, "rows of the batch: got 1, of type int"),
-    ],
-)
-def test_a_wrong_per_row_is_refused(per_row: Any, error: type[Exception], reason: str) -> None:
-    with pytest.raises(error, match="make_reproducible") as caught:
-        make_reproducible(model_of(BESIDE), per_row=per_row)
-    assert reason in str(caught.value)
+ONE_ROW = parse("g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }")
+OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one row"
 
 
 @pytest.mark.parametrize(
-    ("model", "reason"),
+    ("model", "asked", "words"),
     [
-        (model_of(BESIDE, "float[3, 4] x"), "with the inputs x [3, 4]"),
-        (model_of("y = RandomNormal <shape = [3, 4]> ()", ""), "one without inputs"),
+        *((ONE_ROW, {"per_row": each}, OF_ONE_ROW) for each in (True, ["y"])),
+        (model_of(BESIDE), {"per_row": ["nose"]}, "must be one of the random nodes to r"),
+        (model_of(BESIDE), {"per_row": "noise"}, "TypeError: per_row must be True, False, or "),
+        (model_of(BESIDE), {"per_row": 1}, "TypeError: rows of the batch: got 1, of type int"),
+        (model_of(BESIDE), {"per_row": True, "seed": 7}, "seed must be left out for a model with"),
+        (model_of(BESIDE, "float[3, 4] x"), {"per_row": True}, "with the inputs x [3, 4]"),
+        (model_of("y = RandomNormal <shape = [3, 4]> ()", ""), {"per_row": True}, "without inputs"),
+        (model_of(BESIDE, opset=12), {"per_row": True}, "opset must be 13 or newer...: got 12"),
         (
-            model_of(BESIDE, opset=12),
-            "the model's opset must be 13 or newer for a state for each row: got 12",
+            make_reproducible(model_of(BESIDE)),
+            {"per_row": True},
+            "without a state yet, ...: got on",
         ),
     ],
 )
-def test_a_model_without_a_batch_is_refused(model: onnx.ModelProto, reason: str) -> None:
-    with pytest.raises(ValueError, match="make_reproducible") as error:
-        make_reproducible(model, per_row=True)
-    assert reason in str(error.value)
-
-
-def test_a_seed_inside_is_refused() -> None:
-    with pytest.raises(ValueError, match="seed must be left out for a model with a state for each"):
-        make_reproducible(model_of(BESIDE), per_row=True, seed=7)
+def test_what_has_no_rows_to_draw_is_refused(
+    model: onnx.ModelProto, asked: dict[str, Any], words: str
+) -> None:
+    assert_refused(lambda: make_reproducible(model, **asked), words)
 
 
 # How often a row draws must be no other row's affair.
@@ -700,55 +680,10 @@ def test_a_plain_state_is_refused(rank: int, load: Load) -> None:
         run({"x": np.zeros((1, 4), np.float32), "random_state": state})
 
 
-# One buffer for the state and the next one.
-
-SEVERAL = f"""{TRUE} a = RandomUniformLike (x) b = Bernoulli (x)
-    {looped(WALK).replace("y =", "c =", 1)} y = Sum (a, b, c)"""
-
-
-@pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
-def test_one_buffer_of_onnx_runtime_draws_each_run_from_its_own_state(
-    level: str, ort_backend: str
-) -> None:
-    model = make_reproducible(model_of(SEVERAL), per_row=True)
-    options = ort.SessionOptions()
-    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
-    session = InferenceSession(model, options, backend=ort_backend)
-    x = np.full((ROWS, 4), 0.5, np.float32)
-    states = ort.OrtValue.ortvalue_from_numpy(states_of(range(ROWS)))
-    binding = session.io_binding()
-    binding.bind_cpu_input("x", x)
-    binding.bind_ortvalue_input("random_state", states)
-    binding.bind_output("y")
-    binding.bind_ortvalue_output("next_random_state", states)
-    for number in range(3):
-        y, after = session.run(None, {"x": x, "random_state": states_of(range(ROWS), number)})
-        session.run_with_iobinding(binding)
-        actual = [value.numpy() for value in binding.get_outputs()]
-        assert_same_bits(actual[0], y)
-        assert_same_bits(actual[1], after)
-
-
-def test_one_buffer_of_openvino_draws_each_run_from_its_own_state(openvino: OpenVino) -> None:
-    model = openvino.read(make_reproducible(model_of(SEVERAL), per_row=True))
-    compiled = openvino.core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    x = np.full((ROWS, 4), 0.5, np.float32)
-    request = compiled.create_infer_request()
-    states = ov.Tensor(states_of(range(ROWS)))
-    request.set_tensor("x", ov.Tensor(x))
-    request.set_tensor("random_state", states)
-    request.set_tensor("next_random_state", states)
-    other = compiled.create_infer_request()
-    for number in range(3):
-        feed = {"x": x, "random_state": states_of(range(ROWS), number)}
-        expected = [value.copy() for value in infer(other, feed).values()]
-        infer(request)
-        assert_same_bits(request.get_tensor("y").data, expected[0])
-        assert_same_bits(states.data, states_of(range(ROWS), number + 1))
-
-
 def test_only_one_cast_reads_the_state() -> None:
-    model = make_reproducible(model_of(SEVERAL), per_row=True)
+    """So that one buffer may be the state and the next one: test_one_state_buffer.py."""
+    body = f"{TRUE} a = RandomUniformLike (x) b = Bernoulli (x) {looped(WALK)} s = Add (a, b)"
+    model = make_reproducible(model_of(body), per_row=True)
     readers = [node.op_type for node in model.graph.node if "random_state" in node.input]
     assert readers == ["Cast"]
 
@@ -800,13 +735,6 @@ def test_a_model_with_rows_stays_as_it_is() -> None:
     model = make_reproducible(model_of(BESIDE), per_row=True)
     for per_row in (True, False):
         assert make_reproducible(model, per_row=per_row) is model
-
-
-def test_one_state_never_becomes_one_for_each_row() -> None:
-    model = make_reproducible(model_of(BESIDE))
-    words = r"the model must be one without a state yet, .*: got one with a single state"
-    with pytest.raises(ValueError, match=words):
-        make_reproducible(model, per_row=True)
 
 
 def test_a_model_without_random_nodes_has_no_rows_to_draw() -> None:
