@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import cli
 import numpy as np
 import onnx
-import openvino as ov
 import pytest
 from cases import assert_refused
-from onnx import AttributeProto, TensorProto, helper, parser
-from runtimes import DEFAULT, ONE_THREAD, bare_session, infer
+from foreign import evaluate, parse
+from onnx import AttributeProto, TensorProto, helper
+from runtimes import DEFAULT, ONE_THREAD, OpenVino, bare_session, compiled, infer
 
 import onnx_philox
 from onnx_philox import graphs, onnx_reference
@@ -59,40 +59,24 @@ def wrongly_seeded(op: str, seed: str, wrong: str) -> onnx.ModelProto:
     return model_of([MAKE[op](["v"], **attributes)], [("v", KINDS[op])])
 
 
-def refusal(op: str, seed: str) -> str:
-    return f"{op}: attribute '{seed}' must be "
-
-
 @pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
-def test_a_seed_of_a_wrong_type_is_refused_by_onnxruntime(
-    op: str, seed: str, wrong: str, ort_backend: str
+def test_a_seed_of_a_wrong_type_is_refused_in_each_runtime_and_elsewhere(
+    op: str, seed: str, wrong: str
 ):
-    model = wrongly_seeded(op, seed, wrong)
-    session = partial(onnx_philox.onnxruntime.InferenceSession, backend=ort_backend)
-    for load in (session, bare_session):
-        with pytest.raises(Exception, match="Pass an int") as raised:
-            load(model)
-        assert load is bare_session or type(raised.value).__name__ == "InvalidArgument"
-        assert refusal(op, seed) in str(raised.value)
-
-
-@pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
-def test_a_seed_of_a_wrong_type_is_refused_by_openvino(
-    op: str, seed: str, wrong: str, openvino_backend: str
-):
-    core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
-    with pytest.raises(RuntimeError) as raised:
-        core.read_model(wrongly_seeded(op, seed, wrong).SerializeToString())
-    said = sentence(str(raised.value))
-    # Of a tensor its front end says so by itself.
-    assert said.startswith(refusal(op, seed)) or wrong == "a tensor", said
-
-
-@pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
-def test_a_seed_of_a_wrong_type_is_refused_elsewhere(op: str, seed: str, wrong: str):
-    model = wrongly_seeded(op, seed, wrong)
+    model, refusal = wrongly_seeded(op, seed, wrong), f"{op}: attribute '{seed}' must be "
+    for backend in onnx_philox.onnxruntime.BACKENDS:
+        session = partial(onnx_philox.onnxruntime.InferenceSession, backend=backend)
+        for load in (session, bare_session):
+            with pytest.raises(Exception, match="Pass an int") as raised:
+                load(model)
+            assert load is bare_session or type(raised.value).__name__ == "InvalidArgument"
+            assert refusal in str(raised.value)
+    for backend in onnx_philox.openvino.BACKENDS:
+        said = openvino_says(lambda backend=backend: OpenVino(backend).read(model))
+        # Of a tensor its front end says so by itself.
+        assert said.startswith(refusal) or wrong == "a tensor", said
     evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
-    words = f"{refusal(op, seed)}an integer from 0 to"
+    words = f"{refusal}an integer from 0 to"
     assert_refused(lambda: evaluator.run(None, {}), words)
     assert_refused(lambda: onnx_philox.make_reproducible(model), f"TypeError: {words}")
 
@@ -177,13 +161,9 @@ def test_a_node_without_outputs_harms_nothing(
     model = model_of(nodes, [("y", TensorProto.INT64)])
     session = onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
     np.testing.assert_array_equal(session.run(None, {})[0], [3])
-    bare = bare_session(model)
-    np.testing.assert_array_equal(bare.run(None, {})[0], [3])
-    core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
-    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
-    np.testing.assert_array_equal(infer(compiled)[0], [3])
-    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
-    np.testing.assert_array_equal(evaluator.run(None, {})[0], [3])
+    np.testing.assert_array_equal(bare_session(model).run(None, {})[0], [3])
+    np.testing.assert_array_equal(infer(compiled(model, backend=openvino_backend))[0], [3])
+    np.testing.assert_array_equal(evaluate(model, {})[0], [3])
     onnx_philox.make_reproducible(model)
     onnx.save(model, tmp_path / "m.onnx")
     assert cli.invoke(*["inspect", tmp_path / "m.onnx"]).exit_code == 0
@@ -230,32 +210,28 @@ def test_an_attribute_without_a_type_is_refused_and_not_read():
 
 
 def dropout_of_floats_in_a_field_for_integers() -> onnx.ModelProto:
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[4] x) => (float[4] y) <float ratio = {0.5}, bool yes = {1}> {
-            y = Dropout (x, ratio, yes) }""")
+    model = parse("""g (float[4] x) => (float[4] y) <float ratio = {0.5}, bool yes = {1}> {
+        y = Dropout (x, ratio, yes) }""")
     (ratio,) = (tensor for tensor in model.graph.initializer if tensor.name == "ratio")
     ratio.CopyFrom(onnx.TensorProto(name="ratio", data_type=TensorProto.FLOAT, int32_data=[1]))
     return model
 
 
 def normal_with_an_attribute_of_no_type() -> onnx.ModelProto:
-    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g () => (float[4] y) { y = RandomNormal <shape = [4]> () }""")
+    model = parse("g () => (float[4] y) { y = RandomNormal <shape = [4]> () }")
     attribute = AttributeProto(name="mean", type=AttributeProto.UNDEFINED)
     model.graph.node[0].attribute.append(attribute)
     return model
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (
-            dropout_of_floats_in_a_field_for_integers,
-            "the constant 'ratio' must be a tensor that ONNX can read: got a damaged one (",
-        ),
-        (normal_with_an_attribute_of_no_type, "attribute 'mean' must be FLOAT: got UNDEFINED"),
-    ],
-)
+DAMAGED = {
+    dropout_of_floats_in_a_field_for_integers: "the constant 'ratio' must be a tensor that ONNX "
+    "can read: got a damaged one (",
+    normal_with_an_attribute_of_no_type: "attribute 'mean' must be FLOAT: got UNDEFINED",
+}
+
+
+@pytest.mark.parametrize(("make", "said"), DAMAGED.items())
 def test_the_commands_say_what_is_damaged_and_print_no_traceback(tmp_path, make, said):
     onnx.save(make(), tmp_path / "m.onnx")
     for command, code in ((["inspect"], 0), (["rewrite", "-o", tmp_path / "out.onnx"], 2)):
@@ -264,45 +240,40 @@ def test_the_commands_say_what_is_damaged_and_print_no_traceback(tmp_path, make,
         assert said in " ".join(done.output.split())
 
 
-def openvino_says(model: onnx.ModelProto, backend: str = "native") -> str:
-    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+def openvino_says(load: Callable[[], Any]) -> str:
     with pytest.raises(RuntimeError) as raised:
-        core.read_model(model.SerializeToString())
+        load()
     return sentence(str(raised.value))
 
 
-@pytest.mark.parametrize(
-    ("node", "said"),
-    [
-        ("Dropout(x, ratio, training)", "Training mode is not supported for Dropout op"),
-        ("other.Unknown(x)", "No conversion rule found for operations: other.Unknown"),
-    ],
-)
+NODES = {
+    "Dropout(x, ratio, training)": "Training mode is not supported for Dropout op",
+    "other.Unknown(x)": "No conversion rule found for operations: other.Unknown",
+}
+
+
+@pytest.mark.parametrize(("node", "said"), NODES.items())
 def test_openvino_says_why_a_node_is_not_converted(node, said):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17, "other": 1]> g (float[4] x) => (float[4] y) '
-        f"<float ratio = {{0.5}}, bool training = {{1}}> {{ y = {node} }}"
+    model = parse(
+        "g (float[4] x) => (float[4] y) <float ratio = {0.5}, bool training = {1}> "
+        f"{{ y = {node} }}",
+        other=1,
     )
-    assert openvino_says(model) == said
-
-
-@pytest.mark.parametrize("backend", ["native", "python"])
-def test_an_operator_of_ours_speaks_for_itself_when_it_is_loaded(backend):
-    model = graphs.random_uniform([2], None, 1, "f64", stateful=True)
-    said = openvino_says(model, backend)
-    assert said.startswith("RandomUniform: input 'minval' must be ")
-    assert said.endswith("Make minval a constant, or scale in the graph.")
+    assert openvino_says(lambda: OpenVino("native").read(model)) == said
 
 
 @pytest.mark.parametrize("config", [DEFAULT, ONE_THREAD])
-@pytest.mark.parametrize("backend", ["native", "python"])
-def test_an_operator_of_ours_speaks_for_itself_when_it_is_run(backend, config):
-    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+def test_an_operator_of_ours_speaks_for_itself_when_it_is_loaded_and_when_it_is_run(
+    openvino_backend: str, config: dict[str, Any]
+):
+    model = graphs.random_uniform([2], None, 1, "f64", stateful=True)
+    said = openvino_says(lambda: OpenVino(openvino_backend).read(model))
+    assert said.startswith("RandomUniform: input 'minval' must be ")
+    assert said.endswith("Make minval a constant, or scale in the graph.")
     model = graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=1)
-    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", config)
-    with pytest.raises(RuntimeError) as raised:
-        infer(compiled, {"shape": np.array([-3]), "state": np.zeros(6, np.uint32)})
-    assert sentence(str(raised.value)) == (
+    loaded = compiled(model, config, openvino_backend)
+    feed = {"shape": np.array([-3]), "state": np.zeros(6, np.uint32)}
+    assert openvino_says(lambda: infer(loaded, feed)) == (
         "RandomUniform: input 'shape' must be dimensions of 0 or more: got [-3]. Give the size "
         "itself."
     )

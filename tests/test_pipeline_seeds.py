@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import assert_same_bits
-from onnx import parser
+from foreign import parse
 
 from onnx_philox import PhiloxState, Pipeline, TorchState, diffusers, row_states
 
 RUNTIMES = ("onnxruntime", "openvino")
 ALIGNMENTS = ("tensorflow", "pytorch")
-NOISE = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    g (float[n, 4, 8] x) => (float[n, 4, 8] y) { a = RandomNormalLike (x)  y = Add (x, a) }""")
+NOISE = parse("""g (float[n, 4, 8] x) => (float[n, 4, 8] y) {
+    a = RandomNormalLike (x)  y = Add (x, a) }""")
 
 
 def batch(rows: int) -> dict[str, np.ndarray]:
@@ -90,14 +90,15 @@ def test_a_request_goes_on_from_the_next_state_of_any_answer(
     assert_same_bits(resumed(batch(2))["y"], request(batch(2))["y"])
 
 
-@pytest.mark.parametrize(
-    ("alignment", "one", "several"),
-    [
-        ("tensorflow", PhiloxState.for_run(7, 2), row_states([7, 8])),
-        ("pytorch", TorchState.from_seed(7), [TorchState.from_seed(s).to_array() for s in (7, 8)]),
-    ],
-)
-def test_a_request_takes_states_in_every_form(alignment: str, one: Any, several: Any) -> None:
+STATES = {
+    "tensorflow": (PhiloxState.for_run(7, 2), row_states([7, 8])),
+    "pytorch": (TorchState.from_seed(7), [TorchState.from_seed(s).to_array() for s in (7, 8)]),
+}
+
+
+@pytest.mark.parametrize("alignment", ALIGNMENTS)
+def test_a_request_takes_states_in_every_form(alignment: str) -> None:
+    one, several = STATES[alignment]
     pipe, words, rows = Pipeline(NOISE, alignment=alignment), one.to_array(), np.array(several)
     expected = pipe(batch(2), state=one)["y"]
     forms = [one, words, words.tolist(), *([words[np.newaxis]] if alignment != "pytorch" else ())]
