@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -26,26 +26,8 @@ BATCH = "batch"
 Shape = Sequence[SupportsIndex | None] | None
 
 
-@dataclass(frozen=True)
-class _RowsOf:
-    """An input `shape` that a model computes: as many rows as there are states, of this shape."""
-
-    row: NDArray[np.int64]
-
-    def nodes(self) -> list[onnx.NodeProto]:
-        """From the graph input "state" to "shape"."""
-        rows = "shape" if not self.row.size else "rows"
-        nodes = [helper.make_node("Shape", ["state"], [rows], name=rows, start=0, end=1)]
-        if self.row.size:
-            nodes.append(helper.make_node("Concat", [rows, "row"], ["shape"], name="shape", axis=0))
-        return nodes
-
-    def initializers(self) -> list[onnx.TensorProto]:
-        """What the nodes need."""
-        return [_initializer("row", self.row)] if self.row.size else []
-
-
-Tensor = onnx.TensorProto | onnx.ValueInfoProto | _RowsOf | None
+Tensor = onnx.TensorProto | onnx.ValueInfoProto | NDArray[np.int64] | None
+"""An array: the model computes `shape`, as many rows as there are states, of this shape each."""
 
 
 def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
@@ -213,7 +195,7 @@ def _shape(dimensions: Sequence[int | None], shape: Shape) -> Tensor:
     if shape is None:
         return _input("shape", I64, [len(dimensions)])
     if None in dimensions:
-        return _RowsOf(np.array(dimensions[1:], np.int64))
+        return np.array(dimensions[1:], np.int64)
     return _initializer("shape", np.array(dimensions, np.int64))
 
 
@@ -235,9 +217,18 @@ def _model(
         words = alignment.generator_of(attributes).words
         outputs.append(_input("next_state", U32, _state_shape(rows, words)))
     shape = inputs.get("shape")
-    computed = [shape] if isinstance(shape, _RowsOf) else []
-    for rows_of in computed:
-        checks.check_dimensions(op, "input 'shape'", rows_of.row.tolist(), values_type)
+    nodes: list[onnx.NodeProto] = []
+    initializers = [t for t in inputs.values() if isinstance(t, onnx.TensorProto)]
+    if isinstance(shape, np.ndarray):
+        checks.check_dimensions(op, "input 'shape'", shape.tolist(), values_type)
+        rows_name = "rows" if shape.size else "shape"
+        nodes.append(
+            helper.make_node("Shape", ["state"], [rows_name], name=rows_name, start=0, end=1)
+        )
+        if shape.size:
+            given_rows = [rows_name, "row"]
+            nodes.append(helper.make_node("Concat", given_rows, ["shape"], name="shape", axis=0))
+            initializers.insert(0, _initializer("row", shape))
     names = [name if tensor is not None else "" for name, tensor in inputs.items()]
     while names and not names[-1]:
         names.pop()
@@ -249,16 +240,12 @@ def _model(
         domain=DOMAIN,
         **op.written(attributes),
     )
-    tensors = inputs.values()
     graph = helper.make_graph(
-        [*(n for rows_of in computed for n in rows_of.nodes()), node],
+        [*nodes, node],
         op.function,
-        [t for t in tensors if isinstance(t, onnx.ValueInfoProto)],
+        [t for t in inputs.values() if isinstance(t, onnx.ValueInfoProto)],
         outputs,
-        initializer=[
-            *(t for rows_of in computed for t in rows_of.initializers()),
-            *(t for t in tensors if isinstance(t, onnx.TensorProto)),
-        ],
+        initializer=initializers,
     )
     return helper.make_model(
         graph,
@@ -277,8 +264,8 @@ def _known(tensor: Tensor) -> Known | None:
             return None
         case onnx.TensorProto():
             return Known.array(numpy_helper.to_array(tensor))
-        case _RowsOf(row):
-            return Known(I64, (1 + row.size,))
+        case np.ndarray():
+            return Known(I64, (1 + tensor.size,))
         case _:
             type_ = tensor.type.tensor_type
             dimensions = tuple(

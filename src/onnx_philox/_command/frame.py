@@ -223,7 +223,8 @@ class CommandGroup(click.Group):
             code = error.exit_code
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
-            rooms.terminal.print_error(_subcommand(context), _sentence(error, context))
+            name = context.info_name if context is not None and context.parent else ""
+            rooms.terminal.print_error(name or "", _sentence(error, context))
             code = error.exit_code
         except click.Abort:
             rooms.terminal.print_error("", "interrupted.")
@@ -245,10 +246,6 @@ def completion(app: click.Command, shell: str) -> str:
     kind = get_completion_class(shell)
     assert kind is not None
     return kind(app, {}, NAME, f"_{NAME}_COMPLETE".replace("-", "_").upper()).source()
-
-
-def _subcommand(context: click.Context | None) -> str:
-    return "" if context is None or context.parent is None else context.info_name or ""
 
 
 def _sentence(error: click.ClickException, context: click.Context | None) -> str:

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import onnx
 
@@ -36,11 +36,6 @@ class Stretch:
 
 
 Piece = bytes | Stretch
-
-
-class _Descriptor(Protocol):
-    full_name: str
-    fields_by_number: dict[int, Any]
 
 
 def thin(source: wire.Buffer) -> onnx.ModelProto:
@@ -89,7 +84,7 @@ def size_of(pieces: list[Piece]) -> int:
     return sum(p.end - p.start if isinstance(p, Stretch) else len(p) for p in pieces)
 
 
-def _thin(buffer: wire.Buffer, start: int, end: int, message: _Descriptor) -> Iterator[bytes]:
+def _thin(buffer: wire.Buffer, start: int, end: int, message: Any) -> Iterator[bytes]:
     """The fields of a message, with placeholders for the large tensors in them."""
     for field in wire.fields(buffer, start, end):
         inner = _message_of(message, field)
@@ -127,7 +122,7 @@ def placeholder(tensor: onnx.TensorProto, start: int, end: int) -> onnx.TensorPr
 
 
 def _expand(
-    buffer: bytes, start: int, end: int, message: _Descriptor, marks: list[int]
+    buffer: bytes, start: int, end: int, message: Any, marks: list[int]
 ) -> tuple[list[Piece], int]:
     """The pieces of a message, and how many bytes they have."""
     pieces: list[Piece] = []
@@ -155,7 +150,7 @@ def _expand(
     return pieces, size + end - plain
 
 
-def _message_of(message: _Descriptor, field: wire.Field) -> _Descriptor | None:
+def _message_of(message: Any, field: wire.Field) -> Any:
     """The type of a field that is a message; None for other and unknown fields."""
     if field.wire_type != wire.LENGTH:
         return None

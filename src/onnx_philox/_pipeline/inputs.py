@@ -143,9 +143,6 @@ def check_mapping(feed: Feed) -> None:
         refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
 
 
-_NAME = "Pipeline"
-
-
 class RowCount:
     """Counts the rows of feeds, for a model with a state for each row.
 

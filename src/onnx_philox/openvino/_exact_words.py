@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -117,25 +116,11 @@ def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
     return max(abs(int(value.max())), abs(int(value.min())))
 
 
-@dataclass(frozen=True)
-class _Merged:
-    """What the constants on a path to a node may become when OpenVINO merges them.
-
-    Attributes:
-        bound: A bound above all their sums and products, at most 2^31.
-        count: How many they are.
-    """
-
-    bound: int = 1
-    count: int = 0
-
-    def with_constant(self, size: int) -> _Merged:
-        return _Merged(min(self.bound * (size + 1), _INT32.max + 1), self.count + 1)
-
-
 def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
     """The constants on one path to a node that are clamped after OpenVINO merges them."""
-    known: dict[str, _Merged] = {}
+    # For each node a bound above all sums and products of those on a path to it, at most 2^31, and
+    # how many they are.
+    known: dict[str, tuple[int, int]] = {}
     stack = [node]
     while stack:
         node = stack[-1]
@@ -148,14 +133,14 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
         stack.pop()
         # OpenVINO does not merge a constant in an index with one in the data.
         ways = [known[source.get_name()] for source, role in followed if role == "d"]
-        merged = max(ways, key=lambda way: (way.bound, way.count), default=_Merged())
+        bound, count = max(ways, default=(1, 0))
         if is_way and node.get_type_name() in openvino_plugin.MERGED:
             for source in node.input_values():
                 size = _magnitude(source.get_node(), upstream)
                 if size is not None and size <= _INT32.max + 1:
-                    merged = merged.with_constant(size)
-        if merged.count > 1 and merged.bound > _INT32.max:
-            given = say.MERGED_CONSTANTS.format(", ".join(openvino_plugin.MERGED), merged.count)
+                    bound, count = min(bound * (size + 1), _INT32.max + 1), count + 1
+        if count > 1 and bound > _INT32.max:
+            given = say.MERGED_CONSTANTS.format(", ".join(openvino_plugin.MERGED), count)
             return given, say.ONE_CONSTANT
-        known[node.get_name()] = merged
+        known[node.get_name()] = bound, count
     return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -25,6 +26,7 @@ from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
 from onnx_philox._rewriting.order import Batch, about_rivals
 from onnx_philox.rewriting import RandomNode
 
+T = TypeVar("T")
 _MOST = 20
 """Of more nodes, equal ones are shown as one."""
 
@@ -282,12 +284,15 @@ class Inspection:
 
     def _blocks(self) -> Iterable[RenderableType]:
         """For each operator, what the runtimes do with it, then its nodes."""
-        alike: dict[Any, list[InspectedNode]] = {}
-        for found in self.found:
-            does = (self.trial(runtime, found).sentence for runtime in self.runtimes)
-            key = (operator_of(found.node), becomes(found.node).plain, *does)
-            alike.setdefault(key, []).append(found)
-        for group in alike.values():
+
+        def does(found: InspectedNode) -> tuple[str, ...]:
+            sentences = (self.trial(runtime, found).sentence for runtime in self.runtimes)
+            return operator_of(found.node), becomes(found.node).plain, *sentences
+
+        def apart(found: InspectedNode) -> tuple[str, bool, bool]:
+            return place_of(found.node), found.node.stream is None, found.problem is None
+
+        for group in _grouped(self.found, does):
             first = group[0]
             count = f", {len(group)} nodes" if len(group) > 1 else ""
             yield ""
@@ -296,15 +301,7 @@ class Inspection:
             for runtime in self.runtimes:
                 lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
             lines.add_row("  becomes", becomes(first.node))
-            if self._groups(self.found):
-                equal: dict[Any, list[InspectedNode]] = {}
-                for found in group:
-                    apart = (place_of(found.node), found.node.stream is None, found.problem is None)
-                    equal.setdefault(apart, []).append(found)
-                rows = list(equal.values())
-            else:
-                rows = [[found] for found in group]
-            for row in rows:
+            for row in _grouped(group, apart if self._groups(self.found) else id):
                 lines.add_row(*self._row(row))
             yield lines
 
@@ -416,6 +413,14 @@ class Inspection:
         return {**node, **where, "of_its_seeds": found.seeds, "today": today}
 
 
+def _grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:
+    """Those of each key, in the order of the first ones."""
+    groups: dict[Any, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups.values()
+
+
 def _list(lines: list[str]) -> RenderableType:
     """A list between its first and its last line."""
     head, *points, end = lines
@@ -472,11 +477,8 @@ def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
     numbers = ["global seed", "stream"] if has_seeds else ["stream"]
     columns = (terminal.NAME("node"), terminal.WORD("operator"), *map(terminal.NUMBER, numbers))
     table = terminal.table(*columns)
-    rows: dict[Any, list[Rewritten]] = {}
-    for number, node in enumerate(nodes):
-        key = (node.path, node.operator, node.global_seed, node.keeps_seeds)
-        rows.setdefault(key if is_grouped else number, []).append(node)
-    for equal in rows.values():
+    alike = attrgetter("path", "operator", "global_seed", "keeps_seeds")
+    for equal in _grouped(nodes, alike if is_grouped else id):
         node = equal[0]
         seed = [str(node.global_seed)] if has_seeds else []
         name = Text(_listed([each.name or "(no name)" for each in equal]))

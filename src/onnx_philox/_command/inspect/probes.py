@@ -165,25 +165,15 @@ def _inputs(node: ir.Node, types: Types) -> tuple[list[ir.Value | None], list[ND
         name = f"input_{i}"
         # Only Dropout has inputs after its data: the ratio and training_mode.
         array = _array(node, value, i, types(value))
-        shape: list[int | str] = [*array.shape]
         if _is_argument(value):
-            constant = ir.tensor(array, name=name)
-            inputs.append(_value(name, array, shape, constant))
+            inputs.append(ir.val(name, const_value=ir.tensor(array, name=name)))
             continue
+        shape: list[int | str] = [*array.shape]
         if value.shape is None or value.shape.is_dynamic():
             shape = [f"dimension_{k}" for k in range(array.ndim)]
-        inputs.append(_value(name, array, shape, None))
+        inputs.append(ir.val(name, ir.DataType.from_numpy(array.dtype), shape))
         feeds.append(array)
     return inputs, feeds
-
-
-def _value(
-    name: str, array: NDArray[Any], shape: list[int | str], constant: ir.TensorProtocol | None
-) -> ir.Value:
-    dtype = ir.DataType.from_numpy(array.dtype)
-    return ir.Value(
-        name=name, shape=ir.Shape(shape), type=ir.TensorType(dtype), const_value=constant
-    )
 
 
 def _is_argument(value: ir.Value) -> bool:

@@ -78,14 +78,10 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
     except Exception as error:
         return {"failed": stage, "reason": str(error)}
     if probe["count"]:
-        answer["ones"] = str(_ones(drawn, probe["count"]))
+        # The share of so many elements, of whatever type, that are not 0.
+        elements = np.frombuffer(drawn, np.uint8).reshape(probe["count"], -1)
+        answer["ones"] = str(float(elements.any(axis=1).mean()))
     return answer
-
-
-def _ones(drawn: bytes, count: int) -> float:
-    """The share of so many elements, of whatever type, that are not 0."""
-    elements = np.frombuffer(drawn, np.uint8).reshape(count, -1)
-    return float(elements.any(axis=1).mean())
 
 
 def _hash(drawn: bytes) -> str:

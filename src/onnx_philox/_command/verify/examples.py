@@ -114,15 +114,12 @@ class Example:
         match self.operator.name:
             case "RandomNormal":
                 return (elements + elements % 2) * (2 if self.type is F64 else 1)
-            case "RandomBernoulli":
-                return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
-            case "RandomDropout":
-                return elements * (2 if self.arguments["ratio"].dtype == np.float64 else 1)
+            case "RandomBernoulli" | "RandomDropout":
+                probability = self.arguments.get("p", self.arguments.get("ratio"))
+                return elements * (2 if probability.dtype == np.float64 else 1)
             case "RandomCategorical" if self.arguments.get("replacement") == 0:
                 return int(self.arguments["logits"].size) * 2
-            case "RandomCategorical" | "RandomToken":
-                return elements * 2
-            case "RandomPermutation":
+            case "RandomCategorical" | "RandomToken" | "RandomPermutation":
                 return elements * 2
             case "RandomGamma" | "RandomPoisson":
                 return elements * 128

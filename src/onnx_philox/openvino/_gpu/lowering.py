@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -42,13 +41,8 @@ _BROADCAST_RANK = 6
 _REMEDY = "Compile the model for HETERO:GPU,CPU, which draws on the CPU."
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """How a draw of one type becomes a layer."""
-
-    layer: type[DrawLayer]
-    pair: Callable[[Parameters], Pair]
-    """The layer's two parameters, by those of the operator."""
+_Rule = tuple[type[DrawLayer], Callable[[Parameters], Pair]]
+"""The layer of a draw of one type, and its two parameters by those of the operator."""
 
 
 def _bits_of(number: Any) -> int:
@@ -72,17 +66,17 @@ def _threshold(p: Number) -> Pair:
 
 _BERNOULLI = draw("PhiloxBernoulli", ov.Type.boolean)
 """The first parameter is how many of the 2^23 uniforms are below p."""
-_RULES = {
-    ("RandomGenerator", U32.name): _Rule(draw("PhiloxBits", ov.Type.i32), lambda _: (0, 0)),
-    ("RandomUniform", I32.name): _Rule(draw("PhiloxUniformI32", ov.Type.i32), _integers),
-    ("RandomUniform", F16.name): _Rule(draw("PhiloxUniformF16", ov.Type.f16), _bounds),
-    ("RandomUniform", F32.name): _Rule(draw("PhiloxUniformF32", ov.Type.f32), _bounds),
-    ("RandomNormal", F32.name): _Rule(
+_RULES: dict[tuple[str, str], _Rule] = {
+    ("RandomGenerator", U32.name): (draw("PhiloxBits", ov.Type.i32), lambda _: (0, 0)),
+    ("RandomUniform", I32.name): (draw("PhiloxUniformI32", ov.Type.i32), _integers),
+    ("RandomUniform", F16.name): (draw("PhiloxUniformF16", ov.Type.f16), _bounds),
+    ("RandomUniform", F32.name): (draw("PhiloxUniformF32", ov.Type.f32), _bounds),
+    ("RandomNormal", F32.name): (
         draw("PhiloxNormalF32", ov.Type.f32),
         lambda given: (_bits_of(given["mean"]), _bits_of(given["scale"])),
     ),
-    ("RandomBernoulli", F32.name): _Rule(_BERNOULLI, lambda given: _threshold(given["p"])),
-    ("RandomDropout", F32.name): _Rule(_BERNOULLI, lambda given: _threshold(given["ratio"])),
+    ("RandomBernoulli", F32.name): (_BERNOULLI, lambda given: _threshold(given["p"])),
+    ("RandomDropout", F32.name): (_BERNOULLI, lambda given: _threshold(given["ratio"])),
 }
 """By the operator, and by the type that decides how many words an element takes."""
 
@@ -149,8 +143,8 @@ class _Lowering:
 
     def replace(self) -> None:
         """Puts layers in the place of the node."""
-        rule = self._rule()
-        numbers = self._seeds() + list(rule.pair(self._parameters()))
+        kind, pair = self._rule()
+        numbers = self._seeds() + list(pair(self._parameters()))
         states = self._states()
         shape, known = self._shape()
         if known is not None and self._words() is None:
@@ -164,7 +158,7 @@ class _Lowering:
             given = f"{name} with a constant state and shape"
             self._refuse(given, f"{name} with a state or a shape that depends on an input")
         if known is not None and math.prod(known) == 0:
-            drawn = _constant(np.empty(known), rule.layer.TYPE.to_dtype())
+            drawn = _constant(np.empty(known), kind.TYPE.to_dtype())
             after = states
         else:
             like, elements = _constant([0], np.int32), None
@@ -175,7 +169,7 @@ class _Lowering:
                 if elements >= 2**31:
                     given = f"{self.operator.name} of {elements} elements"
                     self._refuse(given, "fewer than 2^31 elements")
-            layer = rule.layer([states, _constant(numbers, np.int32), like], elements)
+            layer = kind([states, _constant(numbers, np.int32), like], elements)
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
             after = PhiloxNext([states, layer.output(0)], self._words()).output(0)
