@@ -564,7 +564,7 @@ PLACES = {
     "custom_ops/core/tests/test_kernels.cpp": "edges of its functions, on every instruction set",
     "custom_ops/core/tests/test_operators.cpp": "its sentences",
     "custom_ops/openvino/tests/program.cpp": "a case",
-    "custom_ops/openvino/tests/fuzz.cpp": "right numbers, and the right draw",
+    "custom_ops/core/tests/random_nodes.h": "right numbers, and the right draw",
     "tests/bad_calls.py": "bad calls of it",
     "benchmarks/drawn_bits.py": "a draw whose bits are compared",
     "docs/README.md": "a line in the table of operators",
