@@ -74,16 +74,9 @@ class Site(Generic[Node, OwnerOf]):
         """What messages call it where they name it alone: its name, or its first output's."""
         return self.name or self.outputs[0]
 
-    def refuse(
-        self,
-        what: str,
-        given: Any,
-        allowed: str,
-        remedy: str,
-        error: type[ValueError | TypeError] = ValueError,
-    ) -> NoReturn:
-        """Raises an error of four parts that names the node."""
-        checks.refuse(self.title, what, given, allowed, remedy, error)
+    def refuse(self, *parts: Any) -> NoReturn:
+        """Raises an error that names the node; its other parts are those of `checks.refuse`."""
+        checks.refuse(self.title, *parts)
 
     def record(
         self,

@@ -33,6 +33,7 @@ from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, se
 from onnx_philox._runtimes.options import PRECISION
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._standard import made
+from onnx_philox._standard.targets import TARGETS
 
 _NAME = "batch"
 # No model is made for batches of just these sizes, and neither is broadcast to the other.
@@ -126,7 +127,7 @@ class OpenvinoModel(models.LoadedModel):
         constant = {tensor.name for tensor in graph.initializer} if graph else set()
         self.own_values = known.keys() & constant
         unread = sorted(known.keys() - set(names) - constant)
-        self.dropped = [_dropped(known[name]) for name in unread]
+        self.dropped = [replace(models.port_of(known[n], False), shape=None) for n in unread]
         self.aliases = {
             other: name
             for name, port in zip(names, compiled.inputs, strict=True)
@@ -399,8 +400,20 @@ def _check(given: Given, precision: str | None) -> onnx.GraphProto:
     return model.graph
 
 
-def _check_standard(given: Given, note: str | None, precision: str | None) -> None:
-    made.check_openvino(given.owner, note, precision, PRECISION, models.SettingError)
+def _check_standard(asked: Given, note: str | None, precision: str | None) -> None:
+    """Refuses standard nodes that OpenVINO cannot run, or would draw different numbers from."""
+    if note is None:
+        return
+    if note != TARGETS["openvino"].note:
+        is_known = any(note == target.note for target in TARGETS.values())
+        made_for = note if is_known else shown(note)
+        given = f"one of standard nodes {made_for}, which OpenVINO does not compute"
+        remedy = "Rewrite the original for the target openvino, or choose the runtime onnxruntime."
+        raise models.SettingError(asked.owner, "the model", given, "one made for OpenVINO", remedy)
+    if precision not in (None, made.PRECISION):
+        given = f"{precision}, at which standard nodes draw different numbers"
+        remedy = "Leave it out: it is set by itself."
+        raise models.SettingError(asked.owner, PRECISION, given, made.PRECISION, remedy)
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:
@@ -432,14 +445,6 @@ def _port(name: str, given: Any, value: onnx.ValueInfoProto | None) -> Port:
     known = ov_arrays.element_type(given.element_type)
     dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
     return Port(name, dtype, shape)
-
-
-def _dropped(value: onnx.ValueInfoProto) -> Port:
-    """An input of the model that OpenVINO does not have: nothing reads it."""
-    dtype = None
-    if value.type.HasField("tensor_type"):
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-    return Port(value.name, dtype, None, is_required=False)
 
 
 def _tensor_name(output: ov.Output) -> str:

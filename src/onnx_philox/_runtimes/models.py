@@ -221,6 +221,18 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     return next(name for name, b in backends.items() if b is backend)
 
 
+def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
+    """An input, as a model of ONNX declares it."""
+    if not value.type.HasField("tensor_type"):
+        return Port(value.name, None, None, is_required)
+    tensor, shape = value.type.tensor_type, None
+    if tensor.HasField("shape"):
+        dims = tensor.shape.dim
+        shape = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    return Port(value.name, dtype, shape, is_required)
+
+
 def name_of_mask(values: str) -> str:
     """What a mask is shown as that the model gives no name; "" without one of the values."""
     return values and f"{values}/mask"

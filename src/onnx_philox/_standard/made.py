@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 
-from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
 from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
@@ -43,31 +42,6 @@ def record_made(
     metadata[STANDARD] = target.note
     metadata[STANDARD_STATE] = state
     metadata[_DRAWS] = json.dumps(dict(sorted(counts.items())))
-
-
-def check_openvino(
-    owner: str, note: str | None, precision: str | None, hint: str, error: type[RefusalError]
-) -> None:
-    """Refuses standard nodes that OpenVINO cannot run, or would draw different numbers from.
-
-    Args:
-        owner: The function or class that refuses.
-        note: What the model's metadata says of its standard nodes; None if it has none.
-        precision: The inference precision that was asked for, if one was.
-        hint: OpenVINO's name of that.
-        error: The class of the refusal.
-    """
-    if note is None:
-        return
-    if note != TARGETS["openvino"].note:
-        is_known = any(note == target.note for target in TARGETS.values())
-        made_for = note if is_known else shown(note)
-        given = f"one of standard nodes {made_for}, which OpenVINO does not compute"
-        remedy = "Rewrite the original for the target openvino, or choose the runtime onnxruntime."
-        raise error(owner, "the model", given, "one made for OpenVINO", remedy)
-    if precision not in (None, PRECISION):
-        given = f"{precision}, at which standard nodes draw different numbers"
-        raise error(owner, hint, given, PRECISION, "Leave it out: it is set by itself.")
 
 
 def made_of(metadata: Mapping[str, str]) -> Made | None:

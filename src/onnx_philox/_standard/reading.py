@@ -72,7 +72,7 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
     shape, data = inputs.get("shape"), inputs.get("data")
     dimensions = None if shape is None else _dimensions(shape, types)
     if data is not None:
-        dimensions = _of_shape(types.shape(data))
+        dimensions = types.dimensions(data)
 
     def known_of(name: str, value: ir.Value) -> Known:
         array = constant(value)
@@ -124,17 +124,11 @@ def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
         return None
     if node.op_type in ("Cast", "Identity"):
         return _dimensions(first, types)
-    shape = types.shape(first) if node.op_type == "Shape" else None
-    if shape is None:
+    dimensions = types.dimensions(first) if node.op_type == "Shape" else None
+    if dimensions is None:
         return None
     start, end = (node.attributes.get(name) for name in ("start", "end"))
-    dimensions = _of_shape(shape)
-    assert dimensions is not None, "of a shape"
     return dimensions[start.as_int() if start else 0 : end.as_int() if end else None]
-
-
-def _of_shape(shape: ir.Shape | None) -> Dimensions | None:
-    return None if shape is None else tuple(d if isinstance(d, int) else d.value for d in shape)
 
 
 def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:

@@ -50,6 +50,11 @@ class Types:
         """The declared shape, else the inferred one, else None."""
         return value.shape if value.shape is not None else self._of(value)[1]
 
+    def dimensions(self, value: ir.Value) -> tuple[int | str | None, ...] | None:
+        """Those of the shape: numbers, names, None for those that have neither."""
+        shape = self.shape(value)
+        return None if shape is None else tuple(d if isinstance(d, int) else d.value for d in shape)
+
     def _of(self, value: ir.Value) -> tuple[ir.DataType | None, ir.Shape | None]:
         if self._inferred is None:
             self._inferred = self._infer()

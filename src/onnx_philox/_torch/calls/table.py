@@ -84,16 +84,9 @@ class TorchCall:
             why = self.refused[writer]
             self.refuse("the call", self.name, f"another one, since {why.reason}", why.remedy)
 
-    def refuse(
-        self,
-        what: str,
-        given: str,
-        allowed: str,
-        remedy: str,
-        error: type[ValueError | TypeError] = ValueError,
-    ) -> NoReturn:
-        """Raises an error that names the call."""
-        refuse(f"aten::{self.name}", what, given, allowed, remedy, error)
+    def refuse(self, *parts: Any) -> NoReturn:
+        """Raises an error that names the call; its other parts are those of `refusal.refuse`."""
+        refuse(f"aten::{self.name}", *parts)
 
 
 def _everywhere(reason: str, remedy: str) -> dict[str, Refusal]:

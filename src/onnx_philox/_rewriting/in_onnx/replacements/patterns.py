@@ -243,7 +243,7 @@ class _Chain:
         if self._uniform.shape is not None:
             return tuple(self._uniform.shape.tolist())
         given = self._site.node.inputs[0]
-        return None if given is None else _dimensions(self._types.shape(given))
+        return None if given is None else self._types.dimensions(given)
 
     def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
         drawn = self._shape()
@@ -258,7 +258,7 @@ class _Chain:
         if self._uniform.shape is None and p is self._site.node.inputs[0]:
             return "own"
         array = constant(p)
-        shape = _dimensions(self._types.shape(p)) if array is None else array.shape
+        shape = self._types.dimensions(p) if array is None else array.shape
         if shape is None or not self._adds_no_dimension(shape):
             return None
         if shape in ((), (1,)):
@@ -302,10 +302,3 @@ def _clips_to_probabilities(node: ir.Node) -> bool:
         return False
     low, high = (float(limit.item()) for limit in limits if limit is not None)
     return low >= 0 and high <= 1
-
-
-def _dimensions(shape: ir.Shape | None) -> tuple[Any, ...] | None:
-    """The dimensions of a shape: numbers, names, None for those that have neither."""
-    if shape is None:
-        return None
-    return tuple(d if isinstance(d, int) else d.value for d in shape)
