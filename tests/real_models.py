@@ -16,7 +16,6 @@ from runtimes import OpenVino, infer
 
 import onnx_philox
 from onnx_philox import reference
-from onnx_philox.onnxruntime import _session
 
 MODELS = Path(__file__).parent / "models"
 SEED = 0xFEDCBA987654321
@@ -29,7 +28,7 @@ Load = Callable[[Any], Run]
 LOADERS: dict[str, Load] = {
     **{
         f"onnxruntime {name}": lambda model, name=name: load_in_onnxruntime(model, name)
-        for name in _session.BACKENDS
+        for name in onnx_philox.onnxruntime.BACKENDS
     },
     **{
         f"openvino {name}": lambda model, name=name: load_in_openvino(OpenVino(name), model, "f32")

@@ -31,7 +31,6 @@ from openvino_models import (
 from test_nodes_without_state import FORMS
 
 import onnx_philox as op
-from onnx_philox._contract.streams import AWAITS_STATE
 
 ZEROS = op.PhiloxState.for_run(0).to_array()
 STATE = op.PhiloxState.for_run(42, 3).to_array()
@@ -176,7 +175,7 @@ def test_multinomials_keep_no_seeds() -> None:
 def awaiting(name: str, stream: int) -> ov.Node:
     """A node as `pytorch_extensions` makes it."""
     at = np.zeros(1, np.int64)
-    state = opset8.roll(np.zeros(6, np.uint32), at, at, name=AWAITS_STATE)
+    state = opset8.roll(np.zeros(6, np.uint32), at, at, name="onnx_philox.awaits_state")
     return op.openvino.random_normal([4], 0.0, 1.0, "f32", op_seed=stream, state=state, name=name)
 
 

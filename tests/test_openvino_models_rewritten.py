@@ -480,26 +480,6 @@ def test_what_an_ir_cannot_have_is_refused_by_name() -> None:
     assert op.make_reproducible(given).input("random_state").shape == [6]
 
 
-@pytest.mark.parametrize("name", ["state", "random_state"])
-def test_no_other_node_draws_from_a_state_that_goes_on_by_a_draw(name: str) -> None:
-    """The next run would begin after that draw, and so repeat most of a larger one."""
-
-    def given(named: str, after: str, size: int = 1000) -> ov.Model:
-        state = parameter(named, [6], ov.Type.u32)
-        number = [constant(F32(n)) for n in (0, 1)]
-        u = op.openvino.random_uniform(constant(np.int64([4])), *number, "f32", state=state)
-        draws = {"y": uniform([size])} if size else {}
-        return model({"u": u.output(0), after: u.output(1), **draws}, [state])
-
-    with pytest.raises(ValueError, match=r"would repeat their numbers\. Rename the state and the"):
-        op.make_reproducible(given(name, f"next_{name}"))
-    alone = given(name, f"next_{name}", 0)
-    assert op.make_reproducible(alone) is alone
-    new = op.make_reproducible(given("words", "after"))
-    after = drawn(new, STATE, words=STATE)["next_random_state"]
-    assert (after - STATE).tolist() == [0, 0, 0, 1, 0, 0]
-
-
 @pytest.mark.parametrize("seed", [0, 4])
 def test_a_constant_generator_of_torch_s_is_read_and_shared_by_no_other_node(
     seed: int, tmp_path: Path

@@ -391,13 +391,15 @@ def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(
         <int64[1] four = {{{{4}}}}, float low = {{{{0}}}}, float high = {{{{1}}}}> {{{{
         y = RandomUniformLike (x) {MOVED_ON[how]} }}}}"""
     core = onnx_philox.openvino.register(ov.Core())
-    own = parse(text.format("random_state"))
-    for given in (core.read_model(own.SerializeToString()), own):
+    names = ("random_state", *["state"] * (how == "by a draw"))
+    owns = [parse(text.format(name)) for name in names]
+    for given in (*(core.read_model(own.SerializeToString()) for own in owns), owns[0]):
         words = r"numbers\. Rename the state .*, to move it on yourse"
         with pytest.raises(ValueError, match=words):
             make_reproducible(given)
     alone = parse(text.format("random_state").replace("RandomUniformLike (x)", "Neg (x)"))
-    assert make_reproducible(alone) is alone
+    for given in (core.read_model(alone.SerializeToString()), alone):
+        assert make_reproducible(given) is given
     model = make_reproducible(parse(text.format("words")))
     *_, after = run(model, x=np.zeros(1000, np.float32), words=STATE)
     assert (after - STATE).tolist() == [0, 0, 0, 1, 0, 0]

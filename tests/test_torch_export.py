@@ -19,8 +19,6 @@ from torch_modules import of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
-from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox._torch.exporter.program import functional, operations
 
 if TYPE_CHECKING:
     import torch
@@ -252,9 +250,10 @@ def test_an_operation_inside_another_has_its_own_name_and_the_line_of_the_caller
             return torch.cond(x.sum() > 0, add, torch.rand_like, (x,))
 
     def found(module: torch.nn.Module) -> list[tuple[str, str]]:
-        program = torch.export.export(module, (torch.ones(2, 3),), strict=False)
-        all_ = operations(functional(program))
-        return [(each.name, each.where.partition(":")[0]) for each in all_]
+        x = (torch.ones(2, 3),)
+        program = onnx_philox.torch.export(module, x, verbose=False)
+        draws = onnx_philox.torch.check_export(module, x, program)
+        return [(draw.operation, draw.where.partition(":")[0]) for draw in draws]
 
     # Torch forgets the lines inside no_grad.
     assert found(NoGrad()) == [("randn_like", "")]
@@ -266,9 +265,9 @@ def test_a_node_that_waits_for_a_state_gets_a_stream_and_one_with_seeds_keeps_th
     model = parser.parse_model(WAITING)
     # Of the first two, which are equal, one was written by hand.
     for index in (1, 3):
-        model.graph.node[index].metadata_props.add(key=AWAITS_STATE, value="1")
+        model.graph.node[index].metadata_props.add(key="onnx_philox.awaits_state", value="1")
     rewritten = make_reproducible(model, per_row=True)
-    assert AWAITS_STATE not in str(rewritten)
+    assert "onnx_philox.awaits_state" not in str(rewritten)
     result = Pipeline(rewritten)({"x": X}, seeds=[42, 1, 2])
     alone = Pipeline(rewritten)({"x": X[:1]}, seeds=[42])
     assert_same_bits(result["a"][:1], alone["a"])
