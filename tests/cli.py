@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import child
 import click.testing
 
 from onnx_philox._command import app
@@ -18,6 +20,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "json.md"
 def invoke(*arguments: object, **options: Any) -> click.testing.Result:
     """Runs it in this process."""
     return click.testing.CliRunner().invoke(app.app, [*map(str, arguments)], **options)
+
+
+def apart(*arguments: object, without: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:
+    """Runs it in a process of its own, which cannot import some modules; its output is piped."""
+    missing = f"sys.modules |= dict.fromkeys({(*without,)!r})"
+    program = f"import runpy, sys; {missing}; runpy.run_module('onnx_philox', run_name='__main__')"
+    return child.python("-c", program, *arguments, code=None, timeout=120)
 
 
 def document(*arguments: object, code: int = 0) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import child
 import cli
 import click
 import ml_dtypes
@@ -15,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from cli import keys_of, keys_said
-from onnx import parser
+from foreign import parse
 
 import onnx_philox
 from onnx_philox import _runtimes as runtimes
@@ -23,12 +22,8 @@ from onnx_philox import graphs, rewriting
 from onnx_philox._command.compare import Tolerances, differences, printed
 from onnx_philox._runtimes import RUNTIMES, Runtime
 
-NOISY = """<ir_version: 8, opset_import: ["": 17]>
-noisy (float[batch, 3] x) => (float[batch, 3] y) {
-  noise = RandomNormalLike(x)
-  big = Exp(noise)
-  y = Add(x, big)
-}"""
+NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
+    noise = RandomNormalLike(x)  big = Exp(noise)  y = Add(x, big) }"""
 INPUT = ("--input", "x=[[1,2,3],[4,5,6]]")
 # A runtime that has the last bit of its draws wrong, and one that computes wrongly.
 WRONG = """
@@ -58,7 +53,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def noisy() -> str:
-    onnx.save(parser.parse_model(NOISY), "model.onnx")
+    onnx.save(parse(NOISY), "model.onnx")
     rewriting.rewrite_file("model.onnx", "noisy.onnx")
     return "noisy.onnx"
 
@@ -93,8 +88,7 @@ def test_openvino_runs_on_the_device_that_is_asked_for(noisy):
 
 
 def test_a_dropout_of_computed_data_is_compared_by_what_it_keeps():
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[64, 64] x) => (float[64, 64] y, float[64, 64] w, bool[64, 64] kept) {
+    model = parse("""g (float[64, 64] x) => (float[64, 64] y, float[64, 64] w, bool[64, 64] kept) {
             half = Constant <value: tensor = float {0.5}> ()
             yes = Constant <value: tensor = bool {1}> ()
             z = Exp (x)
@@ -141,7 +135,7 @@ def test_the_text_has_one_verdict(noisy):
 
 
 def test_the_verdict_names_only_what_the_model_has():
-    onnx.save(parser.parse_model(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
+    onnx.save(parse(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
     said = text("plain.onnx", *INPUT)
     assert said.endswith("Equal: outputs within rtol 0.001, atol 0.0001.")
 
@@ -224,7 +218,7 @@ def test_types_and_shapes_that_differ_are_those_of_both_runtimes(noisy, wrong):
 @pytest.mark.parametrize("kind", ["as it is", "rows"])
 def test_filled_inputs_are_the_same_in_both(noisy, kind):
     if kind == "rows":
-        model = onnx_philox.make_reproducible(parser.parse_model(NOISY), per_row=True)
+        model = onnx_philox.make_reproducible(parse(NOISY), per_row=True)
         onnx.save(model, noisy)
     given = document(noisy, "--fill", "--seed", 3)
     assert (given["filled"], given["is_ok"]) == (["x"], True)
@@ -248,10 +242,7 @@ def test_a_runtime_that_fails_ends_with_1_and_its_words():
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_path_prints_where_the_native_library_is_and_needs_no_runtime(runtime):
-    code = (
-        "import sys; sys.modules.update(onnxruntime=None, openvino=None); "
-        f"from onnx_philox._command.app import app; app(['path', '{runtime}'])"
-    )
-    printed = child.python("-c", code).stdout.removesuffix("\n")
+    done = cli.apart("path", runtime, without=["onnxruntime", "openvino"])
+    printed = done.stdout.removesuffix("\n")
     assert Path(printed).is_file()
     assert printed == getattr(onnx_philox, runtime).library_path()

@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import child
 import cli
 import numpy as np
 import onnx
@@ -21,6 +20,7 @@ import onnx_ir as ir
 import openvino as ov
 import pytest
 from cli import keys_of, keys_said
+from foreign import parse
 from onnx import helper, parser
 from openvino import opset8
 from rich.console import Console
@@ -400,13 +400,9 @@ def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(in
 
 
 def test_what_no_runtime_loads_for_its_declared_type_is_said_so(tmp_path):
-    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
-        g (float16[3] x) => (float16[3] y) <float16[3] r> {
-            r = RandomNormalLike <dtype = 1> (x)
-            other = RandomNormalLike <dtype = 1> (x)
-            half = Cast <to = 10> (other)
-            sum = Add (half, r)
-            y = Add (x, sum) }""")
+    model = parse("""g (float16[3] x) => (float16[3] y) <float16[3] r> {
+        r = RandomNormalLike <dtype = 1> (x)  other = RandomNormalLike <dtype = 1> (x)
+        half = Cast <to = 10> (other)  sum = Add (half, r)  y = Add (x, sum) }""")
     onnx.save(model, tmp_path / "half.onnx")
     first, second = document(tmp_path / "half.onnx")["random_nodes"]
     for runtime in ("onnxruntime", "openvino"):
@@ -431,14 +427,7 @@ def test_a_model_that_can_have_no_rows_says_why(tmp_path):
 @pytest.fixture(scope="module")
 def printed(all_of_them) -> subprocess.CompletedProcess[str]:
     """The command as a shell runs it, its output piped."""
-    return child.python(
-        "-c",
-        "from onnx_philox._command.app import app; app()",
-        "inspect",
-        all_of_them,
-        code=None,
-        timeout=120,
-    )
+    return cli.apart("inspect", all_of_them)
 
 
 @pytest.mark.parametrize("width", ["piped", 80, 120])
@@ -500,10 +489,7 @@ def test_equal_nodes_are_shown_as_one_above_20(report, count, width):
 def test_equal_nodes_of_a_rewrite_are_shown_as_one_above_20(tmp_path):
     draws = " ".join(f"n{i} = RandomNormal <shape = [2]> ()" for i in range(20))
     outputs = ", ".join(f"float[2] n{i}" for i in range(20))
-    model = parser.parse_model(
-        f'<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => ({outputs}, float[2] b) '
-        f"{{ {draws} b = Bernoulli (x) }}"
-    )
+    model = parse(f"g (float[2] x) => ({outputs}, float[2] b) {{ {draws} b = Bernoulli (x) }}")
     for number, node in enumerate(model.graph.node):
         node.name = f"node_{number}"
     path = tmp_path / "model.onnx"
@@ -580,8 +566,10 @@ def test_a_bernoulli_that_is_not_inverted_is_not_said_to_be(ones, is_inverted):
     assert ("inverted" in trial.reason) is is_inverted
 
 
-TWO_DRAWS = """<ir_version: 8, opset_import: ["": 18]>
-g (float[N, 4] x) => (float[N, 4] y) { a = Bernoulli (x)  b = Bernoulli (x)  y = Add (a, b) }"""
+TWO_DRAWS = parse(
+    "g (float[N, 4] x) => (float[N, 4] y) { a = Bernoulli (x)  b = Bernoulli (x)  y = Add (a, b) }",
+    opset=18,
+)
 RUN_OPENVINO = "--runtime openvino --precision f32 --seed 42 --runs 3 --fill"
 
 
@@ -596,7 +584,7 @@ RUN_OPENVINO = "--runtime openvino --precision f32 --seed 42 --runs 3 --fill"
 )
 def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tmp_path):
     path, page = tmp_path / "model.onnx", tmp_path / "page.html"
-    rewritten = onnx_philox.make_reproducible(parser.parse_model(TWO_DRAWS), **options)
+    rewritten = onnx_philox.make_reproducible(TWO_DRAWS, **options)
     onnx.save(onnx_philox.to_standard_nodes(rewritten, target=target), path)
     said = cli.text("inspect", path, "--html", page)
     assert said.startswith(f"{path}, opset 18: 2 draws in standard ONNX nodes Operators: 2 Random")
@@ -631,7 +619,7 @@ def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tm
 
 @pytest.mark.parametrize("is_standard", [False, True])
 def test_a_state_behind_a_prefix_is_shown(is_standard, tmp_path):
-    model = onnx_philox.make_reproducible(parser.parse_model(TWO_DRAWS))
+    model = onnx_philox.make_reproducible(TWO_DRAWS)
     model = onnx_philox.to_standard_nodes(model) if is_standard else model
     path = tmp_path / "model.onnx"
     onnx.save(onnx.compose.add_prefix(model, "a/"), path)
@@ -683,13 +671,12 @@ def test_a_page_holds_nothing_that_a_terminal_would_obey(tmp_path):
 
 @pytest.mark.usefixtures("untried")
 def test_an_operator_that_no_runtime_has_is_named_and_ends_a_rewrite_with_one(tmp_path):
-    body = """g (float[4] x) => (float[4] y) {
+    body = """g (float[4] x, bool c) => (float[4] y) {
         n = RandomNormalLike (x)  s = LayerNormalization (n, n)
         y = If (c) < then_branch = t () => (float[4] a) { a = ImageProjectiveTransformV3 (x, s) },
                      else_branch = e () => (float[4] b) { b = Neg (s) }> }"""
-    body = body.replace("float[4] x)", "float[4] x, bool c)")
     path = tmp_path / "model.onnx"
-    onnx.save(parser.parse_model(f'<ir_version: 8, opset_import: ["": 15]> {body}'), path)
+    onnx.save(parse(body, opset=15), path)
     said = "No runtime has ImageProjectiveTransformV3 of 'a': none loads the model."
     page = tmp_path / "page.html"
     text = cli.text("inspect", path, "--html", page)
@@ -706,9 +693,7 @@ def test_an_operator_that_no_runtime_has_is_named_and_ends_a_rewrite_with_one(tm
 
 
 def test_the_random_nodes_of_graphs_that_train_the_model_are_counted_apart(tmp_path):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) { y = Neg (x) }'
-    )
+    model = parse("g (float[4] x) => (float[4] y) { y = Neg (x) }")
     body = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
     model.training_info.add().initialization.CopyFrom(parser.parse_graph(body))
     onnx.save(model, tmp_path / "model.onnx")
@@ -729,9 +714,7 @@ def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(tmp_path):
     dropout = "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in"
     normals = "OpenVINO draws both uniforms of a normal without a seed alike: none is"
     for attribute, is_said in (("<seed = 3.0> ", False), ("", True)):
-        model = parser.parse_model(
-            f'<ir_version: 8, opset_import: ["": 17]> {body.format(attribute)}'
-        )
+        model = parse(body.format(attribute))
         onnx.save(model, path)
         said = cli.text("inspect", path)
         assert (branches in said, dropout in said, normals in said) == (is_said, True, True)
@@ -745,11 +728,11 @@ def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(tmp_path):
 
 @pytest.mark.usefixtures("untried")
 def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> '
+    model = parse(
         "g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z) "
         "<float ratio = {0.25}, bool training = {1}> "
-        "{ y, m = com.example.DropBlock (x, b, , ratio, training) z = RandomNormalLike (x) }"
+        "{ y, m = com.example.DropBlock (x, b, , ratio, training) z = RandomNormalLike (x) }",
+        **{"com.example": 0, "com.microsoft": 1},
     )
     path = tmp_path / "model.onnx"
     onnx.save(model, path)
@@ -770,11 +753,7 @@ def test_the_weights_are_not_read(tmp_path):
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_runtime_that_is_not_installed_says_so(runtime):
-    app = "from onnx_philox._command.app import app; app()"
-    script = f"import sys; sys.modules[{runtime!r}] = None; {app}"
-    result = child.python(
-        "-c", script, "inspect", str(MODELS / "vae_decoder.onnx"), "--json", code=None, timeout=120
-    )
+    result = cli.apart("inspect", MODELS / "vae_decoder.onnx", "--json", without=[runtime])
     assert (result.returncode, result.stderr) == (0, "")
     (node,) = json.loads(result.stdout)["random_nodes"]
     how = f"pip install 'onnx-philox[{runtime}]'"

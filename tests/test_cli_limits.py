@@ -13,11 +13,11 @@ import cli
 import numpy as np
 import onnx
 import pytest
-from onnx import parser
+from foreign import parse
 
 import onnx_philox
 
-COMMAND = [sys.executable, "-c", "from onnx_philox._command.app import app; app()"]
+COMMAND = [sys.executable, "-m", "onnx_philox"]
 DEVICE = "/dev/full"
 LAST_RUN = 2**32 - 1
 
@@ -26,10 +26,7 @@ LAST_RUN = 2**32 - 1
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a rewritten model whose input is x."""
     monkeypatch.chdir(tmp_path)
-    model = parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17]> g (float[N] x) => (float[N] y) '
-        "{ n = RandomNormalLike(x) y = Add(x, n) }"
-    )
+    model = parse("g (float[N] x) => (float[N] y) { n = RandomNormalLike(x) y = Add(x, n) }")
     onnx.save(onnx_philox.make_reproducible(model), "noisy.onnx")
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import cli
 import numpy as np
 import onnx
-import openvino as ov
 import pytest
 from cases import pattern_of, table
 from file_cases import tree
 from onnx import parser
+from runtimes import save_ir
 
 import onnx_philox
 from onnx_philox import graphs
@@ -76,10 +76,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (mark,) = (p for p in tomorrow.metadata_props if p.key == "onnx_philox.standard_nodes")
     mark.value = "made for a runtime of tomorrow"
     onnx.save(tomorrow, folder / "tomorrow.onnx")
-    core = onnx_philox.openvino.register(ov.Core())
     for name in ("inside", "plain"):
-        read = core.read_model(onnx.load(folder / f"{name}.onnx").SerializeToString())
-        ov.save_model(read, folder / f"{name}.xml", compress_to_fp16=False)
+        save_ir(onnx.load(folder / f"{name}.onnx"), folder / f"{name}.xml")
     arrays = {
         **{"wrong_type": np.zeros((2, 3)), "wrong_shape": np.zeros((2, 4), np.float32)},
         **{"wrong_rank": np.zeros(3, np.float32), "objects": np.array([None])},

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from functools import partial
 from pathlib import Path
 
-import child
 import cli
 import click
 import ml_dtypes
 import numpy as np
 import onnx
 import onnx.compose
-import openvino as ov
 import pytest
 from cases import assert_same_bits
 from cli import keys_of, keys_said
-from onnx import parser
+from foreign import parse
+from runtimes import save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference, rewriting
@@ -30,11 +28,8 @@ RUNTIMES = [(runtime, b) for runtime in ("onnxruntime", "openvino") for b in ("n
 RUNTIMES += [("reference", "onnx")]
 SEED = 2**40 + 42
 
-NOISY = """<ir_version: 8, opset_import: ["": 17]>
-noisy (float[batch, 3] x) => (float[batch, 3] y) {
-  noise = RandomNormalLike(x)
-  y = Add(x, noise)
-}"""
+NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
+    noise = RandomNormalLike(x)  y = Add(x, noise) }"""
 INPUT = "x=[[1,2,3],[4,5,6]]"
 
 
@@ -56,7 +51,7 @@ def models(tmp_path_factory) -> Path:
     """Models as they are rewritten, in a folder."""
     folder = tmp_path_factory.mktemp("models")
     for name, text in MODELS.items():
-        save(parser.parse_model(text), folder / f"{name}.onnx")
+        save(parse(text), folder / f"{name}.onnx")
     for name, source, options in (
         ("noisy", "model", {}),
         ("fixed", "model", {"seed": SEED}),
@@ -64,7 +59,7 @@ def models(tmp_path_factory) -> Path:
         ("both", "own", {}),
     ):
         rewriting.rewrite_file(folder / f"{source}.onnx", folder / f"{name}.onnx", **options)
-    by_rows = onnx_philox.make_reproducible(parser.parse_model(ROWS_OF), per_row=True)
+    by_rows = onnx_philox.make_reproducible(parse(ROWS_OF), per_row=True)
     save(by_rows, folder / "rows.onnx")
     for dtype in ("bf16", "f32"):
         built = graphs.random_uniform([5], 0, 1, dtype, stateful=True)
@@ -168,7 +163,7 @@ def test_an_ir_draws_what_its_onnx_model_draws():
 def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    model = parser.parse_model(NOISY.replace("Add(x, noise)", "Add(weights, noise)"))
+    model = parse(NOISY.replace("Add(x, noise)", "Add(weights, noise)"))
     weights = np.arange(3, dtype=np.float32)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
     path = folder / "weights.onnx"
@@ -252,7 +247,7 @@ def test_a_state_behind_a_prefix_is_made_of_the_seed(kind):
     if kind == "standard nodes":
         model = onnx_philox.to_standard_nodes(model)
     if kind == "rows":
-        model = onnx_philox.make_reproducible(parser.parse_model(NOISY), per_row=True)
+        model = onnx_philox.make_reproducible(parse(NOISY), per_row=True)
     path = save(onnx.compose.add_prefix(model, "a/"), "prefixed.onnx")
     if kind == "IR":
         path = ir_of(path)
@@ -276,15 +271,11 @@ def test_a_state_behind_a_prefix_is_made_of_the_seed(kind):
 
 
 def ir_of(path: str) -> str:
-    """A model as OpenVINO itself saves it."""
-    core = onnx_philox.openvino.register(ov.Core())
-    target = str(Path(path).with_suffix(".xml"))
-    ov.save_model(core.read_model(path), target, compress_to_fp16=False)
-    return target
+    return str(save_ir(path, Path(path).with_suffix(".xml")))
 
 
 def test_a_model_that_is_not_rewritten_is_told_apart():
-    said = text(save(parser.parse_model(NOISY)), "--input", INPUT, "--runs", 2)
+    said = text(save(parse(NOISY)), "--input", INPUT, "--runs", 2)
     own = "This model has 1 random node of its own and no state."
     rewrite = "onnx-philox rewrite model.onnx -o FILE"
     assert f"Each run gave different numbers. {own} Rewrite it first: {rewrite}" in said
@@ -299,12 +290,7 @@ def test_inputs_come_from_npy_npz_and_numbers():
 
 
 def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
-    path = save(
-        parser.parse_model(
-            '<ir_version: 8, opset_import: ["": 17]> '
-            "g (bfloat16[n] x) => (bfloat16[n] y) { y = Identity(x) }"
-        )
-    )
+    path = save(parse("g (bfloat16[n] x) => (bfloat16[n] y) { y = Identity(x) }"))
     x = np.array([0.5, -2, 3], ml_dtypes.bfloat16)
     np.save("raw.npy", x)
     np.save("f32.npy", x.astype(np.float32))
@@ -316,7 +302,7 @@ def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
 
 
 def test_a_model_that_a_runtime_does_not_load_ends_with_1_and_its_words():
-    path = save(parser.parse_model(NOISY.replace("17", "22")))
+    path = save(parse(NOISY, opset=22))
     said = refusal(path, "--runtime", "onnxruntime", "--input", INPUT, code=1)
     assert said == (
         "onnx-philox run: onnxruntime does not load model.onnx: Could not find an implementation "
@@ -348,12 +334,8 @@ def test_outputs_go_where_they_are_told(tmp_path):
 
 
 def test_an_output_may_have_any_name():
-    path = save(
-        parser.parse_model(
-            '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => '
-            '(float[2] file, float[2] "/a/b") { file = Relu(x) "/a/b" = Neg(x) }'
-        )
-    )
+    text = 'g (float[2] x) => (float[2] file, float[2] "/a/b") { file = Relu(x) "/a/b" = Neg(x) }'
+    path = save(parse(text))
     ran = document(path, "--input", "x=[1,-2]", "-o", "./")
     saved = load(ran["runs"][0]["file"])
     assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
@@ -391,12 +373,8 @@ def test_an_ir_has_no_second_runtime_to_compare_with():
     assert both not in text(ir_of("noisy.onnx"), "--input", INPUT)
 
 
-COIN = """<ir_version: 9, opset_import: ["": 17]>
-coin (float[1] p) => (bool[1] y) { y = Bernoulli<dtype = 9>(p) }"""
-
-
 def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
-    save(parser.parse_model(COIN), "own.onnx")
+    save(parse("coin (float[1] p) => (bool[1] y) { y = Bernoulli<dtype = 9>(p) }"), "own.onnx")
     rewriting.rewrite_file("own.onnx", "coin.onnx")
     # The probability is 1, so both runs draw true, from different states.
     said = text("coin.onnx", "--input", "p=[1]", "--runs", 2, "--seed", 1)
@@ -406,18 +384,13 @@ def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
     assert "The outputs of all runs are equal. This model has 1 random node of its own" in said
 
 
-def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process that cannot import a module."""
-    app = "from onnx_philox._command.app import app; app()"
-    script = f"import sys; sys.modules[{module!r}] = None; {app}"
-    return child.python("-c", script, "run", *arguments, code=None, timeout=120)
-
-
 def test_a_runtime_that_is_not_installed_is_an_error_only_if_it_was_asked_for():
-    result = without("onnxruntime", "noisy.onnx", "--input", INPUT, "--json")
+    result = cli.apart("run", "noisy.onnx", "--input", INPUT, "--json", without=["onnxruntime"])
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["runtime"] == "openvino"
-    result = without("onnxruntime", "noisy.onnx", "--input", INPUT, "--runtime", "onnxruntime")
+    result = cli.apart(
+        "run", "noisy.onnx", "--input", INPUT, "--runtime", "onnxruntime", without=["onnxruntime"]
+    )
     assert (result.returncode, result.stdout) == (2, "")
     assert "pip install 'onnx-philox[onnxruntime]'" in result.stderr
 
@@ -439,15 +412,14 @@ def test_fill_makes_up_what_is_not_given_the_same_in_every_runtime(runtime):
     assert_same_bits(load(ran["runs"][0]["file"])["y"], made + noise)
 
 
-FILLED = """<ir_version: 8, opset_import: ["": 17]>
-g (float16[n, 2] h, double[n] d, int64[n] i, bool[n] b, bfloat16[3] f) =>
+FILLED = """g (float16[n, 2] h, double[n] d, int64[n] i, bool[n] b, bfloat16[3] f) =>
   (float16[n, 2] o0, double[n] o1, int64[n] o2, bool[n] o3, bfloat16[3] o4) {
   o0 = Identity(h) o1 = Identity(d) o2 = Identity(i) o3 = Identity(b) o4 = Identity(f)
 }"""
 
 
 def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
-    path = save(parser.parse_model(FILLED))
+    path = save(parse(FILLED))
     ran = document(path, "--fill", "--input", "i=[5, 6, 7]", "-o", "./")
     assert ran["filled"] == ["h", "d", "b", "f"]
     saved = load(ran["runs"][0]["file"])
@@ -461,8 +433,8 @@ def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
     assert "Made up by --fill: h float16[1, 2], d float64[1], i int64[1]" in said
 
 
-CITIES = """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 2]>
-g (string[N] city) => (float[N] y) {
+ML = {"ai.onnx.ml": 2}
+CITIES = """g (string[N] city) => (float[N] y) {
     code = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_floats = [1.0, 2.0]> (city)
     n = RandomNormalLike <dtype = 1> (code)  y = Add (code, n)
 }"""
@@ -471,13 +443,13 @@ g (string[N] city) => (float[N] y) {
 @pytest.mark.parametrize("given", ["city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'])
 def test_strings_are_an_input_by_each_way_that_is_named(given, tmp_path):
     np.save("plain.npy", np.array(["a", "b"]))
-    onnx.save(parser.parse_model(CITIES.replace("city)", "city, float x)", 1)), "old.onnx")
+    onnx.save(parse(CITIES.replace("city)", "city, float x)", 1), **ML), "old.onnx")
     *_, command, said = cli.invoke("rewrite", "old.onnx", "-o", "new.onnx").stdout.splitlines()
     assert "--fill makes up x: give" in said
     assert command in cli.invoke("inspect", "new.onnx").stdout
     assert command == "  onnx-philox run new.onnx --seed 42 --runs 3 --input city=FILE.npy --fill"
     cli.text(*command.replace("FILE", "plain").split()[1:])
-    model = onnx_philox.make_reproducible(parser.parse_model(CITIES))
+    model = onnx_philox.make_reproducible(parse(CITIES, **ML))
     onnx.save(model, tmp_path / "m.onnx")
     objects = np.array(["a", "b"], object)
     np.save("of_objects.npy", objects.astype(str))
@@ -516,11 +488,7 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
 # A state for each row of the batch.
 
 
-ROWS_OF = """<ir_version: 8, opset_import: ["": 17]>
-g (float[batch, 3] x, float[other] z) => (float[batch, 3] y) {
-  noise = RandomNormalLike (x)
-  y = Add (x, noise)
-}"""
+ROWS_OF = NOISY.replace("x) =>", "x, float[other] z) =>")
 
 
 def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told():

@@ -14,9 +14,10 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_all_same, assert_refused, assert_same_bits
-from onnx import parser
+from foreign import parse
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
+from runtimes import compiled
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
@@ -107,8 +108,7 @@ def test_a_seed_gives_one_answer_in_any_order(given: str) -> None:
     model: Any = make_reproducible(walk())
     pipe = Pipeline(model, runtime="openvino")
     if given == "compiled":
-        core = onnx_philox.openvino.register(ov.Core())
-        pipe = Pipeline(core.compile_model(model, "CPU"), source=model)
+        pipe = Pipeline(compiled(model), source=model)
     answers = [pipe(fed(), seed=seed)["y"] for seed in (1, 1, 2, 1)]
     for again in (answers[1], answers[3]):
         assert_same_bits(again, answers[0])
@@ -331,15 +331,13 @@ def test_a_record_of_an_ir_that_is_not_rewritten_is_refused_by_a_sentence(tmp_pa
 
 
 def test_a_compiled_model_needs_a_source_that_has_its_variables() -> None:
-    core = onnx_philox.openvino.register(ov.Core())
-    compiled = core.compile_model(make_reproducible(walk()), "CPU")
+    loaded = compiled(make_reproducible(walk()))
     source = make_reproducible(
-        parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-            g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }""")
+        parse("g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }")
     )
     words = r"source must be the openvino\.Model .*: past\. Pass that"
     with pytest.raises(ValueError, match=words):
-        Pipeline(compiled, source=source)
+        Pipeline(loaded, source=source)
 
 
 @pytest.mark.parametrize("given", ["model", "file", "compiled"])

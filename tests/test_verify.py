@@ -63,8 +63,9 @@ app()
 """
 
 
-def as_a_shell_runs_it(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    """The command with one case in a process of its own, its output piped."""
+def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command with one case in a process that cannot import some modules."""
+    before = f"import sys; sys.modules |= dict.fromkeys({modules!r})"
     return child.python("-c", before + PROGRAM, "verify", *arguments, code=None, timeout=120)
 
 
@@ -323,12 +324,6 @@ def test_backend_auto_is_one_backend_of_each_runtime():
     chosen = [(r.runtime, r.backend) for r in choice.select((), ("auto",))]
     usual = [name for name, runtime in RUNTIMES.items() if not runtime.is_only_asked_for]
     assert sorted(runtime for runtime, _ in chosen) == sorted(usual)
-
-
-def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process that cannot import some modules."""
-    before = f"import sys; sys.modules |= dict.fromkeys({modules!r})"
-    return as_a_shell_runs_it(*arguments, before=before)
 
 
 @pytest.mark.parametrize(
