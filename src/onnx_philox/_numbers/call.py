@@ -7,8 +7,8 @@ the native core (`fill_native.fill`), with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any, cast
 
 import numpy as np
@@ -25,15 +25,6 @@ from onnx_philox._numbers.draw import Distribution, Draw, Fill, distribution_of
 
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""
-
-
-@contextmanager
-def _within_memory(op: Operator) -> Iterator[None]:
-    """Turns a failed allocation, in the checks of inputs or in a draw, into a refusal."""
-    try:
-        yield
-    except MemoryError:
-        checks.refuse_out_of_memory(op)
 
 
 def run(
@@ -65,9 +56,12 @@ def run(
     """
     # Bits need no arithmetic.
     arithmetic = nullcontext() if op.outputs[0].type is U32 else float_environment.kept()
-    with _within_memory(op), arithmetic:
-        arrays, attributes, values, shape = checked(op, inputs, given)
-        return _draw(op, fill, arrays, attributes, values, shape, copies, outs or {})
+    try:
+        with arithmetic:
+            arrays, attributes, values, shape = checked(op, inputs, given)
+            return _draw(op, fill, arrays, attributes, values, shape, copies, outs or {})
+    except MemoryError:  # in the checks of inputs or in the draw
+        checks.refuse_out_of_memory(op)
 
 
 def checked(

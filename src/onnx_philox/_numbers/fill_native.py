@@ -35,7 +35,7 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> NDArray[np.uint32] | None:
         fill_numpy.fill(draw, *outs)
         return None
     if draw.rows is None:
-        _run(draw.values, draw.distribution, draw.state.to_array(), {}, outs)
+        fill_by(draw.values, draw.distribution, draw.state.to_array(), {}, *outs)
         return None
     # The seeds of a draw by rows, from which its state is made.
     seeds = {"global_seed": draw.state.key, "op_seed": draw.state.counter >> 64}
@@ -49,21 +49,11 @@ def fill_by(
     attributes: Mapping[str, int | str],
     *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
-    """The same by attributes of a node, from a state or from one for each row; returns the next."""
-    after = np.empty(states.shape, np.uint32)
-    _run(values, distribution, states, attributes, (*outs, after))
-    return after
+    """The same by attributes of a node, from a state or from one for each row; returns the next.
 
-
-def _run(
-    values: ElementType,
-    distribution: Distribution,
-    states: NDArray[np.uint32],
-    attributes: Mapping[str, int | str],
-    outs: tuple[NDArray[Any], ...],
-) -> None:
-    """Runs the operator of a distribution; the outputs are of one dimension."""
-    op = distribution.operator
+    The outputs are of one dimension.
+    """
+    op, after = distribution.operator, np.empty(states.shape, np.uint32)
     shape: tuple[int, ...] = (outs[0].size,)
     if rows_of_states(states.shape) is not None:
         shape = (len(states), outs[0].size // len(states))
@@ -71,7 +61,8 @@ def _run(
     if op.has_shape and "shape" not in vars(distribution):
         inputs.append(("shape", "i64", np.array(shape, np.int64)))
     inputs.append(("state", "u32", np.require(states, requirements=["C", "A"])))
-    _native.run(op.name, inputs, {**given, **attributes}, outs)
+    _native.run(op.name, inputs, {**given, **attributes}, (*outs, after))
+    return after
 
 
 Prepared = Callable[[PhiloxState, NDArray[Any]], PhiloxState]

@@ -29,6 +29,7 @@ _BFLOAT16 = BF16.dtype
 _BFLOAT16_IN_FILES = np.dtype("V2")
 _SHOWN = 100  # characters of a wrong value
 _LONG_PATH = 1024
+_DAMAGED = (zipfile.BadZipFile, zlib.error)
 
 
 def read_inputs(given: Sequence[str], ports: Sequence[Port], state: str | None) -> Arrays:
@@ -118,25 +119,20 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
         raise ArgumentError(
             f"{_shown_path(path)} cannot be read: {why}. Check the path."
         ) from error
-    except (MemoryError, OverflowError) as error:
-        raise ArgumentError(_too_large(path)) from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        if "array is too big" in str(error):
-            raise ArgumentError(_too_large(path)) from error
+    except (MemoryError, OverflowError, ValueError, EOFError, *_DAMAGED) as error:
+        is_too_large = isinstance(error, MemoryError | OverflowError)
+        if is_too_large or "array is too big" in str(error):
+            raise ArgumentError(
+                f"{_shown_path(path)} cannot be read: its header tells of more numbers than memory "
+                "can hold. If the array is smaller, the file is damaged: write it again with "
+                "numpy.save or numpy.savez."
+            ) from error
         # The rest of NumPy's text is for programmers.
         why = _runtime_errors.first_line(error)
         raise ArgumentError(
             f"{_shown_path(path)} cannot be read: {why}. Write a plain array with numpy.save or "
             "numpy.savez, one of strings as array.astype(str)."
         ) from error
-
-
-def _too_large(path: str) -> str:
-    return (
-        f"{_shown_path(path)} cannot be read: its header tells of more numbers than memory can "
-        "hold. If the array is smaller, the file is damaged: write it again with numpy.save or "
-        "numpy.savez."
-    )
 
 
 def _shown(text: str) -> str:
