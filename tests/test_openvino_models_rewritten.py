@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import DTYPES, assert_all_same, assert_same_bits
+from cases import DTYPES, assert_all_same, assert_refused, assert_same_bits, table
 from foreign import parse
 from openvino import opset8, opset15
 from openvino_models import (
@@ -435,34 +435,30 @@ def of_x(x: Any) -> ov.Node:
     return uniform(opset8.shape_of(x))
 
 
-UNPROVED: list[tuple[Callable[[Any], Any], Any, str]] = [
-    (
-        lambda _: uniform([3, 4]),
-        {"per_row": True},
-        "the shape of what it draws must be one of which a dimension is",
-    ),
-    (
-        lambda x: multinomial(opset8.reduce_sum(x, np.int64(0), True), 2),
-        {"per_row": True},
-        r"got \[1, 4\]",
-    ),
-    (
-        lambda x: of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)),
-        {"per_row": True},
-        "proved",
-    ),
-    (of_x, {"per_row": ["none"]}, "one of the random nodes to replace"),
-    (of_x, {"per_row": True, "seed": 3}, "a constant would have the rows of one batch"),
-]
+UNPROVED = table("""
+uniform([3, 4]) -> the shape of what it draws must be one of which a dimension is
+multinomial(opset8.reduce_sum(x, np.int64(0), True), 2) -> got [1, 4]
+of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)) -> proved
+""")
 
 
-@pytest.mark.parametrize(("make", "asked", "says"), UNPROVED)
-def test_what_is_not_proved_to_be_rows_is_refused_by_name(
-    make: Callable[[Any], Any], asked: dict[str, Any], says: str
-) -> None:
+@pytest.mark.parametrize(("made", "says"), UNPROVED)
+def test_what_is_not_proved_to_be_rows_is_refused_by_name(made: str, says: str) -> None:
     x = parameter("x", [-1, 4])
-    with pytest.raises(ValueError, match=says):
-        op.make_reproducible(model({"z": make(x)}, [x]), **asked)
+    given = model({"z": eval(made, globals(), {"x": x})}, [x])
+    assert_refused(lambda: op.make_reproducible(given, per_row=True), says)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"per_row": ["none"]}, "one of the random nodes to replace"),
+        ({"per_row": True, "seed": 3}, "a constant would have the rows of one batch"),
+    ],
+)
+def test_rows_of_no_node_and_of_a_constant_are_refused(asked: dict[str, Any], says: str) -> None:
+    x = parameter("x", [-1, 4])
+    assert_refused(lambda: op.make_reproducible(model({"z": of_x(x)}, [x]), **asked), says)
 
 
 def test_what_an_ir_cannot_have_is_refused_by_name() -> None:

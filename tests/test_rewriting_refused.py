@@ -15,7 +15,7 @@ import onnx_ir as ir
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import pattern_of, table
+from cases import assert_refused, pattern_of, table
 from foreign import STATE, evaluate, in_onnxruntime, parse
 from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state
@@ -251,29 +251,31 @@ def test_a_subgraph_that_can_carry_no_state_is_refused_by_name() -> None:
 # ------------------------------------------------------------------ seeds and opsets that are asked
 
 
-@pytest.mark.parametrize(
-    ("seed", "error"), [(-1, ValueError), (2**63, ValueError), (1.5, TypeError), (True, TypeError)]
-)
-def test_a_seed_out_of_range_is_refused(seed: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match=r"seed must be an integer from 0 to 2\^63-1, or left out: got"):
-        make_reproducible(parse(TWO), seed=seed)
-
-
-def test_a_seed_that_contradicts_the_model_is_refused() -> None:
-    for before, words in (
-        (None, "for a model whose state is already the graph input 'random_"),
-        (2, "or 2, the seed that the model was made with"),
-    ):
-        with pytest.raises(ValueError, match=f"seed must be left out,? {words}"):
-            make_reproducible(make_reproducible(parse(TWO), seed=before), seed=1)
-
-
-@pytest.mark.parametrize("version", [2, 999, 1001])
-def test_a_model_of_a_newer_opset_of_the_domain_is_refused(version: int) -> None:
-    model = make_reproducible(parse(TWO))
+def made(seed: int | None = None, version: int = 1) -> onnx.ModelProto:
+    """A rewritten model, of a version of our opset."""
+    model = make_reproducible(parse(TWO), seed=seed)
     model.opset_import[-1].version = version
-    with pytest.raises(ValueError, match=rf"got {version}. .* saved by a newer onnx-philox"):
-        make_reproducible(model)
+    return model
+
+
+RANGE = "seed must be an integer from 0 to 2^63-1, or left out: got"
+NEWER = "got {}. ... saved by a newer onnx-philox"
+
+
+@pytest.mark.parametrize(
+    ("given", "seed", "words"),
+    [
+        *((parse(TWO), seed, f"{RANGE} {seed}") for seed in (-1, 2**63)),
+        *((parse(TWO), seed, f"TypeError: {RANGE}") for seed in (1.5, True)),
+        (made(), 1, "seed must be left out for a model whose state is already the graph input"),
+        (made(2), 1, "seed must be left out, or 2, the seed that the model was made with"),
+        *((made(version=n), None, NEWER.format(n)) for n in (2, 999, 1001)),
+    ],
+)
+def test_a_seed_or_an_opset_that_a_model_cannot_have_is_refused(
+    given: onnx.ModelProto, seed: Any, words: str
+) -> None:
+    assert_refused(lambda: make_reproducible(given, seed=seed), words)
 
 
 def test_a_misspelt_operator_of_this_package_is_refused_by_name() -> None:
