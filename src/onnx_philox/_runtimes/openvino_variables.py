@@ -79,14 +79,11 @@ class Initial:
                 remedy = "Keep it in one of these, with a Convert on both sides."
                 what = f"the type of the variable {name!r}"
                 refuse(_OWNER, what, type_.get_type_name(), allowed, remedy)
-        parameters = clone.get_parameters()
-        needed = _above([node.input_value(0).get_node() for node in reads])
-        kept = [node for node in parameters if node.get_name() in needed]
-        self._indices = [parameters.index(node) for node in kept]
         results = [opset8.result(node.input_value(0)) for node in reads]
         self._requests = None
         if results:
-            self._requests = Requests(core.compile_model(ov.Model(results, kept), "CPU"))
+            initial = ov.Model(results, clone.get_parameters())
+            self._requests = Requests(core.compile_model(initial, "CPU"))
 
     @classmethod
     def of_source(
@@ -109,24 +106,12 @@ class Initial:
         if self._requests is None:
             return {}
         with self._requests.one() as request:
-            inputs = {i: given[index] for i, index in enumerate(self._indices)}
-            requests.run(request, inputs)
+            requests.run(request, dict(enumerate(given)))
             tensors = (request.get_output_tensor(i) for i in range(len(self.names)))
             return {
                 name: arrays.memory(tensor).copy()
                 for name, tensor in zip(self.names, tensors, strict=True)
             }
-
-
-def _above(nodes: list[ov.Node]) -> set[str]:
-    """The names of these nodes and of all that they read."""
-    seen: set[str] = set()
-    while nodes:
-        node = nodes.pop()
-        if node.get_name() not in seen:
-            seen.add(node.get_name())
-            nodes += [value.get_node() for value in node.input_values()]
-    return seen
 
 
 def check_state(model: ov.Model, what: str, streams: Streams | None) -> None:

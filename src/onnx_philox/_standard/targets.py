@@ -246,13 +246,8 @@ class OpenVino:
             remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."
             allowed = "[6], or rows of it"
             checks.refuse(op, "input 'state'", "[0, 6]", allowed, remedy)
-        if op is operators.RANDOM_GENERATOR:
-            return
-        if (
-            is_inexact_allowed
-            and op in (operators.RANDOM_UNIFORM, operators.RANDOM_NORMAL)
-            and draw.type is F32
-        ):
+        is_float = op in (operators.RANDOM_UNIFORM, operators.RANDOM_NORMAL) and draw.type is F32
+        if op is operators.RANDOM_GENERATOR or (is_float and is_inexact_allowed):
             return
         if op is operators.RANDOM_BERNOULLI and draw.type_of("p") is F32:
             return
@@ -312,11 +307,10 @@ class OpenVino:
         return (self._values(b, draw, words, out),)
 
     def _values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-        match draw.operator.name:
-            case operators.RANDOM_GENERATOR.name:
-                return b.cast(out.shaped(b, words), ir.DataType.UINT32)
-            case operators.RANDOM_BERNOULLI.name:
-                return _below(b, draw, words_limbs.unit(b, words), out)
+        if draw.operator is operators.RANDOM_GENERATOR:
+            return b.cast(out.shaped(b, words), ir.DataType.UINT32)
+        if draw.operator is operators.RANDOM_BERNOULLI:
+            return _below(b, draw, words_limbs.unit(b, words), out)
         if draw.operator is operators.RANDOM_NORMAL:
             standard = values.standard_normals(b, words_limbs.unit(b, words), F32)[0]
             moments = draw.number("mean"), draw.number("scale")

@@ -123,12 +123,16 @@ class Pair:
     def evaluated_encoders(self) -> str:
         """The names of encoder layers in evaluation whose dropouts are on."""
         from torch.nn import TransformerEncoderLayer
+        from torch.nn.modules.dropout import _DropoutNd
+
+        def drops(m: Any) -> bool:
+            return isinstance(m, _DropoutNd) and m.training and m.p > 0
 
         def is_passed_over(m: Any) -> bool:
             is_evaluated = isinstance(m, TransformerEncoderLayer) and not m.training
             # Torch's own conditions for its fast path.
             is_fast = is_evaluated and m.self_attn.batch_first and m.activation_relu_or_gelu
-            return bool(is_fast) and _drops(m)
+            return bool(is_fast) and any(map(drops, m.modules()))
 
         return self._named(is_passed_over)
 
@@ -180,11 +184,3 @@ class Pair:
                 self._owner, "the inputs", f"{sorted(rows)} rows", "of one number of rows", remedy
             )
         return rows.pop()
-
-
-def _drops(module: Any) -> bool:
-    """Whether a Dropout in a module is on."""
-    from torch.nn.modules.dropout import _DropoutNd
-
-    modules: Any = getattr(module, "modules", tuple)()
-    return any(isinstance(m, _DropoutNd) and m.training and m.p > 0 for m in modules)

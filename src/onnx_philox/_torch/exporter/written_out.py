@@ -152,7 +152,10 @@ def in_single(node: Any) -> set[Any]:
             inside = call(node, aten.masked_fill.Scalar, wide, is_end, low)
             result = call(node, aten.to.dtype, inside, dtype)
         else:
-            whole = _last_anew(node, rounded, value.numel())
+            whole, *anew = rounded
+            if anew:
+                kept = call(node, aten.narrow.default, whole, 0, 0, value.numel() - SIXTEEN)
+                whole = call(node, aten.cat.default, [kept, *anew], 0)
             result = call(node, aten.reshape.default, whole, sizes)
         if filled is not None:
             result = call(node, aten.copy_.default, filled, result)
@@ -170,17 +173,6 @@ def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
             empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
             drawn.append(call(node, aten.normal_functional.default, empty, *moments))
     return drawn
-
-
-def _last_anew(node: Any, drawn: list[Any], count: int) -> Any:
-    """Normals of which the last sixteen are drawn a second time."""
-    import torch
-
-    first, *anew = drawn
-    if not anew:
-        return first
-    kept = call(node, torch.ops.aten.narrow.default, first, 0, 0, count - SIXTEEN)
-    return call(node, torch.ops.aten.cat.default, [kept, *anew], 0)
 
 
 def _refuse_numbers(node: Any, numbers: list[Any], dtype: Any, where: str) -> NoReturn:

@@ -17,7 +17,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, insert_output, new_constant
+from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, new_constant
 from onnx_philox._rewriting.in_onnx.replacements import outcome
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.types import Types
@@ -147,8 +147,7 @@ class _Way:
         if node.op_type == "If":
             for _, branch in subgraphs(node):
                 branch.outputs.append(self._inside(branch, outer))
-            given = insert_output(node, len(node.outputs))
-            after = border.emitter.declare(given, "branched", _INT64, self._shape)
+            after = border.branch_out(node)
         else:
             ((name, body),) = subgraphs(node)
             owner = Owner(node, name, body)

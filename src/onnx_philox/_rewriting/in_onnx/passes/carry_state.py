@@ -223,6 +223,11 @@ class Border:
         body.inputs.insert(index, inner)
         return inner
 
+    def branch_out(self, node: ir.Node) -> ir.Value:
+        """Adds an output of an If, whose branches give it."""
+        output = insert_output(node, len(node.outputs))
+        return self.emitter.declare(output, "branched", _INT64, self.shape)
+
     def carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
         """Ends a loop-carried value: adds an output of the body, and returns the node's."""
         node, body = owner.node, owner.graph
@@ -334,8 +339,7 @@ class _Carrier(Border):
                 branch.outputs.append(next_state)
                 continue
             branch.outputs.append(self._unchanged(branch, state))
-        output = insert_output(node, len(node.outputs))
-        return self.emitter.declare(output, "branched", _INT64, self.shape)
+        return self.branch_out(node)
 
 
 def _scan_states(node: ir.Node) -> int:

@@ -28,6 +28,9 @@ _SCOPES = "pkg.torch.onnx.name_scopes"
 _REMEDY = "Export the model with a batch that is dynamic (dynamic_shapes of torch.onnx.export)"
 
 
+_OF_A_TENSOR = ("Bernoulli", "Dropout", "Multinomial")
+
+
 class BatchRows:
     """The batch of a model, and whether random nodes draw its rows.
 
@@ -134,9 +137,7 @@ def _name(dimension: int | ir.SymbolicDim) -> str | None:
 def filled(node: ir.Node) -> ir.Value | None:
     """The tensor like which a draw lies in memory; None where it is a new one."""
     if node.domain != DOMAIN:
-        takes_tensor = node.op_type.endswith("Like") or node.op_type in (
-            *("Bernoulli", "Dropout", "Multinomial"),
-        )
+        takes_tensor = node.op_type.endswith("Like") or node.op_type in _OF_A_TENSOR
         return node.inputs[0] if takes_tensor and node.inputs else None
     operator = OPERATORS.get(node.op_type)
     if operator in (None, RANDOM_GENERATOR, RANDOM_PERMUTATION) or not node.inputs:
