@@ -30,28 +30,14 @@ def values_shape(
     """
     if op.has_shape:
         given = _given_shape(op, values, sources["shape"], shape)
-    elif op.size_input.role is Role.DATA:
-        given = _data_shape(op, values, sources[op.size_input.name])
     else:
-        given = _categorical_shape(op, values, sources["logits"], samples)
+        given = sources[op.size_input.name].get_partial_shape()
+        if op.size_input.role is not Role.DATA:
+            batch = ov.Dimension() if given.rank.is_dynamic else given[0]
+            given = ov.PartialShape([batch, ov.Dimension(samples)])
+        if given.is_static:
+            checks.check_memory(op, list(given.to_shape()), values, copies=2)
     return _with_rows(given, sources["state"].get_partial_shape()) if "state" in sources else given
-
-
-def _data_shape(op: Operator, values: ElementType, data: ov.Output) -> ov.PartialShape:
-    partial = data.get_partial_shape()
-    if partial.is_static:
-        checks.check_memory(op, list(partial.to_shape()), values, copies=2)
-    return partial
-
-
-def _categorical_shape(
-    op: Operator, values: ElementType, logits: ov.Output, samples: int
-) -> ov.PartialShape:
-    partial = logits.get_partial_shape()
-    batch = ov.Dimension() if partial.rank.is_dynamic else partial[0]
-    if batch.is_static:
-        checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
-    return ov.PartialShape([batch, ov.Dimension(samples)])
 
 
 def _given_shape(

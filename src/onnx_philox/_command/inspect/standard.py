@@ -53,21 +53,18 @@ class Standard:
     def lines(self) -> list[str]:
         """What they are, and what they need."""
         drawn = ", ".join(f"{count} {operator}" for operator, count in self.draws.items())
+        about_state = "Their seed is inside the model: every run draws the same numbers."
+        if self.state is not None:
+            rows, then = rows_in_words(self.batch, self.batch_axis), ""
+            if self.next_state is not None:
+                then = f"; the output {self.next_state} is the input of the next run"
+            about_state = f"Their state: the input {self.state}{rows}{then}."
         return [
             f"{f'Operators: {drawn}. ' if drawn else ''}They need no plugin, and are {self.note}.",
-            self._about_state(),
+            about_state,
             "To use float16, convert the model before the rewrite: afterwards, a converter "
             "changes the draws.",
         ]
-
-    def _about_state(self) -> str:
-        if self.state is None:
-            return "Their seed is inside the model: every run draws the same numbers."
-        then = ""
-        if self.next_state is not None:
-            then = f"; the output {self.next_state} is the input of the next run"
-        rows = rows_in_words(self.batch, self.batch_axis)
-        return f"Their state: the input {self.state}{rows}{then}."
 
 
 def find(model: ir.Model, path: Path) -> Standard | None:
