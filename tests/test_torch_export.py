@@ -63,19 +63,16 @@ def test_what_openvino_refuses_of_a_file_names_the_call_of_torch_s() -> None:
 
 
 @pytest.mark.engines
-def test_shares_are_never_nan(tmp_path: Path) -> None:
+def test_shares_are_never_nan() -> None:
     """In ONNX Runtime: OpenVINO's plugin computes with no f64."""
     import torch
 
-    class Shares(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            few = torch.full((10**6,), 0.01)
-            shares = torch.distributions.Beta(few, few, validate_args=False)
-            return shares.sample() + 0 * x.sum()
+    def shares(x: torch.Tensor) -> torch.Tensor:
+        few = torch.full((10**6,), 0.01)
+        drawn = torch.distributions.Beta(few, few, validate_args=False).sample()
+        return drawn + 0 * x.sum()
 
-    path = tmp_path / "m.onnx"
-    onnx_philox.torch.export(Shares(), (torch.tensor(X),), path, verbose=False)
-    (tiny,) = Pipeline(path)({"x": X}, seed=42).values()
+    (tiny,) = Pipeline(exported(shares))({"x": X}, seed=42).values()
     # Nearly all are close to 0 or 1, as many to either.
     assert tiny.min() >= 0
     assert tiny.max() <= 1
@@ -416,14 +413,11 @@ def test_beta_and_dirichlet_are_refused_by_name_in_openvino() -> None:
 
     for draw in (
         lambda a: torch.distributions.Beta(a, a).sample(),
-        torch._sample_dirichlet,
+        lambda a: torch._sample_dirichlet(a),
     ):
-
-        class Drawing(torch.nn.Module):
-            def forward(self, a: Any, draw: Any = draw) -> Any:
-                return draw(a)
-
-        file = onnx_philox.torch.export(Drawing(), (torch.rand(3, 4) + 0.5,)).model_proto
-        assert len(onnx_philox.Pipeline(file)({"a": np.full((3, 4), 0.7, np.float32)}, seed=1))
+        example = (torch.rand(3, 4) + 0.5,)
+        file = onnx_philox.torch.export(of_a_function(draw), example, verbose=False).model_proto
+        feed = {file.graph.input[0].name: np.full((3, 4), 0.7, np.float32)}
+        assert len(Pipeline(file)(feed, seed=1))
         with pytest.raises(ValueError, match=r"without aten::_sample_dirichlet in OpenVINO"):
-            onnx_philox.Pipeline(file, runtime="openvino")
+            Pipeline(file, runtime="openvino")

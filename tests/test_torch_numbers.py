@@ -410,24 +410,21 @@ def test_noise_is_what_torch_draws_first() -> None:
     assert_same_bits(half, torch_noise(7, [32], device="cuda").astype(np.float16))
 
 
-@pytest.mark.parametrize(
-    ("name", "others"),
-    [
-        ("f16", ["float16", "torch.float16", np.float16, np.dtype("float16")]),
-        ("bf16", ["bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)]),
-        ("f32", ["float32", np.float32]),
-        ("f64", ["float64", np.float64, float]),
-    ],
-)
-def test_a_type_of_noise_has_the_names_of_numpy_and_torch(name: str, others: list[Any]) -> None:
-    for other in others:
-        assert_same_bits(torch_noise(7, [5], dtype=other), torch_noise(7, [5], dtype=name))
+SAME: dict[tuple[str, str], list[Any]] = {
+    ("dtype", "f16"): ["float16", "torch.float16", np.float16, np.dtype("float16")],
+    ("dtype", "bf16"): ["bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)],
+    ("dtype", "f32"): ["float32", np.float32],
+    ("dtype", "f64"): ["float64", np.float64, float],
+    ("device", "cpu"): ["cpu:0"],
+    ("device", "cuda"): ["cuda:0", "cuda:13"],
+}
 
 
-def test_a_device_of_noise_may_have_a_number() -> None:
-    for device in ("cpu:0", "cuda:0", "cuda:13"):
-        expected = torch_noise(7, [5], device=device.partition(":")[0])
-        assert_same_bits(torch_noise(7, [5], device=device), expected)
+@pytest.mark.parametrize(("what", "name"), SAME)
+def test_types_and_devices_of_noise_have_the_names_of_numpy_and_torch(what: str, name: str) -> None:
+    for other in SAME[what, name]:
+        given, expected = (torch_noise(7, [5], **{what: each}) for each in (other, name))
+        assert_same_bits(given, expected)
 
 
 @pytest.mark.engines
