@@ -57,7 +57,12 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.seed is not None:
-            object.__setattr__(self, "seed", _seed(self.seed))
+            allowed, seed = "an integer from 0 to 2^63-1, or left out", index_of(self.seed)
+            if seed is None:
+                checks.refuse(OWNER, "seed", repr(self.seed), allowed, "Pass an int.", TypeError)
+            if not 0 <= seed <= INT64_MAX:
+                checks.refuse(OWNER, "seed", seed, allowed, "Choose another seed.")
+            object.__setattr__(self, "seed", seed)
         for name in ("keep_seeds", "keep_unknown"):
             check_bool(OWNER, name, getattr(self, name))
         for name, what in _NAMED.items():
@@ -120,16 +125,6 @@ class Asked:
             )
             remedy = "Export the module with onnx_philox.torch.export, or rewrite that ONNX file."
             checks.refuse(OWNER, "alignment", repr(self.alignment), allowed, remedy)
-
-
-def _seed(given: Any) -> int:
-    allowed = "an integer from 0 to 2^63-1, or left out"
-    seed = index_of(given)
-    if seed is None:
-        checks.refuse(OWNER, "seed", repr(given), allowed, "Pass an int.", TypeError)
-    if not 0 <= seed <= INT64_MAX:
-        checks.refuse(OWNER, "seed", seed, allowed, "Choose another seed.")
-    return seed
 
 
 _NAMED = {

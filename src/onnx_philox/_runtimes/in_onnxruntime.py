@@ -75,12 +75,11 @@ class OnnxruntimeModel(models.LoadedModel):
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         try:
-            values: Sequence[Any] = self.session.run(None, feeds)
+            return list(self.session.run(None, feeds))
         except Exception as error:
             # Of ONNX Runtime's own session, which a user may have made.
             _runtime_errors.raise_refusal(error)
             raise
-        return values
 
     def taken(self, value: Any) -> Any:
         """The value of ONNX Runtime, of any type: it checks that itself."""

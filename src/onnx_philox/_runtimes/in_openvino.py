@@ -59,7 +59,12 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
     own = next(owns, None)
     if own is None:
         return set()
-    tied = [place for place in open_ if place == own or _is_tied(model, shapes, own, place)]
+
+    def is_tied(other: Place) -> bool:
+        unlike, alike = {own: _ROWS, other: _OTHER}, {own: _ROWS, other: _ROWS}
+        return not _fits(model, shapes, unlike) and _fits(model, shapes, alike)
+
+    tied = [place for place in open_ if place == own or is_tied(place)]
     return {(name, axis) for i, axis in tied for name in model.inputs[i].get_names()}
 
 
@@ -74,11 +79,6 @@ def named(ports: list[Port], carrying: Collection[Carrier]) -> list[Port]:
 
 
 Place = tuple[int, int]
-
-
-def _is_tied(model: ov.Model, shapes: dict[int, ov.PartialShape], own: Place, other: Place) -> bool:
-    unlike, alike = {own: _ROWS, other: _OTHER}, {own: _ROWS, other: _ROWS}
-    return not _fits(model, shapes, unlike) and _fits(model, shapes, alike)
 
 
 def _fits(model: ov.Model, shapes: dict[int, ov.PartialShape], sizes: dict[Place, int]) -> bool:

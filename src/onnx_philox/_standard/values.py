@@ -234,20 +234,17 @@ def exponential(b: Builder, words: ir.Value, scale: Number, values: ElementType)
     Nodes:
         words -> middle of each step in (0, 1) -> -ln -> Mul scale
     """
-    body = _exponential_f64 if values is F64 else _exponential_f32
-    standard = b.call("Exponential" + ("F64" if values is F64 else "F32"), body, words)[0]
-    return _times(b, standard, scale)
+    body = partial(_exponential, values=values)
+    return _times(b, b.call(f"Exponential{values.name.upper()}", body, words)[0], scale)
 
 
-def _exponential_f32(b: Builder, words: ir.Value) -> Values:
+def _exponential(b: Builder, words: ir.Value, values: ElementType) -> Values:
+    if values is F64:
+        middle = b("Add", unit(b, words, F64), b.constant(2.0**-53, np.float64))
+        return (_minus_ln(b, middle),)
     step = b.constant(2.0**-32, np.float64)
     middle = b("Add", b.cast(words, ir.DataType.DOUBLE), b.constant(0.5, np.float64))
     return (_type(b, _minus_ln(b, b("Mul", middle, step)), F32),)
-
-
-def _exponential_f64(b: Builder, words: ir.Value) -> Values:
-    middle = b("Add", unit(b, words, F64), b.constant(2.0**-53, np.float64))
-    return (_minus_ln(b, middle),)
 
 
 def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:

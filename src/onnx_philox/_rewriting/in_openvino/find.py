@@ -90,25 +90,20 @@ def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:
     """What a node says, or why it cannot be replaced."""
     node = site.node
     kind = node.get_type_name()
-    if not graphs.is_ours(node) and graphs.opset_of(node) is None:
-        said = randomness_of(kind)
-        error = MayStayError(
-            site.title,
-            "the operator",
-            f"{kind}, {said}",
-            f"a random operator of OpenVINO ({', '.join(RANDOM_OPERATORS)})",
-            "Convert the model with one of these",
-        )
-        return Irreplaceable(site, error)
     try:
         if graphs.lacks_state(node):
             return replacements.without_state(site)
-        if kind == _UNIFORM:
-            if graphs.is_ours(node):
-                replacements.refuse_wide_bernoulli(site)
-            return UniformNode.read(site, keep_seeds=keep_seeds)
-        return (
-            replacements.awaiting(site) if graphs.is_ours(node) else replacements.categorical(site)
-        )
+        if graphs.is_ours(node) and kind != _UNIFORM:
+            return replacements.awaiting(site)
+        if graphs.is_ours(node):
+            replacements.refuse_wide_bernoulli(site)
+        elif graphs.opset_of(node) is None:
+            given = f"{kind}, {randomness_of(kind)}"
+            allowed = f"a random operator of OpenVINO ({', '.join(RANDOM_OPERATORS)})"
+            remedy = "Convert the model with one of these"
+            raise MayStayError(site.title, "the operator", given, allowed, remedy)
+        elif kind == _MULTINOMIAL:
+            return replacements.categorical(site)
+        return UniformNode.read(site, keep_seeds=keep_seeds)
     except (TypeError, ValueError) as error:
         return Irreplaceable.of(site, error)

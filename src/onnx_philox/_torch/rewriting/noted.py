@@ -118,17 +118,14 @@ def double_of(node: ir.Node, number: NDArray[np.float32]) -> NDArray[np.float64]
 
 def noted(node: ir.Node) -> list[float]:
     """The numbers of the call that torch's exporter noted on a node, as doubles."""
-    found = re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?", _note_of(node))
+    found = re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?", node.metadata_props.get(NOTE, ""))
     return [float(number) for number in found]
-
-
-def _note_of(node: ir.Node) -> str:
-    return node.metadata_props.get(NOTE, "")
 
 
 def call_of(node: ir.Node) -> str:
     """ATen's name of the call and of its overload: ``randint.low``; empty where none is noted."""
-    found = re.search(r"\[target=torch\.ops\.(?:aten|prims)\.(\w+\.\w+)\]", _note_of(node))
+    note = node.metadata_props.get(NOTE, "")
+    found = re.search(r"\[target=torch\.ops\.(?:aten|prims)\.(\w+\.\w+)\]", note)
     return found[1] if found else ""
 
 
