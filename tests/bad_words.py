@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 import pytest
 from bad_calls import F32, GOOD, INPUTS, STATE, model_of
+from operators import OPERATORS
 
 from onnx_philox import reference
-from onnx_philox._contract.operators import OPERATORS
 
 Calls = list[dict[str, Any]]
 

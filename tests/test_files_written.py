@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 import pytest
 from file_cases import WEIGHTS, refusal, succeed, tree, write
-from onnx import parser
+from foreign import parse
 
 from onnx_philox import PhiloxState, reference
 from onnx_philox._files import new_files
@@ -103,8 +103,7 @@ def test_an_ir_of_a_model_with_external_data_of_the_names_of_its_own_files(tmp_p
 def test_a_run_does_not_write_over_its_input(tmp_path, link):
     given = tmp_path / "out.run1.npz"
     np.savez(given, x=np.zeros(3, np.float32))
-    text = '<ir_version: 8, opset_import: ["": 17]> g (float[3] x) => (float[3] y) {y = Relu(x)}'
-    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    onnx.save(parse("g (float[3] x) => (float[3] y) { y = Relu(x) }"), tmp_path / "m.onnx")
     if link is not None:
         given = given.rename(tmp_path / "given.npz")
         link(given, tmp_path / "out.run1.npz")
@@ -123,13 +122,10 @@ def test_a_run_does_not_write_over_the_weights_of_its_model(tmp_path):
 
 
 def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp_path):
-    text = """<ir_version: 8, opset_import: ["": 17]>
-    g (float[2] x) => (seq(float[1]) y, float[2] z) {
-        y = SplitToSequence (x)
-        z = Identity (x)
-    }"""
+    text = """g (float[2] x) => (seq(float[1]) y, float[2] z) {
+        y = SplitToSequence (x)  z = Identity (x) }"""
     path = tmp_path / "m.onnx"
-    made = parser.parse_model(text)
+    made = parse(text)
     made.graph.node[1].output[0] = made.graph.output[1].name = "y[0]"
     onnx.save(made, path)
     before = tree(tmp_path)

@@ -17,15 +17,15 @@ import onnx_ir as ir
 import openvino as ov
 import pytest
 from cases import table
-from onnx.parser import parse_model
+from foreign import parse
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from openvino import opset8
+from runtimes import compiled
 
 import onnx_philox
 from onnx_philox import Pipeline, RefusedInputError, make_reproducible, rewriting
 
-MODEL = parse_model("""<ir_version: 8, opset_import: ["": 18]>
-    g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }""")
+MODEL = parse("g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }", opset=18)
 ONNX = {"a file", "a Path", "bytes", "a proto", "an onnx-ir model"}
 ANY = ONNX | {"an IR", "a model of OpenVINO"}
 LOADED = {"a session", "a compiled model"}
@@ -41,8 +41,7 @@ def _openvino_model() -> ov.Model:
 
 @functools.cache
 def _compiled() -> ov.CompiledModel:
-    core = onnx_philox.openvino.register(ov.Core())
-    return core.compile_model(make_reproducible(_openvino_model()), "CPU")
+    return compiled(make_reproducible(_openvino_model()))
 
 
 KINDS: Mapping[str, Callable[[], Any]] = {

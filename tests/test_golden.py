@@ -12,14 +12,12 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
-import openvino as ov
 import pytest
 from cases import DTYPES, assert_same_bits
-from onnx.reference import ReferenceEvaluator
+from foreign import evaluate
 from operators import OPERATORS, every_operator, plain
-from runtimes import array_of, infer, tensor_of
+from runtimes import array_of, compiled, infer, tensor_of
 
-import onnx_philox
 from onnx_philox import graphs
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
@@ -132,11 +130,9 @@ def test_golden_files_have_torch_s_numbers_of_every_operator_that_draws_them() -
 @golden_file
 def test_onnx_reference_gives_the_golden_bits(stem: Path) -> None:
     model = onnx.load(stem.with_suffix(".onnx"))
-    evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
     names = [o.name for o in model.graph.output]
     for inputs, expected in golden_runs(stem):
-        got = dict(zip(names, evaluator.run(None, inputs), strict=True))
-        assert_same({name: np.asarray(array) for name, array in got.items()}, expected)
+        assert_same(dict(zip(names, evaluate(model, inputs), strict=True)), expected)
 
 
 @golden_file
@@ -169,8 +165,7 @@ def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
 @pytest.mark.parametrize("suffix", [".onnx", ".xml"])
 @pytest.mark.parametrize("backend", OPENVINO_BACKENDS)
 def test_openvino_gives_the_golden_bits(stem: Path, suffix: str, backend: str) -> None:
-    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
-    model = core.compile_model(core.read_model(stem.with_suffix(suffix)), "CPU")
+    model = compiled(stem.with_suffix(suffix), backend=backend)
     request = model.create_infer_request()
     for inputs, expected in golden_runs(stem):
         for name, array in inputs.items():

@@ -37,7 +37,6 @@ MACHINE = {
     "proc/meminfo": "MemTotal: 9000000 kB\nMemFree: 10 kB\nMemAvailable:    5000 kB\n",
     "proc/self/status": "Name:\tx\nVmSize:\t  3000 kB\nVmData:\t 2000 kB\nRssAnon:\t  700 kB\n",
 }
-FREE = 5000 * 1024
 
 
 STATS = {
@@ -45,74 +44,48 @@ STATS = {
     "STAT_1": "cache 900\ninactive_file 1\ntotal_inactive_file 100\ntotal_active_file 20",
     "UNLIMITED": "9223372036854771712",
 }
-LARGE = {"limit": "UNLIMITED", "usage": 10**12}
-# The groups of the process; files of groups, those of version 1 below `memory`; what is free.
-CASES: dict[str, tuple[str, dict[str, dict[str, object]], int]] = {
-    "no groups": ("", {}, FREE),
-    "an unlimited group": ("0::/a\n", {"/a": {"max": "max", "high": "max", "current": 9}}, FREE),
-    "a group": ("0::/a\n", {"/a": {"max": 3000, "high": "max", "current": 900}}, 2100),
-    "page cache": ("0::/a\n", {"/a": {"max": 3000, "current": 900, "stat": "STAT"}}, 2223),
-    "more cache than used": ("0::/a\n", {"/a": {"max": 3000, "current": 9, "stat": "STAT"}}, 3000),
-    "memory.high": ("0::/a\n", {"/a": {"max": 3000, "high": 1000, "current": 900}}, 100),
-    "a group that is full": ("0::/a\n", {"/a": {"max": 3000, "current": 4000}}, 0),
-    "a group above": (
-        "0::/a/b/c\n",
-        {
-            **{"/a": {"max": 2000, "current": 500}, "/a/b": {"max": "max", "current": 500}},
-            "/a/b/c": {"max": 9000, "current": 100},
-        },
-        1500,
-    ),
-    "a container's own": ("0::/\n", {"": {"max": 7000, "current": 100}}, 6900),
-    "a container with the host's path": ("0::/d/1\n", {"": {"max": 7000, "current": 100}}, 6900),
-    "a path outside": (
-        "0::/../other\n",
-        {"": {"max": 7000, "current": 100}, "/other": {"max": 7, "current": 1}},
-        6900,
-    ),
-    "version 1": (
-        "5:cpu,cpuacct:/c\n4:memory:/a/b\n0::/\n",
-        {
-            "/memory/a/b": {"limit": 3000, "usage": 900, "stat": "STAT_1"},
-            **{"/memory/a": LARGE, "/memory": LARGE, "/memory/c": {"limit": 1, "usage": 1}},
-        },
-        2220,
-    ),
-    "version 1, a group above": (
-        "4:hugetlb,memory:/a/b\n",
-        {
-            "/memory/a/b": {"limit": "UNLIMITED", "usage": 900},
-            "/memory/a": {"limit": 3000, "usage": 1000},
-        },
-        2000,
-    ),
-    "version 1, a container": (
-        "4:memory:/d/1\n",
-        {"/memory": {"limit": 3000, "usage": 1000}},
-        2000,
-    ),
-    "a name with a colon": ("0::/a:b\n", {"/a:b": {"max": 3000, "current": 900}}, 2100),
-    "nonsense": ("\n:\n0:\nx::y\n4:memory\n0::/a", {"/a": {"max": "x"}}, FREE),
-}
+# What is so; the groups of the process, a line each; files of groups, those of version 1 below
+# `memory`; what is free.
+CASES = """\
+no groups | | | 5120000
+an unlimited group | 0::/a; | /a max=max high=max current=9 | 5120000
+a group | 0::/a; | /a max=3000 high=max current=900 | 2100
+page cache | 0::/a; | /a max=3000 current=900 stat=STAT | 2223
+more cache than used | 0::/a; | /a max=3000 current=9 stat=STAT | 3000
+memory.high | 0::/a; | /a max=3000 high=1000 current=900 | 100
+a group that is full | 0::/a; | /a max=3000 current=4000 | 0
+a group above | 0::/a/b/c; | /a max=2000 current=500, /a/b max=max current=500, \
+/a/b/c max=9000 current=100 | 1500
+a container's own | 0::/; | / max=7000 current=100 | 6900
+a container with the host's path | 0::/d/1; | / max=7000 current=100 | 6900
+a path outside | 0::/../other; | / max=7000 current=100, /other max=7 current=1 | 6900
+version 1 | 5:cpu,cpuacct:/c;4:memory:/a/b;0::/; | /memory/a/b limit=3000 usage=900 stat=STAT_1, \
+/memory/a LARGE, /memory LARGE, /memory/c limit=1 usage=1 | 2220
+version 1, a group above | 4:hugetlb,memory:/a/b; | /memory/a/b limit=UNLIMITED usage=900, \
+/memory/a limit=3000 usage=1000 | 2000
+version 1, a container | 4:memory:/d/1; | /memory limit=3000 usage=1000 | 2000
+a name with a colon | 0::/a:b; | /a:b max=3000 current=900 | 2100
+nonsense | ;:;0:;x::y;4:memory;0::/a | /a max=x | 5120000
+""".replace("LARGE", "limit=UNLIMITED usage=1000000000000")
 VERSION_1 = {"limit": "limit_in_bytes", "usage": "usage_in_bytes"}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES.splitlines())
 def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
-    of_process, groups, free = CASES[case]
+    _, of_process, groups, free = (part.strip() for part in case.split("|"))
     files = dict(MACHINE)
     if of_process:
-        files["proc/self/cgroup"] = of_process
-    for group, values in groups.items():
-        for name, value in values.items():
+        files["proc/self/cgroup"] = of_process.replace(";", "\n")
+    for group, *values in (each.split() for each in groups.split(", ") if each):
+        for name, value in (each.split("=") for each in values):
             place = f"sys/fs/cgroup{group}/memory.{VERSION_1.get(name, name)}"
-            files[place] = f"{STATS.get(str(value), value)}\n"
+            files[place] = f"{STATS.get(value, value)}\n"
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     found, _, held = _native.memory(str(tmp_path))
-    assert (found, held) == (free, 700 * 1024)
+    assert (found, held) == (int(free), 700 * 1024)
 
 
 def test_this_machine_tells_its_memory():

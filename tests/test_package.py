@@ -13,11 +13,12 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from onnx import parser
+from foreign import parse
+from operators import OPERATORS
+from runtimes import save_ir
 
 import onnx_philox
 from onnx_philox import graphs
-from onnx_philox._contract import operators
 from onnx_philox.openvino._python_ops import OPS
 
 ROOT = Path(__file__).parent.parent
@@ -53,11 +54,11 @@ def test_the_public_names_are_the_documented_ones(module: str) -> None:
 
 
 def test_every_operator_has_its_functions_and_classes() -> None:
-    assert set(OPS) == set(operators.OPERATORS)
-    for op in operators.OPERATORS.values():
+    assert set(OPS) == set(OPERATORS)
+    for op in OPERATORS.values():
         for module in (onnx_philox.reference, graphs, onnx_philox.openvino):
             assert op.function in module.__all__
-    assert [c.__name__ for c in onnx_philox.onnx_reference.OPS] == list(operators.OPERATORS)
+    assert [c.__name__ for c in onnx_philox.onnx_reference.OPS] == list(OPERATORS)
 
 
 LOADS = """
@@ -101,10 +102,7 @@ def test_nothing_is_loaded_or_registered_before_it_is_needed(tmp_path: Path) -> 
     drawing = graphs.random_uniform([3], 0, 1, "f32", op_seed=1)
     onnx.save(drawing, tmp_path / "drawing.onnx")
     model = ROOT / "tests" / "models" / "mc_dropout.onnx"
-    noise = parser.parse_model(
-        """<ir_version: 8, opset_import: ["": 17]>
-            g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }"""
-    )
+    noise = parse("g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }")
     onnx.save(onnx_philox.make_reproducible(noise), tmp_path / "rewritten.onnx")
     files = [tmp_path / "drawing.onnx", model, tmp_path / "rewritten.onnx"]
     child.python("-c", LOADS, *map(str, files))
@@ -204,9 +202,7 @@ def titled(error: BaseException, title: str) -> None:
 
 
 def test_an_ir_without_the_extension_fails_as_the_page_says(tmp_path: Path) -> None:
-    core = onnx_philox.openvino.register(ov.Core())
-    model = graphs.random_uniform([3], 0, 1, "f32", op_seed=1).SerializeToString()
-    ov.save_model(core.read_model(model), tmp_path / "m.xml")
+    save_ir(graphs.random_uniform([3], 0, 1, "f32", op_seed=1), tmp_path / "m.xml")
     with pytest.raises(RuntimeError) as raised:
         ov.Core().read_model(tmp_path / "m.xml")
     titled(raised.value, "Cannot create RandomUniform layer ... from unsupported opset: extension")

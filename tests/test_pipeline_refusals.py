@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 import onnx
-import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits, table
-from onnx import parser
-from runtimes import bare_session
+from foreign import parse
+from runtimes import bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, graphs, make_reproducible, row_states
 from onnx_philox._contract import memory
 
 RUNTIMES = ("onnxruntime", "openvino")
-NOISE = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }""")
+NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
 X = np.arange(10, dtype=np.float32).reshape(2, 5)
 FEED = {"x": X}
 
@@ -186,10 +184,7 @@ def test_a_request_of_more_rows_than_memory_holds_is_refused(
     assert_refused(lambda: names["rows"].request(seed=1, rows=2**24), words)
 
 
-UNIFORM = make_reproducible(
-    parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    g () => (float[64] y) { y = RandomUniform <shape = [64]> () }""")
-)
+UNIFORM = make_reproducible(parse("g () => (float[64] y) { y = RandomUniform <shape = [64]> () }"))
 REWRITTEN = make_reproducible(NOISE)
 NO_SEED = graphs.random_normal([2], 0.0, 1.0, "f32", op_seed=1)
 FOREIGN = make_reproducible(NOISE)
@@ -273,8 +268,7 @@ UNREAD = "state must be the input that random nodes draw from: got 'step', which
 
 def counting(draw: str = "") -> onnx.ModelProto:
     """A model that counts its runs itself, in an input and an output named like a state's."""
-    return parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
-        g (uint32[6] step, float[n, 5] x) => (uint32[6] next_step, float[n, 5] a)
+    return parse(f"""g (uint32[6] step, float[n, 5] x) => (uint32[6] next_step, float[n, 5] a)
         <uint32[1] one = {{1}}, int64 twice = {{2}}> {{
             next_step = Add (step, one)
             {draw or "a = RandomNormalLike (x)"}
@@ -318,29 +312,26 @@ def test_a_record_of_a_state_that_no_random_node_reads_is_refused(tmp_path: Path
     """Neither of nodes with a seed inside nor, where nodes cannot be read, of others."""
     seeded = make_reproducible(counting(), seed=9)
     assert not seeded.metadata_props
-    core = onnx_philox.openvino.register(ov.Core())
-    irs = {}
-    for name, model in (("seeded", seeded), ("free", make_reproducible(counting()))):
-        irs[name] = tmp_path / f"{name}.xml"
-        read = core.read_model(recorded(model).SerializeToString())
-        ov.save_model(read, irs[name])
-    compiled = core.compile_model(core.read_model(irs["seeded"]), "CPU")
+    irs = {
+        name: save_ir(recorded(model), tmp_path / f"{name}.xml")
+        for name, model in (("seeded", seeded), ("free", make_reproducible(counting())))
+    }
+    loaded = compiled(irs["seeded"])
     standard = onnx_philox.to_standard_nodes
-    plain = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (uint32[6] step, float[n, 5] x) => (uint32[6] next_step, float[n, 5] y) {
+    plain = parse("""g (uint32[6] step, float[n, 5] x) => (uint32[6] next_step, float[n, 5] y) {
             y = Neg (x)  next_step = Identity (step) }""")
     for given, options, words in (
         (seeded, {}, f"the model {NO_STATE}"),
         (recorded(seeded), {}, f"the model {NO_STATE}"),
         (standard(seeded), {}, f"the model {NO_STATE}"),
         (standard(recorded(seeded)), {}, f"the model {NO_STATE}"),
-        (compiled, {"source": recorded(seeded)}, f"source {NO_STATE}"),
+        (loaded, {"source": recorded(seeded)}, f"source {NO_STATE}"),
         (plain, {}, NO_STATE),
         (bare_session(recorded(seeded)), {}, UNREAD),
         (bare_session(standard(recorded(seeded))), {}, UNREAD),
         (bare_session(recorded(make_reproducible(counting()))), {}, UNREAD),
         (irs["seeded"], {"runtime": "openvino"}, UNREAD),
         (irs["free"], {"runtime": "openvino"}, UNREAD),
-        (compiled, {"source": irs["seeded"]}, UNREAD),
+        (loaded, {"source": irs["seeded"]}, UNREAD),
     ):
         assert_refused(lambda given=given, options=options: Pipeline(given, **options), words)

@@ -17,7 +17,7 @@ from cases import assert_all_same, assert_refused, assert_same_bits
 from foreign import parse
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
-from runtimes import compiled
+from runtimes import OpenVino, compiled
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
@@ -342,15 +342,14 @@ def test_a_compiled_model_needs_a_source_that_has_its_variables() -> None:
 
 @pytest.mark.parametrize("given", ["model", "file", "compiled"])
 def test_a_state_that_is_a_variable_is_refused_in_one_sentence(given: str, tmp_path: Path) -> None:
-    core = onnx_philox.openvino.register(ov.Core())
-    built = core.read_model(graphs.random_generator([4]).SerializeToString())
+    built = OpenVino("auto").read(graphs.random_generator([4]))
     for model, name in ((make_reproducible(walk()), "random_state"), (built, "state")):
         model = onnx_philox.openvino.make_stateful(model, PhiloxState.for_run(42))
         ov.save_model(model, tmp_path / f"{name}.xml")
         how: dict[str, Any] = {"runtime": "openvino"}
         what: Any = model if given == "model" else tmp_path / f"{name}.xml"
         if given == "compiled":
-            what, how = core.compile_model(model, "CPU"), {"source": model}
+            what, how = compiled(model), {"source": model}
         words = f"must be one whose state is an input, .*: got .* the variable '{name}', as openv"
         with pytest.raises(ValueError, match=f"^Pipeline: (the .*|source) {words}"):
             Pipeline(what, **how)

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import openvino as ov
 import pytest
 from cases import load_vectors
-from runtimes import infer
+from runtimes import compiled, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, reference
@@ -59,9 +58,8 @@ class Gallery:
             session = onnx_philox.onnxruntime.InferenceSession(self.path(name))
             names = [o.name for o in session.get_outputs()]
             return dict(zip(names, session.run(None, feed), strict=True))
-        core = onnx_philox.openvino.register(ov.Core())
         config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
-        model = core.compile_model(core.read_model(self.path(name)), "CPU", config)
+        model = compiled(self.path(name), config)
         results = infer(model, feed)
         return {o.get_any_name(): results[o] for o in model.outputs}
 

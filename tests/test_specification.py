@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import specification as spec
 from numpy.testing import assert_array_equal
+from operators import OPERATORS
 
 from onnx_philox import PhiloxState, reference
-from onnx_philox._contract.operators import OPERATORS
 
 ROOT = Path(__file__).parents[1]
 FLOATS = tuple(spec.FLOATS)

@@ -6,12 +6,10 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnxruntime
-import openvino as ov
 import pytest
 from cases import assert_same_bits
 from operators import by_core
-from runtimes import infer
+from runtimes import bare_session, compiled, infer
 
 import onnx_philox
 from onnx_philox import _native, graphs, reference, row_states
@@ -170,12 +168,9 @@ def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, numb
     session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
     feed = {"logits": logits, "temperature": number, "top_k": k}
     results = [session.run(None, {**feed, "state": state})[0]]
-    bare = onnxruntime.InferenceSession(
-        model.SerializeToString(), onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    )
     for pipe in (
         onnx_philox.Pipeline(session, source=model),
-        onnx_philox.Pipeline(bare, source=model),
+        onnx_philox.Pipeline(bare_session(model), source=model),
         onnx_philox.Pipeline(model, runtime="openvino", backend=backend),
     ):
         results += [
@@ -196,14 +191,13 @@ def test_a_top_k_of_a_model_input_arrives_whole_in_openvino(backend: str, per_ro
     """Its low 32 bits mean a greedy choice, a refusal or no filter at all."""
     logits = np.linspace(0, 1, 10).astype(F32).reshape(2, 5)
     states = row_states(3, range(2)) if per_row else row_states(3, [0])[0]
-    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
     model = graphs.random_token(logits, inputs=["top_k"], stateful=True, per_row=per_row)
-    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    loaded = compiled(model, backend=backend)
     for k in (2**32 + 1, 2**31 + 1, 2**31, 2**32, 2**62 + 2):
         for given in (np.array(k), np.array([k, 2])):
             expected = reference.random_token(logits, top_k=given, state=states)
-            found = infer(compiled, {"top_k": given, "state": states})
+            found = infer(loaded, {"top_k": given, "state": states})
             for index, wanted in enumerate(expected):
                 assert_same_bits(found[index], wanted)
     with pytest.raises(RuntimeError, match="input 'top_k' must be 0 or above: got -4294967295"):
-        infer(compiled, {"top_k": np.array(1 - 2**32), "state": states})
+        infer(loaded, {"top_k": np.array(1 - 2**32), "state": states})
