@@ -12,8 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from cases import pattern_of
-from foreign import parse
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, numpy_helper, parser
 
 from onnx_philox import make_reproducible
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
@@ -28,7 +27,8 @@ RUNS = tuple(f"run MODEL --runtime {r} -o OUT" for r in ("onnxruntime", "openvin
 
 def model(location: str | None = None) -> onnx.ModelProto:
     """`w + noise`, its weights inside or at a location."""
-    made = parse("g () => (float[5000] y) { noise = RandomNormalLike (w)  y = Add (w, noise) }")
+    made = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g () => (float[5000] y) { noise = RandomNormalLike (w)  y = Add (w, noise) }""")
     made.graph.initializer.append(numpy_helper.from_array(WEIGHTS, "w"))
     if location is not None:
         weights = made.graph.initializer[0]
