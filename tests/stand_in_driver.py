@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import cases
 import numpy as np
 from cuda_kernels import DTYPES, OUTSIDE, PARAMETERS, Launch, Number
 
 from onnx_philox import reference
-from onnx_philox._contract.types import BY_NAME
 
 SOURCE = Path(__file__).parent / "cuda" / "stand_in.c"
 MOST_BLOCKS = 4096
@@ -67,7 +67,7 @@ def _draw_row(kernel: str, launch: Launch, row: int, state: np.ndarray) -> None:
     first, second = (_number(number, begin, count) for number in launch.number)
     function = getattr(reference, f"random_{distribution}")
     if distribution == "dropout":
-        dtype = BY_NAME[type_].dtype
+        dtype = cases.DTYPES[type_]
         data = array_at(launch.data + begin * dtype.itemsize, dtype, count).copy()
         values, mask, _ = function(data, first, state=state, **seeds)
         if launch.out:
@@ -101,7 +101,7 @@ def _number(number: Number, begin: int, count: int) -> Any:
     name = _TYPES[number.type]
     if name == "bits":
         return None
-    dtype = BY_NAME[name].dtype
+    dtype = cases.DTYPES[name]
     if not number.data:
         return np.frombuffer(int(number.bits).to_bytes(8, "little"), dtype, 1)[0].reshape(())
     if not number.is_each:

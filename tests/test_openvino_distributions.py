@@ -20,7 +20,13 @@ from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, req
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.openvino_plugin import MAX_ELEMENTS
-from onnx_philox.openvino import random_bernoulli, random_categorical, random_normal
+from onnx_philox.openvino import (
+    random_bernoulli,
+    random_categorical,
+    random_generator,
+    random_normal,
+    random_uniform,
+)
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 PRECISIONS = [None, "f32", "bf16", "f16"]
@@ -136,6 +142,33 @@ def computed_constants() -> Iterator[tuple[ov.Node, Any]]:
         random_categorical(opset8.reshape(opset8.concat(halves, 0), shape, False), 5000, **SEED),
         reference.random_categorical(values.reshape(4, 6), 5000, **SEED),
     )
+    for merged in (
+        opset8.concat([opset8.constant(STATE[:4]), opset8.constant(STATE[4:])], 0),
+        opset8.reshape(opset8.constant(STATE.reshape(2, 3)), [6], special_zero=False),
+        opset8.select(
+            opset8.constant(np.array(True)), opset8.constant(STATE), opset8.constant(STATE * 0)
+        ),
+        opset8.convert(opset8.constant(STATE.astype(np.int64)), "u32"),
+        opset8.gather(
+            opset8.constant(np.stack([STATE * 0, STATE])), opset8.constant(1), opset8.constant(0)
+        ),
+    ):
+        # The plugin clamps uint32 constants to 2^31-1.
+        yield random_generator(merged, [5]), reference.random_generator(STATE, [5])
+    for type_, *numbers in (
+        ("f64", 0.1, 0.7),
+        ("i64", -7, 2**40 + 1),
+        ("f32", 0.1, 0.7),
+        ("bf16", 0.125, 0.75),
+    ):
+        # Not opset8.constant: that makes 0.1 of f64 what it is in f32.
+        halves = [np.array(x, np.int64 if type_ == "i64" else F64) for x in numbers]
+        bounds = [opset8.convert(ov.op.Constant(x), type_) for x in halves]
+        given = [x.astype(DTYPES[type_]) for x in halves]
+        yield (
+            random_uniform([9], *bounds, type_, **SEED),
+            reference.random_uniform([9], *given, type_, **SEED),
+        )
     largest = opset8.reduce_max(ov.op.Constant(values), ov.op.Constant(np.array([0])))
     yield (
         random_normal([50], largest, 1.0, "f32", **SEED),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import DTYPES, assert_same_bits
 from half_precision import evaluate, in_half_precision, precision_of
 from onnx import parser
 from openvino import opset8
@@ -25,7 +25,6 @@ from openvino_models import parameter
 from runtimes import OpenVino, infer, request_of
 
 from onnx_philox import reference
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox.openvino import (
     random_bernoulli,
     random_categorical,
@@ -390,4 +389,4 @@ def test_a_draw_that_the_model_rounds_right_behind_it_is_rounded_without_such_ar
 
 def reference_rounded(numbers: np.ndarray, name: str) -> np.ndarray:
     """In 16 bits, and as f32 again."""
-    return numbers.astype(BY_NAME[name].dtype).astype(np.float32)
+    return numbers.astype(DTYPES[name]).astype(np.float32)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from cases import EDGE_COUNTERS, SEED
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onnx_philox import PhiloxState, reference
 from onnx_philox import _philox as philox
-from onnx_philox._contract import float_environment
-from onnx_philox._contract.types import BY_NAME
 
 CHUNK_WORDS = philox._CHUNK_BLOCKS * 4
 
@@ -56,55 +53,9 @@ def test_seeds_shift_a_state_and_are_not_folded_into_the_next() -> None:
     assert PhiloxState.from_array(after) == state.advance(6)
 
 
-@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
-def test_values_follow_the_contract_s_arithmetic_step_by_step(
-    output_type: str, minval, maxval
-) -> None:
-    """Each operation on its own, in the output type, from the words drawn as bits."""
-    type_ = BY_NAME[output_type]
-    n = 300
-    words = bits(PhiloxState.from_seeds(**SEED), 2 * n).astype(np.uint64)
-    x0, x1 = words[0::2], words[1::2]
-    low, high = (np.array(b, type_.dtype) for b in (minval, maxval))
-    if type_.is_float:
-        fraction = {
-            "f16": (words & 0x3FF, 1024),
-            "bf16": (words & 0x7F, 128),
-            "f32": (words & 0x7FFFFF, 2**23),
-            "f64": ((x0 & 0xFFFFF) << 32 | x1, 2**52),
-        }[output_type]
-        unit = (fraction[0] / fraction[1]).astype(type_.dtype)
-        width = (high - low).astype(type_.dtype)
-        expected = ((unit * width).astype(type_.dtype) + low).astype(type_.dtype)
-    elif output_type == "i32":
-        expected = np.array(
-            [int(x) % (int(high) - int(low)) + int(low) for x in words], type_.dtype
-        )
-    else:
-        expected = np.array(
-            [
-                (int(b) << 32 | int(a)) % (int(high) - int(low)) + int(low)
-                for a, b in zip(x0, x1, strict=True)
-            ],
-            type_.dtype,
-        )
-    values, _ = reference.random_uniform([len(expected)], minval, maxval, output_type, **SEED)
-    assert_same_bits(values, expected)
-
-
 def test_rounding_can_reach_maxval() -> None:
     values, _ = reference.random_uniform([4096], 100, 101, "bf16", **SEED)
     assert 0.2 < (values == 101).mean() < 0.3
-
-
-def flush_subnormals() -> None:
-    """Sets FTZ and DAZ in this thread, as a library built with -ffast-math would."""
-    offset, bits_ = float_environment._CONTROL_WORD[__import__("platform").machine()]
-    libm = ctypes.CDLL("libm.so.6")
-    environment = (ctypes.c_uint8 * 64)()
-    libm.fegetenv(environment)
-    ctypes.c_uint32.from_buffer(environment, offset).value |= bits_
-    libm.fesetenv(environment)
 
 
 def test_what_is_no_array_is_shown_as_it_was_given() -> None:

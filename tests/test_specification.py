@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import specification as spec
+from cases import TYPE_BOUNDS
 from numpy.testing import assert_array_equal
 from operators import OPERATORS
 
@@ -21,7 +22,7 @@ FLOATS = tuple(spec.FLOATS)
 STATE = PhiloxState(2**128 - 3, 2**64 - 5).to_array()
 SEEDS = {"global_seed": 9, "op_seed": 3}
 LOGITS = np.linspace(-3, 2, 21).reshape(3, 7).astype(np.float32)
-N = 37
+N = 301
 
 
 def _stream() -> spec.Stream:
@@ -46,30 +47,19 @@ EXTREMES = (
 CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
     "bits": (("random_generator_", [N]), lambda s: spec.random_generator(s, N)),
     **{
-        f"uniform {t}": (
-            ("random_uniform", [N], -1.7, 3.1, t),
-            lambda s, t=t: spec.random_uniform(s, N, -1.7, 3.1, t),
-        )
-        for t in FLOATS
-    },
-    **{
         f"uniform {t} from {low} to {high}": (
             ("random_uniform", [N], low, high, t),
             lambda s, t=t, low=low, high=high: spec.random_uniform(s, N, low, high, t),
         )
-        for t, low, high in (
-            ("i32", -50, 100),
-            ("i32", -(2**31), 2**31 - 1),
-            ("i64", -7, 2**40),
-            ("i64", -(2**63), 2**63 - 1),
-        )
+        for t, low, high in TYPE_BOUNDS
     },
     **{
-        f"normal {t}": (
-            ("random_normal", [N], 0.3, 1.9, t),
-            lambda s, t=t: spec.random_normal(s, N, 0.3, 1.9, t),
+        f"normal {t} of {mean} and {scale}": (
+            ("random_normal", [N], mean, scale, t),
+            lambda s, t=t, mean=mean, scale=scale: spec.random_normal(s, N, mean, scale, t),
         )
         for t in FLOATS
+        for mean, scale in ((0, 1), (-1.7, 2.2), (1e-3, -0.3), (3, 0), (0, 1e3))
     },
     **{
         f"booleans of {t.__name__}": (
