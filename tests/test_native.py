@@ -304,7 +304,6 @@ REFUSED: list[tuple[tuple[Any, dict[str, Any]], type[Exception], str]] = [
         (("bool", {"p": np.zeros((2, 2))}), "the output's shape [4]"),
         (("float32", {"alpha": 2.0}), "got alpha. Leave it out, or pass operator"),
         (("float32", {"operator": "RandomGama"}), "got 'RandomGama'. Did you mean 'RandomGamma'?"),
-        (("float32", {"operator": "RandomPoisson", "rate": 1.0}), "'i32' or 'i64': got 'f32'"),
         (
             ("float32", {"operator": "RandomDropout", "data": np.zeros(3), "ratio": 0.5}),
             "RandomDropout: the memory of output 'output' must be [3] of float64: got [4] of",
@@ -325,8 +324,18 @@ REFUSED: list[tuple[tuple[Any, dict[str, Any]], type[Exception], str]] = [
             "the arguments for RandomGamma must be alpha: got op_seed",
         ),
         (("float32", {"operator": "RandomGamma"}), "RandomGamma: input 'alpha' must be a number"),
+        (
+            ("float32", {"operator": "RandomPoisson", "rate": 1.0}),
+            "RandomPoisson: out must be an array of int32 or int64: got float32",
+        ),
     ),
 ]
+
+
+def test_generate_refuses_torchs_state_where_torch_has_no_rule() -> None:
+    state, out = onnx_philox.TorchState.from_seed(1), np.empty(4, np.float32)
+    with pytest.raises(ValueError, match="RandomGamma: alignment must be 'tensorflow': got 'pyt"):
+        generate(state, out=out, operator="RandomGamma", alpha=2.0)
 
 
 @pytest.mark.parametrize(("given", "error", "text"), REFUSED)

@@ -135,13 +135,18 @@ _LEFT_OUT = {"RandomUniform": {"minval": 0, "maxval": 1}, "RandomNormal": {"mean
 
 
 def _are_plain(*numbers: Any) -> bool:
-    """Whether equal numbers of a type mean the same, which those of NumPy and -0.0 do not."""
+    """Whether equal numbers of a type mean the same, which arrays and -0.0 do not."""
     for n in numbers:
         if n is None or type(n) is int:
             continue
-        if type(n) is not float or (n == 0 and math.copysign(1, n) < 0):
+        if not (type(n) is float or isinstance(n, _SCALARS)) or (
+            n == 0 and math.copysign(1, n) < 0
+        ):
             return False
     return True
+
+
+_SCALARS = np.floating, np.integer
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -230,6 +235,12 @@ def _parted(
     if unknown:
         what, allowed = f"the arguments for {op.name}", listed([*inputs, *attributes, *outputs])
         checks.refuse(_NAME, what, min(unknown), allowed, "Leave it out.", TypeError)
+    if values not in op.output_types:
+        allowed = "an array of " + " or ".join(str(each.dtype) for each in op.output_types)
+        checks.refuse(op.name, "out", values.dtype, allowed, "Pass such an array.", TypeError)
+    if generator.is_named and ALIGNMENT not in op.attributes:
+        remedy = "Pass a PhiloxState, and no alignment: there is no rule of torch's for it."
+        checks.refuse(op.name, "alignment", repr(generator.alignment), repr(TENSORFLOW), remedy)
     said = generator.attributes
     if any(a.name == OUTPUT_TYPE for a in op.attributes):
         said = {OUTPUT_TYPE: values.name, **said}
