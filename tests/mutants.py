@@ -308,7 +308,7 @@ def quiet(*command: str) -> bool:
 def covered(folder: Path, marks: str) -> Path:
     """Runs all tests in a copy, and remembers which case reaches which line."""
     print("runs the tests, and looks what each reaches", flush=True)
-    command = [sys.executable, "-m", "pytest", "-qnauto", "-m", marks, "--cov-report="]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", marks, "--cov-report="]
     command += ["--cov=onnx_philox", "--cov-context=test"]
     paths = os.pathsep.join((str(folder), str(folder / "src")))
     # A red test is not this script's affair.

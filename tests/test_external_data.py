@@ -148,10 +148,13 @@ def test_a_pipeline_reads_external_data_where_it_is(
     feed = {"x": np.ones((3, 128), np.float32)}
     expected = Pipeline(make_reproducible(path), backend=backend)(feed, seed=42)
     given = _linked(path) if is_linked else path
-    for options in ({}, {"sess_options": ort.SessionOptions()}):
+    own, folder = ort.SessionOptions(), "session.model_external_initializers_file_folder_path"
+    own.add_session_config_entry(folder, "a user's")
+    for options in ({}, {"sess_options": own}):
         found = Pipeline(given, backend=backend, **options)(feed, seed=42)
         for name, values in expected.items():
             assert_same_bits(found[name], values)
+    assert own.get_session_config_entry(folder) == "a user's"
 
 
 @pytest.mark.parametrize("has_room", [True, False])

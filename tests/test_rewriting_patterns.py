@@ -119,7 +119,7 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "rate <= u": Booleans("y = LessOrEqual (p, u)", AT_LEAST),
     "torch's bernoulli of probabilities": Booleans(
-        "p = Sigmoid (x) u = RandomUniformLike (p) y = Less (u, p)", unread=0
+        "s = Sigmoid (x) p = Identity (s) u = RandomUniformLike (p) y = Less (u, p)", unread=0
     ),
     "of an input": Booleans("y = Less (u, p)", GONE, fed="float", p=0.3),
     "of an input of one element": Booleans("y = Less (u, p)", GONE, fed="float[1, 1]", p=[[0.3]]),
