@@ -53,6 +53,7 @@ OTHERS = {
     "operators_table.h",
     "mt19937_jumps.h",
     "coefficients.h",
+    "declared_names.h",
 }
 """What no processor of this kind runs, and what scripts write."""
 FEW, LIMIT, LONGER = 25, 900, 1800

@@ -182,12 +182,13 @@ def test_a_constant_state_of_any_rank_is_one_state_of_six_words(rank: int) -> No
     words = np.array([1, 2, 3, 4, 2**32 - 1, 6], np.uint32)
     constant = op.constant(words.reshape([1] * (rank - 1) + [6]))
     x = op.parameter([-1], np.float32)
-    node = random_generator(constant, op.shape_of(x))
-    (drawn,) = [
-        n
-        for n in lowering.lowered(ov.Model([node.output(0)], [x]), "GPU").get_ops()
-        if n.get_type_name() == "PhiloxBits"
-    ]
+    node, empty = random_generator(constant, op.shape_of(x)), random_generator(constant, [0, 3])
+    model = ov.Model([node.output(0), node.output(1), empty.output(0), empty.output(1)], [x])
+    model = lowering.lowered(model, "GPU")
+    (drawn,) = [n for n in model.get_ops() if n.get_type_name() == "PhiloxBits"]
+    shapes = [-1], constant.shape, [0, 3], constant.shape
+    assert [o.partial_shape for o in model.outputs] == list(map(ov.PartialShape, shapes))
+    assert {o.element_type for o in model.outputs} == {ov.Type.u32}
     # A kernel counts the rows by this shape, of which the plugin knows four dimensions.
     given = drawn.input_value(0).get_node()
     assert given.data.shape == (6,)

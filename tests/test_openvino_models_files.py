@@ -129,6 +129,9 @@ def test_inspect_says_which_draws_are_rows(tmp_path: Path) -> None:
     shown = cli.document("inspect", tmp_path / "new.xml")
     assert shown["state"] == "the input random_state, for each row of the batch"
     assert shown["per_row"]["obstacle"] is None
+    said = cli.text("inspect", tmp_path / "new.xml")
+    assert "--seed 42" in said.partition("Run it: ")[2]
+    assert "takes no plugin" not in said
 
 
 @pytest.fixture

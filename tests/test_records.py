@@ -125,6 +125,7 @@ def test_another_version_in_the_record_is_said_and_is_no_difference(
 ) -> None:
     found = said("replay", altered(folder, change))
     assert f"runtime {'python' if 'python' in change else 'version'} 0.0.1" in found
+    assert "other rounding" not in found
     assert "Equal: " in found
 
 
@@ -233,6 +234,7 @@ r["streams"].update(alignment="torch") -> streams.alignment must be as
 r["streams"].pop("batch") -> streams.batch must be as
 r["versions"].update(python=3) -> versions.python must be as
 r.update(how="\\ud800") -> how must be as
+r["runs"][0]["state"].__setitem__(0, 2**32) -> runs[0].state must be as
 r["inputs"].append(r["inputs"][0]) -> inputs must be as
 r["runs"][1]["outputs"].append(r["runs"][1]["outputs"][0]) -> runs[1].outputs must be as
 """)

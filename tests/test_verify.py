@@ -565,6 +565,7 @@ def test_a_picture_has_a_square_for_each_number_that_differs():
 
 
 def test_a_picture_of_many_numbers_begins_in_the_row_of_the_first_that_differs():
+    assert "shown are" not in pictures.grid(b"\0" * (pictures._SHOWN - 1) + b"\1")
     picture = pictures.grid(b"\0" * 100_000 + b"\1" + b"\0" * 10**6)
     assert "1 of 1100001 numbers differ; shown are 1920, from number 99984" in picture
     assert picture.count("h.88") == 1

@@ -77,10 +77,10 @@ def _large(rate: Values, blocks: Words, attempts: int) -> Values:
         k = np.floor((2.0 * a[left] / s + b[left]) * u + rate[left] + 0.43)
         is_inside = (s >= 0.07) & (v <= q[left])
         is_outside = (k < 0) | ((s < 0.013) & (v > s))
-        # What is decided already must not be computed with: s may be 0.
-        tried, known = np.where(is_outside, 0.0, k), np.where(s > 0, s, half)
+        # What is outside already must not be computed with.
+        tried = np.where(is_outside, 0.0, k)
         density = -rate[left] + tried * ln_rate[left] - elementary.ln_factorial(tried)
-        bound = ln(v) + ln_i[left] - ln(a[left] / (known * known) + b[left])
+        bound = ln(v) + ln_i[left] - ln(a[left] / (s * s) + b[left])
         is_accepted = is_inside | (~is_outside & (bound <= density))
         result[left[is_accepted]] = k[is_accepted]
         left = left[~is_accepted]
