@@ -270,13 +270,13 @@ class BatchPlaces(Generic[Value]):
         if source is not None and source.kind == EITHER:
             return _STANDS, [[(each, axis, outer)] for each in source.inputs if each is not None]
         before = [] if source is None else self._followed(source, dims, axis, outer)
-        is_known = before or (dims[axis], outer) == (self._batch, 1)
-        return _STANDS if is_known else _UNKNOWN, before
+        is_known = before or (before == [] and (dims[axis], outer) == (self._batch, 1))
+        return _STANDS if is_known else _UNKNOWN, before or []
 
     def _followed(
         self, source: MadeBy[Value], dims: Dimensions, axis: int, outer: Dimension
-    ) -> _Before[Value]:
-        """Where the batch stood in what an operator is given, as far as that is followed."""
+    ) -> _Before[Value] | None:
+        """Where the batch stood in what an operator is given, if followed; None if not known."""
         if not source.inputs or (first := source.inputs[0]) is None:
             return []
         if source.kind == "Transpose":
@@ -292,7 +292,8 @@ class BatchPlaces(Generic[Value]):
                 if self._products.quotient((d,), (rest, self._batch)) is not None:
                     found.append((first, i, rest))
             # Of what is not known nobody can say that it is mixed.
-            return [found] if found or self._products.has(dims[axis], self._batch) else []
+            is_known = all(self._products.of_inputs(d) is not None for d in (*given, *dims))
+            return [found] if found or is_known else None
         behind = len(dims) - 1 - axis
         is_of_all = source.kind in _OF_ALL or (source.kind == "MatMul" and behind > 1)
         aligned = source.inputs if is_of_all else [first][: source.kind in _OF_FIRST and behind > 0]
