@@ -273,6 +273,10 @@ REFUSED = {
             "chosen from beside one that has it": """t = Transpose <perm = [1, 0, 2]> (z)
                 is_less = Less (t, t) w = Where (is_less, t, f) c = RandomNormalLike (w)
                 y = Flatten (c)""",
+            "filled and cut": """more = Constant <value_ints = [0, 1, 0, 0, 0, 0]> ()
+                w = Pad (f, more) one = Constant <value_ints = [1]> () big = Constant
+                <value_ints = [99999]> () v = Slice (w, one, big, one) dims = Shape (f)
+                r = Reshape (v, dims) c = RandomNormalLike (r) y = Flatten (c)""",
             "multiplied with what has it": """t = Transpose <perm = [1, 0, 2]> (z)
                 k = Transpose <perm = [0, 2, 1]> (f) m = MatMul (t, k)
                 o = Constant <value_int = 0> () g = Gather <axis = 2> (m, o)

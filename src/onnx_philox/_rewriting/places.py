@@ -284,8 +284,11 @@ class BatchPlaces(Generic[Value]):
             return [[(first, order[axis], outer)]]
         if source.kind in _IN_ORDER:
             given = self._dimensions(first)
-            if given is None or not any(self._products.has(d, self._batch) for d in given):
+            if given is None:
                 return []
+            if not any(self._products.has(d, self._batch) for d in given):
+                axes = [i for i, d in enumerate(given) if self._products.may_depend(d, self._batch)]
+                return [[(first, i, outer) for i in axes]] if axes and outer == 1 else []
             found = []
             for i, d in enumerate(given):
                 rest = self._products.quotient((*dims[:axis], outer), given[:i])
@@ -305,8 +308,12 @@ class BatchPlaces(Generic[Value]):
             own = len(sizes) - 1 - behind
             if each in aligned and own >= 0 and sizes[own] != 1:
                 before.append([(each, own, outer)])
-            elif (dims[axis], outer) == (self._batch, 1) and self._batch in sizes:
-                # Whatever it does, a Reshape before it may have mixed the rows.
-                own_axes = (own for own, d in enumerate(sizes) if d == self._batch)
-                before.append([(each, own, outer) for own in own_axes])
+            elif self._products.may_depend(dims[axis], self._batch) and outer == 1:
+                # Whatever it does, a Reshape before it may have mixed the rows. It may have cut or
+                # filled them, too, and then the dimension before it has no name.
+                axes = [own for own, d in enumerate(sizes) if d == self._batch] or [
+                    own for own, d in enumerate(sizes) if self._products.may_depend(d, self._batch)
+                ]
+                if axes:
+                    before.append([(each, own, outer) for own in axes])
         return before
