@@ -265,7 +265,7 @@ class Fuzzer {
     given.source = std::make_shared<ov::op::v0::Parameter>(type, partial);
     if (node_.Wrong(20)) {
       ov::Shape other = shape;
-      if (!other.empty() && node_.Coin()) other[node_.Below(other.size())] = node_.Below(9);
+      if (!other.empty() && node_.Coin()) other[static_cast<std::ptrdiff_t>(node_.Below(other.size()))] = node_.Below(9);
       if (node_.Coin()) other.insert(other.begin(), node_.Below(3));
       random_nodes::Tensor at_run = node_.Make(node_.RandomType(input.type), other, nullptr);
       // Random dimensions could ask for more than the machine has time for.
