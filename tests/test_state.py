@@ -134,7 +134,7 @@ row_states([1, 2, 3], range(4))
 -> the lengths of seeds, rows and run must be equal, or 1: got 3, 4 and 1. Pass
 row_states(1.0) -> TypeError: SEVERAL 1.0
 row_states([1, 2.0]) -> TypeError: seeds[1] INT 2^64-1: got 2.0
-row_states(np.ones(2)) -> TypeError: seeds[0] INT 2^64-1: got np.float64(1.0)
+row_states(np.ones(2)) -> TypeError: seeds[0] INT 2^64-1: got ...1.0
 row_states(None) -> TypeError: SEVERAL None
 row_states("17") -> TypeError: SEVERAL '17'
 row_states([1, True]) -> TypeError: seeds[1] INT 2^64-1: got True
