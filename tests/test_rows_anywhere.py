@@ -277,6 +277,9 @@ REFUSED = {
                 w = Pad (f, more) one = Constant <value_ints = [1]> () big = Constant
                 <value_ints = [99999]> () v = Slice (w, one, big, one) dims = Shape (f)
                 r = Reshape (v, dims) c = RandomNormalLike (r) y = Flatten (c)""",
+            "taken from a sequence": """l = SplitToSequence <axis = 2, keepdims = 0> (f)
+                o = Constant <value_int = 1> () k = SequenceAt (l, o)
+                c = RandomNormalLike (k) y = Flatten (c)""",
             "multiplied with what has it": """t = Transpose <perm = [1, 0, 2]> (z)
                 k = Transpose <perm = [0, 2, 1]> (f) m = MatMul (t, k)
                 o = Constant <value_int = 0> () g = Gather <axis = 2> (m, o)

@@ -304,7 +304,11 @@ class BatchPlaces(Generic[Value]):
         for each in source.inputs:
             if each is None:
                 continue
-            sizes = self._dimensions(each) or ()
+            sizes = self._dimensions(each)
+            if sizes is None:
+                # A sequence, say, whose tensors a Reshape may have mixed.
+                before.append([(each, axis, outer)])
+                continue
             own = len(sizes) - 1 - behind
             if each in aligned and own >= 0 and sizes[own] != 1:
                 before.append([(each, own, outer)])

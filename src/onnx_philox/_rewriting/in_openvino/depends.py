@@ -52,8 +52,7 @@ class BatchDependence:
         """What a tensor is computed from; None where it may depend on the batch."""
         node = value.get_node()
         kind = node.get_type_name()
-        is_random = is_ours(node) or randomness_of(kind) is not None
-        if is_random or bodies(node):
+        if _is_random(node):
             return None
         if known_numbers(value) is not None:
             return []
@@ -62,6 +61,9 @@ class BatchDependence:
         if kind in ("Parameter", "ShapeOf"):
             given = value if kind == "Parameter" else node.input_value(0)
             return None if self._has_batch(given) else []
+        # What bodies compute, they compute of these inputs and of their sizes.
+        if bodies(node) and any(map(self._has_batch, node.input_values())):
+            return None
         return [(given, depth) for given in node.input_values()]
 
     def _given(self, owner: Owner, parameter: ov.Node, depth: int) -> Iterator[_Placed]:
@@ -79,3 +81,10 @@ class BatchDependence:
             return True
         chosen = [dims[axis] for axis in axes] if axes else dims
         return any(self._symbols.products.may_depend(d, self._batch) for d in chosen)
+
+
+def _is_random(node: ov.Node) -> bool:
+    """Whether a node draws, or one in its bodies does."""
+    inner = (each for _, body in bodies(node) for each in body.get_ops())
+    is_one = is_ours(node) or randomness_of(node.get_type_name()) is not None
+    return is_one or any(map(_is_random, inner))
