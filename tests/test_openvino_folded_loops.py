@@ -200,7 +200,6 @@ def test_a_loop_that_runs_hands_on_all_words_cached_or_not(
 
 WIDE_UNIFORMS = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)[0]
 BETWEEN = reference.random_uniform([4], 0, 1, "f32", state=WORDS)[1]
-SMALL = "int64[1] n = {4}, int64 low = {-5}, int64 high = {2147483647}"
 EXACT = {
     "a state that stays": (
         (
@@ -233,10 +232,13 @@ EXACT = {
         ("float[4]", F64[1].replace("v, s", "u, s") + "\n v = Cast <to = 1> (u)", F64[2]),
         WIDE_UNIFORMS.astype(np.float32),
     ),
-    "i64 within i32": (
-        (WIDE[0], WIDE[1], SMALL),
-        reference.random_uniform([4], -5, 2**31 - 1, "i64", **SEED)[0],
-    ),
+    **{
+        f"the i64 {i}": (
+            (*WIDE[:2], f"int64[1] n = {{4}}, int64 low = {{{i}}}, int64 high = {{{i + 1}}}"),
+            np.full(4, i),
+        )
+        for i in (-(2**31), 2**31 - 1)
+    },
 }
 
 

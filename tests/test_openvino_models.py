@@ -48,7 +48,9 @@ def test_a_scale_and_a_mean_belong_to_the_normal() -> None:
     assert "s" not in names
 
 
-@pytest.mark.parametrize("fault", ["factor", "one uniform", "shifted", "angle", "shapes", "read"])
+@pytest.mark.parametrize(
+    "fault", ["factor", "one uniform", "shifted", "angle", "shapes", "read", "scaled", "ranks"]
+)
 def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
     u, v = uniform([3], 1e-38, 1), uniform([3], 0, 3 if fault == "angle" else 2 * np.pi)
     x = parameter("x", [-1])
@@ -57,7 +59,9 @@ def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
     under_log = {"one uniform": v, "shifted": opset8.add(u, np.float32(0.5))}.get(fault, u)
     factor = np.float32(-1 if fault == "factor" else -2)
     radius = opset8.sqrt(opset8.multiply(opset8.log(under_log), factor))
-    outputs = {"n": opset8.multiply(radius, opset8.cos(v))}
+    scale = {"scaled": x, "ranks": np.float32([[1]])}.get(fault)
+    angle = v if scale is None else opset8.multiply(v, scale)
+    outputs = {"n": opset8.multiply(radius, opset8.cos(angle))}
     if fault == "read":
         outputs["u"] = opset8.negative(u)
     kinds = {kind for _, kind, _ in found(model(outputs, [x]))}

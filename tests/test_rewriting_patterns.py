@@ -244,6 +244,7 @@ def test_a_comparison_in_another_graph_stays() -> None:
 
 STAYS = {
     "floats that another node reads": f"{LIKE} y = Less (u, p) v = Relu (u)",
+    "floats that the model gives": "y = RandomUniformLike (x) v = Less (y, p) w = Not (v)",
     "a low bound that is not 0": "u = RandomUniformLike <low = 0.1> (x) y = Less (u, p)",
     "a high bound that is not 1": "u = RandomUniformLike <high = 2.0> (x) y = Less (u, p)",
     "u > p, which is not the opposite of u < p": f"{LIKE} y = Greater (u, p)",

@@ -31,7 +31,7 @@ from real_models import (
 from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox import Pipeline, TorchState, make_reproducible, row_states
+from onnx_philox import Pipeline, TorchState, make_reproducible, rewriting, row_states
 
 
 @dataclass(frozen=True)
@@ -453,8 +453,10 @@ def test_a_model_of_openvino_draws_rows_where_they_stand(name: str, tmp_path: Pa
     make, said, case = OF_OPENVINO[name]
     given, runtime = make(), OpenVino("native")
     model = make_reproducible(given, per_row=True, batch=said)
-    streams = json.loads(str(model.get_rt_info(["onnx_philox.streams"]).value))
-    assert (streams["batch"], streams["batch_axis"]) == ("x", 1)
+    names = [node.name for node in rewriting.find_random_nodes(given)]
+    for each in (model, make_reproducible(given, per_row=names, batch=said)):
+        streams = json.loads(str(each.get_rt_info(["onnx_philox.streams"]).value))
+        assert (streams["batch"], streams["batch_axis"]) == ("x", 1)
     ov.save_model(model, tmp_path / "model.xml", compress_to_fp16=False)
     run = load_in_openvino(runtime, tmp_path / "model.xml", "f32")
     plain = load_in_openvino(runtime, make_reproducible(given), "f32")

@@ -76,7 +76,7 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
         factors = angle.get_node().input_values()
         numbers = [number(factor) for factor in factors]
         i = next((i for i, known in enumerate(numbers) if known is not None), None)
-        if i is None or not _fits(factors[i], angle):
+        if i is None or not _fits(factors[i], factors[1 - i]):
             return None
         turn, angle = numbers[i] or 0.0, factors[1 - i]
     v = by_name.get(angle.get_node().get_name())

@@ -125,7 +125,7 @@ def normal(
         for turn in range(turns):
             part = result[turn * 4 * threads :][: 4 * threads]
             _fill(part, seed, offset // _OFFSET_STEP + turn, threads)
-    return result, (offset + turns * _OFFSET_STEP) % 2**64
+    return result, offset + turns * _OFFSET_STEP
 
 
 def wave(gpu: Gpu) -> int:
@@ -162,7 +162,7 @@ def _fill(result: NDArray[np.float32], seed: int, turn: int, threads: int) -> No
     """What all threads draw in a turn: four normals each, whose places are `threads` apart."""
     drawn_by = min(threads, len(result))
     thread = np.arange(drawn_by, dtype=np.uint64)
-    counters = np.full(drawn_by, turn % 2**64, np.uint64)
+    counters = np.full(drawn_by, turn, np.uint64)
     keys = np.full(drawn_by, seed, np.uint64)
     start = 0
     for words in _philox.row_chunks(counters, thread, keys, 4):
