@@ -24,11 +24,13 @@ from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
 RUNTIMES = ("onnxruntime", "openvino")
 NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
 
-# z is [3, n], so that its batch is its last dimension; w belongs to no batch.
+# z is [3, n], so that its batch is its last dimension; w belongs to no batch. An IR keeps no names:
+# what is added has the same rows.
 THREE = parse("""g (float[n, 5] x, float[n, 5] y, float[3, n] z, float[m] w)
     => (float[n, 5] out, float[3, n] more, float[m] rest) {
         a = RandomNormalLike (x)  b = Add (x, a)  out = Add (b, y)
-        more = Neg (z)  rest = Neg (w) }""")
+        one = Constant <value_ints = [1]> ()  sum = ReduceSum <keepdims = 0> (b, one)
+        more = Add (z, sum)  rest = Neg (w) }""")
 
 
 def batch(rows: int) -> dict[str, np.ndarray]:

@@ -266,7 +266,7 @@ def test_a_result_is_recorded_and_replayed_in_both(tmp_path: Path, runtime: str)
     assert entry["shape"] == [2, 4]
 
 
-@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+@pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     tmp_path: Path, alignment: str, runtime: str

@@ -213,6 +213,8 @@ def made_by(file: str) -> list[TestCase]:
     return made[before:]
 
 
+# What is said of a Bernoulli that another tool has inlined.
+@pytest.mark.filterwarnings("ignore:.*the comparison draws 1 with probability 1 - p:UserWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "start", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, 8))]
