@@ -8,6 +8,7 @@ values, is in a file of its own. Models that one runtime runs are joined: that i
 from __future__ import annotations
 
 import ctypes
+import inspect
 import itertools
 import platform
 import re
@@ -50,7 +51,7 @@ from standard_targets import LOAD, nodes
 from test_reference import CHUNK_WORDS
 
 import onnx_philox
-from onnx_philox import PhiloxState, RefusedInputError, generate, onnx_reference
+from onnx_philox import PhiloxState, RefusedInputError, generate, graphs, onnx_reference, reference
 from onnx_philox._command.verify import cases as verify_cases
 from onnx_philox._contract import float_environment
 from onnx_philox._contract.types import U32, ElementType
@@ -226,6 +227,16 @@ def test_a_state_has_any_rank_and_seeds_are_those_of_their_state(operator: str) 
 
 
 # Each runtime, with constants and with inputs of the model.
+
+
+@every_operator
+def test_what_is_left_out_of_a_call_is_what_is_declared(operator: str) -> None:
+    op = OPERATORS[operator]
+    for module in (graphs, reference, onnx_philox.openvino):
+        given = inspect.signature(getattr(module, op.function)).parameters
+        for attribute in op.attributes:
+            left_out = given[attribute.name].default if attribute.name in given else None
+            assert left_out in (None, inspect.Parameter.empty, attribute.default), module
 
 
 @every_operator

@@ -212,7 +212,8 @@ def limited_to(size: int) -> Callable[[list[str]], tuple[int, str]]:
     """Makes a function that runs a command in a process whose files have a maximum size."""
 
     def run(command: list[str]) -> tuple[int, str]:
-        done = child.python("-c", LIMITED, str(size), *command, code=None)
+        # Without files of code, which it would cut.
+        done = child.python("-Bc", LIMITED, str(size), *command, code=None)
         return done.returncode, done.stderr
 
     return run

@@ -189,6 +189,7 @@ def test_a_constant_state_of_any_rank_is_one_state_of_six_words(rank: int) -> No
     shapes = [-1], constant.shape, [0, 3], constant.shape
     assert [o.partial_shape for o in model.outputs] == list(map(ov.PartialShape, shapes))
     assert {o.element_type for o in model.outputs} == {ov.Type.u32}
+    assert [o.element_type for o in drawn.outputs()] == [ov.Type.i32]
     # A kernel counts the rows by this shape, of which the plugin knows four dimensions.
     given = drawn.input_value(0).get_node()
     assert given.data.shape == (6,)

@@ -339,6 +339,10 @@ for has_python_op in (False, True):
     for make in (ort.InferenceSession, onnx_philox.onnxruntime.InferenceSession):
         session = make(tokenizer.SerializeToString(), options)
         assert session.run(None, {{"t": np.array(["abc"])}})[0].tolist() == [3]
+    from onnx_philox.onnxruntime import _extension_options
+    # A copy would lack what other libraries have registered.
+    is_itself = _extension_options.with_python_ops(options) is options
+    assert is_itself == ({import_first} or has_python_op)
     print("all right")
 """
 

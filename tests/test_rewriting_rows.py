@@ -12,7 +12,7 @@ import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits
-from foreign import evaluate, parse
+from foreign import evaluate, operators, parse
 from onnx import helper, numpy_helper, parser
 from real_models import (
     DIFFUSION,
@@ -413,6 +413,13 @@ def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
         make_reproducible(parse(text.replace("DIVISOR", "b")), per_row=True)
     proved = make_reproducible(parse(text.replace("DIVISOR", "a")), per_row=True)
     assert proved.graph.input[-1].name == "random_state"
+    # A draw like what a call turns by its attribute stands as that does.
+    text = (
+        f"g ({X}) => (float[p, q] y) {{ a = own.id <perm = [0, 1]> (x) y = RandomNormalLike (a) }}"
+    )
+    text += CUT.replace("cut <perm> (v, n) => (w)", "id <perm> (v) => (turned)")
+    text = f"{text.partition('w = Slice')[0]}}}"
+    assert "Transpose" not in operators(make_reproducible(parse(text), per_row=True))
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,10 @@ STANDING = {
         g = GatherElements <axis = 2> (x, i) y = RandomNormalLike (g)"""
     ),
     "turned": Standing("t = Transpose (x) y = RandomNormalLike (t)", dims="batch, 20"),
+    "like a draw of ours": Standing(
+        "h = Constant <value_float = 0.5> () d, m, s = onnx_philox.RandomDropout (x, h) "
+        "y = RandomNormalLike <dtype = 1> (d)"
+    ),
     "dropout": Standing(f"{TRUE} y = Dropout (x, half, go)"),
     "the mask of a dropout": Standing(f"{TRUE} z, y = Dropout (x, half, go)", kind="bool"),
     "dropout that drops a mask": Standing(

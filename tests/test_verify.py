@@ -289,6 +289,7 @@ def test_verbose_adds_every_case_and_every_note(report):
     assert max(map(len, said.splitlines())) <= 80
     assert "…" not in said
     assert "other bits (first at 0; 0 of 287 equal)" in said
+    assert "Promised RandomGamma, all 2 types " in said
     text = " ".join(said.split())
     assert "DirectML: the page's example prints the counter before minus 324,855" in text
     wide = printed(dataclasses.replace(report, is_verbose=True), 140)

@@ -115,7 +115,7 @@ class Generator:
 
     def check_seed(self, owner: str, name: str, given: Any) -> int:
         """Refuses what is no seed, by the function to blame and what it calls it."""
-        return integer(owner, name, given, 2**64, "2^64-1")
+        return integer(owner, name, given, 2**64)
 
     def of_seed(self, owner: str, seed: Any, run: int = 0) -> NDArray[np.uint32]:
         """The words of the state at which a seed begins, in a run where it counts runs."""

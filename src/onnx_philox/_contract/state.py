@@ -48,19 +48,19 @@ def index_of(given: Any) -> int | None:
         return None
 
 
-def integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
-    """Returns `given` as an int in [0, limit), or raises an error that names the wrong number."""
-    allowed, remedy = f"an integer from 0 to {limit_name}", "Pass an int in that range."
+def integer(owner: str, name: str, given: Any, limit: int) -> int:
+    """Returns `given` as an int below a limit, 2^n or 2^n + 1, or says which number is wrong."""
     value = index_of(given)
-    if value is None:
-        refuse(owner, name, shown(given), allowed, remedy, TypeError)
-    if not 0 <= value < limit:
-        refuse(owner, name, value, allowed, remedy)
+    if value is None or not 0 <= value < limit:
+        most = f"2^{limit.bit_length() - 1}{'-1' if limit.bit_count() == 1 else ''}"
+        allowed, remedy = f"an integer from 0 to {most}", "Pass an int in that range."
+        kind = TypeError if value is None else ValueError
+        refuse(owner, name, shown(given) if value is None else value, allowed, remedy, kind)
     return value
 
 
 def _seed(owner: str, name: str, given: Any) -> int:
-    return integer(owner, name, given, INT64_MAX + 1, "2^63-1")
+    return integer(owner, name, given, INT64_MAX + 1)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class PhiloxState:
     def __post_init__(self) -> None:
         for name, bits in (("counter", _COUNTER_BITS), ("key", _KEY_BITS)):
             given = getattr(self, name)
-            value = integer("PhiloxState", name, given, 2**bits, f"2^{bits}-1")
+            value = integer("PhiloxState", name, given, 2**bits)
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -113,7 +113,7 @@ class PhiloxState:
     @classmethod
     def from_seed(cls, seed: int) -> PhiloxState:
         """The start of the stream of a seed: counter 0, the seed (0 to 2^64-1) as the key."""
-        return cls(0, integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS, "2^64-1"))
+        return cls(0, integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS))
 
     @classmethod
     def from_entropy(cls) -> PhiloxState:
@@ -167,7 +167,7 @@ class PhiloxState:
             ValueError: An argument is out of its range.
         """
         owner = "PhiloxState.openvino_run"
-        run = integer(owner, "run", run, 2**64, "2^64-1")
+        run = integer(owner, "run", run, 2**64)
         elements = _seed(owner, "elements", elements)
         start = cls.from_seeds(global_seed, op_seed)
         skipped = run * elements * _RUN_BLOCKS_PER_ELEMENT % 2**64
@@ -220,7 +220,7 @@ class PhiloxState:
             TypeError: `words` is not an integer.
             ValueError: `words` is negative.
         """
-        words = integer("PhiloxState.advance", "words", words, 2**130, "2^130-1")
+        words = integer("PhiloxState.advance", "words", words, 2**130)
         counter = (self.counter + (words + 3) // 4) % 2**_COUNTER_BITS
         return PhiloxState.of(counter, self.key)
 
@@ -256,7 +256,7 @@ class PhiloxState:
             >>> second
             PhiloxState(counter=8380643633896839790, key=6033254488940945703)
         """
-        n = integer("PhiloxState.split", "n", n, 2**63, "2^63-1")
+        n = integer("PhiloxState.split", "n", n, 2**63)
         size = n * _BYTES_OF_A_CHILD
         if size >= memory.ALWAYS_THERE and size > memory.reach():
             remedy = "Make an array of them with split_states(...), or one with fold_in(i)."
@@ -277,7 +277,7 @@ class PhiloxState:
             >>> PhiloxState(0, key=42).fold_in(1) == PhiloxState(0, key=42).split(2)[1]
             True
         """
-        i = integer("PhiloxState.fold_in", "i", i, 2**64, "2^64-1")
+        i = integer("PhiloxState.fold_in", "i", i, 2**64)
         (child,) = self.advance(_philox.WORDS_PER_BLOCK * i)._children(1)
         return child
 
@@ -340,6 +340,6 @@ def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:
 
 def run_words(owner: str, seed: int, run: int = 0) -> NDArray[np.uint32]:
     """The words of `PhiloxState.for_run`, without the object."""
-    seed = integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")
-    run = integer(owner, "run", run, RUNS, f"2^{_RUN_BITS}-1")
+    seed = integer(owner, "seed", seed, 2**_KEY_BITS)
+    run = integer(owner, "run", run, RUNS)
     return np.array([0, 0, 0, run, seed & 0xFFFFFFFF, seed >> 32], np.uint32)

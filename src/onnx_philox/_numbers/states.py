@@ -125,7 +125,7 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
     array = states_array("split_states", "state", state, is_one_state, ONE_STATE_RULE)
     parent = PhiloxState.from_array(array)
     # More would be over 2^63-1 bytes.
-    n = integer("split_states", "n", n, 2**58, "2^58-1")
+    n = integer("split_states", "n", n, 2**58)
     try:
         checks.check_memory("split_states", [n, STATE_WORDS], U32)
         children = np.zeros((n, STATE_WORDS), np.uint32)
@@ -146,22 +146,20 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
 
 def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
-    owner, limit, limit_name = _ROW_STATES, 2**bits, f"2^{bits}-1"
+    owner, limit = _ROW_STATES, 2**bits
     if type(given) is int:
-        return np.array(integer(owner, name, given, limit, limit_name), np.uint64)
+        return np.array(integer(owner, name, given, limit), np.uint64)
     array = _integer_array(name, given)
     if array is None:
         # NumPy would make floats of some of Python's integers.
         is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
         if not is_list and not (isinstance(given, np.ndarray) and given.ndim == 1):
             if not isinstance(given, SupportsIndex) or isinstance(given, bool | np.ndarray):
-                allowed = f"an integer from 0 to {limit_name}, or a list of such integers"
+                allowed = f"an integer from 0 to 2^{bits}-1, or a list of such integers"
                 remedy = "Pass ints in that range."
                 refuse(owner, name, shown(given), allowed, remedy, TypeError)
-            return np.array(integer(owner, name, given, limit, limit_name), np.uint64)
-        numbers = [
-            integer(owner, f"{name}[{i}]", x, limit, limit_name) for i, x in enumerate(given)
-        ]
+            return np.array(integer(owner, name, given, limit), np.uint64)
+        numbers = [integer(owner, f"{name}[{i}]", x, limit) for i, x in enumerate(given)]
         return np.array(numbers, np.uint64)
     if array.ndim > 1:
         allowed = "an integer, or a 1-D array of them"
@@ -169,7 +167,7 @@ def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < limit:
         wrong = next(i for i, x in enumerate(array.flat) if not 0 <= int(x) < limit)
         what = f"{name}[{wrong}]" if array.ndim else name
-        integer(owner, what, int(array.flat[wrong]), limit, limit_name)
+        integer(owner, what, int(array.flat[wrong]), limit)
     return array
 
 

@@ -277,7 +277,7 @@ class Pipeline:
         if state is not None:
             return Request(self._engine, self._words(_REQUEST, state), None)
         if rows is not None:
-            rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
+            rows = integer(_REQUEST, "rows", rows, 2**32 + 1)
             if not self.is_per_row:
                 self._refuse_rows(_REQUEST, "rows")
             if seeds is not None:
@@ -327,9 +327,9 @@ class Pipeline:
         elif not self.streams.generator.is_counter_based:
             request.refuse_one_seed(_MAP, self.streams, seed)
         else:
-            seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
-        first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
-        run = integer(_MAP, "run", run, 2**32, "2^32-1")
+            seed = integer(_MAP, "seed", seed, 2**64)
+        first_row = integer(_MAP, "first_row", first_row, 2**32)
+        run = integer(_MAP, "run", run, 2**32)
         check_bool(_MAP, "progress", progress)
         if not isinstance(batches, Iterable) or isinstance(batches, Mapping | str | bytes):
             given, allowed = type(batches).__name__, "an iterable of feeds"

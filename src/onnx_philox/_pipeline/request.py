@@ -55,7 +55,7 @@ def of_rows(owner: str, streams: Streams, seed: int | None, rows: int) -> Start:
     if not streams.generator.is_counter_based:
         refuse_one_seed(owner, streams, seed)
     _check_single(owner, seed)
-    seed = integer(owner, "seed", seed, 2**64, "2^64-1")
+    seed = integer(owner, "seed", seed, 2**64)
     with refusing_as(owner):
         states = row_states(seed, range(rows))
     return seed, states

@@ -55,7 +55,6 @@ def compare(
         RunError: A runtime does not load the model, or a run fails.
     """
     tell = progress or ignore
-    tell(0, wanted.runs, "loading the model")
     given = paths.given("compare", model)
     inside = rewritten.inside(given)
     inside.check_rewritten(model, wanted.seed)

@@ -40,7 +40,6 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         OSError: The file cannot be read.
     """
     tell = progress or ignore
-    tell(0, 1, "reading the model")
     given = paths.given(search.OWNER, path)
     if given.of_openvino:
         # Loads OpenVINO, or says what to install.

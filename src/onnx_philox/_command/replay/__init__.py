@@ -54,7 +54,6 @@ def replay(
         RunError: The runtime does not load the model, or a run fails.
     """
     tell = progress or ignore
-    tell(0, 1, "reading the record")
     try:
         written = document.read_record(record.read_bytes())
     except FileNotFoundError:

@@ -69,7 +69,6 @@ def run(
     if written:
         with refusing_as_argument():
             check_apart("run", written, _read(given, wanted.inputs))
-    tell(0, wanted.runs, "loading the model")
     inside = rewritten.inside(given)
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.

@@ -64,12 +64,12 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
         array([0.61295986, 0.01005884, 0.3984137 , 0.0403084 ], dtype=float32)
     """
     seed = torch_seed(_STATES, "seed", seed)
-    offset = integer(_STATES, "offset", offset, 2**64, "2^64-1")
+    offset = integer(_STATES, "offset", offset, 2**64)
     if offset % _OFFSET_STEP:
         allowed = f"a multiple of {_OFFSET_STEP}, as torch keeps it"
         refuse(_STATES, "offset", offset, allowed, "Pass 0, or what the generator's state says.")
     # More would be over 2^63-1 bytes.
-    n = integer(_STATES, "n", n, 2**58, "2^58-1")
+    n = integer(_STATES, "n", n, 2**58)
     try:
         checks.check_memory(_STATES, [n, STATE_WORDS], U32, copies=2)
         states = np.empty((n, STATE_WORDS), np.uint32)
@@ -151,7 +151,7 @@ def gpu_of(owner: str, given: object) -> Gpu | None:
     numbers = []
     for (name, least, limit), number in zip(names, given, strict=True):
         what = f"gpu's {name}"
-        value = integer(owner, what, number, limit, "2^16-1")
+        value = integer(owner, what, number, limit)
         if value < least:
             refuse(owner, what, value, f"from {least} to 2^16-1", "Pass the card's own number.")
         numbers.append(value)

@@ -304,11 +304,10 @@ def torch_seed(owner: str, name: str, given: Any) -> int:
         TypeError: It is no integer.
         ValueError: It is not from 0 to 2^64-1.
     """
-    limit_name = "2^64-1"
     if isinstance(given, int | np.integer) and -(2**63) <= given < 0:
         remedy = f"torch takes it for {int(given) + 2**64}: pass that."
-        refuse(owner, name, given, f"an integer from 0 to {limit_name}", remedy)
-    return integer(owner, name, given, 2**64, limit_name)
+        refuse(owner, name, given, "an integer from 0 to 2^64-1", remedy)
+    return integer(owner, name, given, 2**64)
 
 
 def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:

@@ -53,7 +53,6 @@ def compare_laws(
         RunError: The runtime does not load a model, or a run fails.
     """
     tell = progress or ignore
-    tell(0, wanted.runs, "loading the models")
     given, given_original = (paths.given("compare", each) for each in (model, original))
     inside, inside_original = rewritten.inside(given), rewritten.inside(given_original)
     inside.check_rewritten(model, wanted.seed)
