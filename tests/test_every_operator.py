@@ -291,7 +291,14 @@ def test_openvino_refuses_numbers_of_64_bits_that_are_no_constants(operator: str
 
 
 @every_operator
-def test_files_of_openvino_draw_the_reference_s_bits(operator: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("writer", "reader"),
+    [*itertools.product(OPENVINOS, OPENVINOS)],
+    ids=lambda openvino: openvino.backend,
+)
+def test_files_of_openvino_draw_the_reference_s_bits(
+    operator: str, writer: OpenVino, reader: OpenVino, tmp_path: Path
+) -> None:
     """An IR that either backend saves, compressed to f16 or not, draws the same in both."""
     path, uncompressed, again = (
         tmp_path / f"{name}.xml" for name in ("model", "uncompressed", "again")
@@ -305,18 +312,17 @@ def test_files_of_openvino_draw_the_reference_s_bits(operator: str, tmp_path: Pa
         draws += [d, replace(d, model=constant, feeds=rest)]
     parts = [(d.model, d.feeds) for d in draws]
     whole, feeds = joined(parts)
-    for writer, reader in itertools.product(OPENVINOS, OPENVINOS):
-        ov.save_model(writer.read(whole), path)
-        files = [path]
-        if writer is not reader:
-            ov.serialize(writer.read(whole), uncompressed)
-            files.append(uncompressed)
-        if reader.backend == "native":
-            ov.save_model(reader.read(path), again)
-            files.append(again)
-        for file in files:
-            for found, d in zip(parted(reader(file, feeds), parts), draws, strict=True):
-                d.check(found, is_openvino=True)
+    ov.save_model(writer.read(whole), path)
+    files = [path]
+    if writer is not reader:
+        ov.serialize(writer.read(whole), uncompressed)
+        files.append(uncompressed)
+    if reader.backend == "native":
+        ov.save_model(reader.read(path), again)
+        files.append(again)
+    for file in files:
+        for found, d in zip(parted(reader(file, feeds), parts), draws, strict=True):
+            d.check(found, is_openvino=True)
 
 
 @every_operator
@@ -446,18 +452,18 @@ def test_the_reference_draws_each_row_as_if_alone(operator: str) -> None:
 
 
 @every_operator
-def test_runtimes_draw_each_row_as_if_alone(operator: str) -> None:
-    for rows, row in ((0, (3,)), (1, (3,)), (4, ()), (131, (2, 3))):
-        given = [(case, case.shape(rows, row), some_states(rows)) for case in cases(operator)]
-        in_onnxruntime_s_backends([drawn(*g, per_row=True) for g in given])
-        # OpenVINO's front end misreads constants without elements, and larger ones are no numbers.
-        held = [
-            drawn(*g, per_row=True, constant=g[0].constant_in_openvino)
-            for g in given
-            if not g[0].constant_in_openvino or 0 < rows < 131
-        ]
-        for precision in differing(PRECISIONS if rows == 4 else [None]):
-            in_openvino_s_backends(held, precision)
+@pytest.mark.parametrize(("rows", "row"), [(0, (3,)), (1, (3,)), (4, ()), (131, (2, 3))])
+def test_runtimes_draw_each_row_as_if_alone(operator: str, rows: int, row: Shape) -> None:
+    given = [(case, case.shape(rows, row), some_states(rows)) for case in cases(operator)]
+    in_onnxruntime_s_backends([drawn(*g, per_row=True) for g in given])
+    # OpenVINO's front end misreads constants without elements, and larger ones are no numbers.
+    held = [
+        drawn(*g, per_row=True, constant=g[0].constant_in_openvino)
+        for g in given
+        if not g[0].constant_in_openvino or 0 < rows < 131
+    ]
+    for precision in differing(PRECISIONS if rows == 4 else [None]):
+        in_openvino_s_backends(held, precision)
 
 
 @every_operator
@@ -491,11 +497,17 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
 
 
 @every_operator
-def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str) -> None:
-    fed_to = (
-        *((None, "all"), (None, "nothing"), (None, "no state")),
-        *((3, "nothing"), (3, "large"), (0, "large")),
-    )
+@pytest.mark.parametrize(
+    "fed_to",
+    [
+        ((None, "all"), (3, "nothing")),
+        ((None, "nothing"), (3, "large")),
+        ((None, "no state"), (0, "large")),
+    ],
+)
+def test_standard_nodes_draw_the_bits_or_refuse_the_operator(
+    operator: str, fed_to: Iterable[tuple[int | None, str]]
+) -> None:
     for target, case, (rows, fed) in itertools.product(LOAD, cases(operator), fed_to):
         if rows is not None and (case.edge > 1 or (case.edge and case.has_plain_form)):
             continue
