@@ -766,6 +766,7 @@ def test_a_page_shows_what_the_text_says(all_of_them, report, tmp_path):
     write_page(report, page)
     text = page.read_text("utf-8")
     assert "7 random nodes, not the same in both runtimes" in text
+    assert "If it should draw" not in text
     assert (
         "<p>6 of 7 nodes draw rows of &#39;N&#39;, the first of the input &#39;x&#39;. In the way "
         "of the others:</p>" in text

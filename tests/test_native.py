@@ -305,8 +305,8 @@ REFUSED: list[tuple[tuple[Any, dict[str, Any]], type[Exception], str]] = [
         (("float32", {"alpha": 2.0}), "got alpha. Leave it out, or pass operator"),
         (("float32", {"operator": "RandomGama"}), "got 'RandomGama'. Did you mean 'RandomGamma'?"),
         (
-            ("float32", {"operator": "RandomDropout", "data": np.zeros(3), "ratio": 0.5}),
-            "RandomDropout: the memory of output 'output' must be [3] of float64: got [4] of",
+            ("float32", {"operator": "RandomDropout", "data": np.zeros(4), "ratio": 0.5}),
+            "RandomDropout: the memory of output 'output' must be [4] of float64: got [4] of",
         ),
     ),
     *each_raises(
@@ -336,6 +336,8 @@ def test_generate_refuses_torchs_state_where_torch_has_no_rule() -> None:
     state, out = onnx_philox.TorchState.from_seed(1), np.empty(4, np.float32)
     with pytest.raises(ValueError, match="RandomGamma: alignment must be 'tensorflow': got 'pyt"):
         generate(state, out=out, operator="RandomGamma", alpha=2.0)
+    with pytest.raises(TypeError, match="generate: state must be uint32: got int64"):
+        generate(np.zeros(6, np.int64), out=out)
 
 
 @pytest.mark.parametrize(("given", "error", "text"), REFUSED)

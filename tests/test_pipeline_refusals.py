@@ -77,6 +77,7 @@ one(FEED, seed=1.5) -> TypeError: seed must be an integer from 0 to 2^64-1...: g
 one(FEED, seed=True) -> TypeError: seed must be an integer from 0 to ...: got True. Pass an int
 rows(FEED, seed=True) -> TypeError: seed must be an integer from 0 to ...: got True. Pass an int
 one(FEED, seed=(1, 2)) -> TypeError: single integer: got (1, 2). Pass seeds=
+rows(FEED, seed=2**64) -> seed must be an integer from 0 to 2^64-1: got 18446744073709551616
 rows(FEED, seed=[1, 2]) -> TypeError: single integer: got [1, 2]. Pass seeds=
 rows(FEED, seed=1, seeds=[1, 2]) -> seed must be given without seeds: got both
 one(FEED, seeds=[1, 2]) -> Pipeline: the model must be one with a state for each row, to be run
