@@ -155,12 +155,17 @@ def test_a_place_that_means_nothing_is_no_external_data(tmp_path):
     assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
 
 
-@pytest.mark.parametrize("data", [b"\xff" * 2**20, b"\x08" + b"\xff" * 2**20, b"\x3a\x80\x80\x01"])
+ELEVEN_BYTES = b"\x08" + b"\x80" * 10 + b"\0"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff" * 2**20, b"\x08" + b"\xff" * 2**20, b"\x3a\x80\x80\x01", ELEVEN_BYTES]
+)
 def test_a_number_that_does_not_end_is_refused_at_once(tmp_path, data):
     source = tmp_path / "m.onnx"
     source.write_bytes(data)
     begin = time.monotonic()
-    words = "m.onnx' must be a serialised ONNX model: got other bytes ("
+    words = "m.onnx' must be a serialised ONNX model: got other bytes (the "
     assert_refused_everywhere(source, words)
     assert time.monotonic() - begin < 10
 

@@ -84,6 +84,10 @@ def by_hand() -> tuple[ov.Model, dict[str, Callable[..., Any]]]:
             reference("bernoulli", [2, 4], clean),
         ),
         "computed": (opset8.less(uniform(of_x), computed), lambda **_: RATIOS > 0),
+        "below what is computed": (
+            uniform(of_x, 0, opset8.convert(opset8.gather(of_x, 1, 0), "f32")),
+            reference("uniform", [2, 4], 0, 4, "f32"),
+        ),
         "half": (
             opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)),
             lambda **s: reference("uniform", [2, 4], 0, 1, "f16")(**s) < 0.25,
