@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import itertools
 import json
 import os
 import shlex
@@ -67,19 +68,34 @@ noisy (a) => (o) {
 invoke, document = partial(cli.invoke, "inspect"), partial(cli.document, "inspect")
 
 
-def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelProto:
-    """A model of one node; `inputs` are f32 tensors, or constants."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    infos, constants = [], []
-    for name, given in zip(names, inputs, strict=True):
-        if isinstance(given, list):
-            infos.append(helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, given))
-        else:
-            constants.append(onnx.numpy_helper.from_array(given, name))
-    node = helper.make_node(op_type, names, ["y"], "node", **attributes)
-    output = onnx.ValueInfoProto(name="y")
-    graph = helper.make_graph([node], "g", infos, [output], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "model.onnx"
+
+
+def nodes(text: str, opset: int = 17) -> onnx.ModelProto:
+    """A model whose last node makes `y`, from `x` or from `logits`."""
+    return parse(
+        "g (float[n] x, float[n, 5] logits) => (y) "
+        f"<float ratio = {{0.1}}, bool on = {{1}}> {{ {text} }}",
+        opset,
+    )
+
+
+def probe(model: onnx.ModelProto) -> probes.Probe:
+    ir_model = ir.from_proto(model)
+    found = search.search(ir_model)
+    (node,) = found.survey.nodes
+    return probes.build(node.node, ir_model, found.type_of)
+
+
+def tries(*models: onnx.ModelProto) -> list[list[trials.Trial]]:
+    """What each runtime does with these, one after the other."""
+    built = [probe(model) for model in models]
+    return [
+        [runtime.trials[each.key] for each in built]
+        for runtime in trials.run(built, lambda *_: None)
+    ]
 
 
 ANSWERS = """
@@ -103,35 +119,22 @@ def works(tmp_path, monkeypatch):
     return program
 
 
-def probe(model: onnx.ModelProto) -> probes.Probe:
-    ir_model = ir.from_proto(model)
-    found = search.search(ir_model)
-    (node,) = found.survey.nodes
-    return probes.build(node.node, ir_model, found.type_of)
-
-
-TRAINING = (["n"], np.float32(0.1), np.array(True))
 RANDOM = {
-    "RandomUniform": ((), {"shape": [2, 3]}),
-    "RandomNormal": ((), {"shape": [2, 3]}),
-    "RandomUniformLike": ((["n"],), {}),
-    "RandomNormalLike": ((["n"],), {}),
-    "Bernoulli": ((["n"],), {}),
-    "Multinomial": ((["n", 5],), {}),
-    "Dropout": (TRAINING, {}),
+    **dict.fromkeys(("RandomUniform", "RandomNormal"), ("<shape = [2, 3]>", "()")),
+    **dict.fromkeys(("RandomUniformLike", "RandomNormalLike", "Bernoulli"), ("", "(x)")),
+    "Multinomial": ("", "(logits)"),
+    "Dropout": ("", "(x, ratio, on)"),
 }
-
-
-def between_two_nodes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model of a Dropout with a node before it and one after it."""
-    (dropout,) = model.graph.node
-    dropout.input[0], dropout.output[:] = "a", ["d", "mask"]
-    model.graph.node.insert(0, helper.make_node("Abs", ["x0"], ["a"]))
-    model.graph.node.append(helper.make_node("Neg", ["d"], ["y"]))
-    return model
-
-
 BERNOULLI = {"bool": 9, "uint8": 2, "double": 11, "int64": 7, "float16": 10}
+
+
+def random(op_type: str, opset: int = 17, *, is_seeded: bool = False) -> onnx.ModelProto:
+    """A model of one random node."""
+    model = nodes(f"y = {op_type} {' '.join(RANDOM[op_type])}", opset)
+    if is_seeded:
+        seed = 7 if op_type == "Dropout" else 7.0
+        model.graph.node[0].attribute.append(helper.make_attribute("seed", seed))
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -140,69 +143,56 @@ def tried():
 
     Bernoullis are there by type, too, and a Dropout "between two nodes".
     """
-    keys, built = [], []
-    keys.append(("Dropout", "between two nodes"))
-    built.append(probe(between_two_nodes(node_model("Dropout", 17, TRAINING))))
+    between = nodes("a = Abs (x)  d, mask = Dropout (a, ratio, on)  y = Neg (d)")
+    given = {("Dropout", "between two nodes"): between}
     for name, dtype in BERNOULLI.items():
-        keys.append(("Bernoulli", name))
-        built.append(probe(node_model("Bernoulli", 17, (["N"],), dtype=dtype)))
-    for op_type, (inputs, attributes) in RANDOM.items():
-        for opset in (17, 22):
-            for is_seeded in (False, True):
-                seed = {"seed": 7 if op_type == "Dropout" else 7.0} if is_seeded else {}
-                built.append(probe(node_model(op_type, opset, inputs, **attributes, **seed)))
-                keys.append((op_type, opset, is_seeded))
-    runtimes = trials.run(built, lambda *_: None)
-    assert [runtime.name for runtime in runtimes] == ["onnxruntime", "openvino"]
+        given["Bernoulli", name] = nodes(f"y = Bernoulli <dtype = {dtype}> (x)")
+    for key in itertools.product(RANDOM, (17, 22), (False, True)):
+        given[key] = random(*key[:2], is_seeded=key[2])
+    found = tries(*given.values())
     return {
-        (*key, runtime.name): runtime.trials[p.key]
-        for key, p in zip(keys, built, strict=True)
-        for runtime in runtimes
+        (*key, runtime): trial
+        for runtime, all_of_it in zip(("onnxruntime", "openvino"), found, strict=True)
+        for key, trial in zip(given, all_of_it, strict=True)
     }
 
 
 OTHER, SAME = Behaviour.OTHER_IN_EACH_RUN, Behaviour.SAME_SEQUENCE
 OF_SESSION, CONSTANT = Behaviour.OTHER_IN_EACH_SESSION, Behaviour.SAME_IN_EACH_RUN
+NOT_LOADED = Behaviour.NOT_LOADED
 
 
 @pytest.mark.parametrize("op_type", RANDOM)
 def test_the_runtimes_do_what_they_are_said_to_do(tried, op_type):
     of_openvino = {
         # Its seed is the time in seconds when the model is compiled.
-        **{"Multinomial": (OF_SESSION, CONSTANT), "Dropout": (Behaviour.NOT_LOADED,)},
+        **{"Multinomial": (OF_SESSION, CONSTANT), "Dropout": (NOT_LOADED,)},
         **dict.fromkeys(("RandomUniform", "RandomNormal", "RandomNormalLike"), (OTHER, SAME)),
-    }
+    }.get(op_type, ())
     for opset in (17, 22):
         without = op_type != "Dropout" and opset == 22
-        of_ort = [Behaviour.NOT_LOADED] * 2 if without else [OTHER, SAME]
-        for runtime, does in ("onnxruntime", of_ort), ("openvino", of_openvino.get(op_type, ())):
+        of_ort = [NOT_LOADED] * 2 if without else [OTHER, SAME]
+        for runtime, does, words in (
+            ("onnxruntime", of_ort, "Could not find an implementation for "),
+            ("openvino", of_openvino, "Training mode is not supported for Dropout op"),
+        ):
             for is_seeded, behaviour in enumerate(does):
                 trial = tried[op_type, opset, bool(is_seeded), runtime]
                 assert trial.behaviour is behaviour
-                none = "Could not find an implementation for "
-                words = (
-                    none
-                    if runtime == "onnxruntime"
-                    else "Training mode is not supported for Dropout op"
-                )
-                assert behaviour is not Behaviour.NOT_LOADED or trial.reason.startswith(words)
+                assert behaviour is not NOT_LOADED or trial.reason.startswith(words)
     assert tried["Dropout", "between two nodes", "onnxruntime"].behaviour is Behaviour.REMOVED
     reason = tried["RandomNormal", 17, False, "onnxruntime"].reason
     assert reason == "and in each process: none can be reproduced"
+    # No operator draws the same in both.
+    draws = [tried[op_type, 17, True, r].draw for r in ("onnxruntime", "openvino")]
+    assert draws[0] is not None
+    assert draws[0] != draws[1]
 
 
 def test_a_seed_that_is_the_time_of_day_is_seen_through(works):
     works(ANSWERS % "dict.fromkeys(names, str(int(time.time())))")
-    built = probe(node_model("Multinomial", 17, (["n", 5],)))
-    for runtime in trials.run([built], lambda *_: None):
-        assert runtime.trials[built.key].behaviour is Behaviour.OTHER_IN_EACH_SESSION
-
-
-def test_no_operator_draws_the_same_in_both(tried):
-    for op_type in RANDOM:
-        draws = [tried[op_type, 17, True, r].draw for r in ("onnxruntime", "openvino")]
-        assert draws[0] is not None
-        assert draws[0] != draws[1]
+    for (trial,) in tries(random("Multinomial")):
+        assert trial.behaviour is OF_SESSION
 
 
 def test_nodes_that_repeat_each_other_are_said_to(tried):
@@ -217,113 +207,93 @@ def test_nodes_that_repeat_each_other_are_said_to(tried):
     like = {"RandomNormalLike", "RandomUniformLike"}
     assert repeats(False, "openvino") == {*like, "Multinomial"}
     assert repeats(True, "openvino") == RANDOM.keys() - {"Dropout"}
-    assert tried["RandomNormalLike", 17, False, "openvino"].reason == (
-        "and in each session: none can be reproduced; and they may repeat each other: two of "
-        "them alone drew the same numbers"
-    )
-    assert tried["RandomNormal", 17, True, "openvino"].reason.endswith(
-        "; and they may repeat each other: two of them alone drew the same numbers"
-    )
+    twins = "; and they may repeat each other: two of them alone drew the same numbers"
+    unseeded = tried["RandomNormalLike", 17, False, "openvino"].reason
+    assert unseeded == f"and in each session: none can be reproduced{twins}"
+    assert tried["RandomNormal", 17, True, "openvino"].reason.endswith(twins)
 
 
 def test_a_node_alone_of_its_kind_repeats_no_other(works):
     works(ANSWERS % "{n: 'one' if 'twins' in asked else f'{number}{n}' for n in names}")
-    models = [node_model("RandomNormal", 17, shape=[3], mean=mean) for mean in (0.0, 1.0)]
-    models += [
-        node_model("RandomNormal", 17, shape=[3], **a) for a in ({"seed": 1.0}, {"dtype": 10})
-    ]
-    built = [probe(model) for model in models]
-    for runtime in trials.run(built, lambda *_: None):
-        said = ["repeat" in runtime.trials[each.key].reason for each in built]
-        assert said == [True, True, False, False]
+    given = ("mean = 0.0", "mean = 1.0", "seed = 1.0", "dtype = 10")
+    for found in tries(*(nodes(f"y = RandomNormal <shape = [3], {a}> ()") for a in given)):
+        assert ["repeat" in trial.reason for trial in found] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
     ("same", "behaviour"),
     [
-        ({}, Behaviour.OTHER_IN_EACH_RUN),
-        ({"sessions"}, Behaviour.OTHER_IN_EACH_RUN),
-        ({"runs"}, Behaviour.OTHER_IN_EACH_SESSION),
-        ({"sessions", "processes"}, Behaviour.SAME_SEQUENCE),
-        ({"runs", "sessions", "processes"}, Behaviour.SAME_IN_EACH_RUN),
-        ({"seed", "sessions", "processes"}, Behaviour.SAME_SEQUENCE),
-        ({"seed", "sessions"}, Behaviour.IGNORES_SEED),
-        ({"seed", "runs", "sessions", "processes", "seeds"}, Behaviour.IGNORES_SEED),
+        ("", OTHER),
+        ("sessions", OTHER),
+        ("runs", OF_SESSION),
+        ("sessions processes", SAME),
+        ("runs sessions processes", CONSTANT),
+        ("seed sessions processes", SAME),
+        ("seed sessions", Behaviour.IGNORES_SEED),
+        ("seed runs sessions processes seeds", Behaviour.IGNORES_SEED),
     ],
 )
 def test_what_is_the_same_makes_the_behaviour(same, behaviour):
     def answer(process: str) -> dict[str, str]:
-        process = "" if "processes" in same else process
+        process = "" if "processes" in same.split() else process
         names = {"second": "runs", "session": "sessions", "other_seed": "seeds"}
-        others = {key: process if name in same else process + key for key, name in names.items()}
+        others = {k: process + k * (name not in same.split()) for k, name in names.items()}
         return {"first": process, **others}
 
-    given = probes.Probe("", has_seed="seed" in same)
+    given = probes.Probe("", has_seed="seed" in same.split())
     assert trials._trial(given, answer("a"), answer("b"), repeats=False).behaviour is behaviour
 
 
 def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
-    kept = {"dtype": 10, "mean": 3.0, "scale": 0.5}
-    built = probe(node_model("RandomNormal", 13, shape=[1, 4, 1000, 1000], **kept))
-    (model,) = (
-        onnx.load_model_from_string(base64.b64decode(text))
-        for text in json.loads(built.line)["models"]
-    )
+    def of(attributes: str, opset: int = 17) -> probes.Probe:
+        return probe(nodes(f"y = RandomNormal <{attributes}> ()", opset))
+
+    built = of("shape = [1, 4, 1000, 1000], dtype = 10, mean = 3.0, scale = 0.5", 13)
+    (model,) = map(base64.b64decode, json.loads(built.line)["models"])
+    model = onnx.load_model_from_string(model)
     assert model.opset_import[0].version == 13
     (node,) = model.graph.node
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    assert attributes == {"shape": [1, 1, 1, 64], **kept}
+    assert attributes == {"shape": [1, 1, 1, 64], "dtype": 10, "mean": 3.0, "scale": 0.5}
     # Equal nodes are tried once.
-    first, same, *others = (
-        probe(node_model("RandomNormal", opset, shape=shape, **seed)).key
-        for opset, shape, seed in (
-            *((17, [5, 5], {}), (17, [9, 2], {})),
-            *((17, [5], {}), (22, [5, 5], {}), (17, [5, 5], {"seed": 1.0})),
-        )
-    )
-    assert first == same
-    assert first not in others
+    first = of("shape = [5, 5]").key
+    assert first == of("shape = [9, 2]").key
+    others = of("shape = [5]"), of("shape = [5, 5]", 22), of("shape = [5, 5], seed = 1.0")
+    assert first not in {other.key for other in others}
 
 
-WORKERS = {
-    "crashes": "import os, sys; sys.stdin.readline(); os.abort()",
-    "hangs": "import sys, time; sys.stdin.readline(); time.sleep(100)",
-    "cannot start": "raise SystemExit(3)",
-    # A fork that outlives its parent holds the pipes: OpenVINO's telemetry does that.
-    "crashes and leaves a fork": (
-        "import os, sys, time; sys.stdin.readline(); os.fork() or time.sleep(5); os.abort()"
-    ),
-}
+ABORTED = "ends the process: signal 6 (Aborted)"
 
 
 @pytest.mark.parametrize(
-    ("what", "sentence"),
+    ("program", "sentence"),
     [
-        ("crashes", "ends the process: signal 6 (Aborted)"),
-        ("hangs", "does not end: stopped after 1 s"),
-        ("cannot start", "ends the process: exit code 3"),
+        ("import os, sys; sys.stdin.readline(); os.abort()", ABORTED),
+        (
+            "import sys, time; sys.stdin.readline(); time.sleep(100)",
+            "does not end: stopped after 1 s",
+        ),
+        ("raise SystemExit(3)", "ends the process: exit code 3"),
         pytest.param(
-            "crashes and leaves a fork",
-            "ends the process: signal 6 (Aborted)",
+            # A fork that outlives its parent holds the pipes: OpenVINO's telemetry does that.
+            "import os, sys, time; sys.stdin.readline(); os.fork() or time.sleep(5); os.abort()",
+            ABORTED,
             marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
         ),
     ],
+    ids=("crashes", "hangs", "cannot start", "crashes and leaves a fork"),
 )
-def test_a_runtime_that_ends_its_process_ends_none_of_ours(works, monkeypatch, what, sentence):
-    works(WORKERS[what])
-    monkeypatch.setattr(trials, "_START_SECONDS", 1 if what == "hangs" else 30)
-    built = [probe(node_model("RandomNormal", 17, shape=[n] * n)) for n in (1, 2)]
-    for runtime in trials.run(built, lambda *_: None):
-        assert {trial.sentence for trial in runtime.trials.values()} == {sentence}
+def test_a_runtime_that_ends_its_process_ends_none_of_ours(works, monkeypatch, program, sentence):
+    works(program)
+    monkeypatch.setattr(trials, "_START_SECONDS", 1 if "sleep(100)" in program else 30)
+    for found in tries(*(nodes(f"y = RandomNormal <shape = {s}> ()") for s in ([1], [2, 2]))):
+        assert {trial.sentence for trial in found} == {sentence}
 
 
 def test_a_probe_after_one_that_crashed_is_tried(works):
     works(ANSWERS % "os.abort() if asked['feeds'] else {'failed': 'load', 'reason': 'here'}")
-    models = [node_model(t, 17, *RANDOM[t][:1], **RANDOM[t][1]) for t in list(RANDOM)[:4]]
-    built = [probe(model) for model in models]
-    (runtime, _) = trials.run(built, lambda *_: None)
-    behaviours = [runtime.trials[b.key].behaviour for b in built]
-    assert behaviours == [Behaviour.NOT_LOADED] * 2 + [Behaviour.CRASHED] * 2
+    found, _ = tries(*map(random, list(RANDOM)[:4]))
+    assert [t.behaviour for t in found] == [NOT_LOADED] * 2 + [Behaviour.CRASHED] * 2
 
 
 @pytest.fixture(scope="module")
@@ -367,9 +337,8 @@ def test_a_rewritten_model_shows_its_streams_its_state_and_how_to_run_it(
     found = [(n["op_type"], n["replacement"], n["stream"]) for n in inspected["random_nodes"]]
     assert found == expected
     after = document(path)
-    assert after["random_nodes"] == []
-    assert after["state"] == "the input random_state"
-    assert after["next_state"] == "next_random_state"
+    shown = after["random_nodes"], after["state"], after["next_state"]
+    assert shown == ([], "the input random_state", "next_random_state")
     by_stream = sorted(after["rewritten_nodes"], key=lambda node: node["stream"])
     assert [(n["operator"], n["stream"]) for n in by_stream] == [e[1:] for e in expected]
     said = cli.text("inspect", path)
@@ -399,12 +368,12 @@ def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(in
     assert f"(--per-row): possible, all nodes draw rows of {rows}." in said
 
 
-def test_what_no_runtime_loads_for_its_declared_type_is_said_so(tmp_path):
+def test_what_no_runtime_loads_for_its_declared_type_is_said_so(path):
     model = parse("""g (float16[3] x) => (float16[3] y) <float16[3] r> {
         r = RandomNormalLike <dtype = 1> (x)  other = RandomNormalLike <dtype = 1> (x)
         half = Cast <to = 10> (other)  sum = Add (half, r)  y = Add (x, sum) }""")
-    onnx.save(model, tmp_path / "half.onnx")
-    first, second = document(tmp_path / "half.onnx")["random_nodes"]
+    onnx.save(model, path)
+    first, second = document(path)["random_nodes"]
     for runtime in ("onnxruntime", "openvino"):
         assert first["today"][runtime]["does"] == "does not load"
         assert "declared as another type" in first["today"][runtime]["reason"]
@@ -412,16 +381,61 @@ def test_what_no_runtime_loads_for_its_declared_type_is_said_so(tmp_path):
     assert "the type of output 'r' must be FLOAT" in first["problem"]
 
 
+# A model, and what is said of it: words, or a part of the document.
+SAID = {
+    "no batch": (
+        "g (float[3, 4] x) => (float[3, 4] y) { y = RandomUniformLike (x) }",
+        ["(--per-row): not possible: the model must be one with an input whose first dimension"],
+        {"per_row": {"batch": None}},
+    ),
+    "a dropout that does not train": (
+        "g (float[n] x) => (y) <float r = {0.5}> { y = Dropout (x, r) }",
+        ["no random nodes, nothing", "- It has 1 Dropout node that is"],
+        {"random_nodes": []},
+    ),
+    "dropouts that do not train": (
+        """g (float[n] x) => (y) <float r = {0.5}, bool off = {0}> {
+            a = Dropout (x, r)  b = Dropout (x, , off)  y = Dropout (x, , off) }""",
+        ["no random nodes, nothing", "- It has 3 Dropout nodes"],
+        {"random_nodes": []},
+    ),
+    "what cannot be rewritten": (
+        """g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
+        <float ratio = {0.25}, bool training = {1}> {
+            y, m = com.example.DropBlock (x, b, , ratio, training) z = RandomNormalLike (x) }""",
+        [
+            *("becomes cannot be rewritten", "leave the node as it is with --keep-unknown."),
+            "-o model.reproducible.onnx --keep-unknown",
+        ],
+        {},
+    ),
+    "what trains the model": (
+        "g (float[4] x) => (float[4] y) { y = Neg (x) }",
+        [
+            "no random nodes but those that train it, nothing to rewrite.",
+            "The graphs that train the model have 1 random node, which no run uses",
+        ],
+        {"for_training": 1},
+    ),
+}
+
+
 @pytest.mark.usefixtures("untried")
-def test_a_model_that_can_have_no_rows_says_why(tmp_path):
-    path = tmp_path / "model.onnx"
-    onnx.save(node_model("RandomUniformLike", 17, ([3, 4],)), path)
-    said = document(path)["per_row"]
-    assert said["batch"] is None
-    assert said["obstacle"].startswith("the model must be one with an input whose first dimension")
-    assert "(--per-row): not possible: the model must be one with" in invoke(path).stdout
-    onnx.save(onnx_philox.make_reproducible(path), path)
-    assert document(path)["random_nodes"] == []
+@pytest.mark.parametrize("what", SAID)
+def test_what_a_model_has_or_lacks_is_said(path, what):
+    body, said, parts = SAID[what]
+    model = parse(body)
+    if "trains the" in what:
+        train = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
+        model.training_info.add().initialization.CopyFrom(parser.parse_graph(train))
+    onnx.save(model, path)
+    text = cli.text("inspect", path)
+    assert [words for words in said if words not in text] == []
+    shown = document(path)
+    for key, part in parts.items():
+        assert (shown[key] | part if isinstance(part, dict) else part) == shown[key]
+    if what == "what cannot be rewritten":
+        assert text.endswith(said[-1])
 
 
 @pytest.fixture(scope="module")
@@ -486,19 +500,16 @@ def test_equal_nodes_are_shown_as_one_above_20(report, count, width):
     assert "problem 2 ... and 18 nodes more Equal nodes are shown as one; --all shows each." in said
 
 
-def test_equal_nodes_of_a_rewrite_are_shown_as_one_above_20(tmp_path):
-    draws = " ".join(f"n{i} = RandomNormal <shape = [2]> ()" for i in range(20))
+def test_equal_nodes_of_a_rewrite_are_shown_as_one_above_20(path):
+    draws = " ".join(f"[node_{i}] n{i} = RandomNormal <shape = [2]> ()" for i in range(20))
     outputs = ", ".join(f"float[2] n{i}" for i in range(20))
-    model = parse(f"g (float[2] x) => ({outputs}, float[2] b) {{ {draws} b = Bernoulli (x) }}")
-    for number, node in enumerate(model.graph.node):
-        node.name = f"node_{number}"
-    path = tmp_path / "model.onnx"
-    onnx.save(onnx_philox.make_reproducible(model), path)
+    body = f"g (float[2] x) => ({outputs}, float[2] b) {{ {draws} [node_20] b = Bernoulli (x) }}"
+    onnx.save(onnx_philox.make_reproducible(parse(body)), path)
     said = cli.text("inspect", path)
-    assert (
+    shown = (
         "node_0, node_1, ... (20 nodes) 20 RandomNormal 0 to 19 node_20 RandomBernoulli 20 Equal"
-        in said
     )
+    assert shown in said
     assert "; --all shows each. Their state: " in said
     whole = invoke(path, "--all").stdout
     assert "Equal nodes" not in whole
@@ -517,10 +528,9 @@ onnx_philox.torch.export keeps every draw.
 """
 
 
-def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(tmp_path, monkeypatch):
+def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    path = tmp_path / "none.onnx"
-    onnx.save(node_model("Relu", 17, (["n"],)), path)
+    onnx.save(nodes("y = Relu (x)"), path)
     result = invoke(path)
     said = [line.rstrip() for line in result.stdout.splitlines()]
     assert result.exit_code == 0
@@ -529,18 +539,6 @@ def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(tmp_pat
     # A wheel has no pages.
     assert ".md" not in result.stdout
     assert document(path)["runtimes"] == {}
-
-
-@pytest.mark.parametrize(("count", "said"), [(1, "1 Dropout node that is"), (3, "3 Dropout nodes")])
-def test_a_dropout_that_does_not_train_is_no_random_node_but_is_counted(tmp_path, count, said):
-    path = tmp_path / "none.onnx"
-    model = node_model("Dropout", 17, (["n"], np.float32(0.5)))
-    for i in range(1, count):
-        model.graph.node.append(helper.make_node("Dropout", ["x0", "", "off"], [f"y{i}"]))
-    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(False), "off"))
-    onnx.save(model, path)
-    assert document(path)["random_nodes"] == []
-    assert f"- It has {said}" in invoke(path).stdout
 
 
 def test_onnxruntime_inverts_a_bernoulli_and_this_is_said(tried):
@@ -582,8 +580,8 @@ RUN_OPENVINO = "--runtime openvino --precision f32 --seed 42 --runs 3 --fill"
         ({"per_row": True}, "openvino", "made for OpenVINO", "random_state", RUN_OPENVINO),
     ],
 )
-def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tmp_path):
-    path, page = tmp_path / "model.onnx", tmp_path / "page.html"
+def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, path, tmp_path):
+    page = tmp_path / "page.html"
     rewritten = onnx_philox.make_reproducible(TWO_DRAWS, **options)
     onnx.save(onnx_philox.to_standard_nodes(rewritten, target=target), path)
     said = cli.text("inspect", path, "--html", page)
@@ -593,20 +591,19 @@ def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tm
     if state is not None:
         rows = ", for each row of the batch" if "per_row" in options else ""
         where = f"the input {state}{rows}; the output next_{state} is the input of the next run."
-    assert where in said
     assert "To use float16, convert the model before the rewrite: afterwards, a conv" in said
     command = f"onnx-philox run {path} {run}"
     assert f"Run it: {command}" in said
     assert "lost before" not in said
     text = html.unescape(page.read_text("utf-8"))
-    assert "<h1>2 draws in standard ONNX nodes</h1>" in text
-    assert made in text
-    assert where in text
-    assert command in text
+    assert where in said
+    for words in ("<h1>2 draws in standard ONNX nodes</h1>", made, where, command):
+        assert words in text
     standard = document(path)["standard"]
-    assert (standard.pop("target"), standard.pop("run")) == (target, command)
     assert made.rstrip(".") in standard.pop("note")
     assert standard == {
+        "target": target,
+        "run": command,
         "draws": {"RandomBernoulli": 2},
         "state": state,
         "next_state": state and f"next_{state}",
@@ -618,10 +615,9 @@ def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tm
 
 
 @pytest.mark.parametrize("is_standard", [False, True])
-def test_a_state_behind_a_prefix_is_shown(is_standard, tmp_path):
+def test_a_state_behind_a_prefix_is_shown(is_standard, path, tmp_path):
     model = onnx_philox.make_reproducible(TWO_DRAWS)
     model = onnx_philox.to_standard_nodes(model) if is_standard else model
-    path = tmp_path / "model.onnx"
     onnx.save(onnx.compose.add_prefix(model, "a/"), path)
     said = cli.text("inspect", path)
     state = "Their state: the input a/random_state; the output a/next_random_state is the input of"
@@ -632,50 +628,41 @@ def test_a_state_behind_a_prefix_is_shown(is_standard, tmp_path):
     assert "--fill makes up a/x: give yours" in said
 
 
-def test_a_standard_model_without_the_next_state_still_has_its_state(tmp_path):
-    model = onnx_philox.to_standard_nodes(
-        onnx_philox.graphs.random_normal([2], 0, 1, "f32", stateful=True)
-    )
+def test_a_standard_model_without_the_next_state_still_has_its_state(path):
+    built = onnx_philox.graphs.random_normal([2], 0, 1, "f32", stateful=True)
+    model = onnx_philox.to_standard_nodes(built)
     assert [output.name for output in model.graph.output] == ["values", "next_state"]
     del model.graph.output[1]
-    onnx.save(model, tmp_path / "model.onnx")
-    assert "Their state: the input state.\n" in invoke(tmp_path / "model.onnx").stdout
-    assert document(tmp_path / "model.onnx")["standard"]["next_state"] is None
+    onnx.save(model, path)
+    assert "Their state: the input state.\n" in invoke(path).stdout
+    assert document(path)["standard"]["next_state"] is None
 
 
 @pytest.mark.usefixtures("untried")
-def test_random_nodes_beside_standard_draws_are_shown_and_counted_apart(tmp_path):
-    standard = onnx_philox.to_standard_nodes(
-        onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx")
-    )
-    standard.graph.node.append(helper.make_node("RandomNormal", [], ["more"], shape=[2]))
+def test_random_nodes_beside_standard_draws_are_counted_apart_and_no_terminal_obeys_a_name(
+    path, tmp_path
+):
+    made = onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx")
+    standard, page = onnx_philox.to_standard_nodes(made), tmp_path / "page.html"
+    node = helper.make_node("RandomNormal", [], ["more"], "\x1b[31mred", shape=[2])
+    standard.graph.node.append(node)
     standard.graph.output.append(onnx.ValueInfoProto(name="more"))
-    path = tmp_path / "model.onnx"
     onnx.save(standard, path)
-    said = invoke(path, "--html", tmp_path / "page.html").stdout
+    said = invoke(path, "--html", page).stdout
     assert f"{path}, opset 18: 1 random node; 2 draws in standard ONNX nodes\n" in said
     assert "onnx-philox rewrite" in said.splitlines()[-3]
-    assert "<h1>1 random node" in (tmp_path / "page.html").read_text("utf-8")
+    text = page.read_text("utf-8")
+    assert "<h1>1 random node" in text
+    assert "\\x1b[31mred" in text
+    assert "\x1b" not in text
 
 
 @pytest.mark.usefixtures("untried")
-def test_a_page_holds_nothing_that_a_terminal_would_obey(tmp_path):
-    model = node_model("RandomNormalLike", 17, (np.zeros((2, 3), np.float32),))
-    model.graph.node[0].name = "\x1b[31mred"
-    onnx.save(model, tmp_path / "model.onnx")
-    invoke(tmp_path / "model.onnx", "--html", tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text("utf-8")
-    assert "\\x1b[31mred" in page
-    assert "\x1b" not in page
-
-
-@pytest.mark.usefixtures("untried")
-def test_an_operator_that_no_runtime_has_is_named_and_ends_a_rewrite_with_one(tmp_path):
+def test_an_operator_that_no_runtime_has_is_named_and_ends_a_rewrite_with_one(path, tmp_path):
     body = """g (float[4] x, bool c) => (float[4] y) {
         n = RandomNormalLike (x)  s = LayerNormalization (n, n)
         y = If (c) < then_branch = t () => (float[4] a) { a = ImageProjectiveTransformV3 (x, s) },
                      else_branch = e () => (float[4] b) { b = Neg (s) }> }"""
-    path = tmp_path / "model.onnx"
     onnx.save(parse(body, opset=15), path)
     said = "No runtime has ImageProjectiveTransformV3 of 'a': none loads the model."
     page = tmp_path / "page.html"
@@ -692,24 +679,12 @@ def test_an_operator_that_no_runtime_has_is_named_and_ends_a_rewrite_with_one(tm
         bare_session(onnx.load(path))
 
 
-def test_the_random_nodes_of_graphs_that_train_the_model_are_counted_apart(tmp_path):
-    model = parse("g (float[4] x) => (float[4] y) { y = Neg (x) }")
-    body = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
-    model.training_info.add().initialization.CopyFrom(parser.parse_graph(body))
-    onnx.save(model, tmp_path / "model.onnx")
-    text = cli.text("inspect", tmp_path / "model.onnx")
-    assert "no random nodes but those that train it, nothing to rewrite." in text
-    assert "The graphs that train the model have 1 random node, which no run uses" in text
-    assert document(tmp_path / "model.onnx")["for_training"] == 1
-
-
-def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(tmp_path):
+def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(path):
     body = """g (float[64] x, bool c) => (float[64] y, float[64] d)
         <float r = {{0.5}}, bool t = {{1}}> {{
         d = Dropout (x, r, t)
         y = If (c) < then_branch = t () => (float[64] a) {{ a = RandomNormalLike {0}(x) }},
                      else_branch = e () => (float[64] b) {{ b = RandomNormalLike (x) }}> }}"""
-    path = tmp_path / "model.onnx"
     branches = "ONNX Runtime draws the same numbers in one branch of If of 'y' as in the other"
     dropout = "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in"
     normals = "OpenVINO draws both uniforms of a normal without a seed alike: none is"
@@ -726,27 +701,12 @@ def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(tmp_path):
     assert np.array_equal(runs[0][0], runs[1][0])
 
 
-@pytest.mark.usefixtures("untried")
-def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):
-    model = parse(
-        "g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z) "
-        "<float ratio = {0.25}, bool training = {1}> "
-        "{ y, m = com.example.DropBlock (x, b, , ratio, training) z = RandomNormalLike (x) }",
-        **{"com.example": 0, "com.microsoft": 1},
-    )
-    path = tmp_path / "model.onnx"
-    onnx.save(model, path)
-    said = cli.text("inspect", path)
-    assert "becomes cannot be rewritten" in said
-    assert "leave the node as it is with --keep-unknown." in said
-    assert said.endswith("-o model.reproducible.onnx --keep-unknown")
-
-
-def test_the_weights_are_not_read(tmp_path):
-    model = node_model("RandomNormalLike", 17, (np.zeros((1000, 1000), np.float32),))
-    path = tmp_path / "model.onnx"
+def test_the_weights_are_not_read(path):
+    model = parse("g () => (y) { y = RandomNormalLike (w) }")
+    weights = onnx.numpy_helper.from_array(np.zeros((1000, 1000), np.float32), "w")
+    model.graph.initializer.append(weights)
     onnx.save(model, path, save_as_external_data=True, location="weights")
-    (tmp_path / "weights").unlink()
+    path.with_name("weights").unlink()
     (node,) = document(path)["random_nodes"]
     assert node["today"]["openvino"]["does"] == "different numbers each run"
 
