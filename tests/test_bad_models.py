@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,50 +13,39 @@ import onnx
 import pytest
 from cases import assert_refused
 from foreign import evaluate, parse
-from onnx import AttributeProto, TensorProto, helper
+from onnx import AttributeProto, TensorProto
 from runtimes import DEFAULT, ONE_THREAD, OpenVino, bare_session, compiled, infer
 
 import onnx_philox
 from onnx_philox import graphs, onnx_reference
 from onnx_philox._runtime_errors import sentence
 
-SHAPE = onnx.numpy_helper.from_array(np.array([3]), "shape")
-LOW = onnx.numpy_helper.from_array(np.float32(0), "low")
-HIGH = onnx.numpy_helper.from_array(np.float32(1), "high")
-LOGITS = onnx.numpy_helper.from_array(np.zeros((2, 3), np.float32), "logits")
+CONSTANTS = "<int64[1] shape = {3}, float low = {0}, float high = {1}, bool on = {1}"
+CONSTANTS += ", float[2, 3] logits = {0, 0, 0, 0, 0, 0}>"
 SEEDS = ("op_seed", "global_seed")
+OURS = {
+    "RandomUniform": 'RandomUniform <output_type = "f32", op_seed = 3> (shape, low, high)',
+    "RandomCategorical": "RandomCategorical <op_seed = 3> (logits)",
+}
+UNIFORM = f"onnx_philox.{OURS['RandomUniform']}"
 
 
-def model_of(
-    nodes: Sequence[onnx.NodeProto], outputs: Iterable[tuple[str, int]], inputs: Any = ()
-) -> onnx.ModelProto:
-    infos = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs]
-    graph = helper.make_graph(nodes, "g", list(inputs), infos, [SHAPE, LOW, HIGH, LOGITS])
-    imports = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
-    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+def model_of(nodes: str, outputs: str = "float[] v", inputs: str = "") -> onnx.ModelProto:
+    return parse(f"g ({inputs}) => ({outputs}) {CONSTANTS} {{ {nodes} }}")
 
 
-def uniform(outputs: list[str], **attributes: Any) -> onnx.NodeProto:
-    given = {"output_type": "f32", "op_seed": 3} | attributes
-    inputs = ["shape", "low", "high"]
-    return helper.make_node("RandomUniform", inputs, outputs, domain="onnx_philox", **given)
-
-
-def categorical(outputs: list[str], **attributes: Any) -> onnx.NodeProto:
-    given = {"op_seed": 3} | attributes
-    return helper.make_node("RandomCategorical", ["logits"], outputs, domain="onnx_philox", **given)
-
-
-WRONG: dict[str, Any] = {"a float": 2.0, "a text": "7", "integers": [1, 2]}
-WRONG |= {"floats": [1.0, 2.0], "texts": ["a"], "a tensor": SHAPE}
-MAKE = {"RandomUniform": uniform, "RandomCategorical": categorical}
-KINDS = {"RandomUniform": TensorProto.FLOAT, "RandomCategorical": TensorProto.INT32}
-CASES = [(op, seed, wrong) for op in MAKE for seed in SEEDS for wrong in WRONG]
+WRONG = {
+    **{"a float": "2.0", "a text": '"7"', "integers": "[1, 2]", "floats": "[1.0, 2.0]"},
+    **{"texts": '["a"]', "a tensor": "int64[1] {3}"},
+}
+CASES = [(op, seed, wrong) for op in OURS for seed in SEEDS for wrong in WRONG]
 
 
 def wrongly_seeded(op: str, seed: str, wrong: str) -> onnx.ModelProto:
-    attributes = {name: WRONG[wrong] if name == seed else 3 for name in SEEDS}
-    return model_of([MAKE[op](["v"], **attributes)], [("v", KINDS[op])])
+    seeds = f"{seed} = {WRONG[wrong]}, {SEEDS[1 - SEEDS.index(seed)]} = 3"
+    kind = "float" if op == "RandomUniform" else "int32"
+    node = OURS[op].replace("op_seed = 3", seeds)
+    return model_of(f"v = onnx_philox.{node}", f"{kind}[] v")
 
 
 @pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
@@ -82,41 +71,28 @@ def test_a_seed_of_a_wrong_type_is_refused_in_each_runtime_and_elsewhere(
 
 
 STANDARD = {
-    "RandomNormal": ({"seed": 1}, "INT"),
-    "RandomUniform": ({"seed": "x"}, "STRING"),
-    "RandomNormalLike": ({"mean": [1.0, 2.0]}, "FLOATS"),
-    "Bernoulli": ({"seed": [1.0]}, "FLOATS"),
-    "Multinomial": ({"sample_size": 1.5}, "FLOAT"),
+    "RandomNormal <shape = [2], seed = 1> ()": "'seed' must be ...: got INT",
+    'RandomUniform <shape = [2], seed = "x"> ()': "'seed' must be ...: got STRING",
+    "RandomNormalLike <mean = [1.0, 2.0]> (logits)": "'mean' must be ...: got FLOATS",
+    "Bernoulli <seed = [1.0]> (logits)": "'seed' must be ...: got FLOATS",
+    "Multinomial <sample_size = 1.5> (logits)": "'sample_size' must be ...: got FLOAT",
 }
 
 
-def standard(op: str, outputs: list[str], **attributes: Any) -> onnx.NodeProto:
-    inputs = [] if op in ("RandomNormal", "RandomUniform") else ["logits"]
-    given = attributes if inputs else {"shape": [2]} | attributes
-    return helper.make_node(op, inputs, outputs, **given)
-
-
-@pytest.mark.parametrize("op", STANDARD)
-def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriting(op: str):
-    wrong, given = STANDARD[op]
-    (name,) = wrong
-    model = model_of([standard(op, ["v"], **wrong)], [("v", TensorProto.FLOAT)])
-    words = f"attribute '{name}' must be ...: got {given}. Give it that type, or remove it."
-    assert_refused(lambda: onnx_philox.make_reproducible(model), f"TypeError: {words}")
-
-
-@pytest.mark.parametrize("outputs", [[], ["v", "w", "x"]])
-@pytest.mark.parametrize("op", [*STANDARD, "Dropout"])
-def test_a_number_of_outputs_that_a_standard_node_cannot_have_is_refused(
-    op: str, outputs: list[str]
+@pytest.mark.parametrize(("node", "said"), STANDARD.items())
+def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriting(
+    node: str, said: str
 ):
-    if op == "Dropout":
-        node = helper.make_node(op, ["logits", "high", "on"], outputs)
-        on = helper.make_node("Constant", [], ["on"], value=onnx.numpy_helper.from_array(np.True_))
-        model = model_of([on, node], [])
-    else:
-        model = model_of([standard(op, outputs)], [])
-    words = f"number of outputs must be ...: got {len(outputs)}"
+    words = f"TypeError: attribute {said}. Give it that type, or remove it."
+    assert_refused(lambda: onnx_philox.make_reproducible(model_of(f"v = {node}")), words)
+
+
+@pytest.mark.parametrize("outputs", ["", "v, w, x"])
+@pytest.mark.parametrize("node", [*STANDARD, "Dropout (logits, high, on)"])
+def test_a_number_of_outputs_that_a_standard_node_cannot_have_is_refused(node: str, outputs: str):
+    model = model_of(f"{outputs} = {node}", "")
+    del model.graph.node[0].attribute[int("shape" in node) :]
+    words = f"number of outputs must be ...: got {len(outputs.split())}"
     assert_refused(lambda: onnx_philox.make_reproducible(model), words)
 
 
@@ -130,10 +106,8 @@ def assert_one_line(result: Any) -> None:
 BAD_FILES = {
     "a seed of a wrong type": wrongly_seeded("RandomUniform", "op_seed", "a text"),
     "a global seed of a wrong type": wrongly_seeded("RandomUniform", "global_seed", "a float"),
-    "a seed of a standard node": model_of(
-        [standard("RandomNormal", ["v"], seed="x")], [("v", TensorProto.FLOAT)]
-    ),
-    "two values of one name": model_of([uniform(["v"]), uniform(["v"])], [("v", 1)]),
+    "a seed of a standard node": model_of('v = RandomNormal <shape = [2], seed = "x"> ()'),
+    "two values of one name": model_of(f"v = {UNIFORM}  v = {UNIFORM}"),
 }
 
 
@@ -152,13 +126,12 @@ def test_the_commands_report_a_bad_model_in_a_line_and_write_nothing(what: str, 
 # A node without outputs draws for nobody.
 
 
-@pytest.mark.parametrize("outputs", [[], [""]])
-@pytest.mark.parametrize("op", MAKE)
+@pytest.mark.parametrize("outputs", ["", '""'])
+@pytest.mark.parametrize("op", OURS)
 def test_a_node_without_outputs_harms_nothing(
-    op: str, outputs: list[str], ort_backend: str, openvino_backend: str, tmp_path: Path
+    op: str, outputs: str, ort_backend: str, openvino_backend: str, tmp_path: Path
 ):
-    nodes = [MAKE[op](outputs), helper.make_node("Identity", ["shape"], ["y"])]
-    model = model_of(nodes, [("y", TensorProto.INT64)])
+    model = model_of(f"{outputs} = onnx_philox.{OURS[op]}  y = Identity (shape)", "int64[] y")
     session = onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
     np.testing.assert_array_equal(session.run(None, {})[0], [3])
     np.testing.assert_array_equal(bare_session(model).run(None, {})[0], [3])
@@ -172,15 +145,13 @@ def test_a_node_without_outputs_harms_nothing(
 
 # What is wrong with names is ONNX Runtime's to say.
 
-INPUT = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])
 NAMED_TWICE = {
-    "by two nodes": model_of([uniform(["v"]), uniform(["v"])], [("v", 1)]),
-    "by a node and an input": model_of([uniform(["x"])], [("x", 1)], [INPUT]),
-    "by a node and an initializer": model_of([uniform(["low"])], [("low", 1)]),
-    "by two inputs": model_of([uniform(["v"])], [("v", 1)], [INPUT, INPUT]),
+    "by two nodes": model_of(f"v = {UNIFORM}  v = {UNIFORM}"),
+    "by a node and an input": model_of(f"x = {UNIFORM}", "float[] x", "float[3] x"),
+    "by a node and an initializer": model_of(f"low = {UNIFORM}", "float[] low"),
+    "by two inputs": model_of(f"v = {UNIFORM}", inputs="float[3] x, float[3] x"),
     "by nodes that are not ours": model_of(
-        [uniform(["v"]), *[helper.make_node(op, ["v"], ["a"]) for op in ("Neg", "Identity")]],
-        [("a", 1)],
+        f"v = {UNIFORM}  a = Neg (v)  a = Identity (v)", "float[] a"
     ),
 }
 
