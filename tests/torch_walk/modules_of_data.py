@@ -6,6 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from torch_walk.made import Made
+
 
 class DropBlock(nn.Module):
     def forward(self, x):
@@ -39,12 +41,8 @@ class CropAndFlip(nn.Module):
         ).uniform_(-0.1, 0.1)
 
 
-class MaskedAutoencoder(nn.Module):
+class MaskedAutoencoder(Made, embed=lambda: nn.Linear(1, 3)):
     """Which tokens are seen: the order of uniforms."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embed = nn.Linear(1, 3)
 
     def forward(self, x):
         y = self.embed(x[:, :, None])
@@ -80,12 +78,8 @@ class FarthestPoints(nn.Module):
         return torch.stack(chosen, 1)
 
 
-class Denoising(nn.Module):
+class Denoising(Made, layers=lambda: nn.Sequential(nn.Linear(4, 3), nn.Sigmoid(), nn.Linear(3, 4))):
     """An autoencoder whose inputs have Gaussian noise, and salt and pepper."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(4, 3), nn.Sigmoid(), nn.Linear(3, 4))
 
     def forward(self, x):
         x = x + 0.1 * torch.randn_like(x)

@@ -8,12 +8,10 @@ import torch
 from torch import distributions, nn
 from torch.nn import functional
 
+from torch_walk.made import Made
 
-class Vae(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.encode, self.decode = nn.Linear(4, 6), nn.Linear(3, 4)
 
+class Vae(Made, encode=lambda: nn.Linear(4, 6), decode=lambda: nn.Linear(3, 4)):
     def forward(self, x):
         mean, log_variance = self.encode(x).chunk(2, -1)
         std = torch.exp(0.5 * log_variance)
@@ -26,39 +24,30 @@ class ConditionalVae(Vae):
         return torch.bernoulli(torch.sigmoid(self.decode(z) + functional.dropout(x, 0.2)) * 0 + 0.5)
 
 
-class GumbelQuantiser(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.score, self.codes = nn.Linear(4, 6), nn.Embedding(6, 3)
-
+class GumbelQuantiser(Made, score=lambda: nn.Linear(4, 6), codes=lambda: nn.Embedding(6, 3)):
     def forward(self, x):
         weights = functional.gumbel_softmax(self.score(x), tau=0.5, hard=True)
         return weights @ self.codes.weight
 
 
-class Generator(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(7, 8),
-            nn.BatchNorm1d(8).eval(),
-            nn.LeakyReLU(),
-            nn.Dropout(0.3),
-            nn.Linear(8, 4),
-        )
-
+class Generator(
+    Made,
+    layers=lambda: nn.Sequential(
+        *(nn.Linear(7, 8), nn.BatchNorm1d(8).eval(), nn.LeakyReLU()),
+        *(nn.Dropout(0.3), nn.Linear(8, 4)),
+    ),
+):
     def forward(self, x):
         return torch.tanh(self.layers(torch.cat([torch.randn(x.shape[0], 3), x], 1)))
 
 
-class Discriminator(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.convolve = nn.Sequential(
-            nn.Conv2d(1, 3, 2, padding=1), nn.LeakyReLU(0.2), nn.Dropout2d(0.25)
-        )
-        self.judge = nn.Linear(27, 1)
-
+class Discriminator(
+    Made,
+    convolve=lambda: nn.Sequential(
+        nn.Conv2d(1, 3, 2, padding=1), nn.LeakyReLU(0.2), nn.Dropout2d(0.25)
+    ),
+    judge=lambda: nn.Linear(27, 1),
+):
     def forward(self, x):
         image = x.reshape(-1, 1, 2, 2)
         image = image + 0.1 * torch.randn_like(image)
@@ -91,24 +80,20 @@ class Encoder(nn.Module):
         return self.layers(tokens_of(x))
 
 
-class Decoder(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.TransformerDecoderLayer(4, 2, 8, 0.2, batch_first=False)
-
+class Decoder(Made, layer=lambda: nn.TransformerDecoderLayer(4, 2, 8, 0.2, batch_first=False)):
     def forward(self, x):
         memory = tokens_of(x).transpose(0, 1).contiguous()
         mask = torch.ones(3, 3).triu(1).bool()
         return self.layer(memory * 0.5, memory, tgt_mask=mask)
 
 
-class CausalAttention(nn.Module):
+class CausalAttention(
+    Made,
+    project=lambda: nn.Linear(4, 12),
+    out=lambda: nn.Linear(4, 4),
+    drop=lambda: nn.Dropout(0.1),
+):
     """As in small GPTs: heads, a causal mask, two dropouts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.project, self.out = nn.Linear(4, 12), nn.Linear(4, 4)
-        self.drop = nn.Dropout(0.1)
 
     def forward(self, x):
         y = tokens_of(x)
@@ -117,11 +102,9 @@ class CausalAttention(nn.Module):
         return self.drop(self.out(y.transpose(1, 2).contiguous().view(-1, 3, 4)))
 
 
-class HandWrittenAttention(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.query, self.key, self.value = (nn.Linear(4, 4) for _ in range(3))
-
+class HandWrittenAttention(
+    Made, **{name: lambda: nn.Linear(4, 4) for name in ("query", "key", "value")}
+):
     def forward(self, x):
         y = tokens_of(x)
         scores = self.query(y) @ self.key(y).transpose(-2, -1) / 2
@@ -139,12 +122,8 @@ class Recurrent(nn.Module):
         return self.classify(out[:, -1])
 
 
-class Zoneout(nn.Module):
+class Zoneout(Made, cell=lambda: nn.GRUCell(2, 3)):
     """A cell whose state stays at random."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.cell = nn.GRUCell(2, 3)
 
     def forward(self, x):
         state = torch.zeros(x.shape[0], 3)
@@ -154,14 +133,13 @@ class Zoneout(nn.Module):
         return state
 
 
-class Coupling(nn.Module):
+class Coupling(
+    Made,
+    nets=lambda: nn.ModuleList(
+        nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 4)) for _ in range(2)
+    ),
+):
     """A normalising flow of two affine couplings, sampled."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.nets = nn.ModuleList(
-            nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 4)) for _ in range(2)
-        )
 
     def forward(self, x):
         z = torch.randn_like(x)
@@ -172,22 +150,16 @@ class Coupling(nn.Module):
         return z + x
 
 
-class PlanarFlow(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w, self.u = nn.Parameter(torch.randn(4)), nn.Parameter(torch.randn(4))
-
+class PlanarFlow(
+    Made, w=lambda: nn.Parameter(torch.randn(4)), u=lambda: nn.Parameter(torch.randn(4))
+):
     def forward(self, x):
         z = torch.normal(x, torch.ones_like(x) / 2)
         return z + self.u * torch.tanh(z @ self.w)[:, None]
 
 
-class TokenSampler(nn.Module):
+class TokenSampler(Made, embed=lambda: nn.Embedding(6, 4), head=lambda: nn.Linear(4, 6)):
     """Three tokens of the two likeliest, one after the other."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embed, self.head = nn.Embedding(6, 4), nn.Linear(4, 6)
 
     def forward(self, x):
         drawn = []
@@ -199,36 +171,25 @@ class TokenSampler(nn.Module):
         return torch.cat(drawn, 1)
 
 
-class NucleusSampler(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.head = nn.Linear(4, 6)
-
+class NucleusSampler(Made, head=lambda: nn.Linear(4, 6)):
     def forward(self, x):
         p, order = self.head(x).softmax(-1).sort(descending=True)
         kept = p.cumsum(-1) - p < 0.8
         return order.gather(1, torch.multinomial(p * kept, 1))
 
 
-class GumbelTopK(nn.Module):
+class GumbelTopK(Made, head=lambda: nn.Linear(4, 8)):
     """Without replacement, by the trick of exponentials."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.head = nn.Linear(4, 8)
 
     def forward(self, x):
         p = self.head(x).softmax(-1)
         return torch.topk(p / torch.empty_like(p).exponential_(1), 3).indices
 
 
-class NoisyLinear(nn.Module):
+class NoisyLinear(
+    Made, layer=lambda: nn.Linear(4, 3), sigma=lambda: nn.Parameter(torch.full((3, 4), 0.5))
+):
     """Factorised noise on weights, as noisy nets have it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(4, 3)
-        self.sigma = nn.Parameter(torch.full((3, 4), 0.5))
 
     def forward(self, x):
         one, other = (n.sign() * n.abs().sqrt() for n in (torch.randn(3), torch.randn(4)))
@@ -237,22 +198,16 @@ class NoisyLinear(nn.Module):
         )
 
 
-class BayesianLinear(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.mean, self.rho = nn.Parameter(torch.randn(3, 4)), nn.Parameter(torch.randn(3, 4))
-
+class BayesianLinear(
+    Made, mean=lambda: nn.Parameter(torch.randn(3, 4)), rho=lambda: nn.Parameter(torch.randn(3, 4))
+):
     def forward(self, x):
         weight = self.mean + functional.softplus(self.rho) * torch.randn_like(self.rho)
         return functional.linear(x, functional.dropout(weight, 0.1))
 
 
-class Diffusion(nn.Module):
+class Diffusion(Made, denoise=lambda: nn.Linear(4, 4)):
     """Five steps of an ancestral sampler."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.denoise = nn.Linear(4, 4)
 
     def forward(self, x):
         latents = torch.randn_like(x)
@@ -276,23 +231,15 @@ class NoisedTraining(nn.Module):
         return alpha.sqrt() * x + (1 - alpha).sqrt() * torch.randn_like(x)
 
 
-class Langevin(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.energy = nn.Linear(4, 4)
-
+class Langevin(Made, energy=lambda: nn.Linear(4, 4)):
     def forward(self, x):
         for _ in range(4):
             x = x - 0.05 * self.energy(x) + math.sqrt(0.1) * torch.empty_like(x).normal_()
         return x
 
 
-class DropPath(nn.Module):
+class DropPath(Made, blocks=lambda: nn.ModuleList(nn.Linear(4, 4) for _ in range(3))):
     """Residual blocks that whole rows leave out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
 
     def forward(self, x):
         for block in self.blocks:
@@ -301,13 +248,13 @@ class DropPath(nn.Module):
         return x
 
 
-class MixtureOfExperts(nn.Module):
+class MixtureOfExperts(
+    Made,
+    gate=lambda: nn.Linear(4, 3),
+    noise=lambda: nn.Linear(4, 3),
+    experts=lambda: nn.ModuleList(nn.Linear(4, 4) for _ in range(3)),
+):
     """Noise on the gate, and the two best experts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gate, self.noise = nn.Linear(4, 3), nn.Linear(4, 3)
-        self.experts = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
 
     def forward(self, x):
         clean = self.gate(x)
@@ -318,34 +265,20 @@ class MixtureOfExperts(nn.Module):
         return (outputs * gates[:, :, None]).sum(1)
 
 
-class SelfNormalising(nn.Module):
+class SelfNormalising(nn.Sequential):
     def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(4, 5), nn.SELU(), nn.AlphaDropout(0.2), nn.Linear(5, 2)
-        )
-
-    def forward(self, x):
-        return self.layers(x)
+        super().__init__(nn.Linear(4, 5), nn.SELU(), nn.AlphaDropout(0.2), nn.Linear(5, 2))
 
 
-class DiscretePolicy(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.act = nn.Linear(4, 3)
-
+class DiscretePolicy(Made, act=lambda: nn.Linear(4, 3)):
     def forward(self, x):
         policy = distributions.Categorical(logits=self.act(x), validate_args=False)
         action = policy.sample()
         return action, policy.log_prob(action)
 
 
-class GaussianPolicy(nn.Module):
+class GaussianPolicy(Made, act=lambda: nn.Linear(4, 4)):
     """SAC's: squashed, and reparameterised."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.act = nn.Linear(4, 4)
 
     def forward(self, x):
         mean, log_std = self.act(x).chunk(2, 1)
@@ -354,23 +287,15 @@ class GaussianPolicy(nn.Module):
         return torch.tanh(raw), normal.log_prob(raw).sum(-1)
 
 
-class ConcreteDropout(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.logit = nn.Parameter(torch.tensor(-1.0))
-
+class ConcreteDropout(Made, logit=lambda: nn.Parameter(torch.tensor(-1.0))):
     def forward(self, x):
         u = torch.rand_like(x)
         drop = torch.sigmoid((self.logit + torch.log(u + 1e-3) - torch.log(1 - u + 1e-3)) / 0.1)
         return x * (1 - drop)
 
 
-class GibbsChain(nn.Module):
+class GibbsChain(Made, weight=lambda: nn.Parameter(torch.randn(4, 3))):
     """A restricted Boltzmann machine: Booleans drawn from Booleans."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(4, 3))
 
     def forward(self, x):
         for _ in range(3):
@@ -386,11 +311,7 @@ class Bandit(nn.Module):
         return torch.normal(x, 0.5).argmax(1)
 
 
-class CountData(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.rate = nn.Linear(4, 4)
-
+class CountData(Made, rate=lambda: nn.Linear(4, 4)):
     def forward(self, x):
         rate = functional.softplus(self.rate(x)) * 0 + 4 * x
         return torch.poisson(rate), torch._standard_gamma(rate + 1)
