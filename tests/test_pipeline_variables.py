@@ -13,7 +13,7 @@ import cli
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_refused, assert_same_bits
+from cases import assert_all_same, assert_refused, assert_same_bits, table
 from foreign import parse
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
@@ -198,28 +198,11 @@ def test_a_checkpoint_carries_the_variables_bit_for_bit(kind: str) -> None:
 
 def test_a_request_that_begins_at_a_state_has_new_variables(pipe: Pipeline) -> None:
     first = pipe(fed(), seed=1)
+    assert first.record()["seed"] == pipe.request(seed=1)(fed()).record()["seed"] == 1
     follow = pipe.request(state=first.next_state)(fed())
     again = pipe.request(state=PhiloxState.for_run(1, 1))(fed())
     assert_same_bits(follow["y"], again["y"])
     assert follow["y"].max() < 2
-
-
-def test_a_state_alone_gives_no_answer_again_where_there_are_variables(pipe: Pipeline) -> None:
-    request = pipe.request(seed=1)
-    for _ in range(2):
-        later = request(fed())
-    with pytest.raises(ValueError, match=r"state must be left out .* variables .*\(past\)"):
-        pipe(fed(), state=later.state)
-    checkpoint = {**request.checkpoint(), "variables": None}
-    with pytest.raises(ValueError, match=r"variables must be those of past after 2 runs: got null"):
-        pipe.request(resume=checkpoint)
-
-
-@pytest.mark.parametrize("kind", ["i64", "f64", "u16", "f8e4m3"])
-def test_a_variable_that_openvino_keeps_in_another_type_is_refused_by_name(kind: str) -> None:
-    what = rf"the type of the variable 'past' must be one of f32, .*: got {kind}\."
-    with pytest.raises(ValueError, match=what):
-        Pipeline(walk(kind), runtime="openvino")
 
 
 def test_run_begins_such_a_model_at_the_first_run_alone(tmp_path: Path) -> None:
@@ -266,78 +249,60 @@ def entry(shape: object, text: str, type_: str = "float32") -> dict[str, Any]:
     return {"type": type_, "shape": shape, "base64": text}
 
 
-NO_VARIABLE = "variables['past'] must be an array of float32"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"variables": {}}, "resume's variables must be null, or those of past: got []"),
-        ({"variables": [1]}, "resume's variables must be null, or those of past: got [1]"),
-        ({"onnx_philox": 1}, "resume must be a checkpoint of version 2, with past: got version 1"),
-        *(
-            ({"variables": {"past": each}}, NO_VARIABLE)
-            for each in (
-                *(None, entry([2, 4], "AAAA"), entry([2, 4], "é"), entry(["1"], "AAAAAA==")),
-                *(entry([1], "AAAAAA==", "int32"), entry(7, "AAAAAA==")),
-            )
-        ),
-    ],
-)
-def test_damaged_variables_of_a_checkpoint_are_refused(
-    pipe: Pipeline, change: dict[str, Any], words: str
-) -> None:
+@pytest.fixture(scope="module")
+def names(pipe: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the refused calls name: a request after two runs, its checkpoint after one, others."""
     request = pipe.request(seed=1)
     request(fed())
-    assert_refused(lambda: pipe.request(resume=request.checkpoint() | change), words)
-
-
-def test_variables_of_another_shape_are_refused_by_name(pipe: Pipeline) -> None:
-    saved = pipe.request(seed=1).checkpoint() | {"variables": {"past": entry([1], "AAAAAA==")}}
-    resumed = pipe.request(resume=saved)
-    with pytest.raises(ValueError, match=r"the variable 'past' must be of a shape .*: got shape"):
-        resumed(fed())
-    assert_same_bits(pipe(fed(), seed=1)["y"], pipe.request(seed=1)(fed())["y"])
-
-
-def test_a_checkpoint_with_variables_is_no_other_model_s(pipe: Pipeline) -> None:
-    without = graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True)
-    plain = Pipeline(without)
-    saved = pipe.request(seed=1).checkpoint()
-    saved["model"] = plain.streams.fingerprint
-    with pytest.raises(
-        ValueError, match=r"must be a checkpoint of version 1, since .*: got version 2"
-    ):
-        plain.request(resume=saved)
+    once, later = request.checkpoint(), request(fed())
+    plain = Pipeline(graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True))
     assert plain.request(seed=1).checkpoint()["onnx_philox"] == 1
+    file = tmp_path_factory.mktemp("plain") / "walk.xml"
+    ov.save_model(walk(), file)
+    as_it_was = Pipeline(file, runtime="openvino")
+    without = parse("g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }")
+    return {**globals(), **locals()}
 
 
-def test_a_record_of_a_run_that_went_on_with_variables_is_refused(pipe: Pipeline) -> None:
-    request = pipe.request(seed=1)
-    assert request(fed()).record()["seed"] == 1
-    assert pipe(fed(), seed=2).record()["seed"] == 2
-    with pytest.raises(
-        ValueError, match=r"got one of a later run, which went on with the variables past"
-    ):
-        request(fed()).record()
+REFUSED = table("""
+pipe(fed(), state=later.state) -> state must be left out ...variables ...(past)
+pipe.request(resume=request.checkpoint() | {"variables": None})
+    -> variables must be those of past after 2 runs: got null
+pipe.request(resume=once | {"variables": {}}) -> variables must be null, or those of past: got []
+pipe.request(resume=once | {"variables": [1]}) -> variables must be null, or those of past: got [1]
+pipe.request(resume=once | {"onnx_philox": 1})
+    -> resume must be a checkpoint of version 2, with past: got version 1
+past(None) -> resume's variables['past'] must be an array of float32
+past(entry([2, 4], "AAAA")) -> variables['past'] must be an array of float32
+past(entry([2, 4], "é")) -> variables['past'] must be an array of float32
+past(entry(["1"], "AAAAAA==")) -> variables['past'] must be an array of float32
+past(entry([1], "AAAAAA==", "int32")) -> variables['past'] must be an array of float32
+past(entry(7, "AAAAAA==")) -> variables['past'] must be an array of float32
+past(entry([1], "AAAAAA=="))(fed()) -> the variable 'past' must be of a shape ...: got shape
+plain.request(resume=once | {"model": plain.streams.fingerprint})
+    -> must be a checkpoint of version 1, since ...: got version 2
+later.record() -> got one of a later run, which went on with the variables past
+as_it_was(fed(), seed=1).record() -> the pipeline must be one of a rewritten model: got one
+Pipeline(compiled(make_reproducible(walk())), source=make_reproducible(without))
+    -> source must be the openvino.Model ...: past. Pass that
+Pipeline(walk("i64"), runtime="openvino") -> variable 'past' must be one of f32, ...: got i64.
+Pipeline(walk("f64"), runtime="openvino") -> variable 'past' must be one of f32, ...: got f64.
+Pipeline(walk("u16"), runtime="openvino") -> variable 'past' must be one of f32, ...: got u16.
+Pipeline(walk("f8e4m3"), runtime="openvino") -> 'past' must be one of f32, ...: got f8e4m3.
+""")
 
 
-def test_a_record_of_an_ir_that_is_not_rewritten_is_refused_by_a_sentence(tmp_path: Path) -> None:
-    ov.save_model(walk(), tmp_path / "walk.xml")
-    pipe = Pipeline(tmp_path / "walk.xml", runtime="openvino")
-    answer = pipe(fed(), seed=1)
-    with pytest.raises(ValueError, match="the pipeline must be one of a rewritten model: got one"):
-        answer.record()
+@pytest.mark.parametrize(("call", "words"), REFUSED)
+def test_what_variables_do_not_allow_is_refused_by_name(
+    names: dict[str, Any], call: str, words: str
+) -> None:
+    pipe = names["pipe"]
 
+    def past(given: Any) -> Any:
+        return pipe.request(resume=names["once"] | {"variables": {"past": given}})
 
-def test_a_compiled_model_needs_a_source_that_has_its_variables() -> None:
-    loaded = compiled(make_reproducible(walk()))
-    source = make_reproducible(
-        parse("g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }")
-    )
-    words = r"source must be the openvino\.Model .*: past\. Pass that"
-    with pytest.raises(ValueError, match=words):
-        Pipeline(loaded, source=source)
+    assert_refused(lambda: eval(call, names | {"past": past}), words)
+    assert_same_bits(pipe(fed(), seed=1)["y"], pipe.request(seed=1)(fed())["y"])
 
 
 @pytest.mark.parametrize("given", ["model", "file", "compiled"])
