@@ -15,6 +15,7 @@ import cli
 import numpy as np
 import onnx
 import pytest
+from cases import table
 from file_cases import WEIGHTS, refusal, succeed, tree, write
 from foreign import parse
 
@@ -27,52 +28,42 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and l
 # ------------------------------------------------------------------ nothing is written over
 
 
-@pytest.mark.parametrize(
-    ("location", "target", "what"),
-    [
-        ("model.bin", "model.xml", "the weights file of the output"),
-        ("weights.onnx", "weights.onnx", "the output"),
-        ("weights.xml", "weights.xml", "the output"),
-        ("data/weights.onnx", "data/weights.onnx", "the output"),
-        ("data/weights.onnx", "data/../data/weights.onnx", "the output"),
-    ],
-)
-def test_the_external_data_of_the_source_is_not_overwritten(tmp_path, location, target, what):
-    source = write(tmp_path / "model.onnx", location)
-    said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / target)
-    same = (
-        "must be a file that is neither read nor written twice: got the same file as the external "
-        f"data '{location}'"
-    )
-    assert said.startswith(f"onnx-philox rewrite: {what} '")
-    assert same in said
-    assert said.endswith("Choose another name or folder.\n")
+# The name of the model's external data, a link to it or to the model's folder, a command, and what
+# is refused: the same file as what.
+SAME = table("""
+model.bin | | rewrite in/m.onnx -o in/model.xml -> the weights file of the output | DATA
+weights.onnx | | rewrite in/m.onnx -o in/weights.onnx -> the output | DATA
+weights.xml | | rewrite in/m.onnx -o in/weights.xml -> the output | DATA
+data/weights.onnx | | rewrite in/m.onnx -o in/data/weights.onnx -> the output | DATA
+data/weights.onnx | | rewrite in/m.onnx -o in/data/../data/weights.onnx -> the output | DATA
+weights.bin | symlink out.onnx | rewrite in/m.onnx -o out.onnx -> the output | DATA
+weights.bin | link out.onnx | rewrite in/m.onnx -o out.onnx -> the output | DATA
+weights.bin | symlink o.bin | rewrite in/m.onnx -o o.xml -> the weights file of the output | DATA
+weights.bin | link o.bin | rewrite in/m.onnx -o o.xml -> the weights file of the output | DATA
+weights.onnx | | rewrite in/m.onnx -o out/weights.onnx -> the output | DATA beside it
+m.run0.npz | | run in/m.onnx -o in/ -> the output | DATA
+ | folder | rewrite in/m.bin -o folder/m.xml -> the weights file of the output | MODEL
+ | | rewrite in/m.bin -o in/m.xml -> the weights file of the output | MODEL
+""")
 
 
-@pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_links_to_what_is_read_are_seen_through(tmp_path, link):
-    source = write(tmp_path / "in" / "model.onnx", "weights.bin")
-    link(tmp_path / "in" / "weights.bin", tmp_path / "out.onnx")
-    assert "the same file as the external data" in refusal(
-        tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx"
-    )
-    link(tmp_path / "in" / "weights.bin", tmp_path / "other.bin")
-    assert "the weights file of the output '" in refusal(
-        tmp_path, "rewrite", source, "-o", tmp_path / "other.xml"
-    )
-    (tmp_path / "folder").symlink_to("in")
-    source = write(tmp_path / "in" / "m.bin")
-    for folder in ("folder", "in"):
-        said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / folder / "m.xml")
-        assert f"got the same file as the model '{source}'" in said
-
-
-def test_the_target_does_not_take_the_place_of_external_data_beside_it(tmp_path):
-    source = write(tmp_path / "in" / "model.onnx", "weights.onnx")
-    target = tmp_path / "out" / "weights.onnx"
-    target.parent.mkdir()
-    said = refusal(tmp_path, "rewrite", source, "-o", target)
-    assert "got the same file as the external data 'weights.onnx'" in said
+@pytest.mark.parametrize(("given", "said"), SAME)
+def test_what_is_read_is_not_overwritten(tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    location, link, command = (part.strip() for part in given.split("|"))
+    write(Path("in/m.onnx"), location or None)
+    write(Path("in/m.bin"))
+    Path("out").mkdir()
+    if link == "folder":
+        Path(link).symlink_to("in")
+    elif link:
+        getattr(os, link.split()[0])(f"in/{location}", link.split()[1])
+    said = said.replace("DATA", f"the external data '{location}'")
+    what, same = said.replace("MODEL", "the model 'in/m.bin'").split(" | ")
+    refused = refusal(tmp_path, *command.split())
+    assert refused.startswith(f"onnx-philox {command.split()[0]}: {what} '")
+    rule = "' must be a file that is neither read nor written twice: got the same file as "
+    assert refused.endswith(f"{rule}{same}. Choose another name or folder.\n")
 
 
 def test_a_function_may_write_the_model_itself_but_not_its_external_data(tmp_path):
@@ -113,12 +104,6 @@ def test_a_run_does_not_write_over_its_input(tmp_path, link):
     assert "got the same file as the input '" in said
     succeed("run", tmp_path / "m.onnx", *options)
     succeed("run", tmp_path / "m.onnx", "--input", given, "--runs", 2)
-
-
-def test_a_run_does_not_write_over_the_weights_of_its_model(tmp_path):
-    source = write(tmp_path / "m.onnx", "m.run0.npz")
-    said = refusal(tmp_path, "run", source, "-o", f"{tmp_path}/")
-    assert "got the same file as the external data 'm.run0.npz'" in said
 
 
 def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp_path):
