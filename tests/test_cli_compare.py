@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from onnx_philox._runtimes import RUNTIMES, Runtime
 NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
     noise = RandomNormalLike(x)  big = Exp(noise)  y = Add(x, big) }"""
 INPUT = ("--input", "x=[[1,2,3],[4,5,6]]")
-# A runtime that has the last bit of its draws wrong, and one that computes wrongly.
+# A runtime that makes something else of an output: its last bit wrong, or another array.
 WRONG = """
 import numpy as np
 from onnx_philox._runtimes import in_reference
@@ -36,9 +36,10 @@ class WrongModel(in_reference.ReferenceModel):
     def outputs_of(self, feeds):
         outputs = super().outputs_of(feeds)
         array = outputs[{name!r}].copy()
-        array.reshape(-1)[-1:].view(np.uint32)[...] ^= {bits}
+        {change}
         return {{**outputs, {name!r}: array}}
 """
+LAST_BIT = "array.reshape(-1)[-1:].view(np.uint32)[...] ^= {}"
 
 
 text = partial(cli.text, "compare", env={"COLUMNS": "120"})
@@ -59,11 +60,16 @@ def noisy() -> str:
 
 
 @pytest.fixture
-def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The module of a runtime of that name, in the registry; to be written."""
+def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
+    """Writes the module of a runtime of that name, which is in the registry."""
     monkeypatch.setattr(runtimes, "__path__", [*runtimes.__path__, str(tmp_path)])
     monkeypatch.setitem(RUNTIMES, "wrong", Runtime("wrong", None))
-    yield tmp_path / "in_wrong.py"
+    module = tmp_path / "in_wrong.py"
+
+    def write(name: str, change: str) -> None:
+        module.write_text(WRONG.format(name=name, change=change))
+
+    yield write
     sys.modules.pop(f"{runtimes.__name__}.in_wrong", None)
 
 
@@ -105,39 +111,39 @@ def test_a_dropout_of_computed_data_is_compared_by_what_it_keeps():
 
 @pytest.mark.parametrize("name", ["noise", "next_random_state"])
 def test_one_bit_of_a_draw_or_a_state_is_a_difference(noisy, wrong, name):
-    wrong.write_text(WRONG.format(name=name, bits=1))
+    wrong(name, LAST_BIT.format(1))
     pair = ("--runtime", "onnxruntime", "--runtime", "wrong")
     said = text(noisy, *INPUT, *pair, code=1)
     assert said.endswith(f"Different: {name} not equal to the last bit.")
     (run,) = document(noisy, *INPUT, *pair, code=1)["runs"]
-    assert {o["name"]: o["unequal"] for o in run["outputs"] if o["kind"] != "computed"} == {
-        "noise": int(name == "noise"),
-        "next_random_state": int(name == "next_random_state"),
-    }
+    unequal = {o["name"]: o["unequal"] for o in run["outputs"] if o["kind"] != "computed"}
+    assert unequal == {"noise": 0, "next_random_state": 0} | {name: 1}
 
 
-def test_an_output_may_differ_within_the_tolerances_only(noisy, wrong):
-    wrong.write_text(WRONG.format(name="y", bits=2))
+def test_an_output_may_differ_within_the_tolerances_only_and_in_no_type_or_shape(noisy, wrong):
+    wrong("y", LAST_BIT.format(2))
     pair = ("--runtime", "reference", "--runtime", "wrong")
     (y, *_) = document(noisy, *INPUT, *pair)["runs"][0]["outputs"]
     assert (y["name"], y["unequal"], y["is_ok"]) == ("y", 1, True)
     said = text(noisy, *INPUT, *pair, "--rtol", 0, "--atol", 0, code=1)
     assert "Different: y not within rtol 0, atol 0." in said
+    wrong("y", "array = array.astype(np.float64)[:1]")
+    sys.modules.pop(f"{runtimes.__name__}.in_wrong")
+    (y, *_) = document(noisy, *INPUT, *pair, code=1)["runs"][0]["outputs"]
+    assert [y[key] for key in ("type", "shape")] == ["float32", [2, 3]]
+    assert [y[key] for key in ("other_type", "other_shape")] == ["float64", [1, 3]]
+    said = text(noisy, *INPUT, *pair, code=1)
+    assert "y float32 / float64 [2, 3] / [1, 3] 6 different" in said
 
 
-def test_the_text_has_one_verdict(noisy):
+def test_the_text_has_one_verdict_which_names_only_what_the_model_has(noisy):
     said = text(noisy, *INPUT, "--seed", 5)
     assert said.startswith("noisy.onnx; seed 5 in onnxruntime ")
     assert "precision f32" in said
-    assert said.endswith(
-        "Equal: draws and states equal to the last bit, outputs within rtol 0.001, atol 0.0001."
-    )
-
-
-def test_the_verdict_names_only_what_the_model_has():
+    within = "outputs within rtol 0.001, atol 0.0001."
+    assert said.endswith(f"Equal: draws and states equal to the last bit, {within}")
     onnx.save(parse(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
-    said = text("plain.onnx", *INPUT)
-    assert said.endswith("Equal: outputs within rtol 0.001, atol 0.0001.")
+    assert text("plain.onnx", *INPUT).endswith(f"Equal: {within}")
 
 
 @pytest.mark.parametrize("width", [44, 80])
@@ -193,34 +199,15 @@ def test_the_json_document_has_the_keys_of_its_page_and_shapes_are_lists(noisy):
     assert (given["schema"], set(keys_of(given))) == keys_said("compare")
     shapes = {output["name"]: output["shape"] for output in given["runs"][0]["outputs"]}
     assert shapes == {"y": [2, 3], "next_random_state": [6], "noise": [2, 3]}
-
-
-def test_a_given_state_has_no_seed(noisy):
+    # A given state has no seed.
     np.save("state.npy", onnx_philox.PhiloxState(5).to_array())
-    given = (*INPUT, "--input", "random_state=state.npy")
-    assert document(noisy, *given)["seed"] is None
+    assert document(noisy, *INPUT, "--input", "random_state=state.npy")["seed"] is None
 
 
-def test_types_and_shapes_that_differ_are_those_of_both_runtimes(noisy, wrong):
-    wrong.write_text(
-        WRONG.replace(
-            "array.reshape(-1)[-1:].view(np.uint32)[...] ^= {bits}", "array = {bits}"
-        ).format(name="y", bits="array.astype(np.float64)[:1]")
-    )
-    pair = ("--runtime", "reference", "--runtime", "wrong")
-    (y, *_) = document(noisy, *INPUT, *pair, code=1)["runs"][0]["outputs"]
-    assert [y[key] for key in ("type", "shape")] == ["float32", [2, 3]]
-    assert [y[key] for key in ("other_type", "other_shape")] == ["float64", [1, 3]]
-    said = text(noisy, *INPUT, *pair, code=1)
-    assert "y float32 / float64 [2, 3] / [1, 3] 6 different" in said
-
-
-@pytest.mark.parametrize("kind", ["as it is", "rows"])
-def test_filled_inputs_are_the_same_in_both(noisy, kind):
-    if kind == "rows":
-        model = onnx_philox.make_reproducible(parse(NOISY), per_row=True)
-        onnx.save(model, noisy)
-    given = document(noisy, "--fill", "--seed", 3)
+@pytest.mark.parametrize("per_row", [False, True])
+def test_filled_inputs_are_the_same_in_both(per_row):
+    onnx.save(onnx_philox.make_reproducible(parse(NOISY), per_row=per_row), "noisy.onnx")
+    given = document("noisy.onnx", "--fill", "--seed", 3)
     assert (given["filled"], given["is_ok"]) == (["x"], True)
 
 
