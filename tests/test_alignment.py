@@ -236,7 +236,7 @@ def test_an_operator_without_the_attribute_refuses_it(runtime: str) -> None:
         load(model)
 
 
-def bad_state(place: int, word: int) -> np.ndarray:
+def bad_state(place: Any, word: Any) -> np.ndarray:
     state = SEED_42.copy()
     state[place] = word
     return state
@@ -266,6 +266,7 @@ state=bad_state(4, 625) -> the state's next must be from 0 to 624: got 625. {AGA
 state=changed() -> the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}
 state=bad_state(2, 9) -> the state's left must be 1, or 625 less its next of 0: got 9. {AGAIN}
 state=bad_state(3, 0) -> the state's seeded must be 1: got 0. {AGAIN}
+state=bad_state([630, 631], [0x7FF00000, 1]) -> cached normal must be a finite number: got inf.
 state=bad_state(631, 2) -> the state's is_cached must be 0 or 1: got 2. {AGAIN}
 state=SEED_42, op_seed=3 -> attribute 'op_seed' must be 0 with alignment 'pytorch': got 3.
     -> torch's generator has one seed: set global_seed, or connect a state.

@@ -45,6 +45,12 @@ def test_a_permutation_is_the_order_of_its_keys(shape: list[int], type_: str) ->
     assert_all_same(by_core("RandomPermutation", given, {"output_type": type_}), [values, after])
 
 
+def test_parts_of_a_row_of_millions_are_sorted_in_place() -> None:
+    given, types = {"shape": np.array([2_400_000]), "state": STATE}, {"output_type": "i32"}
+    expected = reference.random_permutation(**given, **types)
+    assert_all_same(by_core("RandomPermutation", given, types), expected)
+
+
 def test_equal_keys_keep_their_order() -> None:
     # Two values for each word: four keys, which differ in the high or in the low word.
     words = np.random.default_rng(5).integers(0, 2, 2 * 500, np.uint32)

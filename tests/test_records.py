@@ -102,7 +102,7 @@ r["streams"].update(fingerprint="0" * 16) -> fingerprint was
 r["streams"].update(nodes=[]) -> the list of nodes is another
 r["streams"]["nodes"][0].update(op_seed=5) -> the list of nodes is another
 r["streams"].update(batch="mean") -> batch was "mean", and is null
-r.update(streams=None) -> the model's random nodes are not those
+r.update(streams=None) -> the model's random nodes are not those in the record.
 r["runs"][0].update(run=7) -> the run number 7 is 0 by the states
 r["runs"][1].update(run=0) -> the run number 0 is 1 by the states
 r["runs"][1]["state"].__setitem__(3, 0) -> the drawn randn_like of run 1

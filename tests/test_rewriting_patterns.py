@@ -264,6 +264,11 @@ STAYS = {
         f"{LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 3> (f)"
     ),
     "more integers than floats": f"{LIKE} m = Mul (u, huge) f = Floor (m) y = Cast <to = 7> (f)",
+    "a scale of more dimensions": (
+        f"{LIKE} d = Constant <value_ints = [2, 1, 1]> () "
+        "c = ConstantOfShape <value = float[1] {1000.0}> (d) m = Mul (u, c) f = Floor (m) "
+        "y = Cast <to = 7> (f)"
+    ),
     "floats that are not rounded": f"{LIKE} m = Mul (u, n) y = Cast <to = 11> (m)",
     "a scale that a run tells": f"{LIKE} m = Mul (u, q) f = Floor (m) y = Cast <to = 7> (f)",
     "floats rounded to the nearest by a large number": (

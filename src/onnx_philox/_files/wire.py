@@ -118,21 +118,10 @@ class Message:
         """The message in a field; an empty one where it is not there."""
         return (self.messages(number) or [Message(b"", 0, 0)])[-1]
 
-    def integers(self, number: int) -> list[int]:
-        """The int64 in the fields of a number, one in each or packed."""
-        integers = []
-        for field in self.fields(number):
-            position = field.value
-            is_one = field.wire_type == VARINT
-            while position < field.end and (is_one or _check(field, LENGTH)):
-                integer, position = varint(self._buffer, position)
-                integers.append(integer - 2**64 if integer >= 2**63 else integer)
-        return integers
-
     def integer(self, number: int) -> int:
-        """The int64 in a field; 0 where it is not there."""
-        integers = self.integers(number)
-        return integers[-1] if integers else 0
+        """The number from 0 on in a field; 0 where it is not there."""
+        found = [varint(self._buffer, f.value)[0] for f in self.fields(number) if _check(f, VARINT)]
+        return (found or [0])[-1]
 
 
 def _check(field: Field, wire_type: int) -> bool:

@@ -148,7 +148,7 @@ class Graph:
             if field.number == _NODES
             and (
                 field.end - field.value > _SEARCHED
-                or self._model.find(part, field.value, field.end) >= 0
+                or self._model.find(part, field.value, field.end) != -1
             )
         ]
 
