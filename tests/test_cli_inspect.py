@@ -37,6 +37,7 @@ from onnx_philox._command.inspect import (
     write_page,
 )
 from onnx_philox._command.inspect.trials import Behaviour
+from onnx_philox._rewriting.in_onnx.types import Types
 
 pytestmark = pytest.mark.slow
 
@@ -84,9 +85,8 @@ def nodes(text: str, opset: int = 17) -> onnx.ModelProto:
 
 def probe(model: onnx.ModelProto) -> probes.Probe:
     ir_model = ir.from_proto(model)
-    found = search.search(ir_model)
-    (node,) = found.survey.nodes
-    return probes.build(node.node, ir_model, found.type_of)
+    (node,) = search.search(ir_model).nodes
+    return probes.build(node.node, ir_model, Types(ir_model))
 
 
 def tries(*models: onnx.ModelProto) -> list[list[trials.Trial]]:

@@ -51,19 +51,6 @@ def runtime_option(without: str) -> Callable[[Any], Any]:
     )
 
 
-def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A check of an option's number."""
-
-    def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
-        # This form refuses NaN, too.
-        if not least <= value < math.inf:
-            finite = ", but finite" * (value == math.inf)
-            raise click.BadParameter(f"must be {least} or more{finite}: got {value}", param=param)
-        return value
-
-    return check
-
-
 def seed_of(bits: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A check of a seed, where one is given."""
 
@@ -88,10 +75,18 @@ def number(
     name: str, type: click.ParamType[Any], default: float, help: str, *, least: int = 0
 ) -> Callable[[Any], Any]:
     """An option that is a number, and its default."""
+
+    def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
+        # This form refuses NaN, too.
+        if not least <= value < math.inf:
+            finite = ", but finite" * (value == math.inf)
+            raise click.BadParameter(f"must be {least} or more{finite}: got {value}", param=param)
+        return value
+
     return option(
         name,
         type=type,
-        callback=at_least(least),
+        callback=check,
         default=default,
         metavar="N" if type is frame.INTEGER else "X",
         help=f"{help} [default: {default}]",

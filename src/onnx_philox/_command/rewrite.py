@@ -20,7 +20,7 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files import new_files
 from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._files.openvino_ir import is_ir, weights_of
-from onnx_philox._progress import Progress
+from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
@@ -206,7 +206,7 @@ def rewrite(
     *,
     standard: str | None = None,
     inexact: str = "refuse",
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> RewrittenFile:
     """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, chosen by the name's suffix.
 
@@ -263,7 +263,7 @@ def _to_the_same(
     source: Given,
     target: Path,
     asked: Asked,
-    progress: Progress | None,
+    progress: Progress,
     standard: str | None = None,
     inexact: str = "refuse",
     *,
@@ -280,7 +280,7 @@ def _to_the_same(
 
 
 def _to_ir(
-    source: Given, target: Path, asked: Asked, progress: Progress | None
+    source: Given, target: Path, asked: Asked, progress: Progress
 ) -> tuple[rewriting.Report, rewritten.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
@@ -293,8 +293,7 @@ def _to_ir(
         written = folder / target.name
         with new_files.no_room_named(target, folder):
             result = _to_the_same(source, between, asked, progress)
-        if progress is not None:
-            progress(0, 1, "OpenVINO converts")
+        progress(0, 1, "OpenVINO converts")
         import openvino as ov
 
         try:

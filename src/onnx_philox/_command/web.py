@@ -28,7 +28,7 @@ _LARGEST = 2**31 - 1  # of a message of protobuf
 
 
 def write_for_web(
-    source: Given, target: Path, inexact: str, asked: Asked, progress: Progress | None
+    source: Given, target: Path, inexact: str, asked: Asked, progress: Progress
 ) -> rewriting.Report:
     """Rewrites a file into one of standard nodes whose draws are outputs, in no functions.
 

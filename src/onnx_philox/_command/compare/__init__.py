@@ -42,7 +42,7 @@ def compare(
     precisions: Sequence[str] = (),
     devices: Sequence[str] = (),
     tolerances: Tolerances | None = None,
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> ComparedRuns:
     """Runs a model in two runtimes with the same states, each carrying its own.
 
@@ -54,7 +54,6 @@ def compare(
         ArgumentError: An argument is wrong, or does not suit the model.
         RunError: A runtime does not load the model, or a run fails.
     """
-    tell = progress or ignore
     given = paths.given("compare", model)
     inside = rewritten.inside(given)
     inside.check_rewritten(model, wanted.seed)
@@ -69,7 +68,7 @@ def compare(
     by = tolerances or Tolerances()
     report = ComparedRuns(model, (one, other), serving.seed, by, serving.filled)
     for done, number in enumerate(wanted.numbers):
-        tell(done, wanted.runs, f"run {number}")
+        progress(done, wanted.runs, f"run {number}")
         report.runs.append((number, of_run(serving.run(), other_s.run(), kinds, by)))
     return report
 

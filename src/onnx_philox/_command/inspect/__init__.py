@@ -19,6 +19,7 @@ from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.in_onnx.unrun import operators_of_no_runtime, random_nodes_for_training
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
@@ -28,7 +29,7 @@ from onnx_philox._runtimes import RUNTIMES
 __all__ = ["Inspection", "inspect", "write_page"]
 
 
-def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = None) -> Inspection:
+def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore) -> Inspection:
     """Finds the random nodes of a model, and tries each in the installed runtimes.
 
     It does not read large weights. `shows_all` makes the report's text show each node, however many
@@ -39,29 +40,21 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         ImportError: It is an IR, and OpenVINO is not installed.
         OSError: The file cannot be read.
     """
-    tell = progress or ignore
     given = paths.given(search.OWNER, path)
     if given.of_openvino:
         # Loads OpenVINO, or says what to install.
         RUNTIMES["openvino"].models()
         from onnx_philox._command.inspect import of_openvino
 
-        return of_openvino.inspect(given, shows_all=shows_all, tell=tell)
+        return of_openvino.inspect(given, shows_all=shows_all, progress=progress)
     model = graph_of(given)
-    nodes = search.search(model)
-    surveyed = nodes.survey
-    tried = [probes.build(node.node, model, nodes.type_of) for node in surveyed.nodes]
-    runtimes = trials.run(tried, tell) if tried else []
+    surveyed, type_of = search.search(model), Types(model)
+    rewritten = search.rewritten_in(model, surveyed)
+    tried = [probes.build(node.node, model, type_of) for node in surveyed.nodes]
+    runtimes = trials.run(tried, progress) if tried else []
     keys = [_key(node, probe, runtimes) for node, probe in zip(surveyed.nodes, tried, strict=True)]
     found = [
-        InspectedNode(
-            node.record,
-            key,
-            node.may_stay,
-            search.problem(node.error),
-            search.problem(node.row_problem),
-            _seeds(node.record),
-        )
+        InspectedNode.of(node, key, _seeds(node.record))
         for node, key in zip(surveyed.nodes, keys, strict=True)
     ]
     opset = model.opset_imports.get("")
@@ -69,18 +62,18 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     states = states_in(model)
     several = search.several_in_words(states)
     in_standard = standard.find(model, path)
-    run = standard.command_to_run(model, path) if nodes.rewritten and not several else ""
+    run = standard.command_to_run(model, path) if rewritten and not several else ""
     if in_standard is not None:
         run = in_standard.run
     return Inspection(
         given,
         opset,
         found,
-        nodes.rewritten,
-        several or nodes.state + search.also_in_words(states),
+        rewritten,
+        several or search.state_of(model, surveyed.recorded) + search.also_in_words(states),
         None if surveyed.obstacle is None else str(surveyed.obstacle),
         runtimes,
-        nodes.idle_dropouts,
+        search.idle_dropouts(model, surveyed),
         surveyed.batch,
         search.problem(surveyed.row_obstacle),
         in_standard,

@@ -23,7 +23,7 @@ from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
 
 
-def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
+def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     """Finds the random nodes of an IR, and tries each in OpenVINO.
 
     Raises:
@@ -34,16 +34,9 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
     tried = [openvino_probes.build(each.node) for each in surveyed.nodes]
-    runtimes = trials.run(tried, tell, of_ir=True) if tried else []
+    runtimes = trials.run(tried, progress, of_ir=True) if tried else []
     found = [
-        InspectedNode(
-            each.record,
-            probe.key,
-            each.may_stay,
-            each.record.problem,
-            search.problem(each.row_problem),
-            _of_seeds(each.found, each.record, kept),
-        )
+        InspectedNode.of(each, probe.key, _of_seeds(each.found, each.record, kept))
         for each, probe in zip(surveyed.nodes, tried, strict=True)
     ]
     recorded = earlier.read(model)

@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.inspect import lost
-from onnx_philox._command.inspect.search import Rewritten
+from onnx_philox._command.inspect import lost, search
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
@@ -24,6 +23,7 @@ from onnx_philox._files.given import Given
 from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
 from onnx_philox._rewriting.order import Batch, about_rivals
+from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox.rewriting import RandomNode
 
 T = TypeVar("T")
@@ -71,12 +71,18 @@ class InspectedNode:
     """The key of its probe."""
     may_stay: bool
     """Whether --keep-unknown leaves it as it is, where it cannot be rewritten."""
-    problem: str | None = None
+    problem: str | None
     """Why it cannot be rewritten, as the command says it; None where it can."""
-    row_problem: str | None = None
+    row_problem: str | None
     """Why it cannot draw each row of the batch from a state of its own; None where it can."""
-    seeds: str | None = None
+    seeds: str | None
     """What becomes of its own seeds; None where it has none."""
+
+    @classmethod
+    def of(cls, each: Unrewritten[Any], probe: str, seeds: str | None) -> InspectedNode:
+        """That of what a survey found."""
+        why, of_rows = map(search.problem, (each.error, each.row_problem))
+        return cls(each.record, probe, each.may_stay, why, of_rows, seeds)
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ class Inspection:
     given: Given
     opset: int | None
     found: list[InspectedNode]
-    rewritten: list[Rewritten]
+    rewritten: list[search.Rewritten]
     state: str
     """Where those have their state from; empty where no rewrite made them."""
     obstacle: str | None
@@ -471,7 +477,7 @@ def _print_command(console: Console, command: str) -> None:
     console.print(Text(f"  {command}", "bold"), soft_wrap=True)
 
 
-def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
+def _rewritten_table(nodes: list[search.Rewritten], *, is_grouped: bool) -> Table:
     has_places = any(node.path for node in nodes)
     has_seeds = any(node.global_seed for node in nodes)
     numbers = ["global seed", "stream"] if has_seeds else ["stream"]

@@ -12,12 +12,11 @@ from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE, Streams, of_rewrites
 from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
-from onnx_philox._models.ours import seed_of
+from onnx_philox._models.ours import of_model, seed_of
 from onnx_philox._models.streams import generator_of, kept_among, read_input, streams_of
 from onnx_philox._rewriting.in_onnx.model import FORMAT
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.places import written_place
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.survey import Survey, survey
@@ -40,47 +39,36 @@ class Rewritten:
     """Whether both seeds are its own, so that it has no stream."""
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """What a search found."""
-
-    survey: Survey[Replaceable]
-    rewritten: list[Rewritten]
-    state: str
-    """Where the nodes of an earlier rewrite get their state, in words; empty for others."""
-    type_of: Types
-    idle_dropouts: int
-    """How many nodes of Dropout draw nothing: they are off, or of ratio 0."""
-
-
-def search(model: ir.Model) -> Nodes:
+def search(model: ir.Model) -> Survey[Replaceable]:
     """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
     inline_random_functions(model)
-    found = survey(FORMAT, model)
+    return survey(FORMAT, model)
+
+
+def rewritten_in(model: ir.Model, found: Survey[Replaceable]) -> list[Rewritten]:
+    """The nodes of this package's domain that a rewrite has nothing to do with."""
     waiting = {each.node for each in found.nodes}
-    ours = [node for node, _ in walk(model.graph) if node.domain == DOMAIN]
-    kept = kept_among(model, ours)
-    rewritten = [
+    kept = kept_among(model, of_model(model))
+    return [
         _rewritten(node, owners, keeps_seeds=node in kept)
         for node, owners in walk(model.graph)
         if node.domain == DOMAIN and node not in waiting
     ]
+
+
+def idle_dropouts(model: ir.Model, found: Survey[Replaceable]) -> int:
+    """How many nodes of Dropout draw nothing: they are off, or of ratio 0."""
     graphs = (model.graph, *(function.graph for function in model.functions.values()))
-    dropouts = [node for graph in graphs for node in graph.all_nodes() if _is_dropout(node)]
-    return Nodes(
-        found,
-        rewritten,
-        _state(model, found.recorded),
-        Types(model),
-        len(dropouts) - len([each for each in found.nodes if _is_dropout(each.node)]),
-    )
+    every = sum(_is_dropout(node) for graph in graphs for node in graph.all_nodes())
+    return every - sum(_is_dropout(each.node) for each in found.nodes)
 
 
 def _is_dropout(node: ir.Node) -> bool:
     return node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
 
 
-def _state(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
+def state_of(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
+    """Where the nodes of an earlier rewrite get their state, in words; empty for others."""
     state = recorded.state
     if state is None:
         state = read_input(model)

@@ -42,7 +42,7 @@ def replay(
     model: Path | None = None,
     inputs: Sequence[str] = (),
     runtime: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> ReplayedRecord:
     """Runs again what a record says, each run from the state that the record gives.
 
@@ -53,7 +53,6 @@ def replay(
         ArgumentError: The record or an argument is wrong, or an input is not to be had.
         RunError: The runtime does not load the model, or a run fails.
     """
-    tell = progress or ignore
     try:
         written = document.read_record(record.read_bytes())
     except FileNotFoundError:
@@ -81,7 +80,7 @@ def replay(
     # Before they are fed: the runtime would say less well what has another type or shape.
     report.checks += checks.of_inputs(written, feeds)
     for done, run in enumerate(written["runs"]):
-        tell(done, len(written["runs"]), f"run {run['run']}")
+        progress(done, len(written["runs"]), f"run {run['run']}")
         report.checks += checks.of_state(run, takes_state=port is not None)
         fed = dict(feeds)
         if port is not None and run["state"] is not None:

@@ -41,7 +41,7 @@ def run(
     settings: Settings | None = None,
     output: str | None = None,
     record: Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> ModelRuns:
     """Runs a model, each run from the state that the run before it returned.
 
@@ -55,7 +55,6 @@ def run(
     """
     given = paths.given("run", model)
     stamp: object = () if record is None else given.stamp
-    tell = progress or ignore
     settings = settings or Settings()
     written = {}
     if record is not None:
@@ -81,7 +80,7 @@ def run(
 
     report = ModelRuns(given, serving, settings, inside)
     for done, number in enumerate(wanted.numbers):
-        tell(done, wanted.runs, f"run {number}")
+        progress(done, wanted.runs, f"run {number}")
         began = None if state is None else state.words(serving.inputs[state.name])
         outputs = serving.run()
         path = _save(prefix, number, outputs) if prefix is not None else None

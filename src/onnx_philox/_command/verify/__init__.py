@@ -28,7 +28,7 @@ def run(
     device: str | None = None,
     expected: Sequence[cases.Case] | None = None,
     is_verbose: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> Verification:
     """Draws every case in every chosen backend and compares.
 
@@ -44,9 +44,8 @@ def run(
     runners = (member for member in found if isinstance(member, Runner))
     jobs = [(runner, case) for runner in runners for case in all_cases if runner.takes(case)]
     results = [CaseResult(a, reason=a.reason) for a in found if isinstance(a, Absent)]
-    tell = progress or ignore
     for done, (runner, case) in enumerate(jobs):
-        tell(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
+        progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
         results.append(_verify(runner, case))
     return Verification(sorted(results, key=lambda result: found.index(result.by)), is_verbose)
 

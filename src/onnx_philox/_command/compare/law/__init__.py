@@ -41,7 +41,7 @@ def compare_laws(
     precisions: Sequence[str] = (),
     devices: Sequence[str] = (),
     tolerances: Tolerances | None = None,
-    progress: Progress | None = None,
+    progress: Progress = ignore,
 ) -> ComparedLaws:
     """Runs a rewritten model and its original many times in one runtime, with equal inputs.
 
@@ -52,7 +52,6 @@ def compare_laws(
         ArgumentError: An argument is wrong, or does not suit the models.
         RunError: The runtime does not load a model, or a run fails.
     """
-    tell = progress or ignore
     given, given_original = (paths.given("compare", each) for each in (model, original))
     inside, inside_original = rewritten.inside(given), rewritten.inside(given_original)
     inside.check_rewritten(model, wanted.seed)
@@ -75,7 +74,7 @@ def compare_laws(
     for done in range(wanted.runs):
         if done and time.monotonic() > end:
             break
-        tell(done, wanted.runs, "running both")
+        progress(done, wanted.runs, "running both")
         old, new = _run(olds), _run(news)
         samples = samples or _samples(old, new)
         for sample in samples:
@@ -86,7 +85,7 @@ def compare_laws(
         sample.finish(tolerances or Tolerances())
     report = ComparedLaws(model, original, after, seed, olds.filled, samples)
     if report.changes or report.repeats:
-        tell(wanted.runs, wanted.runs, "trying the original's random nodes")
+        progress(wanted.runs, wanted.runs, "trying the original's random nodes")
         report.nodes = _nodes(original, runtime)
     return report
 
