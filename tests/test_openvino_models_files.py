@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import cli
@@ -11,7 +12,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, table
 from openvino import opset8
 from openvino_models import (
     CORE,
@@ -45,47 +46,40 @@ def with_weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ov.save_model(model({"y": drawn_}, [x]), "m.xml", compress_to_fp16=False)
 
 
-NEEDS = {
-    "missing": "the external data 'new.bin' must be a file in the folder of 'new.xml': got no file",
-    "a link outside": "the external data 'new.bin' must be a file in the model's folder",
-    "a cache of links": None,
-    "no IR": "new.xml must be a whole OpenVINO IR",
-}
+def linked(*names: str) -> None:
+    """Leaves links to files in a folder of their own, as a cache of downloads has them."""
+    (blobs := Path("..", "blobs")).mkdir()
+    for name in names:
+        Path(name).rename(blobs / name.replace(".", ""))
+        Path(name).symlink_to(blobs / name.replace(".", ""))
 
 
-@pytest.mark.parametrize("case", NEEDS)
+NEEDS = table("""
+Path("new.bin").unlink() -> the external data 'new.bin' must be a file in the folder of 'new.xml':
+-> got no file
+linked("new.bin") -> the external data 'new.bin' must be a file in the model's folder
+linked("new.bin", "new.xml") -> it is taken
+Path("new.xml").write_text("<other/>") -> new.xml must be a whole OpenVINO IR
+""")
+
+
+@pytest.mark.parametrize(("change", "said"), NEEDS)
 def test_an_ir_needs_its_weights_beside_it(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_weights(tmp_path / "snapshot", monkeypatch)
     cli.text("rewrite", "m.xml", "-o", "new.xml")
-    said = NEEDS[case]
-    if case == "missing":
-        Path("new.bin").unlink()
-    elif case == "no IR":
-        Path("new.xml").write_text("<other/>")
-    else:
-        # As a cache of downloads has them: both files are links to a folder of their own.
-        (blobs := tmp_path / "blobs").mkdir()
-        for name in ("new.bin", "new.xml")[: 2 if said is None else 1]:
-            Path(name).rename(blobs / name.replace(".", ""))
-            Path(name).symlink_to(Path("..", "blobs", name.replace(".", "")))
-    drawing = ("new.xml", "--fill", "--seed", "3")
-    for arguments in (
-        ("run", *drawing),
-        ("inspect", "new.xml"),
-        ("compare", *drawing, "--rtol", 1, "--atol", 1),
-    ):
-        if said is None:
-            cli.text(*arguments)
-            continue
-        refused = cli.refusal(*arguments)
-        assert said in refused
-        assert "run: run:" not in refused
-    if said is None:
-        op.Pipeline("new.xml", runtime="openvino")
-        return
-    with pytest.raises(ValueError, match=re.escape(said)):
+    eval(change)
+    is_taken = said == "it is taken"
+    drawing = "new.xml --fill --seed 3"
+    for command in (f"run {drawing}", "inspect new.xml", f"compare {drawing} --rtol 1 --atol 1"):
+        if is_taken:
+            cli.text(*command.split())
+        else:
+            refused = cli.refusal(*command.split())
+            assert said in refused
+            assert "run: run:" not in refused
+    with nullcontext() if is_taken else pytest.raises(ValueError, match=re.escape(said)):
         op.Pipeline("new.xml", runtime="openvino")
 
 
@@ -108,11 +102,8 @@ def test_the_commands_rewrite_and_run_an_ir(
     assert shown["next_state"] == "next_random_state"
     assert [node["operator"] for node in shown["rewritten_nodes"]] == ["RandomUniform"]
     for arguments, says in {
-        "rewrite m.xml -o new.onnx": "a name that ends in .xml",
         "rewrite m.xml -o m.xml": "a file of its own",
-        "rewrite m.xml -o n.xml --standard": (
-            "the path of an ONNX file: got 'm.xml', an OpenVINO IR"
-        ),
+        "rewrite m.xml -o n.xml --standard": "of an ONNX file: got 'm.xml', an OpenVINO IR",
         "rewrite m.xml -o n.xml --per-row": "is dynamic: got one with",
         "run m.xml --seed 1 --fill": "Rewrite it first: onnx-philox rewrite m.xml",
         "compare m.xml": "Rewrite it first: onnx-philox rewrite m.xml",
@@ -151,15 +142,32 @@ def test_an_ir_is_compared_at_two_precisions(ir: str) -> None:
     assert [*kinds.values()].count("drawn") == 1
     assert kinds["next_random_state"] == "state"
     assert told["is_ok"]
-    is_one = "does not have it" in other
     said = cli.invoke("compare", ir, "--fill").output
-    assert ("says only that a run is repeated" in said) is is_one
-    wrong = cli.refusal("compare", ir, *["--precision", "f32"] * 2)
-    assert "--precision must be two different ones for an OpenVINO IR" in wrong
+    assert ("says only that a run is repeated" in said) is ("does not have it" in other)
+
+
+DEVICES = "--device CPU --device HETERO:CPU"
+TWICE = table(f"""
+compare m.xml --fill --precision f32 --precision f32 -> --precision must be two different ones for
+-> an OpenVINO IR
+compare m.xml --fill --device CPU --device CPU -> --device must be two different ones at one
+-> --precision
+compare m.xml --fill {DEVICES} --precision f32 --precision f32 -> --device must be two different
+-> ones at one --precision
+run m.onnx --device GPU -> --device must be given with --runtime openvino
+compare m.onnx {DEVICES} -> --device must be given once for an ONNX file
+""")
+
+
+@pytest.mark.usefixtures("ir")
+@pytest.mark.parametrize(("command", "said"), TWICE)
+def test_what_is_not_two_of_one_kind_is_refused(command: str, said: str) -> None:
+    onnx.save(op.graphs.random_generator([4]), "m.onnx")
+    assert said in cli.refusal(*command.split(), "--seed", 1)
 
 
 def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
-    devices = ["--device", "CPU", "--device", "HETERO:CPU"]
+    devices = DEVICES.split()
     told = cli.document("compare", ir, "--fill", *devices)
     hows = [loaded["how"] for loaded in told["runtimes"]]
     assert hows[0] == "CPU, precision f32"
@@ -170,15 +178,6 @@ def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
     one, other = (cli.document(*run, "--device", name) for name in ("CPU", "HETERO:CPU"))
     assert other["how"].startswith("HETERO:CPU")
     assert one["runs"] == other["runs"]
-    onnx.save(op.graphs.random_generator([4]), "m.onnx")
-    different = "--device must be two different ones at one --precision"
-    for arguments, says in (
-        (("compare", ir, "--fill", *["--device", "CPU"] * 2), different),
-        (("compare", ir, "--fill", *devices, *["--precision", "f32"] * 2), different),
-        (("run", "m.onnx", "--device", "GPU"), "--device must be given with --runtime openvino"),
-        (("compare", "m.onnx", *devices), "--device must be given once for an ONNX file"),
-    ):
-        assert says in cli.refusal(*arguments, "--seed", 1)
 
 
 def test_a_file_is_rewritten_into_a_file(tmp_path: Path) -> None:

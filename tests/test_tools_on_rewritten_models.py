@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -66,7 +67,12 @@ def draws_of(model: Path | onnx.ModelProto) -> list[np.ndarray]:
     return session.run(DRAWS, {"x": x, "random_state": STATE})
 
 
-def test_a_rewritten_model_is_quantised_after_calibration(path: Path, tmp_path: Path) -> None:
+def test_a_rewritten_model_is_quantised_dynamically_or_after_calibration(
+    path: Path, tmp_path: Path
+) -> None:
+    quantize_dynamic(path, tmp_path / "dynamic.onnx")
+    assert "MatMulInteger" in operators(onnx.load(tmp_path / "dynamic.onnx"))
+    assert_all_same(draws_of(tmp_path / "dynamic.onnx"), draws_of(path))
     prepared, quantised = tmp_path / "prepared.onnx", tmp_path / "quantised.onnx"
     onnx_philox.register_schemas()
     with mock.patch("onnxruntime.InferenceSession", InferenceSession):
@@ -100,12 +106,6 @@ def test_nncf_quantises_a_rewritten_model_and_it_draws_as_before(path: Path, run
         assert "QuantizeLinear" in operators(quantised)
         actual = InferenceSession(quantised).run(DRAWS, given)
     assert_all_same(actual, draws_of(path))
-
-
-def test_a_rewritten_model_is_quantised_dynamically(path: Path, tmp_path: Path) -> None:
-    quantize_dynamic(path, tmp_path / "dynamic.onnx")
-    assert "MatMulInteger" in operators(onnx.load(tmp_path / "dynamic.onnx"))
-    assert_all_same(draws_of(tmp_path / "dynamic.onnx"), draws_of(path))
 
 
 @pytest.mark.parametrize("keep_io_types", [False, True])
@@ -197,37 +197,26 @@ def in_ort_format(path: Path, tmp_path: Path) -> Path:
     return tmp_path / "model.ort"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        *("inspect MODEL", "rewrite MODEL -o new.onnx", "rewrite MODEL -o new.xml"),
-        *("compare MODEL --fill", "run MODEL --fill --runtime openvino"),
-        *("run MODEL --fill --runtime reference", "run MODEL --fill --drawn"),
-        *("run MODEL --fill --record record.json", "rewrite MODEL -o new.onnx --standard"),
-    ],
-)
+COMMANDS = ["inspect MODEL", "rewrite MODEL -o new.onnx", "rewrite MODEL -o new.xml"]
+COMMANDS += ["compare MODEL --fill", "run MODEL --fill --runtime openvino"]
+COMMANDS += ["run MODEL --fill --runtime reference", "run MODEL --fill --drawn"]
+COMMANDS += ["run MODEL --fill --record record.json", "rewrite MODEL -o new.onnx --standard"]
+FUNCTIONS = [Pipeline, partial(Pipeline, runtime="openvino"), make_reproducible]
+FUNCTIONS += [onnx_philox.to_standard_nodes, rewriting.find_random_nodes]
+
+
 @pytest.mark.parametrize("name", ["model.ort", "renamed.onnx"])
-def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_command(
-    in_ort_format: Path, name: str, arguments: str, monkeypatch: pytest.MonkeyPatch
+def test_a_file_in_onnx_runtime_s_own_format_is_named_by_all_that_read_models(
+    in_ort_format: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(in_ort_format.parent)
     in_ort_format.rename(name)
-    said = cli.refusal(*arguments.replace("MODEL", name).split())
-    assert OWN_FORMAT in " ".join(said.split())
-
-
-def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_function(in_ort_format: Path) -> None:
-    content = in_ort_format.read_bytes()
-    for call in (
-        lambda: Pipeline(in_ort_format),
-        lambda: Pipeline(in_ort_format, runtime="openvino"),
-        lambda: Pipeline(content),
-        lambda: make_reproducible(in_ort_format),
-        lambda: onnx_philox.to_standard_nodes(in_ort_format),
-        lambda: onnx_philox.rewriting.find_random_nodes(in_ort_format),
-    ):
+    for command in COMMANDS:
+        said = cli.refusal(*command.replace("MODEL", name).split())
+        assert OWN_FORMAT in " ".join(said.split())
+    for call, given in ((Pipeline, Path(name).read_bytes()), *((f, name) for f in FUNCTIONS)):
         with pytest.raises(ValueError, match=re.escape(OWN_FORMAT)):
-            call()
+            call(given)
 
 
 def test_a_file_of_tensorflow_lite_is_named_with_the_way_by_onnx(tmp_path: Path) -> None:
@@ -272,11 +261,9 @@ def test_onnxslim_after_a_rewrite_leaves_every_draw(name: str, how: str, tmp_pat
     import onnxslim
 
     rewriting.rewrite_file(MODELS / f"{name}.onnx", tmp_path / "new.onnx")
-    options = {}
+    options = {how: True} if how == "no_shape_infer" else {}
     if how == "schemas":
         onnx_philox.register_schemas()
-    else:
-        options["no_shape_infer"] = True
     slim = onnxslim.slim(str(tmp_path / "new.onnx"), **options)
     onnx.save(slim, tmp_path / "slim.onnx")
     assert len(slim.graph.node) < len(onnx.load(tmp_path / "new.onnx").graph.node)
