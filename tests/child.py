@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 
@@ -30,6 +33,16 @@ def run(
     )
     assert code in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
     return done
+
+
+@contextlib.contextmanager
+def preloading(source: Path) -> Iterator[dict[str, str]]:
+    """The variables of a process that preloads what a C++ file is compiled to."""
+    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-shared", "-fPIC"]
+    with tempfile.TemporaryDirectory() as folder:
+        library = f"{folder}/lib{source.stem}.so"
+        subprocess.run([*compiler, "-o", library, source, "-ldl"], check=True)
+        yield {**os.environ, "LD_PRELOAD": library}
 
 
 def python(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -20,13 +20,13 @@ import itertools
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import bad_calls
+import child
 import ml_dtypes
 import numpy as np
 import onnx
@@ -355,14 +355,13 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
-def _again_with(preloaded: Path, groups: list[str], others: list[str]) -> int:
-    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-shared", "-fPIC"]
-    subprocess.run([*compiler, "-o", str(preloaded), str(SOURCE), "-ldl"], check=True)
-    environment = {**os.environ, "LD_PRELOAD": str(preloaded)}
+def _again(groups: list[str], others: list[str]) -> int:
+    """All of it in processes that preload what lets allocations fail."""
     statuses = {}
-    for group in groups:
-        command = [sys.executable, __file__, group, *others]
-        statuses[group] = subprocess.run(command, env=environment, check=False).returncode
+    with child.preloading(SOURCE) as environment:
+        for group in groups:
+            command = [sys.executable, __file__, group, *others]
+            statuses[group] = subprocess.run(command, env=environment, check=False).returncode
     if any(statuses.values()):
         print(f"FAILED, by exit code: {statuses}")
     return int(any(statuses.values()))
@@ -402,9 +401,7 @@ def main() -> int:
     groups = [*GROUPS] if given.group == "all" else [given.group]
     if _begin is not None:
         return max(_tried(group, given.words, given.parts) for group in groups)
-    with tempfile.TemporaryDirectory() as folder:
-        others = [*given.words, "--parts", str(given.parts)]
-        return _again_with(Path(folder) / "libfailing.so", groups, others)
+    return _again(groups, [*given.words, "--parts", str(given.parts)])
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import io
+import multiprocessing
 import os
 import random
 import resource
@@ -26,11 +26,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
+from file_cases import tree
 from onnx import numpy_helper, parser
 
 from onnx_philox import rewriting
@@ -180,15 +182,6 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     return Case(title, command, (0, 1, 2), LIMIT_SECONDS)
 
 
-def tree(folder: Path) -> dict[str, str]:
-    """All that is in a folder."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    } | {str(path.relative_to(folder)): "" for path in folder.rglob("*") if path.is_dir()}
-
-
 def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int) -> int | None:
     """The exit code of an action in its own process; negative for a signal, None for a hang."""
     sys.stdout.flush()
@@ -302,14 +295,15 @@ def load_commands() -> None:
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
 
 
-def work_through(numbers: range, seed: int, corpus: list[Path], end: float, report: Path) -> None:
-    """Tries cases until the time is over; writes a line for each."""
-    with open(report, "w", buffering=1) as lines:
-        for number in numbers:
-            if time.monotonic() > end:
-                return
-            line, is_finding = try_case(number, seed, corpus)
-            lines.write(f"{'!' if is_finding else ' '}{line}\n")
+def work_through(
+    first: int, step: int, seed: int, corpus: list[Path], end: float
+) -> list[tuple[str, bool]]:
+    """Tries every so many cases from the first one on, until the time is over."""
+    tried = []
+    while time.monotonic() < end:
+        tried.append(try_case(first, seed, corpus))
+        first += step
+    return tried
 
 
 def main() -> int:
@@ -338,33 +332,20 @@ def main() -> int:
             return int(is_finding)
         print(f"{given.seconds:g} seconds from seed {given.seed}", flush=True)
         end = time.monotonic() + given.seconds
-        reports = [Path(folder) / f"report{i}" for i in range(given.workers)]
-        children = []
-        for i, report in enumerate(reports):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                with contextlib.suppress(KeyboardInterrupt):
-                    try:
-                        numbers = range(1 + i, sys.maxsize, given.workers)
-                        work_through(numbers, given.seed, corpus, end, report)
-                        code = 0
-                    except Exception:
-                        traceback.print_exc()
-                sys.stderr.flush()
-                os._exit(code)
-            children.append(child)
-        statuses = [os.waitpid(child, 0)[1] for child in children]
-        lines = [line for report in reports for line in report.read_text().splitlines()]
-    findings = [line[1:] for line in lines if line.startswith("!")]
-    ended = Counter(line[1:] for line in lines if not line.startswith("!"))
+        fork = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(given.workers, mp_context=fork) as pool:
+            ways = (given.workers, given.seed, corpus, end)
+            parts = [pool.submit(work_through, 1 + i, *ways) for i in range(given.workers)]
+        tried = [case for part in parts for case in part.result()]
+    findings = [line for line, is_finding in tried if is_finding]
+    ended = Counter(line for line, is_finding in tried if not is_finding)
     summary = ", ".join(f"{what}: {count}" for what, count in sorted(ended.items()))
-    print(f"{len(lines)} cases; command and exit code: {summary}")
+    print(f"{len(tried)} cases; command and exit code: {summary}")
     for finding in findings:
         print(f"FOUND (seed {given.seed}) {finding}")
     if findings:
         print(f"Again: python tests/fuzz_files.py --only NUMBER --seed {given.seed}")
-    return int(bool(findings) or any(statuses) or not lines)
+    return int(bool(findings) or not tried)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 python tests/guided_files.py                each reader for 20 s; needs `pip install atheris`
 python tests/guided_files.py SECONDS SEED   for so long, from elsewhere
-python tests/guided_files.py TARGET FILE    an input again; targets: see READERS
+python tests/guided_files.py TARGET FILE    an input again; targets: see TARGETS
 
 A reader may take an input, or refuse it by an exception that its docstring names. Anything else is
 a finding: it ends with exit code 1, and the input is left in a file that is named. Where an hour
@@ -22,81 +22,54 @@ from pathlib import Path
 from typing import Any
 
 SECONDS, SEED = 20.0, 1
+TARGETS = ("models", "irs", "records", "checkpoints", "states")
 LONGEST = 2**14
 Read = Callable[[bytes], object]
 
 
-def of_models(folder: Path) -> Read:
-    """ONNX files: our own reader of protobuf, the rewriter and the writer."""
-    from onnx_philox import rewriting
+def readers(folder: Path) -> dict[str, Read]:
+    """What reads an input of each kind, with its files in the folder."""
+    import numpy as np
 
-    def read(data: bytes) -> None:
-        (folder / "model.onnx").write_bytes(data)
-        rewriting.rewrite_file(folder / "model.onnx", folder / "out.onnx")
-
-    return read
-
-
-def of_irs(folder: Path) -> Read:
-    """An IR's text, as far as Python reads it: OpenVINO's own reader is not ours."""
+    from onnx_philox import TorchState, rewriting
     from onnx_philox._files import openvino_ir
+    from onnx_philox._record import document
     from onnx_philox._rewriting.in_openvino import files
 
-    (folder / "model.bin").write_bytes(b"0123")
+    pipeline = _pipeline()
+    model, ir = folder / "model.onnx", folder / "model.xml"
+    ir.with_suffix(".bin").write_bytes(b"0123")
 
-    def read(data: bytes) -> None:
-        (folder / "model.xml").write_bytes(data)
-        openvino_ir.check_ir("fuzz", folder / "model.xml")
-        files._check_seeds(folder / "model.xml")
+    def of_models(data: bytes) -> None:
+        """Our own reader of protobuf, the rewriter and the writer."""
+        model.write_bytes(data)
+        rewriting.rewrite_file(model, folder / "out.onnx")
 
-    return read
+    def of_irs(data: bytes) -> None:
+        """An IR's text, as far as Python reads it: OpenVINO's own reader is not ours."""
+        ir.write_bytes(data)
+        openvino_ir.check_ir("fuzz", ir)
+        files._check_seeds(ir)
 
-
-def of_records(_: Path) -> Read:
-    """Records of runs, and the arrays in them."""
-    from onnx_philox._record import document
-
-    def read(data: bytes) -> None:
+    def of_records(data: bytes) -> None:
+        """Records of runs, and the arrays in them."""
         for entry in document.read_record(data)["inputs"]:
             document.array_of(entry)
 
-    return read
+    def of_checkpoints(data: bytes) -> None:
+        """Checkpoints of requests, and states as a request takes them."""
+        pipeline.request(resume=data.decode(errors="replace"))
 
-
-def of_checkpoints(_: Path) -> Read:
-    """Checkpoints of requests, and states as a request takes them."""
-    pipeline = _pipeline()
-
-    def read(data: bytes) -> None:
-        text = data.decode(errors="replace")
-        pipeline.request(resume=text)
-
-    return read
-
-
-def of_states(_: Path) -> Read:
-    """States in JSON, and the bytes of torch's generator."""
-    import numpy as np
-
-    from onnx_philox import TorchState
-
-    def read(data: bytes) -> None:
-        text = data[1:].decode(errors="replace")
+    def of_states(data: bytes) -> None:
+        """States in JSON, and the bytes of torch's generator."""
         if data[:1] == b"t":
-            TorchState.from_json(text)
+            TorchState.from_json(data[1:].decode(errors="replace"))
         else:
             TorchState.from_torch(np.frombuffer(data[1:], np.uint8))
 
-    return read
-
-
-READERS = {
-    "models": of_models,
-    "irs": of_irs,
-    "records": of_records,
-    "checkpoints": of_checkpoints,
-    "states": of_states,
-}
+    return dict(
+        zip(TARGETS, (of_models, of_irs, of_records, of_checkpoints, of_states), strict=True)
+    )
 
 
 def _pipeline() -> Any:
@@ -117,7 +90,7 @@ def make_corpus(folder: Path) -> None:
     from onnx_philox import TorchState
     from onnx_philox._command import app
 
-    for target in READERS:
+    for target in TARGETS:
         (folder / target).mkdir()
     (folder / "all").mkdir()
     for model in fuzz_files.make_corpus(folder / "all"):
@@ -148,7 +121,7 @@ def fuzz(target: str, arguments: list[str]) -> None:
 
     with tempfile.TemporaryDirectory() as name:
         with atheris.instrument_imports(include=["onnx_philox"]):
-            read = READERS[target](Path(name))
+            read = readers(Path(name))[target]
 
         def read_or_refuse(data: bytes) -> None:
             try:
@@ -164,18 +137,18 @@ def fuzz(target: str, arguments: list[str]) -> None:
 def main() -> int:
     """Fuzzes each reader for a time; 1 if something is found."""
     given = sys.argv[1:]
-    if given and given[0] in READERS:
+    if given and given[0] in TARGETS:
         fuzz(given[0], given[1:])
     try:
         seconds, seed = (float(given[0]), int(given[1])) if given else (SECONDS, SEED)
     except (ValueError, IndexError):
-        sys.exit(f"{__doc__}\nREADERS: {', '.join(READERS)}")
+        sys.exit(f"{__doc__}\nTARGETS: {', '.join(TARGETS)}")
     found = Path(tempfile.mkdtemp(prefix="onnx-philox-found-"))
     is_wrong = False
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_corpus(folder)
-        for target in READERS:
+        for target in TARGETS:
             options = [f"-max_total_time={seconds:g}", f"-seed={seed}", f"-max_len={LONGEST}"]
             options += ["-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
             command = [sys.executable, __file__, target, str(folder / target), *options]

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import child
 import fuzz_files
 import numpy as np
 from file_cases import write
@@ -169,22 +170,15 @@ def _wrong(case: Case) -> tuple[int, list[str]]:
     return changes, found
 
 
-def _again_with(preloaded: Path) -> int:
-    compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-shared", "-fPIC"]
-    subprocess.run([*compiler, "-o", str(preloaded), str(SOURCE), "-ldl"], check=True)
-    command = [sys.executable, __file__, *sys.argv[1:]]
-    environment = {**os.environ, "LD_PRELOAD": str(preloaded)}
-    return subprocess.run(command, env=environment, check=False).returncode
-
-
 def main() -> int:
     """Tries all; 1 if something is wrong."""
     chosen = [case for case in CASES if all(word in case.name for word in sys.argv[1:])]
     if not chosen:
         sys.exit(f"{__doc__}\nThe cases: {'; '.join(case.name for case in CASES)}")
     if _at is None:
-        with tempfile.TemporaryDirectory() as folder:
-            return _again_with(Path(folder) / "libinterrupted.so")
+        with child.preloading(SOURCE) as environment:
+            command = [sys.executable, __file__, *sys.argv[1:]]
+            return subprocess.run(command, env=environment, check=False).returncode
     fuzz_files.load_commands()
     np.zeros(1)
     is_wrong = False
