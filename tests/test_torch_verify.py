@@ -6,9 +6,11 @@ torch itself is the oracle: `-m engines`.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from cases import pattern_of
 from torch_modules import of_a_function
 
 import onnx_philox
@@ -16,6 +18,7 @@ import onnx_philox
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
+from torch_walk.made import Made  # noqa: E402
 from torch_walk.modules import MODULES as WHOLE  # noqa: E402
 from torch_walk.walking import values  # noqa: E402
 
@@ -31,12 +34,8 @@ pytestmark = [
 X = torch.linspace(-1, 1, 24).reshape(4, 6)
 
 
-class Block(nn.Module):
+class Block(Made, layer=lambda: nn.TransformerEncoderLayer(6, 2, 12, 0.2, batch_first=True)):
     """A block of a transformer, whose every part drops."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.TransformerEncoderLayer(6, 2, 12, dropout=0.2, batch_first=True)
 
     def forward(self, x: Any) -> Any:
         return self.layer(x[None])
@@ -114,13 +113,6 @@ def test_a_draw_that_another_exporter_folds_is_named_with_its_line() -> None:
     assert "lost" in str(verdict)
 
 
-def test_a_draw_that_no_output_shows_ends_in_another_state() -> None:
-    file = exported(of_a_function(lambda x: (torch.rand(5), x)), verify=False).model_proto
-    other = of_a_function(lambda x: (torch.rand(5), x + 0 * torch.rand(21).sum()))
-    differs = onnx_philox.torch.verify_export(other, (X,), file).runtimes[0]
-    assert differs.problem == "It ends in another state than torch."
-
-
 def test_calls_that_say_that_they_have_no_generator_are_drawn() -> None:
     def forward(x: Any) -> Any:
         drawn = torch.rand(4, 6, generator=None) + torch.randn(4, 6, generator=None)
@@ -132,17 +124,6 @@ def test_calls_that_say_that_they_have_no_generator_are_drawn() -> None:
     verdict = exported(of_a_function(forward)).verdict
     assert verdict.is_ok
     assert verdict.draws == 6
-
-
-def test_outputs_that_differ_are_named() -> None:
-    module = of_a_function(lambda x: x + torch.rand_like(x))
-    file = exported(module, verify=False, seed=3).model_proto
-    assert onnx_philox.torch.verify_export(module, (X,), file).is_ok
-    other = of_a_function(lambda x: 2 * x + torch.rand_like(x))
-    verdict = onnx_philox.torch.verify_export(other, (X,), file)
-    assert verdict.seed == 3, "the one inside"
-    assert verdict.draws == 1
-    assert "differs by up to 1, beyond rtol 0.001" in str(verdict)
 
 
 @pytest.mark.parametrize("number", [-1e-3, float("nan"), "0.1"])
@@ -179,29 +160,31 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
     assert not onnx_philox.torch.verify_export(other, (args,), file).is_ok
 
 
-def test_what_a_runtime_has_no_kernel_for_is_named_and_the_others_are_compared() -> None:
-    module = of_a_function(lambda x: x + torch.rand_like(x))
-    args = (torch.ones(2, 20, dtype=torch.bfloat16),)
-    program = onnx_philox.torch.export(
-        module, args, verbose=False, alignment="pytorch", verify=True
-    )
-    assert program.verdict.is_ok, program.verdict
-    assert [ran.runtime.split()[0] for ran in program.verdict.runtimes] == ["openvino"]
-    assert "Could not find an implementation for Add" in program.verdict.notes[0]
-    assert "nothing was compared there" in program.verdict.notes[0]
-
-
-def test_what_openvino_does_not_load_is_named_and_onnx_runtime_is_compared() -> None:
-    module = of_a_function(lambda x: torch.bernoulli(torch.sigmoid(x).double()))
-    for alignment in ("pytorch", "tensorflow"):
-        program = onnx_philox.torch.export(
-            module, (X,), verbose=False, alignment=alignment, verify=True
-        )
-        assert program.verdict.is_ok, program.verdict
-        assert [ran.runtime.split()[0] for ran in program.verdict.runtimes] == ["onnxruntime"]
-        (note,) = (note for note in program.verdict.notes if "openvino" in note)
-        assert "does not load the model: " in note
-        assert "Cast p to f32. So nothing was compared there" in note
+@pytest.mark.parametrize(
+    ("call", "type_", "alignment", "compared", "said"),
+    [
+        (
+            *("x + torch.rand_like(x)", torch.bfloat16, "pytorch", "openvino"),
+            "Could not find an implementation for Add...nothing was compared there",
+        ),
+        *(
+            (
+                *("torch.bernoulli(torch.sigmoid(x).double())", torch.float32),
+                *(alignment, "onnxruntime"),
+                "openvino...does not load the model: ...Cast p to f32. So nothing was compared",
+            )
+            for alignment in ("pytorch", "tensorflow")
+        ),
+    ],
+)
+def test_what_one_runtime_does_not_load_is_named_and_the_other_is_compared(
+    call: str, type_: Any, alignment: str, compared: str, said: str
+) -> None:
+    module = of_a_function(eval(f"lambda x: {call}"))
+    verdict = exported(module, X.to(type_), alignment=alignment).verdict
+    assert verdict.is_ok, verdict
+    assert [ran.runtime.split()[0] for ran in verdict.runtimes] == [compared]
+    assert sum(re.search(pattern_of(said), note) is not None for note in verdict.notes) == 1
 
 
 def test_a_model_that_no_runtime_loads_is_not_compared() -> None:
@@ -219,21 +202,14 @@ def test_a_model_that_no_runtime_loads_is_not_compared() -> None:
 
 
 def test_a_verdict_without_a_draw_says_that_nothing_was_drawn() -> None:
-    module = of_a_function(lambda x: x + 1)
     with pytest.warns(UserWarning, match="draws nothing"):
-        program = onnx_philox.torch.export(
-            module, (X,), verbose=False, alignment="pytorch", verify=True
-        )
+        program = exported(of_a_function(lambda x: x + 1))
     assert str(program.verdict).startswith("Nothing was drawn, seed 42.")
     assert "its outputs equal torch's" in str(program.verdict)
     assert "draws equal" not in str(program.verdict)
 
 
-class _Recurrent(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.lstm = nn.LSTM(6, 5, 2, dropout=0.4)
-
+class _Recurrent(Made, lstm=lambda: nn.LSTM(6, 5, 2, dropout=0.4)):
     def forward(self, x: Any) -> Any:
         return self.lstm(x)[0]
 
@@ -248,9 +224,7 @@ def test_a_program_that_is_decomposed_already_is_named_by_export_and_by_the_verd
         program = torch.export.export(module, (X,)).run_decompositions(table)
         for alignment in ("pytorch", "tensorflow"):
             with pytest.warns(UserWarning, match="torch may have taken draws away") as warned:
-                made = onnx_philox.torch.export(
-                    program, (X,), verbose=False, alignment=alignment, verify=True
-                )
+                made = exported(program, alignment=alignment)
             said = [str(w.message) for w in warned if "onnx_philox" in str(w.message)]
             assert len(said) == 1, said
             assert "torch.export: The program is decomposed already: " in said[0]
@@ -268,9 +242,7 @@ def test_rows_are_verified_row_by_row(alignment: str) -> None:
         return torch.multinomial(torch.softmax(noise, -1), 1), noise, torch.rand(x.shape[0], 20)
 
     options: dict[str, Any] = {"alignment": alignment, "dynamic_shapes": ({0: "batch"},)}
-    program = onnx_philox.torch.export(
-        of_a_function(forward), (X,), verbose=False, per_row=True, verify=True, **options
-    )
+    program = exported(of_a_function(forward), per_row=True, **options)
     assert program.verdict.is_ok, program.verdict
     assert len(program.verdict.runtimes) == 2
     other = of_a_function(lambda x: [y + 1.0 * (y > 10) for y in forward(x + 0.5)])
@@ -306,22 +278,6 @@ def test_what_is_composed_of_philox_numbers_is_torch_s_of_them() -> None:
     assert not verdict.notes
 
 
-def test_a_file_of_philox_numbers_that_computes_another_thing_or_lacks_a_draw_is_found() -> None:
-    module = of_a_function(lambda x: x + torch.rand_like(x))
-    file = exported(module, alignment="tensorflow", verify=False, seed=3).model_proto
-    assert onnx_philox.torch.verify_export(module, (X,), file).is_ok
-    verdict = onnx_philox.torch.verify_export(
-        of_a_function(lambda x: 2 * module(x) - x), (X,), file
-    )
-    assert verdict.seed == 3
-    assert "differs by up to" in str(verdict)
-    more = of_a_function(lambda x: module(x) + functional.dropout(x, 0.5))
-    verdict = onnx_philox.torch.verify_export(more, (X,), file)
-    assert not verdict.is_ok
-    assert "dropout of [4, 6]" in str(verdict)
-    assert "lost" in str(verdict)
-
-
 @pytest.mark.parametrize("make", [in_a_loop, in_a_branch])
 def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_says_so(
     make: Any,
@@ -331,20 +287,10 @@ def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_sa
     assert "The outputs were not compared with torch's" in verdict.notes[0]
 
 
-def test_a_module_that_sets_the_generator_is_named_by_export_and_by_the_verdict() -> None:
-    def forward(x: Any) -> Any:
-        first = torch.rand_like(x)
-        torch.manual_seed(3)
-        return first + torch.rand_like(x)
-
-    module = of_a_function(forward)
-    before = torch.get_rng_state()
-    with pytest.warns(UserWarning, match=r"sets torch's generator in forward.*Take the call out"):
-        file = exported(module, verify=False).model_proto
-    assert torch.equal(torch.get_rng_state(), before)
-    verdict = onnx_philox.torch.verify_export(module, (X,), file)
-    assert not verdict.is_ok
-    assert "The module sets torch's generator itself" in str(verdict)
+def set(x: Any) -> Any:
+    first = torch.rand_like(x)
+    torch.manual_seed(3)
+    return first + torch.rand_like(x)
 
 
 def forked(x: Any) -> Any:
@@ -354,11 +300,21 @@ def forked(x: Any) -> Any:
     return first + torch.rand_like(x)
 
 
-def test_a_module_that_sets_the_generator_back_is_named_too() -> None:
-    watched = torch.random.default_generator
-    with pytest.warns(UserWarning, match=r"as torch.manual_seed and fork_rng do.*Take the call"):
-        exported(of_a_function(forked), verify=False)
+@pytest.mark.parametrize("forward", [set, forked])
+def test_a_module_that_sets_the_generator_is_named_by_export_and_by_the_verdict(
+    forward: Any,
+) -> None:
+    module, watched = of_a_function(forward), torch.random.default_generator
+    before = torch.get_rng_state()
+    said = r"sets torch's generator in forward.*as torch.manual_seed and fork_rng do.*Take the call"
+    with pytest.warns(UserWarning, match=said):
+        file = exported(module, verify=False).model_proto
     assert torch.random.default_generator is watched
+    assert torch.equal(torch.get_rng_state(), before)
+    if forward is set:
+        verdict = onnx_philox.torch.verify_export(module, (X,), file)
+        assert not verdict.is_ok
+        assert "The module sets torch's generator itself" in str(verdict)
 
 
 def test_draws_in_a_scan_are_torch_s() -> None:
@@ -385,11 +341,7 @@ def test_a_draw_in_a_map_or_in_a_scan_of_pairs_is_refused_by_name() -> None:
 
 
 def test_a_batchnorm_in_training_is_named() -> None:
-    class Norm(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm = nn.BatchNorm1d(6)
-
+    class Norm(Made, norm=lambda: nn.BatchNorm1d(6)):
         def forward(self, x: Any) -> Any:
             return functional.dropout(self.norm(x), 0.5)
 
@@ -420,7 +372,36 @@ def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     with pytest.warns(UserWarning, match="draws like a transposed tensor"):
         problem = str(onnx_philox.torch.verify_export(module, (X,), file).runtimes[0].problem)
     assert "its numbers are torch's in another order, as by other strides of a draw" in problem
-    permuted = exported(of_a_function(lambda x: torch.rand_like(x.t())), verify=False)
-    plain = of_a_function(lambda x: torch.rand_like(x.t().contiguous()))
-    verdict = onnx_philox.torch.verify_export(plain, (X,), permuted)
-    assert "its numbers are torch's in another order, as by other strides of a draw" in str(verdict)
+
+
+OTHERS: list[tuple[str, str, dict[str, Any], str]] = [
+    *(
+        ("x + torch.rand_like(x)", other, {"seed": 3, "alignment": alignment}, said)
+        for alignment in ("pytorch", "tensorflow")
+        for other, said in (
+            ("2 * x + torch.rand_like(x)", "seed 3...differs by up to 1, beyond rtol 0.001"),
+            ("x + torch.rand_like(x) + functional.dropout(x, 0.5)", "dropout of [4, 6]...lost"),
+        )
+    ),
+    (
+        *("(torch.rand(5), x)", "(torch.rand(5), x + 0 * torch.rand(21).sum())", {}),
+        "It ends in another state than torch.",
+    ),
+    (
+        *("torch.rand_like(x.t())", "torch.rand_like(x.t().contiguous())", {}),
+        "its numbers are torch's in another order, as by other strides of a draw",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "other", "options", "said"), OTHERS)
+def test_a_file_is_its_module_s_and_how_it_differs_from_another_s_is_named(
+    call: str, other: str, options: dict[str, Any], said: str
+) -> None:
+    modules = [of_a_function(eval(f"lambda x: {each}")) for each in (call, other)]
+    file = exported(modules[0], verify=False, **options).model_proto
+    own, of_other = (onnx_philox.torch.verify_export(each, (X,), file) for each in modules)
+    assert own.is_ok, own
+    assert own.draws == 1
+    assert not of_other.is_ok
+    assert re.search(pattern_of(said), str(of_other)), of_other
