@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
 import onnx_philox as op
@@ -46,12 +46,7 @@ class BlockState:
 
 
 def _fill(
-    states: np.ndarray,
-    seeds: Any,  # noqa: ARG001
-    values: Any,
-    distribution: Any,
-    fill: Any,
-    *outs: np.ndarray,
+    states: np.ndarray, _seeds: Any, values: Any, distribution: Any, fill: Any, *outs: np.ndarray
 ) -> np.ndarray:
     each = states.reshape(-1, WORDS)
     after = np.empty_like(each)
@@ -115,15 +110,11 @@ def register() -> None:
 
 def _model() -> onnx.ModelProto:
     """Two draws, for a rewrite."""
-    nodes = [
-        helper.make_node("RandomUniformLike", ["x"], ["u"]),
-        helper.make_node("RandomNormalLike", ["x"], ["n"]),
-    ]
-    ends = {
-        name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", 3]) for name in "xun"
-    }
-    graph = helper.make_graph(nodes, "two", [ends["x"]], [ends["u"], ends["n"]])
-    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    return parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    two (float[rows, 3] x) => (float[rows, 3] u, float[rows, 3] n) {
+        u = RandomUniformLike (x)
+        n = RandomNormalLike (x)
+    }""")
 
 
 def _philox(seed: int, block: int, draw: str) -> np.ndarray:

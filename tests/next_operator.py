@@ -107,43 +107,24 @@ def register() -> None:
 
 def _model(*, has_floor: bool, rows: int | None) -> Any:
     """A node of it with all that can be an input, but for its shape."""
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import numpy_helper, parser
 
-    width = np.linspace(0.5, 3, 15, dtype=np.float32).reshape(3, 5)
-    constants = {
+    given = {
         "shape": np.array([3, 5], np.int64),
         "peak": np.array(2, np.float32),
-        "width": width,
-        "floor": np.array([1], np.int64),
+        "width": np.linspace(0.5, 3, 15, dtype=np.float32).reshape(3, 5),
+        "floor": np.array([1], np.int64) if has_floor else None,
     }
-    floor = "floor" if has_floor else ""
-    node = helper.make_node(
-        RANDOM_TRIANGLE.name,
-        ["shape", "peak", "width", floor, "state"],
-        [output.name for output in RANDOM_TRIANGLE.outputs],
-        domain=operators.DOMAIN,
-        output_type="f32",
-        op_seed=7,
-    )
-    state = [6] if rows is None else [rows, 6]
-    graph = helper.make_graph(
-        [node],
-        "triangle",
-        [helper.make_tensor_value_info("state", TensorProto.UINT32, state)],
-        [
-            helper.make_tensor_value_info("values", TensorProto.FLOAT, [3, 5]),
-            helper.make_tensor_value_info("is_right", TensorProto.BOOL, [3, 5]),
-            helper.make_tensor_value_info("next_state", TensorProto.UINT32, state),
-        ],
-        [
-            numpy_helper.from_array(value, name)
-            for name, value in constants.items()
-            if has_floor or name != "floor"
-        ],
-    )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(operators.DOMAIN, 1)]
-    given = {**constants, "floor": constants["floor"] if has_floor else None}
-    return helper.make_model(graph, ir_version=8, opset_imports=opsets), given
+    state = "6" if rows is None else f"{rows}, 6"
+    model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    triangle (uint32[{state}] state)
+        => (float[3, 5] values, bool[3, 5] is_right, uint32[{state}] next_state) {{
+        values, is_right, next_state = onnx_philox.RandomTriangle <output_type = "f32", op_seed = 7>
+            (shape, peak, width, {"floor" if has_floor else ""}, state)
+    }}""")
+    held = {name: value for name, value in given.items() if value is not None}
+    model.graph.initializer.extend(numpy_helper.from_array(x, name) for name, x in held.items())
+    return model, given
 
 
 def _functions(module: Any) -> Any:
