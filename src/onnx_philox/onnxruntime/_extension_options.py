@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 
 import onnxruntime as ort
 from onnxruntime_extensions import get_library_path
@@ -36,14 +36,8 @@ def with_python_ops(options: ort.SessionOptions | None) -> ort.SessionOptions:
         if options is None:
             options = ort.SessionOptions()
             options.register_custom_ops_library(get_library_path())
-            return options
-        if options in _holders:
-            return options
-        if _try_python_op(options) is None:
-            copy = _try_extensions(options)
-            if copy is not None:
-                copy.register_custom_ops_library(get_library_path())
-                return copy
+        elif options not in _holders and _try_python_op(options) is None:
+            options = _try_extensions(options) or options
             options.register_custom_ops_library(get_library_path())
         _holders.add(options)
         return options
@@ -52,7 +46,7 @@ def with_python_ops(options: ort.SessionOptions | None) -> ort.SessionOptions:
 @contextmanager
 def loading_legalised(options: ort.SessionOptions, folder: str | None) -> Iterator[None]:
     """Lets a legalised model, loaded from bytes, find its external data; copies none of it."""
-    with _trial.LOCK:
+    with _trial.LOCK, _trial.external_folder(options, folder):
         wanted_file = options.optimized_model_filepath
         if wanted_file:
             _log.warning(
@@ -61,12 +55,8 @@ def loading_legalised(options: ort.SessionOptions, folder: str | None) -> Iterat
                 wanted_file,
             )
             options.optimized_model_filepath = ""
-        folder_is_known = (
-            nullcontext() if folder is None else _trial.external_folder(options, folder)
-        )
         try:
-            with folder_is_known:
-                yield
+            yield
         finally:
             options.optimized_model_filepath = wanted_file
 

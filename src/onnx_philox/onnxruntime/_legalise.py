@@ -9,11 +9,11 @@ model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 import onnx_ir as ir
+import onnxruntime as ort
 from numpy.typing import NDArray
 from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
@@ -24,27 +24,19 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, Input, Operator, Role
 from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Names
-from onnx_philox.onnxruntime import _python_ops, _source, _surgery
+from onnx_philox.onnxruntime import _extension_options, _python_ops, _source, _surgery
+from onnx_philox.onnxruntime._plan import SessionPlan
+from onnx_philox.onnxruntime._python_plan import PythonPlan
 
 
-@dataclass(frozen=True)
-class Legalised:
-    """A model for ONNX Runtime; the given one if it has no node of the domain."""
+def plan(source: Any, options: ort.SessionOptions | None) -> SessionPlan:
+    """Makes a model that Python ops can run, and options that hold them.
 
-    model: str | bytes
-    run_input: str | None = None
-    """The graph input for the run's number."""
-    external_folder: str | None = None
-    """Where external data lies that the model refers to."""
-    copied: frozenset[str] = frozenset()
-    """The inputs of the model that Python ops read, of which they get copies."""
-
-
-def legalise(source: Any) -> Legalised:
-    """Makes a model that Python ops can run.
+    A model without a node of the domain stays as it is.
 
     Args:
         source: A path, the bytes of a model, or an `onnx.ModelProto`.
+        options: The user's, if there are any.
 
     Raises:
         InvalidArgument: A node breaks a rule of its operator.
@@ -52,8 +44,9 @@ def legalise(source: Any) -> Legalised:
             input that decides what is drawn is unknown.
     """
     loaded = _source.source_of(source)
+    untouched = SessionPlan(loaded.untouched, options)
     if not loaded.is_ours:
-        return Legalised(loaded.untouched)
+        return untouched
     try:
         opened = _surgery.open_model(loaded)
         run_input = _Rewriter(opened).rewrite()
@@ -64,28 +57,27 @@ def legalise(source: Any) -> Legalised:
         ) from error
     except ir.serde.SerdeError:
         # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
-        return Legalised(loaded.untouched)
+        return untouched
     except (TypeError, ValueError) as error:
         raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
     if run_input is None:
-        return Legalised(loaded.untouched)
+        return untouched
     graph = opened.model.graph
     nodes = [node for node in graph.all_nodes() if node.domain == _python_ops.DOMAIN]
     read = {value.name for node in nodes for value in node.inputs if value is not None}
     own = {value.name for value in graph.inputs if value.name and value.name != run_input}
-    return Legalised(opened.whole(), run_input, loaded.folder, frozenset(own & read))
+    options, hidden = _extension_options.with_python_ops(options), frozenset([run_input])
+    return PythonPlan(opened.whole(), options, loaded.folder, hidden, frozenset(own & read))
 
 
 class _Rewriter:
     """Rewrites the nodes of one model, in all its graphs."""
 
     def __init__(self, opened: _surgery.Opened) -> None:
-        model = opened.model
-        self._model = model
         self._opened = opened
-        self._graph = model.graph
-        self._names = Names(model)
-        self._run = self._new_value("run", ir.DataType.INT64, [])
+        self._model, self._graph = opened.model, opened.model.graph
+        self._names = Names(opened.model)
+        self._run = ir.val(self._new_name("run"), dtype=ir.DataType.INT64, shape=[])
         self._absent: dict[tuple[ElementType, bytes], ir.Value] = {}
 
     def rewrite(self) -> str | None:
@@ -233,14 +225,10 @@ class _Rewriter:
         array = state if declared.role is Role.STATE else np.zeros(0, type_.dtype)
         key = type_, array.tobytes()
         if key not in self._absent:
-            value = self._new_value(f"no_{type_.name}", ir.DataType(type_.onnx), [array.size])
-            value.const_value = ir.tensor(array)
+            value = ir.val(self._new_name(f"no_{type_.name}"), const_value=ir.tensor(array))
             self._graph.register_initializer(value)
             self._absent[key] = value
         return self._absent[key]
-
-    def _new_value(self, name: str, dtype: ir.DataType, shape: list[int]) -> ir.Value:
-        return ir.val(self._new_name(name), dtype=dtype, shape=shape)
 
     def _new_name(self, name: str) -> str:
         return self._names.unique(f"{_python_ops.DOMAIN}.{name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,11 +142,8 @@ class NativePlan(SessionPlan):
     @contextmanager
     def loading(self) -> Iterator[None]:
         """Lets ONNX Runtime find a changed model's external data, and words what is refused."""
-        folder: AbstractContextManager[None] = nullcontext()
-        if self.external_folder is not None and self.options is not None:
-            folder = _trial.external_folder(self.options, self.external_folder)
         try:
-            with folder:
+            with _trial.external_folder(self.options, self.external_folder):
                 yield
         except Exception as error:
             refusal = _runtime_errors.refusal(error)

@@ -40,6 +40,6 @@ def plan(model: Any, options: ort.SessionOptions | None, *, cuda: bool = False) 
         owner = "onnx_philox.onnxruntime.InferenceSession"
         refuse(owner, "cuda", cuda, "False with backend 'python'", remedy)
     # Imported here, because it needs onnxruntime-extensions.
-    from onnx_philox.onnxruntime import _python_plan
+    from onnx_philox.onnxruntime import _legalise
 
-    return _python_plan.plan(model, options)
+    return _legalise.plan(model, options)

@@ -23,18 +23,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.refusal import refuse
-from onnx_philox.onnxruntime import _extension_options, _feeds, _legalise, _python_ops
+from onnx_philox.onnxruntime import _extension_options, _feeds, _python_ops
 from onnx_philox.onnxruntime._plan import SessionPlan, SessionRun
-
-
-def plan(model: Any, options: ort.SessionOptions | None) -> SessionPlan:
-    """Makes a copy of the model that PyOps can run, and options that hold them."""
-    legal = _legalise.legalise(model)
-    if legal.run_input is None:
-        return SessionPlan(legal.model, options)
-    options = _extension_options.with_python_ops(options)
-    hidden = frozenset([legal.run_input])
-    return PythonPlan(legal.model, options, legal.external_folder, hidden, legal.copied)
 
 
 @dataclass(frozen=True)

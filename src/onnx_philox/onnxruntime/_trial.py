@@ -96,12 +96,15 @@ _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 @contextmanager
-def external_folder(options: ort.SessionOptions, path: str) -> Iterator[None]:
-    """Lets a model that is loaded from bytes find its external data in a folder.
+def external_folder(options: ort.SessionOptions, path: str | None) -> Iterator[None]:
+    """Lets a model that is loaded from bytes find its external data in a folder, if it has any.
 
     Afterwards the options are as before, except for an empty entry if there was none: ONNX Runtime
     cannot remove an entry.
     """
+    if path is None:
+        yield
+        return
     with LOCK:
         before = entry(options, _EXTERNAL_FOLDER)
         options.add_session_config_entry(_EXTERNAL_FOLDER, path)
