@@ -41,12 +41,7 @@ class State(NamedTuple):
 
 
 def state_of(
-    model: ov.Model,
-    recorded: Recorded,
-    seed: int | None,
-    batch: Batch | None = None,
-    *,
-    has_key: bool = False,
+    model: ov.Model, recorded: Recorded, seed: int | None, batch: Batch | None, *, has_key: bool
 ) -> State:
     """The state of an earlier rewrite, or a new one; with a batch one for each of its rows.
 

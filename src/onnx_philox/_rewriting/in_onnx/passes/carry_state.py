@@ -98,7 +98,7 @@ class _State:
                 value = emitter.cast("signed", value, ir.DataType.INT32)
             self.by_type[type] = emitter.cast(_NAMES[type], value, type)
             if producer is None:
-                _prepend(self.model.graph, emitter)
+                self.model.graph[0].prepend(emitter.nodes)
             else:
                 producer.append(emitter.nodes)
         return self.by_type[type]
@@ -163,7 +163,7 @@ def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
     next_state = emitter.cast("next", next_run, _UINT32)
     next_state.name = NEXT_STATE
     model.graph.outputs.append(next_state)
-    _prepend(model.graph, emitter)
+    model.graph[0].prepend(emitter.nodes)
     return this_run
 
 
@@ -185,14 +185,13 @@ def new_constant(
     """A constant state."""
     graph = model.graph
     if model.ir_version >= _INITIALIZERS_ALONE:
-        state = ir.val(name, dtype=_UINT32, shape=words.shape)
-        state.const_value = ir.tensor(words, name=name)
+        state = ir.val(name, const_value=ir.tensor(words, name=name))
         graph.register_initializer(state)
         return state
     emitter = _emitter(model, names)
     constant = emitter.constant(STATE, words)
     constant.name = name
-    _prepend(graph, emitter)
+    graph[0].prepend(emitter.nodes)
     return constant
 
 
@@ -351,20 +350,12 @@ def insert_output(node: ir.Node, index: int) -> ir.Value:
     """Inserts an output at an index; those behind it move on, with all that uses them."""
     node.resize_outputs(len(node.outputs) + 1)
     for i in range(len(node.outputs) - 1, index, -1):
-        _move(node.outputs[i - 1], node.outputs[i])
+        old, new = node.outputs[i - 1], node.outputs[i]
+        name, old.name = old.name, None
+        new.name, new.type, new.shape = name, old.type, old.shape
+        new.doc_string, old.doc_string = old.doc_string, None
+        for theirs, ours in ((old.metadata_props, new.metadata_props), (old.meta, new.meta)):
+            ours.update(theirs)
+            theirs.clear()
+        old.replace_all_uses_with(new, replace_graph_outputs=True)
     return node.outputs[index]
-
-
-def _move(old: ir.Value, new: ir.Value) -> None:
-    name, old.name = old.name, None
-    new.name, new.type, new.shape = name, old.type, old.shape
-    new.doc_string, old.doc_string = old.doc_string, None
-    new.metadata_props.update(old.metadata_props)
-    old.metadata_props.clear()
-    new.meta.update(old.meta)
-    old.meta.clear()
-    old.replace_all_uses_with(new, replace_graph_outputs=True)
-
-
-def _prepend(graph: ir.Graph, emitter: Emitter) -> None:
-    graph[0].prepend(emitter.nodes)

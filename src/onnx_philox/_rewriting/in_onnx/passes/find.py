@@ -30,7 +30,9 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
     version_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
+    DROPOUT,
     MICROSOFT,
+    FusedDropout,
     fused_dropout,
     input_at,
 )
@@ -45,7 +47,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import (
 from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import REPLACEMENT_OF, Replacement
-from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDropoutReplacement
+from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import read_fused
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.types import Types
@@ -166,7 +168,7 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
     if node.op_identifier() in model.functions:
         return False
     if (fused := fused_dropout(node)) is not None:
-        return _is_training(node, fused.mode) and not is_all(input_at(node, fused.ratio), 0)
+        return _drops(node, fused)
     return foreign.randomness(node, opset) is not None
 
 
@@ -186,7 +188,7 @@ def _reader(
         read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version, type_of)
     if fused_dropout(node) is not None:
-        return None, FusedDropoutReplacement.read_fused
+        return None, read_fused
     if awaits_state(node) or lacks_state(node):
         return None, AwaitingReplacement.read
     if node.domain in foreign.TENSORFLOW_DOMAINS:
@@ -204,7 +206,7 @@ def _is_random(node: ir.Node, version: Version) -> bool:
         case RandomWhen.IS_TEST_IS_ZERO:
             return node.attributes.get_int("is_test", 0) == 0
         case RandomWhen.TRAINING_MODE:
-            return _is_training(node) and not is_all(node.inputs[1], 0)
+            return _drops(node, DROPOUT)
 
 
 def drops_nothing(node: ir.Node, opset: int | None) -> bool:
@@ -215,20 +217,21 @@ def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     if (fused := fused_dropout(node)) is not None:
         mask = node.outputs[1] if len(node.outputs) > 1 else None
         is_read = mask is not None and graphs.is_wanted(mask)
-        is_idle = not _is_training(node, fused.mode) or is_all(input_at(node, fused.ratio), 0)
-        return is_idle and not (is_read and fused.packs_mask)
+        return not (_drops(node, fused) or (is_read and fused.packs_mask))
     version = _version(node, opset)
     is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
-    return is_dropout and _is_training(node) and is_all(node.inputs[1], 0)
+    return is_dropout and _is_training(node, DROPOUT) and not _drops(node, DROPOUT)
 
 
-def _is_training(node: ir.Node, index: int = 2) -> bool:
-    """Whether a dropout is, or may be, in training mode, which this input says."""
-    mode = input_at(node, index)
-    if mode is None:
-        return False
-    known = constant(mode)
-    return known is None or bool(known.any())
+def _drops(node: ir.Node, places: FusedDropout) -> bool:
+    return _is_training(node, places) and not is_all(input_at(node, places.ratio), 0)
+
+
+def _is_training(node: ir.Node, places: FusedDropout) -> bool:
+    """Whether a dropout is, or may be, in training mode."""
+    mode = input_at(node, places.mode)
+    known = None if mode is None else constant(mode)
+    return mode is not None and (known is None or bool(known.any()))
 
 
 def _refuse_unknown(site: Site) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from onnx_philox._contract.declaration import Role
-from onnx_philox._contract.generators import PHILOX, Generator
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._models.constants import constant, small_constant
@@ -111,11 +111,7 @@ class Replace:
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
     def __init__(
-        self,
-        names: Names,
-        global_seed: int,
-        batch: Batch | None = None,
-        generator: Generator = PHILOX,
+        self, names: Names, global_seed: int, batch: Batch | None, generator: Generator
     ) -> None:
         self._generator, self._own = generator, generator.rewriting()
         self._batch = batch

@@ -21,8 +21,6 @@ from onnx_philox._rewriting.in_onnx.types import Types
 _ZERO = "onnx_philox.zero"
 _INT64 = ir.DataType.INT64
 
-# From this version on a Scan has no batch of its own.
-_SCANS_ROWS = 9
 
 # What reads no more of its input than the shape.
 _SHAPE_ONLY = ("Shape", "Size", "RandomUniformLike", "RandomNormalLike", "EyeLike")
@@ -63,8 +61,6 @@ def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) 
 
 def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) -> ir.Value | None:
     """Adds zeros, as many as iterations, to what a Scan scans; a zero, as its body sees it."""
-    if emitter.opset < _SCANS_ROWS:
-        return None
     axes = node.attributes.get("scan_input_axes")
     axis = axes.as_ints()[0] if axes is not None else 0
     rows = node.inputs[states]

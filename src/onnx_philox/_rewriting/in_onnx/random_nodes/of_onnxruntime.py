@@ -15,7 +15,7 @@ MICROSOFT = "com.microsoft"
 
 @dataclass(frozen=True)
 class FusedDropout:
-    """Where a fused dropout has its inputs: Dropout(data + bias) + residual."""
+    """Where a dropout has its inputs; a fused one is Dropout(data + bias) + residual."""
 
     ratio: int
     mode: int
@@ -25,6 +25,8 @@ class FusedDropout:
     """Whether its second output holds 32 elements of the mask in each integer."""
 
 
+DROPOUT = FusedDropout(ratio=1, mode=2)
+"""ONNX's own, of which nothing is fused."""
 FUSED_DROPOUTS = {
     "BiasDropout": FusedDropout(ratio=3, mode=4, bias=1, residual=2),
     "BitmaskBiasDropout": FusedDropout(ratio=3, mode=4, bias=1, residual=2, packs_mask=True),

@@ -22,7 +22,11 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
+    DROPOUT,
+    FusedDropout,
+    input_at,
+)
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     Site,
     allowed_type,
@@ -33,17 +37,11 @@ from onnx_philox._rewriting.in_onnx.types import Types
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 
 
-class EmitDraw(Protocol):
-    """Emits the node of this package; adds the state and the seeds to what is given."""
-
-    def __call__(
-        self,
-        op: operators.Operator,
-        dtype: ir.DataType,
-        inputs: dict[str, ir.Value],
-        attributes: dict[str, int | str],
-    ) -> ir.Value:
-        """The values that are drawn."""
+EmitDraw = Callable[
+    [operators.Operator, ir.DataType, dict[str, ir.Value], dict[str, int | str]], ir.Value
+]
+"""Emits the node of this package, by its operator, type, inputs and attributes; adds the state and
+the seeds to these, and returns the values that are drawn."""
 
 
 class Replacement(Protocol):
@@ -208,8 +206,8 @@ class MultinomialReplacement(TypedReplacement):
 
 
 @dataclass(frozen=True)
-class DropoutReplacement:
-    """Dropout that drops: from opset 12 on, in training mode.
+class DropoutReplacement(TypedReplacement):
+    """Dropout that drops: from opset 12 on, in training mode; or a fused one, between additions.
 
     (At opsets 1 and 6 it drops outside of test mode, and has no replacement.) It becomes
     RandomDropout. Where a run decides whether it drops, it becomes RandomBernoulli and nodes that
@@ -217,18 +215,20 @@ class DropoutReplacement:
     whose ratio takes more bits than f32 has: a draw takes a ratio of f32.
     """
 
-    data: ElementType
+    values: ElementType
+    """The type of the data."""
     ratio: NDArray[Any] | ElementType
     """The array of a constant; else the type of the input that tells it in a run."""
     is_mode_known: bool
     """Whether it always drops; otherwise each run decides."""
+    places: FusedDropout = DROPOUT
     keeps_double: bool = False
     """Whether RandomDropout takes a ratio of f64 as it is: see `Generator.rewriting`."""
 
     @property
     def operator(self) -> operators.Operator:
         """See `Replacement`."""
-        is_rounded = self.data is F64 and self._is_ratio_wide and not self.keeps_double
+        is_rounded = self.values is F64 and self._is_ratio_wide and not self.keeps_double
         is_whole = self.is_mode_known and not is_rounded
         return operators.RANDOM_DROPOUT if is_whole else operators.RANDOM_BERNOULLI
 
@@ -239,47 +239,40 @@ class DropoutReplacement:
             return bool(self.ratio.item() != self.ratio.astype(np.float32).item())
         return self.ratio is F64
 
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Replacement`."""
-        return ir.DataType(self.data.onnx)
-
     @classmethod
-    def read(cls, site: Site, version: Version, types: Types) -> DropoutReplacement:
-        """Dropout."""
-        return cls.of_inputs(site, version, types, 1, input_of(site.node, 2))
-
-    @classmethod
-    def of_inputs(
-        cls, site: Site, version: Version, types: Types, index: int, mode: ir.Value
+    def read(
+        cls, site: Site, version: Version, types: Types, places: FusedDropout = DROPOUT
     ) -> DropoutReplacement:
-        """A dropout of the first input, whose ratio is the input of this index."""
-        node = site.node
+        """A dropout in training mode, of the first input."""
         data = _input_type(site, 0, version, types)
         _check_rank(site)
-        given = node.inputs[index] if index < len(node.inputs) else None
+        given = input_at(site.node, places.ratio)
         ratio = np.array(0.5, np.float32) if given is None else constant(given)
         if ratio is not None and not (ratio.size == 1 and 0 <= ratio.item() <= 1):
             remedy = "Set it to the share of the elements to drop."
             site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
-        told = _input_type(site, index, version, types) if ratio is None else ratio
-        return cls(data, told, constant(mode) is not None)
+        told = _input_type(site, places.ratio, version, types) if ratio is None else ratio
+        mode = input_of(site.node, places.mode)
+        return cls(data, told, constant(mode) is not None, places)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        return self.emit_of(node, input_of(node, 0), 1, 2, emitter, draw)
+        bias, residual = (input_at(node, i) for i in (self.places.bias, self.places.residual))
+        data = self._added(emitter, "biased", input_of(node, 0), bias)
+        output, *mask = self._dropped(node, data, emitter, draw)
+        return [self._added(emitter, "sum", output, residual), *mask]
 
-    def emit_of(
-        self,
-        node: ir.Node,
-        data: ir.Value,
-        ratio_at: int,
-        mode_at: int,
-        emitter: Emitter,
-        draw: EmitDraw,
+    def _added(self, emitter: Emitter, what: str, to: ir.Value, value: ir.Value | None) -> ir.Value:
+        if value is None:
+            return to
+        to, value = (self._widened(emitter, f"{what}_{i}", v) for i, v in enumerate((to, value)))
+        return self._rounded(emitter, what, emitter.elementwise("Add", what, to, value, self._work))
+
+    def _dropped(
+        self, node: ir.Node, data: ir.Value, emitter: Emitter, draw: EmitDraw
     ) -> list[ir.Value]:
-        """Makes the nodes of a dropout; returns its output, and its mask if it is read."""
-        ratio, mode = input_at(node, ratio_at), input_at(node, mode_at)
+        """The output of a dropout of these data, and its mask if it is read."""
+        ratio, mode = (input_at(node, i) for i in (self.places.ratio, self.places.mode))
         # Exporters name the mask even where nothing reads it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         if self.operator is operators.RANDOM_DROPOUT:
@@ -310,7 +303,7 @@ class DropoutReplacement:
 
         The result of one operation in f32, rounded, is its result in bf16.
         """
-        return _FLOAT if self.data is BF16 else self.dtype
+        return _FLOAT if self.values is BF16 else self.dtype
 
     def _p(self, given: ir.Value | None, emitter: Emitter) -> ir.Value:
         """The probability of dropping, in f32 but for a double that is kept."""
@@ -328,13 +321,13 @@ class DropoutReplacement:
         p = self._p(given, emitter)
         if isinstance(self.ratio, np.ndarray):
             ratio = self.ratio.reshape(())
-            one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
+            one, of_type = np.ones((), self.values.dtype), ratio.astype(self.values.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
             return p, self._constant(emitter, "scale", scale)
         assert given is not None, "likewise"
-        if self.ratio is not self.data:
-            given = p if self.data is F32 else emitter.cast("ratio", given, self.dtype)
+        if self.ratio is not self.values:
+            given = p if self.values is F32 else emitter.cast("ratio", given, self.dtype)
         given = self._widened(emitter, "ratio", given)
         unit = self._constant(emitter, "one", 1)
         left = emitter.elementwise("Sub", "left", unit, given, self._work)
