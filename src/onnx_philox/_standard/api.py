@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pathlib
-from collections.abc import Iterator
 from dataclasses import replace
 
 import onnx
@@ -74,8 +73,7 @@ def to_standard_nodes(
         >>> session.run(None, {})[0]
         array([0.8354591 , 0.9162973 , 0.49464953], dtype=float32)
     """
-    chosen = _target(target)
-    _check_inexact(inexact)
+    chosen = _target(target, inexact)
     with Given.of(OWNER, model, ONNX).opened() as file:
         result = _converted(file.proto, chosen, inexact, file.folder)
         file.load_weights(result)
@@ -133,8 +131,7 @@ def write_standard(
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a file as `to_standard_file` does."""
-    chosen = _target(target)
-    _check_inexact(inexact)
+    chosen = _target(target, inexact)
     with source.opened_file() as file:
         originals = Originals(file.proto, file.folder, owner=OWNER)
         report = in_onnx.rewrite(originals.model, asked)
@@ -145,14 +142,12 @@ def write_standard(
     return report
 
 
-def _target(name: str) -> Target:
+def _target(name: str, inexact: str) -> Target:
+    """The target of a name; refuses another word for what is inexact, too."""
     remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
     choices.check_choice(OWNER, "target", name, TARGETS, remedy)
+    choices.check_choice(OWNER, "inexact", inexact, _INEXACT, "Choose one of these.")
     return TARGETS[name]
-
-
-def _check_inexact(given: str) -> None:
-    choices.check_choice(OWNER, "inexact", given, _INEXACT, "Choose one of these.")
 
 
 def _converted(
@@ -164,7 +159,9 @@ def _converted(
     if not draws:
         return proto
     state = read_input(model)
-    names = _names(model)
+    taken = Names(model)
+    # Short ones, since a draw may need hundreds.
+    names = (taken.unique(f"p{i:x}") for i in itertools.count())
     library = Library(graphs.onnx_opset_of(model.opset_imports)) if target.has_functions else None
 
     def builder() -> Builder:
@@ -183,12 +180,6 @@ def _converted(
     made.record_made(metadata, target, draws.values(), "" if state is None else state.name or "")
     onnx.helper.set_model_props(result, metadata)
     return result
-
-
-def _names(model: ir.Model) -> Iterator[str]:
-    """Names that the model does not have; short ones, since a draw may need hundreds."""
-    taken = Names(model)
-    return (taken.unique(f"p{i:x}") for i in itertools.count())
 
 
 def _replace(

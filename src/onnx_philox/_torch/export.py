@@ -152,7 +152,8 @@ def export(
             )
     except torch.onnx.OnnxExporterError as error:
         # The exporter reports it as one of many errors of its own.
-        if refusal := _refusal_in(error):
+        refusals = (cause for cause in _causes(error) if isinstance(cause, RefusalError))
+        if refusal := next(refusals, None):
             raise refusal from None
         _name_operation(error, model, args, options)
         raise
@@ -273,11 +274,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while cause is not None:
         yield cause
         cause = cause.__cause__
-
-
-def _refusal_in(error: BaseException) -> RefusalError | None:
-    """The refusal that led to an error; None where it was none of ours."""
-    return next((cause for cause in _causes(error) if isinstance(cause, RefusalError)), None)
 
 
 def _silence(model: Any) -> str:

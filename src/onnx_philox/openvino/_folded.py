@@ -64,15 +64,12 @@ def altered(
     if drawn.dtype == np.float64:
         with np.errstate(over="ignore", under="ignore"):
             is_kept = bool((drawn.astype(np.float32) == drawn).all())
-        if is_kept or not (has_left or leaves(output)):
-            return None
-        return say.F64_IN_LOOP, say.F32_NUMBERS, say.DRAW_F32
-    is_integer = np.issubdtype(drawn.dtype, np.integer) and drawn.size != 0
-    if not is_integer or (_INT32.min <= int(drawn.min()) and int(drawn.max()) <= _INT32.max):
-        return None
-    if not (has_left or leaves(output)):
-        return None
-    return say.WIDE_IN_LOOP, say.INT32_NUMBERS, say.DRAW_OUTSIDE
+        said = say.F64_IN_LOOP, say.F32_NUMBERS, say.DRAW_F32
+    else:
+        is_integer = np.issubdtype(drawn.dtype, np.integer) and drawn.size != 0
+        is_kept = not is_integer or bool(_INT32.min <= drawn.min() <= drawn.max() <= _INT32.max)
+        said = say.WIDE_IN_LOOP, say.INT32_NUMBERS, say.DRAW_OUTSIDE
+    return None if is_kept or not (has_left or leaves(output)) else said
 
 
 def leaves(output: ov.Output) -> bool:

@@ -28,17 +28,14 @@ def prepare(program: Any) -> None:
     Raises:
         ValueError: It draws into a view that no road writes.
     """
-    for module in program.graph_module.modules():
-        graph = getattr(module, "graph", None)
-        if graph is None:
-            continue
-        for node in calls(graph):
+    for module in modules_of(program):
+        for node in calls(module.graph):
             rule = _RULES.get(name_of(node), _as_it_is)
             _check_view(node)
-            with graph.inserting_before(node):
+            with module.graph.inserting_before(node):
                 rule(node, arguments(node))
-        _read_no_shapes_of_draws(graph)
-        graph.lint()
+        _read_no_shapes_of_draws(module.graph)
+        module.graph.lint()
         module.recompile()
 
 
@@ -51,9 +48,8 @@ def may_have_drawn(program: Any) -> bool:
     """Whether a program draws, or has a recurrent layer, whose dropout is lost without a trace."""
     import torch
 
-    for module in program.graph_module.modules():
-        graph = getattr(module, "graph", None)
-        for node in () if graph is None else calls(graph):
+    for module in modules_of(program):
+        for node in calls(module.graph):
             layers = node.meta.get("nn_module_stack") or {}
             if torch.Tag.nondeterministic_seeded in node.target.tags or any(
                 str(kind).rpartition(".")[2].rstrip("'>") in ("LSTM", "GRU", "RNN")
@@ -73,6 +69,11 @@ def copied(program: Any) -> Any:
         other.name, other.target = one.name, one.target
     signature = copy.deepcopy(program.graph_signature)
     return program._update(module, signature, state_dict=program.state_dict)
+
+
+def modules_of(program: Any) -> list[Any]:
+    """The module of a program, and those of its branches and bodies, each with a graph."""
+    return [m for m in program.graph_module.modules() if hasattr(m, "graph")]
 
 
 def calls(graph: Any) -> list[Any]:

@@ -58,17 +58,11 @@ class Writer(Protocol):
     def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
         """An operator, by its name in ONNX."""
 
-    def attention(
-        self,
-        query: Any,
-        key: Any,
-        value: Any,
-        attn_mask: Any,
-        is_causal: bool,
-        scale: float | None,
-        enable_gqa: bool,
-    ) -> Any:
-        """The runtime's own attention, without dropout."""
+    def attention(self, *inputs_and_options: Any) -> Any:
+        """The runtime's own attention, without dropout.
+
+        Of query, key, value and mask; then come is_causal, scale and enable_gqa.
+        """
 
     def width(self, x: Any) -> Any:
         """The last dimension of a value, as a row of one or a number."""

@@ -12,6 +12,8 @@ from onnx_philox._contract.types import BF16, F16
 
 RTOL, ATOL = 1e-3, 1e-4
 """How far an output may be from torch's `y`: ATOL + RTOL * |y|."""
+_ROUNDINGS = {F16.dtype: 2.0**-8, BF16.dtype: 2.0**-5}
+"""What a few roundings of a type of 16 bits make of a number."""
 
 
 def outputs(
@@ -25,7 +27,7 @@ def outputs(
             shapes = f"{list(ours.shape)}, and torch's {list(torchs.shape)}"
             return f"The output {name!r} has the shape {shapes}."
         one, other = ours.astype(np.float64), torchs.astype(np.float64)
-        rounding = _rounding(ours.dtype)
+        rounding = _ROUNDINGS.get(ours.dtype, 0.0)
         if not np.allclose(
             one, other, rtol=max(rtol, rounding), atol=max(atol, rounding), equal_nan=True
         ):
@@ -36,8 +38,3 @@ def outputs(
                 said += "; its numbers are torch's in another order, as by other strides of a draw"
             return f"The output {name!r} differs by up to {said}."
     return None
-
-
-def _rounding(dtype: np.dtype[Any]) -> float:
-    """What a few roundings of a type of 16 bits make of a number; 0 for other types."""
-    return {F16.dtype: 2.0**-8, BF16.dtype: 2.0**-5}.get(dtype, 0.0)

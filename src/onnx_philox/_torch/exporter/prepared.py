@@ -15,7 +15,15 @@ from typing import Any, NoReturn
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._torch.calls.programs import arguments, call, calls, name_of, prepare, replace
+from onnx_philox._torch.calls.programs import (
+    arguments,
+    call,
+    calls,
+    modules_of,
+    name_of,
+    prepare,
+    replace,
+)
 from onnx_philox._torch.exporter import written_out
 from onnx_philox._torch.exporter.memory import (
     is_mapped,
@@ -80,23 +88,20 @@ class PreparedProgram:
         self.kept = 0
         copied_from: set[Any] = set()
         self.unseen = state_strides(program) if self._as_torch and operations(program) else None
-        for module in program.graph_module.modules():
-            for node in calls(module.graph) if hasattr(module, "graph") else ():
+        for module in modules_of(program):
+            for node in calls(module.graph):
                 _check_projection(node, arguments(node))
         prepare(program)
         if not self._as_torch:
             return program
         batch = batch_of(program, self._asked)
-        for module in program.graph_module.modules():
-            graph = getattr(module, "graph", None)
-            if graph is None:
-                continue
-            for node in calls(graph):
+        for module in modules_of(program):
+            for node in calls(module.graph):
                 if torch.Tag.nondeterministic_seeded in node.target.tags:
                     _reorder(node, batch)
-            for node in calls(graph):
+            for node in calls(module.graph):
                 copied_from |= written_out.in_single(node)
-            graph.lint()
+            module.graph.lint()
             module.recompile()
         self.kept = _keep_unread(program, copied_from)
         return program

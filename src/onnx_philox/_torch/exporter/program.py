@@ -12,7 +12,7 @@ from typing import Any
 from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._torch.calls.programs import arguments
+from onnx_philox._torch.calls.programs import arguments, calls, modules_of
 
 Dimension = int | str
 """A number, or the name of what only a run shows."""
@@ -169,10 +169,7 @@ def normalised(trace: str) -> str:
 
 def _nodes(program: Any) -> Iterator[Any]:
     """The calls of operators, those of branches too."""
-    for module in program.graph_module.modules():
-        for node in getattr(getattr(module, "graph", None), "nodes", ()):
-            if node.op == "call_function" and hasattr(node.target, "_schema"):
-                yield node
+    return (node for module in modules_of(program) for node in calls(module.graph))
 
 
 def draws(operator: Any, given: dict[str, Any]) -> int:

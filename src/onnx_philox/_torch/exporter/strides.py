@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from onnx_philox._runtime_errors import first_sentence
+from onnx_philox._torch.calls.programs import modules_of
 from onnx_philox._torch.exporter.memory import lie_of, lies_in_order, order_of
 
 UNKNOWN = "onnx_philox.unknown"
@@ -42,10 +43,9 @@ def state_strides(program: Any) -> str | None:
             _interpreter(program.graph_module, seen).run(*inputs)
     except Exception as error:
         return f"torch says: {first_sentence(error)}"
-    for module in program.graph_module.modules():
-        for node in getattr(getattr(module, "graph", None), "nodes", ()):
-            if node in seen:
-                _correct(node, seen[node])
+    for node in (node for module in modules_of(program) for node in module.graph.nodes):
+        if node in seen:
+            _correct(node, seen[node])
     return None
 
 

@@ -149,14 +149,12 @@ class _Lowering:
         shape, known = self._shape()
         if known is not None and self._words() is None:
             # A kernel could not see that there are as many states as rows.
-            name = self.operator.name
-            given = f"{name} of {list(known)} with any number of states"
-            self._refuse(given, f"{name} with a state of a known shape")
+            given = f"of {list(known)} with any number of states"
+            self._refuse(given, "with a state of a known shape")
         if known is not None and math.prod(known) > 0 and self._is_constant():
             # The plugin would compute the layer when it compiles the model, and gives zeros.
-            name = self.operator.name
-            given = f"{name} with a constant state and shape"
-            self._refuse(given, f"{name} with a state or a shape that depends on an input")
+            allowed = "with a state or a shape that depends on an input"
+            self._refuse("with a constant state and shape", allowed)
         if known is not None and math.prod(known) == 0:
             drawn = _constant(np.empty(known), kind.TYPE.to_dtype())
             after = states
@@ -167,8 +165,7 @@ class _Lowering:
             else:
                 elements = math.prod(known)
                 if elements >= 2**31:
-                    given = f"{self.operator.name} of {elements} elements"
-                    self._refuse(given, "fewer than 2^31 elements")
+                    self._refuse(f"of {elements} elements", "fewer than 2^31 elements", of="")
             layer = kind([states, _constant(numbers, np.int32), like], elements)
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
@@ -186,18 +183,16 @@ class _Lowering:
         deciding = self._type()
         rule = _RULES.get((name, deciding))
         if rule is None:
-            types = [type_ for operator, type_ in _RULES if operator == name]
-            allowed = f"{name} of {' or '.join(types)}" if types else "one that it draws exactly"
-            if not types:
-                others = sorted({operator for operator, _ in _RULES})
-                allowed = f"{', '.join(others[:-1])} or {others[-1]}"
-            self._refuse(f"{name} of {deciding}", allowed)
+            if types := [type_ for operator, type_ in _RULES if operator == name]:
+                self._refuse(f"of {deciding}", f"of {' or '.join(types)}")
+            others = sorted({operator for operator, _ in _RULES})
+            self._refuse(f"of {deciding}", f"{', '.join(others[:-1])} or {others[-1]}", of="")
         for other in self.operator.attributes:
             given = self.attributes.get(other.name, other.default)
             is_understood = other.name in _UNDERSTOOD or given in ("", other.default)
             if not is_understood:
-                allowed = f"{name} with {other.name} {other.default!r}"
-                self._refuse(f"{name} with {other.name} {given!r}", allowed)
+                allowed = f"with {other.name} {other.default!r}"
+                self._refuse(f"with {other.name} {given!r}", allowed)
         return rule
 
     def _type(self) -> str:
@@ -209,7 +204,10 @@ class _Lowering:
             return self.operator.outputs[0].type.name
         return str(self.attributes[name])
 
-    def _refuse(self, given: str, allowed: str) -> NoReturn:
+    def _refuse(self, given: str, allowed: str, of: str | None = None) -> NoReturn:
+        """Refuses what is given of the operator; allowed is what there is of the same one."""
+        name = self.operator.name
+        given, allowed = f"{name} {given}", f"{name if of is None else of} {allowed}".lstrip()
         refuse(NAME, _named(self.node), f"{given} on {self.device}", f"{allowed} there", _REMEDY)
 
     def _parameters(self) -> Parameters:
@@ -218,16 +216,13 @@ class _Lowering:
             if not declared.role.is_parameter or declared.role is operators.Role.DATA:
                 continue
             value = self.upstream.value_of(self.inputs[declared.name].get_node())
-            name = f"{self.operator.name} with"
             if value is None or value.size != 1:
                 given = "a computed" if value is None else f"{value.size} numbers as its"
-                allowed = f"{name} one constant {declared.name}"
-                self._refuse(f"{name} {given} {declared.name}", allowed)
+                self._refuse(f"with {given} {declared.name}", f"with one constant {declared.name}")
             found[declared.name] = value.reshape(-1)[0]
         for name, number in self._sizes(found).items():
             if 0 < abs(float(number)) < _SMALLEST:
-                given = f"{self.operator.name} with {name} {float(number):.3g}"
-                self._refuse(given, f"{self.operator.name} with 0 or at least 2^-60")
+                self._refuse(f"with {name} {float(number):.3g}", "with 0 or at least 2^-60")
         return found
 
     def _sizes(self, found: Parameters) -> Parameters:
@@ -268,8 +263,7 @@ class _Lowering:
             return False
         shape = self.state.get_partial_shape()
         if shape.rank.is_dynamic:
-            allowed = f"{self.operator.name} with a state of a known rank"
-            self._refuse(f"{self.operator.name} with a state of any rank", allowed)
+            self._refuse("with a state of any rank", "with a state of a known rank")
         is_one = shape[0].is_static and shape[0].get_length() == 1
         return len(shape) == 2 and not is_one
 
@@ -295,8 +289,7 @@ class _Lowering:
         data = self.inputs.get("data")
         known = arrays.known_dimensions(self.node.get_output_partial_shape(0))
         if known is None:
-            allowed = f"{self.operator.name} of a known rank, at most {operators.MAX_RANK},"
-            self._refuse(f"{self.operator.name} of any rank", allowed)
+            self._refuse("of any rank", f"of a known rank, at most {operators.MAX_RANK},")
         dimensions = tuple(d for d in known if d is not None)
         if len(dimensions) == len(known):
             return _constant(dimensions, np.int64), dimensions
@@ -328,8 +321,8 @@ class _Lowering:
         ratio = np.float32(self._parameters()["ratio"])
         type_ = arrays.element_type(data.get_element_type())
         if not isinstance(type_, ElementType) or type_ not in (F16, F32):
-            given = f"{self.operator.name} with data of {arrays.name(data.get_element_type())}"
-            self._refuse(given, f"{self.operator.name} with data of f16 or f32")
+            given = f"with data of {arrays.name(data.get_element_type())}"
+            self._refuse(given, "with data of f16 or f32")
         dtype = type_.dtype
         with np.errstate(all="ignore"):
             scale = (np.float32(1) / (np.float32(1) - ratio)).astype(dtype)
