@@ -20,6 +20,7 @@ import onnx_philox
 from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs, rewriting
 from onnx_philox._command.compare import Tolerances, differences, printed
+from onnx_philox._command.verify import cases
 from onnx_philox._runtimes import RUNTIMES, Runtime
 
 NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
@@ -60,17 +61,23 @@ def noisy() -> str:
 
 
 @pytest.fixture
-def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
-    """Writes the module of a runtime of that name, which is in the registry."""
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Lets a runtime be in the registry, whose module is in the folder."""
     monkeypatch.setattr(runtimes, "__path__", [*runtimes.__path__, str(tmp_path)])
-    monkeypatch.setitem(RUNTIMES, "wrong", Runtime("wrong", None))
-    module = tmp_path / "in_wrong.py"
+    yield lambda name: monkeypatch.setitem(RUNTIMES, name, Runtime(name, None))
+    for name in ("wrong", "other"):
+        sys.modules.pop(f"{runtimes.__name__}.in_{name}", None)
+
+
+@pytest.fixture
+def wrong(tmp_path: Path, registered: Callable[[str], None]) -> Callable[[str, str], None]:
+    """Writes the module of a runtime of that name."""
+    registered("wrong")
 
     def write(name: str, change: str) -> None:
-        module.write_text(WRONG.format(name=name, change=change))
+        (tmp_path / "in_wrong.py").write_text(WRONG.format(name=name, change=change))
 
-    yield write
-    sys.modules.pop(f"{runtimes.__name__}.in_wrong", None)
+    return write
 
 
 @pytest.mark.parametrize(
@@ -233,3 +240,88 @@ def test_path_prints_where_the_native_library_is_and_needs_no_runtime(runtime):
     printed = done.stdout.removesuffix("\n")
     assert Path(printed).is_file()
     assert printed == getattr(onnx_philox, runtime).library_path()
+
+
+# One registry of runtimes: a module and a line there, and every command knows another one, which
+# is ONNX's reference once more, under another name.
+IN_OTHER = """
+from onnx_philox._runtimes import in_reference
+
+class OtherModel(in_reference.ReferenceModel):
+    runtime = "other"
+    version = "1.2.3"
+"""
+BARE_OTHER = """
+def prepare():
+    import other
+    return lambda model: lambda feeds: other.draw()
+"""
+OTHER = "def draw(): return bytes(256)"
+
+
+@pytest.fixture
+def other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registered: Callable[[str], None]
+) -> None:
+    for name, text in (("in_other", IN_OTHER), ("bare_other", BARE_OTHER), ("other", OTHER)):
+        (tmp_path / f"{name}.py").write_text(text)
+    registered("other")
+    # Of the process that `inspect` starts, too.
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("other")
+def test_run_knows_another_runtime() -> None:
+    onnx.save(graphs.random_uniform([5], 0, 1, "f32", stateful=True), "m.onnx")
+    ran = cli.document("run", "m.onnx", "--runtime", "other")
+    assert (ran["runtime"], ran["version"], ran["backend"]) == ("other", "1.2.3", "onnx")
+    ours = cli.document("run", "m.onnx", "--runtime", "openvino")
+    assert ran["sha256"] == ours["sha256"]
+
+
+@pytest.mark.usefixtures("other")
+def test_verify_knows_another_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = cases.load_cases()[:3]
+    monkeypatch.setattr(cases, "load_cases", lambda: some)
+    found = cli.document("verify", "--runtime", "other")["cases"]
+    assert {(c["runtime"], c["version"], c["backend"]) for c in found} == {
+        ("other", "1.2.3", "onnx")
+    }
+    assert {c["verdict"] for c in found} == {"same bits"}
+
+
+@pytest.mark.usefixtures("other")
+def test_inspect_knows_another_runtime() -> None:
+    onnx.save(parse("g () => (float[4] y) { y = RandomUniform<shape = [4]>() }"), "m.onnx")
+    found = cli.document("inspect", "m.onnx")
+    assert list(found["runtimes"]) == ["onnxruntime", "openvino", "other"]
+    today = found["random_nodes"][0]["today"]["other"]
+    assert today == {"does": "same numbers every run", "reason": "it never draws others"}
+
+
+@pytest.mark.usefixtures("other")
+def test_the_commands_list_another_runtime() -> None:
+    Path("m.onnx").touch()
+    for command in (["run", "m.onnx"], ["compare", "m.onnx"], ["verify"]):
+        result = cli.invoke(*command, "--runtime", "none", env={"COLUMNS": "200"})
+        assert result.exit_code == 2
+        assert "onnxruntime, openvino" in " ".join(result.output.split())
+        assert "other" in result.output
+
+
+@pytest.mark.usefixtures("other")
+def test_the_help_and_a_shell_name_the_runtimes() -> None:
+    for command, names in (
+        ("verify", "[reference|other|onnxruntime|openvino|standard]"),
+        ("run", "[onnxruntime|openvino|reference|standard|other]"),
+        ("compare", "[onnxruntime|openvino|reference|standard|other]"),
+    ):
+        assert names in cli.invoke(command, "--help").output
+        asked = {
+            "_ONNX_PHILOX_COMPLETE": "bash_complete",
+            "COMP_WORDS": f"onnx-philox {command} --runtime o",
+            "COMP_CWORD": "3",
+        }
+        said = cli.invoke(env=asked).output
+        assert sorted(said.split()) == ["plain,onnxruntime", "plain,openvino", "plain,other"]

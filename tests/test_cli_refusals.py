@@ -259,10 +259,10 @@ rewrite model.onnx -o new.onnx --alignment torch -> --alignment must be 'tensorf
 -> got 'torch'. Did you mean 'pytorch'?
 rewrite model.onnx -o new.onnx --alignment PyTorch -> got 'PyTorch'. Did you mean 'pytorch'?
 rewrite model.onnx -o new.onnx --alignment '' -> got ''. Set it to one of these.
-rewrite model.onnx -o new.onnx --standard --target '' -> --target must be 'onnxruntime', 'openvino'
--> or
+rewrite model.onnx -o new.onnx --standard --target '' -> or 'web': got ''.
 rewrite model.onnx -o new.onnx --target '' -> --target and --inexact must be given with --standard
-rewrite model.onnx -o new.onnx --standard --target onnx -> Did you mean 'onnxruntime'?
+rewrite model.onnx -o new.onnx --standard --target onnx -> --target must be 'onnxruntime',
+-> 'openvino' or 'web': got 'onnx'. Did you mean 'onnxruntime'?
 rewrite model.onnx -o new.onnx --keep-seeds --alignment pytorch -> --keep-seeds must be left out
 -> with alignment 'pytorch', which has one generator...: got it.
 inspect nowhere.onnx -> inspect: no such file: nowhere.onnx. Check the path of the model.
