@@ -10,29 +10,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import torch
+from cases import DTYPES
 from make_distribution_vectors import file_of
+from operators import OPERATORS
 from torch import Tensor
 
-from onnx_philox import TorchState
-from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.types import BY_DTYPE, BY_NAME
-from onnx_philox._torch.generator import GENERATOR
+from onnx_philox import TorchState, reference
 
 FILE = Path(__file__).parents[1] / "src/onnx_philox/_command/verify/vectors/mt19937.json"
-TYPES = {
-    "f32": torch.float32,
-    "f64": torch.float64,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "i32": torch.int32,
-    "i64": torch.int64,
-}
+TYPES = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16}
+TYPES |= {"bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64}
 SEEDS = (42, 2**40 + 7)
 MOST_WORDS = 2000
 
@@ -56,68 +50,32 @@ def rows_of_calls() -> list[dict[str, Any]]:
 
     for name in ("f32", "f64", "f16", "bf16"):
         for low, high in ((0, 1), (-3, 7.5)):
-            add(
-                "RandomUniform",
-                name,
-                lambda t=TYPES[name], a=low, b=high: torch.empty(67, dtype=t).uniform_(a, b),
-                minval=number(name, low),
-                maxval=number(name, high),
-            )
+            numbers = {"minval": number(name, low), "maxval": number(name, high)}
+            add("RandomUniform", name, partial(empty(name).uniform_, low, high), **numbers)
     for name, low, high in (("i32", -5, 1000), ("i64", -5, 1000), ("i64", -(2**40), 2**40)):
-        add(
-            "RandomUniform",
-            name,
-            lambda t=TYPES[name], a=low, b=high: torch.randint(a, b, (67,), dtype=t),
-            minval=low,
-            maxval=high,
-        )
+        call = partial(torch.randint, low, high, (67,), dtype=TYPES[name])
+        add("RandomUniform", name, call, minval=low, maxval=high)
     for name in ("f32", "f16", "bf16"):
         # One by one, by sixteens, and by sixteens with some left over.
         for count, mean, scale in ((6, 0, 1), (64, 0, 1), (67, 2, 0.5)):
-            add(
-                "RandomNormal",
-                name,
-                lambda n=count, t=TYPES[name], m=mean, s=scale: torch.empty(n, dtype=t).normal_(
-                    m, s
-                ),
-                mean=number(name, mean),
-                scale=number(name, scale),
-            )
-        add(
-            "RandomExponential",
-            name,
-            lambda t=TYPES[name]: torch.empty(67, dtype=t).exponential_(1.0),
-            scale=number(name, 1),
-        )
+            numbers = {"mean": number(name, mean), "scale": number(name, scale)}
+            add("RandomNormal", name, partial(empty(name, count).normal_, mean, scale), **numbers)
+        scaled = {"scale": number(name, 1)}
+        add("RandomExponential", name, partial(empty(name).exponential_, 1.0), **scaled)
         # torch's zeros have the sign of the data that they replace; ours are +0.
         data = torch.arange(67).to(TYPES[name]) / 8
-        add(
-            "RandomDropout",
-            name,
-            lambda d=data: torch.nn.functional.dropout(d, 0.5),
-            data=tensor(data),
-            ratio=number("f64", 0.5),
-        )
+        given = {"data": tensor(data), "ratio": number("f64", 0.5)}
+        add("RandomDropout", name, partial(torch.nn.functional.dropout, data, 0.5), **given)
     p = torch.arange(67, dtype=torch.float32) / 67
     add("RandomBernoulli", "bool", lambda: p.bernoulli().bool(), p=tensor(p))
-    add(
-        "RandomBernoulli",
-        "bool",
-        lambda: torch.empty(67).bernoulli_(0.3).bool(),
-        p=number("f64", 0.3),
-    )
+    third = number("f64", 0.3)
+    add("RandomBernoulli", "bool", lambda: torch.empty(67).bernoulli_(0.3).bool(), p=third)
     logits = torch.sin(torch.arange(52, dtype=torch.float32) * 2).reshape(4, 13) * 3
     weights = torch.exp(logits - logits.max(1, keepdim=True).values)
-    add("RandomCategorical", "i64", lambda: torch.multinomial(weights, 1), logits=tensor(logits))
-    add(
-        "RandomCategorical",
-        "i64",
-        lambda: torch.multinomial(weights, 3),
-        logits=tensor(logits),
-        sample_size=3,
-        replacement=0,
-    )
-    add("RandomPermutation", "i64", lambda: torch.randperm(67))
+    for count, said in ((1, {}), (3, {"sample_size": 3, "replacement": 0})):
+        classes = partial(torch.multinomial, weights, count)
+        add("RandomCategorical", "i64", classes, logits=tensor(logits), **said)
+    add("RandomPermutation", "i64", partial(torch.randperm, 67))
     return rows
 
 
@@ -162,9 +120,15 @@ def drawn(
 def words_since(seed: int) -> int:
     """How many words torch's generator has given since it was seeded."""
     state = TorchState.from_torch(torch.get_rng_state()).to_array()
-    return next(
-        n for n in range(MOST_WORDS) if np.array_equal(GENERATOR.after_words(seed, n), state)
-    )
+    options: dict[str, Any] = {"global_seed": seed, "alignment": "pytorch"}
+    # A uniform of f32 takes one.
+    after = (reference.random_uniform([n], 0, 1, "f32", **options)[1] for n in range(MOST_WORDS))
+    return next(n for n, each in enumerate(after) if np.array_equal(each, state))
+
+
+def empty(name: str, count: int = 67) -> Tensor:
+    """A tensor of a type, to draw into."""
+    return torch.empty(count, dtype=TYPES[name])
 
 
 def array_of(given: Tensor) -> np.ndarray:
@@ -182,13 +146,14 @@ def hex_of(given: Tensor | np.ndarray) -> str:
 
 def number(name: str, given: float) -> dict[str, Any]:
     """A number of a type, as the file has it."""
-    return {"type": name, "shape": [], "hex": hex_of(np.array(given, BY_NAME[name].dtype))}
+    return {"type": name, "shape": [], "hex": hex_of(np.array(given, DTYPES[name]))}
 
 
 def tensor(given: Tensor) -> dict[str, Any]:
     """A tensor, as the file has it."""
     array = array_of(given)
-    return {"type": BY_DTYPE[array.dtype].name, "shape": list(array.shape), "hex": hex_of(array)}
+    (name,) = (name for name, dtype in DTYPES.items() if dtype == array.dtype)
+    return {"type": name, "shape": list(array.shape), "hex": hex_of(array)}
 
 
 if __name__ == "__main__":
