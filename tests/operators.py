@@ -18,7 +18,7 @@ import pytest
 from cases import BOUNDS, SEED
 from onnx import helper, numpy_helper
 
-from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox import PhiloxState, _native, graphs, reference
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, F16, F32, F64, I64, ElementType
 from onnx_philox._numbers import call, fill_native, fill_numpy
@@ -29,6 +29,7 @@ Setting = Mapping[str, Any]
 """Inputs and attributes by name: a number, or what makes one for each element or row by shape."""
 
 RNG = np.random.default_rng(11)
+native = pytest.mark.skipif(not _native.IS_THERE, reason="no native core here")
 CLASSES = 9
 
 

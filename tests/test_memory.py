@@ -14,9 +14,10 @@ from pathlib import Path
 import child
 import memory_child
 import pytest
+from cases import assert_refused
 from memory_child import Step, limited
 
-from onnx_philox import _native
+from onnx_philox import Pipeline, _native, graphs
 from onnx_philox._contract import memory
 
 GIB = 2**30
@@ -105,6 +106,13 @@ def test_python_asks_the_core_or_the_machine_and_the_limits(
     assert 2**26 < memory.reach() < 2**60
     with limited(limit, 2**27):
         assert 2**26 < memory.reach() < 2**28
+
+
+def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "reach", lambda: 2**28)
+    model = graphs.random_normal([None, 2], 0.0, 1.0, "f32", per_row=True)
+    words = "must be small enough for the memory that is free: got 16777216. Take fewer"
+    assert_refused(lambda: Pipeline(model).request(seed=1, rows=2**24), words)
 
 
 # Real limits. The child loads what it needs, then limits itself and draws.

@@ -17,7 +17,6 @@ from runtimes import bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, graphs, make_reproducible, row_states
-from onnx_philox._contract import memory
 
 RUNTIMES = ("onnxruntime", "openvino")
 NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
@@ -175,14 +174,6 @@ def test_what_is_nested_too_deep_or_long_is_refused_in_a_short_sentence(
     with pytest.raises((ValueError, TypeError), match=r"must be .*: got .*") as raised:
         eval(call, names)
     assert len(str(raised.value)) < 400
-
-
-def test_a_request_of_more_rows_than_memory_holds_is_refused(
-    names: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "reach", lambda: 2**28)
-    words = "must be small enough for the memory that is free: got 16777216. Take fewer"
-    assert_refused(lambda: names["rows"].request(seed=1, rows=2**24), words)
 
 
 UNIFORM = make_reproducible(parse("g () => (float[64] y) { y = RandomUniform <shape = [64]> () }"))

@@ -8,16 +8,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 from cases import assert_same_bits
-from operators import by_core
+from operators import by_core, native
 from runtimes import bare_session, compiled, infer
 
 import onnx_philox
-from onnx_philox import _native, graphs, reference, row_states
+from onnx_philox import graphs, reference, row_states
 
 F32 = np.float32
 RNG = np.random.default_rng(29)
 TYPES = (np.float16, ml_dtypes.bfloat16, np.float32)
-native = pytest.mark.skipif(not _native.IS_THERE, reason="no native core here")
 
 
 def oracle(row: np.ndarray, u: float, given: dict[str, float]) -> int:

@@ -20,6 +20,7 @@ import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits, table
 from openvino import opset8
+from operators import native
 
 from onnx_philox import (
     PhiloxState,
@@ -212,7 +213,7 @@ def torch_distributions(count: int) -> Iterator[tuple[types.ElementType, Distrib
             yield values, Categorical(logits, samples, replacement=0)
 
 
-@pytest.mark.skipif(not _native.IS_THERE, reason="no native core here")
+@native
 @pytest.mark.parametrize("count", [1, 7, 16, 33, 700, 200_003])
 def test_the_core_draws_torch_s_numbers_as_numpy_does(count: int) -> None:
     state = TorchState.from_seed(count).to_array()
