@@ -307,6 +307,17 @@ def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> Non
     assert_all_same(in_f16[:3], here[:3])
 
 
+def test_a_shape_by_another_s_operator_is_not_that_of_its_input() -> None:
+    model = """g (float[4, 2] x, float one) => (float[p] y) {
+        s = own.Shape (x) u, t = onnx_philox.RandomGamma <output_type = "f32"> (s, one)
+        y = RandomNormalLike <dtype = 1> (u)
+    } <domain: "own", opset_import: ["": 17]> Shape (v) => (w) {
+        w = Constant <value_ints = [3]> () }"""
+    feeds = {"x": np.ones((4, 2), np.float32), "one": np.float32(1)}
+    made = make_reproducible(parse(model, onnx_philox=1), seed=3)
+    assert evaluate(made, feeds)[0].shape == (3,)
+
+
 def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:
     schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""]
     # Each of ONNX's random operators has a seed, but for the first versions of Dropout.
