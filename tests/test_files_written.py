@@ -274,6 +274,7 @@ def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatc
 
     def fail(source, target):
         if Path(target).name == "b" and "old" not in Path(source).read_text():
+            assert not Path(target).exists(), "it would lead to files of another time"
             raise PermissionError(13, "denied", str(target))
         replace(source, target)
 

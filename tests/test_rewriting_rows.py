@@ -651,7 +651,9 @@ def test_onnx_runtime_refuses_a_state_of_another_batch(
 
 
 def test_the_reference_evaluator_refuses_a_state_of_another_batch() -> None:
-    model, names = make_reproducible(model_of(BESIDE), per_row=True), ("y", "next_random_state")
+    # The first opset whose Reshape takes a size of 0 for what it is.
+    model = make_reproducible(model_of(BESIDE, opset=14), per_row=True)
+    names = ("y", "next_random_state")
     check_only_a_state_of_the_batch_runs(
         lambda feed: dict(zip(names, evaluate(model, feed), strict=True)), is_reference=True
     )
