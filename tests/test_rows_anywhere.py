@@ -23,12 +23,14 @@ from openvino_models import parameter
 from real_models import (
     MODELS,
     Load,
+    Run,
     draws_of,
     load_in_onnxruntime,
     load_in_openvino,
     with_draws_as_outputs,
 )
 from runtimes import OpenVino
+from torch_modules import of_a_function
 
 import onnx_philox
 from onnx_philox import Pipeline, TorchState, make_reproducible, rewriting, row_states
@@ -72,15 +74,24 @@ class Standing:
         """What a model with rows is fed."""
         return {**self.fed(rows), "random_state": states(rows, alignment)}
 
-    def alone(self, row: int, alignment: str = "tensorflow") -> dict[str, np.ndarray]:
-        """What one without rows is fed for a row."""
-        return {**self.fed([row]), "random_state": states([row], alignment)[0]}
-
     def of_rows(self, y: np.ndarray) -> np.ndarray:
         """What was drawn with its rows first."""
         shape = y.shape
         apart = (*shape[: self.axis], -1, self.each, *shape[self.axis + 1 :])
         return np.moveaxis(y.reshape(apart), self.axis, 0)
+
+    def check(self, run: Run, plain: Run, alignment: str = "tensorflow") -> None:
+        """A row draws the same in any batch, in any order, and alone in the plain model."""
+        whole = run(self.given(list(range(9)), alignment))
+        expected = self.of_rows(whole["y"])
+        for some in ([5, 0, 8, 2, 7, 1, 6, 3, 4], [4], [2, 6]):
+            part = run(self.given(some, alignment))
+            assert_same_bits(self.of_rows(part["y"]), expected[some])
+            assert_same_bits(part["next_random_state"], whole["next_random_state"][some])
+        for row in (0, 7):
+            fed = {**self.fed([row]), "random_state": states([row], alignment)[0]}
+            assert_same_bits(self.of_rows(plain(fed)["y"]), expected[[row]])
+        assert (expected[0] != expected[5]).any()
 
 
 TRUE = """go = Constant <value = bool {1}> () half = Constant <value = float {0.5}> ()
@@ -160,7 +171,6 @@ STANDING = {
     "by its name": Standing("y = RandomNormalLike (x)", dims="time, N, 7", said="N"),
 }
 SEEDS = [3, 1, 4, 1, 5, 9, 2, 6, 8]
-ORDERS = [[5, 0, 8, 2, 7, 1, 6, 3, 4], [4], [2, 6]]
 
 
 def states(rows: list[int], alignment: str = "tensorflow") -> np.ndarray:
@@ -180,20 +190,11 @@ def test_a_row_draws_what_it_draws_alone_wherever_it_stands(
         pytest.skip("torch has no rule for it")
     model = make_reproducible(case.model, per_row=True, batch=case.said, alignment=alignment)
     onnx.checker.check_model(model)
-    run = load(model)
-    whole = run(case.given(list(range(9)), alignment))
-    expected = case.of_rows(whole["y"])
-    for some in ORDERS:
-        part = run(case.given(some, alignment))
-        assert_same_bits(case.of_rows(part["y"]), expected[some])
-        assert_same_bits(part["next_random_state"], whole["next_random_state"][some])
     with warnings.catch_warnings():
         # A whole batch of these is transposed in memory, where a row is not.
         warnings.filterwarnings("ignore", ".*draws like a transposed tensor")
         plain = load(make_reproducible(case.model, alignment=alignment))
-    for row in (0, 7):
-        assert_same_bits(case.of_rows(plain(case.alone(row, alignment))["y"]), expected[[row]])
-    assert (expected[0] != expected[5]).any()
+    case.check(load(model), plain, alignment)
 
 
 def test_a_batch_of_no_rows_draws_nothing(load: Load) -> None:
@@ -220,7 +221,7 @@ def test_a_file_of_before_and_its_model_draw_as_they_did(load: Load) -> None:
 def test_standard_nodes_draw_the_same_rows(name: str) -> None:
     case = STANDING[name]
     model = make_reproducible(case.model, per_row=True)
-    feed = case.given(ORDERS[0])
+    feed = case.given([5, 0, 8, 2, 7, 1, 6, 3, 4])
     ours = load_in_onnxruntime(model, "native")(feed)
     standard = onnx_philox.to_standard_nodes(model)
     assert not {node.domain for node in standard.graph.node} & {"onnx_philox"}
@@ -468,13 +469,7 @@ def test_a_model_of_openvino_draws_rows_where_they_stand(name: str, tmp_path: Pa
     def both(feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return feeds | ({"z": feeds["x"]} if len(given.inputs) > 1 else {})
 
-    whole = run(both(case.given(list(range(9)))))
-    for some in ORDERS:
-        part = run(both(case.given(some)))
-        assert_same_bits(case.of_rows(part["y"]), case.of_rows(whole["y"])[some])
-        assert_same_bits(part["next_random_state"], whole["next_random_state"][some])
-    alone = plain(both(case.alone(4)))
-    assert_same_bits(case.of_rows(alone["y"]), case.of_rows(whole["y"])[[4]])
+    case.check(lambda feeds: run(both(feeds)), lambda feeds: plain(both(feeds)))
     with pytest.raises(Exception, match="random_state_must_have_one_row_for_each_row_of_x:1"):
         run(both(case.given([1, 2, 3]) | {"random_state": states([1, 2])}))
 
@@ -493,80 +488,49 @@ def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() 
         make_reproducible(of_openvino([-1, 6, 8]), per_row=True)
 
 
-def modules() -> dict[str, tuple[Any, Callable[[Any, Any], Any], bool]]:
-    """Torch's modules that draw inside, what is called of each, and whether the batch is first."""
-    from torch import nn
-    from torch.nn import functional
-
-    def heads(_: Any, x: Any) -> Any:
-        q = x.reshape(-1, 3, 2, 4).transpose(1, 2)
-        return functional.scaled_dot_product_attention(q, q, q, dropout_p=0.3)
-
-    def convolved(module: Any, x: Any) -> Any:
-        return module(x.permute(1, 2, 0)).permute(2, 0, 1)
-
-    found: dict[str, Any] = {"attention by hand": (nn.Identity(), heads, True)}
-    for first in (True, False):
-        attention = nn.MultiheadAttention(8, 2, 0.3, batch_first=first)
-        layers: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
-            "attention": (attention, lambda m, x: m(x, x, x)),
-            "no weights": (attention, lambda m, x: m(x, x, x, need_weights=False)[0]),
-            "encoder": (
-                nn.TransformerEncoderLayer(8, 2, 16, 0.2, batch_first=first),
-                lambda m, x: m(x),
-            ),
-            "decoder": (
-                nn.TransformerDecoderLayer(8, 2, 16, 0.2, batch_first=first),
-                lambda m, x: m(x, x * 0.5),
-            ),
-        }
-        for kind in (nn.LSTM, nn.GRU, nn.RNN):
-            cells = kind(8, 5, num_layers=2, dropout=0.3, batch_first=first)
-            layers[kind.__name__] = (cells, lambda m, x: m(x)[0])
-        order = "batch first" if first else "sequence first"
-        found |= {f"{name}, {order}": (*layer, first) for name, layer in layers.items()}
-    convolution = nn.Sequential(nn.Conv1d(8, 6, 3, padding=1), nn.Dropout1d(0.4), nn.Dropout(0.2))
-    found["convolution, sequence first"] = (convolution, convolved, False)
-    return found
-
-
-MODULES_THAT_DRAW = [
-    "attention by hand",
-    *(
-        f"{name}, {order}"
-        for name in ("attention", "no weights", "encoder", "decoder", "LSTM", "GRU", "RNN")
-        for order in ("batch first", "sequence first")
-    ),
-    "convolution, sequence first",
+LAYER = "8, 2, 16, 0.2, batch_first=first"
+MULTIHEAD = "nn.MultiheadAttention(8, 2, 0.3, batch_first=first)"
+# Torch's modules that draw inside, and what is called of each: batch first, and sequence first.
+MODULES = {
+    "attention": (MULTIHEAD, "m(x, x, x)"),
+    "no weights": (MULTIHEAD, "m(x, x, x, need_weights=False)[0]"),
+    "encoder": (f"nn.TransformerEncoderLayer({LAYER})", "m(x)"),
+    "decoder": (f"nn.TransformerDecoderLayer({LAYER})", "m(x, x * 0.5)"),
+    **{
+        kind: (f"nn.{kind}(8, 5, num_layers=2, dropout=0.3, batch_first=first)", "m(x)[0]")
+        for kind in ("LSTM", "GRU", "RNN")
+    },
+}
+CONVOLUTION = "nn.Sequential(nn.Conv1d(8, 6, 3, padding=1), nn.Dropout1d(0.4), nn.Dropout(0.2))"
+HEADS = "q := x.reshape(-1, 3, 2, 4).transpose(1, 2), q, q, dropout_p=0.3"
+MODULES_THAT_DRAW = [(*said, first) for said in MODULES.values() for first in (True, False)] + [
+    ("nn.Identity()", f"nn.functional.scaled_dot_product_attention({HEADS})", True),
+    (CONVOLUTION, "m(x.permute(1, 2, 0)).permute(2, 0, 1)", False),
 ]
 
 
-def called(name: str) -> tuple[Any, Any, int]:
+def called(made: str, call: str, is_first: bool) -> tuple[Any, Any, int]:
     """A module, its input and the dimension of its batch."""
     import torch
 
     torch.manual_seed(1)
-    inner, function, is_first = modules()[name]
-
-    class Called(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = inner
-
-        def forward(self, x: torch.Tensor) -> Any:
-            return function(self.inner, x)
-
-    return Called(), torch.randn((4, 3, 8) if is_first else (3, 4, 8)), int(not is_first)
+    inner = eval(made, {"nn": torch.nn, "first": is_first})
+    function = eval(f"lambda m, x: {call}", {"nn": torch.nn})
+    module = of_a_function(lambda x: function(inner, x))
+    module.inner = inner
+    return module, torch.randn((4, 3, 8) if is_first else (3, 4, 8)), int(not is_first)
 
 
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
-@pytest.mark.parametrize("name", MODULES_THAT_DRAW)
-def test_a_module_of_torch_s_exports_with_rows(name: str, alignment: str) -> None:
+@pytest.mark.parametrize(("made", "call", "is_first"), MODULES_THAT_DRAW)
+def test_a_module_of_torch_s_exports_with_rows(
+    made: str, call: str, is_first: bool, alignment: str
+) -> None:
     import torch
 
-    module, x, axis = called(name)
+    module, x, axis = called(made, call, is_first)
     # Each row is drawn by the model as by torch of that row alone, and outputs are equal.
     verdict = onnx_philox.torch.export(
         module,
@@ -583,11 +547,11 @@ def test_a_module_of_torch_s_exports_with_rows(name: str, alignment: str) -> Non
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("way", ["trace", "program"])
-@pytest.mark.parametrize("name", MODULES_THAT_DRAW)
-def test_a_module_converts_with_rows(name: str, way: str) -> None:
+@pytest.mark.parametrize(("made", "call", "is_first"), MODULES_THAT_DRAW)
+def test_a_module_converts_with_rows(made: str, call: str, is_first: bool, way: str) -> None:
     import torch
 
-    module, x, axis = called(name)
+    module, x, axis = called(made, call, is_first)
     if way == "trace":
         captured = torch.jit.trace(module, x, check_trace=False)
     else:
@@ -598,9 +562,12 @@ def test_a_module_converts_with_rows(name: str, way: str) -> None:
     given = ov.convert_model(
         captured, example_input=x, input=[ov.PartialShape(shape)], extension=extension
     )
-    rows = make_reproducible(with_names(given), per_row=True)
-    run = load_in_openvino(OpenVino("native"), rows, "f32")
-    plain = load_in_openvino(OpenVino("native"), make_reproducible(with_names(given)), "f32")
+    given.inputs[0].set_names({"x"})
+    given.outputs[0].set_names({"y"})
+    run, plain = (
+        load_in_openvino(OpenVino("native"), make_reproducible(given, per_row=per_row), "f32")
+        for per_row in (True, False)
+    )
 
     def fed(some: list[int]) -> dict[str, np.ndarray]:
         return {"x": np.take(x.numpy(), some, axis)}
@@ -615,13 +582,6 @@ def test_a_module_converts_with_rows(name: str, way: str) -> None:
     assert not np.allclose(
         whole, run(fed([0, 1, 2, 3]) | {"random_state": state[::-1].copy()})["y"]
     )
-
-
-def with_names(model: ov.Model) -> ov.Model:
-    model = model.clone()
-    model.inputs[0].set_names({"x"})
-    model.outputs[0].set_names({"y"})
-    return model
 
 
 def test_run_and_compare_count_the_rows_where_they_stand(tmp_path: Path) -> None:
