@@ -12,14 +12,14 @@ from typing import Any
 import child
 import click.testing
 
-from onnx_philox._command import app
+from onnx_philox.__main__ import app
 
 PAGE = Path(__file__).parents[1] / "docs" / "json.md"
 
 
 def invoke(*arguments: object, **options: Any) -> click.testing.Result:
     """Runs it in this process."""
-    return click.testing.CliRunner().invoke(app.app, [*map(str, arguments)], **options)
+    return click.testing.CliRunner().invoke(app, [*map(str, arguments)], **options)
 
 
 def apart(*arguments: object, without: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:

@@ -36,7 +36,7 @@ from file_cases import tree
 from onnx import numpy_helper, parser
 
 from onnx_philox import rewriting
-from onnx_philox._command import app
+from onnx_philox.__main__ import app
 
 MODELS = Path(__file__).with_name("models")
 
@@ -107,11 +107,8 @@ def make_corpus(folder: Path) -> list[Path]:
 
 def make_ir(corpus: Path) -> None:
     """An IR, made in a separate process: OpenVINO starts threads, which do not survive a fork."""
-    from onnx_philox._command import rewrite
-    from onnx_philox._rewriting.asked import Asked
-
     (corpus / "ir").mkdir()
-    rewrite.rewrite(corpus / "large" / "m.onnx", corpus / "ir" / "m.xml", Asked())
+    app(["rewrite", f"{corpus}/large/m.onnx", "-o", f"{corpus}/ir/m.xml"], standalone_mode=False)
 
 
 @dataclass(frozen=True)
@@ -242,7 +239,7 @@ def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
         if case.command[0] == "inspect" and not case.has_trials:
             hide_runtimes()
         os.chdir(work)
-        app.app(case.command)
+        app(case.command)
 
     code = run_apart(action, log, case.seconds, LIMIT_BYTES)
     said = log.read_text(errors="replace") if log.exists() else ""

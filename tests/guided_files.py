@@ -88,7 +88,7 @@ def make_corpus(folder: Path) -> None:
     import numpy as np
 
     from onnx_philox import TorchState
-    from onnx_philox._command import app
+    from onnx_philox.__main__ import app
 
     for target in TARGETS:
         (folder / target).mkdir()
@@ -101,7 +101,7 @@ def make_corpus(folder: Path) -> None:
         shutil.copy(golden, folder / "irs" / f"{golden.parent.name}-{golden.name}")
     model = folder / "all" / "flat-rewritten" / "m.onnx"
     record = folder / "records" / "record"
-    app.app(
+    app(
         ["run", str(model), "--runtime", "reference", "--seed", "1", "--record", str(record)],
         standalone_mode=False,
     )

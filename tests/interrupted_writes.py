@@ -28,7 +28,7 @@ import numpy as np
 from file_cases import write
 
 from onnx_philox import rewriting
-from onnx_philox._command import app
+from onnx_philox.__main__ import app
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 KILL, FULL = 1, 2
@@ -99,7 +99,7 @@ def _tree(folder: Path, *, is_hidden_too: bool) -> Tree:
 def _do(words: list[str]) -> None:
     """Runs a command; a file alone is rewritten in place, which no command does."""
     if len(words) > 1:
-        app.app(words)
+        app(words)
     try:
         rewriting.rewrite_file(*words, *words)
     except OSError as error:

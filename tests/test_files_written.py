@@ -152,9 +152,9 @@ def disk_or_limit(tmp_path_factory) -> str:
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-from onnx_philox._command import app
+from onnx_philox.__main__ import app
 sys.argv[1:] = sys.argv[2:]
-app.app()
+app()
 """
 
 # In KiB: for nothing; for the ONNX file on the way but not for the IR; for its .bin, not its .xml.
