@@ -375,12 +375,8 @@ class _Factories(_Module):
     def _input(self, op: operators.Operator, i: operators.Input) -> Argument:
         match i.role:
             case Role.STATE if i.optional:
-                return (
-                    i.name,
-                    "Any",
-                    "None",
-                    f"{self._STATE} Without it one of the seeds must not be 0.",
-                )
+                doc = f"{self._STATE} Without it one of the seeds must not be 0."
+                return i.name, "Any", "None", doc
             case Role.STATE:
                 return i.name, "Any", None, self._STATE
             case Role.SHAPE:

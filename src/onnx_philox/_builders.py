@@ -11,7 +11,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from onnx_philox._contract import alignment, checks
+from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.arguments import parameter_array, shape_array
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPSET_VERSION, Input, Operator, Role
@@ -138,9 +138,8 @@ def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str])
 def _check_type_name(op: Operator, name: str, given: str) -> None:
     """Refuses a type of a graph input that the operator's input does not allow."""
     names = [t.name for t in op.input(name).types]
-    if given not in names:
-        allowed = f"one of {', '.join(map(repr, names))}"
-        checks.refuse(op, f"{name}_type", repr(given), allowed, "Choose one of these.")
+    allowed = f"one of {', '.join(map(repr, names))}"
+    choices.check_choice(op.name, f"{name}_type", given, names, "Choose one of these.", allowed)
 
 
 def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) -> list[int | None]:

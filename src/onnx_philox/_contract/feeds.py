@@ -9,6 +9,7 @@ import numpy as np
 
 from onnx_philox._contract import generators
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.shown import dims
 
 RENAME = "Leave it out, or correct its name."
 OWN_VALUE = "OpenVINO computes with the file's value: leave it out, or pass runtime='onnxruntime'."
@@ -22,9 +23,7 @@ def title(name: str) -> str:
 
 def shape_name(shape: Iterable[int | str | None] | None) -> str:
     """A shape in words, with `?` for unknown dimensions."""
-    if shape is None:
-        return "any"
-    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"
+    return "any" if shape is None else dims(shape)
 
 
 def refuse_unknown(owner: str, given: str, known: Iterable[str], remedy: str = RENAME) -> NoReturn:

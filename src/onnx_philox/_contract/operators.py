@@ -11,11 +11,10 @@ from __future__ import annotations
 from onnx_philox._contract.declaration import OUTPUT_TYPE as OUTPUT_TYPE
 from onnx_philox._contract.declaration import Attribute as Attribute
 from onnx_philox._contract.declaration import Input as Input
-from onnx_philox._contract.declaration import Numbers as Numbers
+from onnx_philox._contract.declaration import Numbers, Words
 from onnx_philox._contract.declaration import Operator as Operator
 from onnx_philox._contract.declaration import Output as Output
 from onnx_philox._contract.declaration import Role as Role
-from onnx_philox._contract.declaration import Words as Words
 from onnx_philox._contract.declaration import type_names as type_names
 from onnx_philox._contract.inputs import ALIGNMENT as ALIGNMENT
 from onnx_philox._contract.inputs import FOREIGN_ATTRIBUTES as FOREIGN_ATTRIBUTES
@@ -275,10 +274,7 @@ RANDOM_GAMMA = Operator(
         state_input(optional=True),
     ),
     outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
-    attributes=(
-        type_attribute("The element type of the values.", F32, F64),
-        *SEEDS,
-    ),
+    attributes=(type_attribute("The element type of the values.", F32, F64), *SEEDS),
     words=Words(each=REJECTION_WORDS),
     draws="gamma values of the scale 1",
     rule="Gamma values",
@@ -310,10 +306,7 @@ RANDOM_POISSON = Operator(
         state_input(optional=True),
     ),
     outputs=(Output("values", "Random counts of the given shape."), NEXT_STATE),
-    attributes=(
-        type_attribute("The element type of the counts.", I32, I64),
-        *SEEDS,
-    ),
+    attributes=(type_attribute("The element type of the counts.", I32, I64), *SEEDS),
     words=Words(each=REJECTION_WORDS),
     draws="Poisson counts",
     rule="Poisson counts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from onnx_philox._contract import sentences as say
 
@@ -13,7 +13,7 @@ def shape_of(shape: Sequence[int | None]) -> str:
     return say.SHAPE.format(dims(shape))
 
 
-def dims(shape: Sequence[int | None]) -> str:
+def dims(shape: Iterable[int | str | None]) -> str:
     """Its dimensions; a question mark for one that is not known."""
     return "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
 

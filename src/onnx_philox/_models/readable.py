@@ -6,7 +6,7 @@ tensors, so where one is stands a tensor whose contents stay in the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import onnx
 
@@ -65,11 +65,7 @@ def _in_graph(graph: onnx.GraphProto) -> Iterator[_Unreadable]:
     if graph.sparse_initializer:
         yield graph
     yield from filter(_has_no_type, (*graph.input, *graph.output, *graph.value_info))
-    yield from _in_nodes(graph.node)
-
-
-def _in_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[_Unreadable]:
-    for node in nodes:
+    for node in graph.node:
         for attribute in node.attribute:
             if attribute.type in _SPARSE:
                 yield attribute

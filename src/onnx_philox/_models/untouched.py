@@ -53,10 +53,8 @@ class Originals:
             checks.refuse(owner, "the model", given, "a valid ONNX model", remedy)
         if folder is not None:
             ir.external_data.set_base_dir(self.model.graph, folder)
-        self._nodes: dict[int, _Original] = {}
-        self._graphs: dict[int, onnx.GraphProto] = {}
-        # An id means its node only as long as the node is alive.
-        self._alive: list[ir.Node] = []
+        self._nodes: dict[ir.Node, _Original] = {}
+        self._graphs: dict[ir.Graph, onnx.GraphProto] = {}
         self._remember(self.model.graph, proto.graph)
 
     def to_proto(self) -> onnx.ModelProto:
@@ -66,40 +64,32 @@ class Originals:
         """
         result = onnx.ModelProto()
         _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
-        known = {entry.domain for entry in self._proto.opset_import}
-        result.opset_import.extend(
-            entry for entry in self._proto.opset_import if entry.domain in self.model.opset_imports
-        )
+        versions = self.model.opset_imports
+        result.opset_import.extend(e for e in self._proto.opset_import if e.domain in versions)
         for entry in result.opset_import:
-            entry.version = self.model.opset_imports.get(entry.domain, entry.version)
-        for domain, version in self.model.opset_imports.items():
+            entry.version = versions[entry.domain]
+        known = {entry.domain for entry in result.opset_import}
+        for domain, version in versions.items():
             if domain not in known:
                 result.opset_import.add(domain=domain, version=version)
-        for function in self._proto.functions:
-            identifier = (function.domain, function.name, function.overload)
-            if identifier in self.model.functions:
-                result.functions.append(function)
+        functions = self.model.functions
+        given = {(f.domain, f.name, f.overload): f for f in self._proto.functions}
+        result.functions.extend(f for key, f in given.items() if key in functions)
+        result.functions.extend(ir.to_proto(f) for key, f in functions.items() if key not in given)
         entries = {entry.key: entry for entry in result.metadata_props}
         for key, value in self.model.metadata_props.items():
             if key not in entries:
                 result.metadata_props.add(key=key, value=value)
             elif entries[key].value != value:
                 entries[key].value = value
-        given = {(f.domain, f.name, f.overload) for f in self._proto.functions}
-        result.functions.extend(
-            ir.to_proto(function)
-            for identifier, function in self.model.functions.items()
-            if identifier not in given
-        )
         self._write_graph(self.model.graph, result.graph)
         tensors.store_raw(result)
         return result
 
     def _remember(self, graph: ir.Graph, proto: onnx.GraphProto) -> None:
-        self._graphs[id(graph)] = proto
+        self._graphs[graph] = proto
         for node, message in zip(graph, proto.node, strict=True):
-            self._alive.append(node)
-            self._nodes[id(node)] = _Original(message, _interface(node))
+            self._nodes[node] = _Original(message, _interface(node))
             if not message.name:
                 # onnx-ir names nodes that have no name.
                 node.name = ""
@@ -108,17 +98,17 @@ class Originals:
                 self._remember(subgraph, held[name].pop(0))
 
     def _is_untouched(self, node: ir.Node) -> bool:
-        original = self._nodes.get(id(node))
+        original = self._nodes.get(node)
         if original is None or original.interface != _interface(node):
             return False
         return all(
             all(self._is_untouched(inner) for inner in graph)
-            and len(graph) == len(self._graphs[id(graph)].node)
+            and len(graph) == len(self._graphs[graph].node)
             for _, graph in subgraphs(node)
         )
 
     def _write_graph(self, graph: ir.Graph, result: onnx.GraphProto) -> None:
-        proto = self._graphs.get(id(graph))
+        proto = self._graphs.get(graph)
         if proto is None:
             result.CopyFrom(ir.to_proto(graph))
             return
@@ -147,7 +137,7 @@ class Originals:
         declared = {info.name for info in (*result.value_info, *result.output)}
         for node in graph:
             if self._is_untouched(node):
-                result.node.append(self._nodes[id(node)].proto)
+                result.node.append(self._nodes[node].proto)
                 continue
             self._write_node(node, result.node.add())
             for value in node.outputs:
@@ -155,7 +145,7 @@ class Originals:
                     result.value_info.append(ir.serde.serialize_value(value))
 
     def _write_node(self, node: ir.Node, result: onnx.NodeProto) -> None:
-        original = self._nodes.get(id(node))
+        original = self._nodes.get(node)
         if original is None:
             ir.serde.serialize_node_into(result, node)
             return

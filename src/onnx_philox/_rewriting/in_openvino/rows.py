@@ -24,13 +24,7 @@ from onnx_philox._rewriting.in_openvino.depends import BatchDependence
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, drawn
 from onnx_philox._rewriting.not_rows import ONE_STATE, of_count, of_operator, of_shape, unproved
-from onnx_philox._rewriting.places import (
-    BatchPlaces,
-    MadeBy,
-    Place,
-    called,
-    written_place,
-)
+from onnx_philox._rewriting.places import BatchPlaces, MadeBy, Place, called, written_place
 
 
 @dataclass(frozen=True)

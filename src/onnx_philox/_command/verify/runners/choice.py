@@ -15,12 +15,7 @@ from onnx_philox import _backends, _versions
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example, apart, together
 from onnx_philox._command.verify.runners import on_cuda, openvino_own
-from onnx_philox._command.verify.runners.interface import (
-    Absent,
-    Loaded,
-    NotCarriedError,
-    Runner,
-)
+from onnx_philox._command.verify.runners.interface import Absent, Loaded, NotCarriedError, Runner
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._files.given import Given
@@ -94,13 +89,6 @@ class ModelRunner(Runner):
             # Not each device draws all that the CPU draws, and what it does not draw is refused.
             raise NotCarriedError(str(error)) from error
         return lambda: loaded.outputs_of(feeds)
-
-
-_OTHERS: dict[str, Callable[[], list[Runner]]] = {
-    "reference": lambda: [NumpyRunner()],
-    "openvino": openvino_own.runners,
-}
-"""What draws beside the backends: NumPy, and the peers."""
 
 
 def select(
@@ -199,7 +187,8 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
             return [Absent(runtime.name, "", str(error), getattr(error, "command", None))]
         why = error.__cause__ or "it is installed, but does not load"
         return [Absent(runtime.name, "", f"{error} ({why})")]
-    found: list[Runner | Absent] = []
+    # What draws beside the backends: NumPy, and the peers.
+    found: list[Runner | Absent] = [NumpyRunner()] * (runtime.name == NumpyRunner.runtime)
     for name, backend in models.backends().items():
         why_not = backend.unavailable()
         if why_not is None:
@@ -207,8 +196,8 @@ def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
         else:
             command = getattr(why_not, "command", None)
             found.append(Absent(runtime.name, name, str(why_not), command))
-    others = _OTHERS[runtime.name]() if runtime.name in _OTHERS and device is None else []
-    return [*(o for o in others if not o.is_peer), *found, *(o for o in others if o.is_peer)]
+    is_own = runtime.name == openvino_own.OpenvinoOwnRunner.runtime and device is None
+    return [*found, *openvino_own.runners()] if is_own else found
 
 
 def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Runner | Absent]:

@@ -27,11 +27,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     FusedDropout,
     input_at,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.site import (
-    Site,
-    allowed_type,
-    required_input,
-)
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
 from onnx_philox._rewriting.in_onnx.types import Types
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT

@@ -34,11 +34,7 @@ from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import RandomWhen, Version
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import element_type
-from onnx_philox._rewriting.in_onnx.random_nodes.site import (
-    Site,
-    allowed_type,
-    required_input,
-)
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
 from onnx_philox._rewriting.in_onnx.replacements import of_onnx
 from onnx_philox._rewriting.in_onnx.types import Types
 
