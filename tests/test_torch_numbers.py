@@ -10,6 +10,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_refused, assert_same_bits, table
+from cases import DTYPES, assert_refused, assert_same_bits, table
 from openvino import opset8
 from operators import native
 
@@ -34,16 +35,7 @@ from onnx_philox import (
 )
 from onnx_philox._contract import types
 from onnx_philox._numbers import fused
-from onnx_philox._numbers.bernoulli import Bernoulli
-from onnx_philox._numbers.categorical import Categorical
-from onnx_philox._numbers.draw import Distribution, one_or_each
-from onnx_philox._numbers.dropout import Dropout
-from onnx_philox._numbers.exponential import Exponential
-from onnx_philox._numbers.normal import Normal
-from onnx_philox._numbers.permutation import Permutation
-from onnx_philox._numbers.uniform import Uniform
 from onnx_philox._torch.numbers import cpu as torch_cpu
-from onnx_philox._torch.numbers import draw as torch_draw
 from onnx_philox._torch.numbers import elementary as torch_elementary
 from onnx_philox._torch.numbers.state import state_after
 
@@ -54,6 +46,9 @@ RANDOM = np.random.default_rng(1)
 # Some weights are 0, and some as large as others.
 RACE = np.random.default_rng(2).integers(0, 4, (5, 700)).astype(np.float32)
 
+BOUNDS = (0, 1), (-3, 7.1), (1, 1 + 2**-6)
+RANGES = (0, 10), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**63), 2**63 - 1)
+
 
 def probabilities(rows: int, columns: int) -> np.ndarray:
     """float32 rows that sum to about 1, as those of the vectors."""
@@ -62,10 +57,10 @@ def probabilities(rows: int, columns: int) -> np.ndarray:
     return weights / weights.sum(-1, keepdims=True, dtype=np.float32)
 
 
-def probability_of_each(n: int) -> np.ndarray:
-    """float32 in [0, 1), as those of the vectors."""
+def probability_of_each(n: int, type_: str = "f32") -> np.ndarray:
+    """float32 in [0, 1), as those of the vectors; or the same in another type."""
     multiples = np.arange(n, dtype=np.int64) * 2654435761
-    return (multiples % 1000).astype(np.float32) / np.float32(1000)
+    return ((multiples % 1000).astype(np.float32) / np.float32(1000)).astype(DTYPES[type_])
 
 
 def drawn(stream: torch_cpu.WordStream, call: str, a: list[Any]) -> np.ndarray:
@@ -77,11 +72,11 @@ def drawn(stream: torch_cpu.WordStream, call: str, a: list[Any]) -> np.ndarray:
         case "exponential_":
             return torch_cpu.exponential(stream, a[0], types.BY_NAME[a[1]], *a[2:])
         case "randint":
-            return torch_cpu.integers(stream, a[2], types.I64, a[0], a[1])
+            return torch_cpu.integers(stream, a[2], types.BY_NAME[(*a, "i64")[3]], a[0], a[1])
         case "randperm":
             return torch_cpu.permutation(stream, *a)
         case "bernoulli":
-            return torch_cpu.bernoulli(stream, a[0], probability_of_each(a[0]))
+            return torch_cpu.bernoulli(stream, a[0], probability_of_each(*a))
         case "bernoulli_":
             return torch_cpu.bernoulli(stream, a[1], np.array(a[0]))
         case "dropout":
@@ -176,64 +171,48 @@ def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.Monkey
         assert_same_bits(one, other)
 
 
-def without_core(draw: Callable[[], np.ndarray]) -> np.ndarray:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_native, "IS_THERE", False)
-        return draw()
-
-
-def torch_distributions(count: int) -> Iterator[tuple[types.ElementType, Distribution]]:
+def torch_draws(count: int) -> Iterator[tuple[str, str, list[int], dict[str, Any]]]:
     """Every kind of draw that the core has, of about so many elements."""
-
-    def of(values: types.ElementType, number: float) -> np.ndarray:
-        return np.array(number, values.dtype)
-
-    for values in (types.F32, types.F16, types.BF16, types.F64):
-        for low, high in ((0, 1), (-3, 7.1), (1, 1 + 2**-6), (-1e-7, 0)):
-            yield values, Uniform(of(values, low), of(values, high))
+    for name in ("f32", "f16", "bf16", "f64"):
+        for low, high in (*BOUNDS, (-1e-7, 0)):
+            yield "RandomUniform", name, [count], {"minval": low, "maxval": high}
         for mean, scale in ((0, 1), (2, 3.3)):
-            yield values, Normal(of(values, mean), of(values, scale))
-        yield values, Exponential(of(values, 1.7))
+            yield "RandomNormal", name, [count], {"mean": mean, "scale": scale}
+        yield "RandomExponential", name, [count], {"scale": 1.7}
         for ratio in (0, 0.3, 1):
-            data = RANDOM.normal(size=count).astype(values.dtype)
-            yield values, Dropout(data, np.array(ratio, np.float32))
-    for low, high in ((0, 1000), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**31), 2**31 - 1)):
-        for values in (types.I32, types.I64):
-            yield values, Uniform(of(values, low), of(values, high))
-    yield types.I64, Uniform(np.array(-(2**63)), np.array(2**63 - 1))
+            data, mask = RANDOM.normal(size=count).astype(DTYPES[name]), np.zeros(count, np.bool_)
+            given = {"data": data, "ratio": np.float32(ratio), "mask": mask}
+            yield "RandomDropout", name, [count], given
+    for low, high in ((0, 1000), *RANGES[1:3], (-(2**31), 2**31 - 1)):
+        for name in ("i32", "i64"):
+            yield "RandomUniform", name, [count], {"minval": low, "maxval": high}
+    yield "RandomUniform", "i64", [count], {"minval": -(2**63), "maxval": 2**63 - 1}
     p = RANDOM.random(count)
     for each in (p, p.astype(np.float32), np.array(0.3), np.array(0.3, np.float32)):
-        yield types.BOOL, Bernoulli(one_or_each(each))
-    for values in (types.I32, types.I64):
-        yield values, Permutation(np.array([min(count, 5000)]))
+        yield "RandomBernoulli", "bool", [count], {"p": each}
+    for name in ("i32", "i64"):
+        yield "RandomPermutation", name, [min(count, 5000)], {}
         with np.errstate(divide="ignore"):
             logits = np.log(RACE[: 1 + count % 5, : 1 + min(count, 699)] + (count < 20))
         logits[:, 0] = 0
         for samples in {1, min(50, logits.shape[1] // 2 + 1)}:
-            yield values, Categorical(logits, samples, replacement=0)
+            given = {"logits": logits, "sample_size": samples, "replacement": 0}
+            yield "RandomCategorical", name, [len(logits), samples], given
 
 
 @native
 @pytest.mark.parametrize("count", [1, 7, 16, 33, 700, 200_003])
 def test_the_core_draws_torch_s_numbers_as_numpy_does(count: int) -> None:
-    state = TorchState.from_seed(count).to_array()
-    for i, (values, distribution) in enumerate(torch_distributions(count)):
-        elements = count
-        if isinstance(distribution, Categorical):
-            elements = len(distribution.logits) * distribution.sample_size
-        elif isinstance(distribution, Permutation):
-            elements = int(distribution.shape[0])
-        outs = [np.zeros(elements, values.dtype)]
-        if isinstance(distribution, Dropout):
-            outs.append(np.zeros(elements, np.bool_))
-
-        def draw(values=values, distribution=distribution, outs=outs, state=state) -> np.ndarray:
-            return torch_draw.draw_from(state, values, distribution, *outs)
-
-        after_numpy, by_numpy = without_core(draw), [out.tobytes() for out in outs]
+    state = TorchState.from_seed(count)
+    for operator, name, shape, given in torch_draws(count):
+        outs = [np.zeros(shape, DTYPES[name]), *([given["mask"]] if "mask" in given else [])]
+        draw = partial(generate, state, out=outs[0], operator=operator, **given)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_native, "IS_THERE", False)
+            after_numpy, by_numpy = draw(), [out.tobytes() for out in outs]
         state = draw()
-        assert [out.tobytes() for out in outs] == by_numpy, (i, values, distribution)
-        assert_same_bits(state, after_numpy)
+        assert [out.tobytes() for out in outs] == by_numpy, (operator, name, given)
+        assert state == after_numpy
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
@@ -557,14 +536,6 @@ SIZES = (1, 2, 15, 16, 17, 100, 4097, 70_001)
 TYPES = ("f32", "f16", "bf16", "f64")
 
 
-def torch_array(tensor: Any) -> np.ndarray:
-    import torch
-
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return tensor.numpy()
-
-
 @pytest.fixture
 def torch() -> Any:
     torch = pytest.importorskip("torch")
@@ -575,36 +546,63 @@ def torch() -> Any:
 
 
 def torch_dtype(torch: Any, name: str) -> Any:
-    names = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"}
-    return getattr(torch, names[name])
+    return getattr(torch, DTYPES[name].name)
+
+
+def of_torch(torch: Any, call: str, a: list[Any]) -> np.ndarray:
+    """What torch draws of a step, by its own generator."""
+    from torch_walk.meaning import to_numpy
+
+    match call:
+        case "randint":
+            values = torch.randint(a[0], a[1], (a[2],), dtype=torch_dtype(torch, (*a, "i64")[3]))
+        case "randperm":
+            values = torch.randperm(*a)
+        case "bernoulli":
+            values = torch.from_numpy(probability_of_each(*a)).bernoulli().bool()
+        case "bernoulli_":
+            values = torch.empty(a[1]).bernoulli_(a[0]).bool()
+        case "dropout":
+            values = torch.nn.functional.dropout(torch.ones(a[1]), a[0]).bool()
+        case "multinomial":
+            values = torch.from_numpy(probabilities(a[0], a[1])).multinomial(a[2])
+        case _:
+            values = getattr(torch.empty(a[0], dtype=torch_dtype(torch, a[1])), call)(*a[2:])
+    return to_numpy(values)
+
+
+FLOATS = [
+    *(["uniform_", n, t, *b] for t in TYPES for n in SIZES for b in BOUNDS),
+    *(["normal_", n, t, *b] for t in TYPES for n in SIZES for b in ((0, 1), (2, 3.3), (-0.25, 0))),
+]
+OTHERS = [
+    *(["randint", -9, 2**31 - 1, n, "i32"] for n in SIZES),
+    *(["randint", *b, n] for n in SIZES for b in RANGES),
+    *(["exponential_", n, "f32", 1.5] for n in SIZES),
+    *(["bernoulli_", 0.3, n] for n in SIZES),
+    *(["bernoulli", n, t] for n in SIZES for t in ("f32", "f64")),
+    *(["randperm", n] for n in SIZES),
+    *(["multinomial", *sizes] for sizes in ((1, 5, 1), (6, 50, 1), (6, 50, 4), (40, 300, 300))),
+    *(["dropout", ratio, 1000] for ratio in (0.3, 0.0, 1.0, 0.5)),
+]
 
 
 @pytest.mark.engines
 @pytest.mark.parametrize("seed", [0, 42, 2**40 + 3, 2**64 - 1])
-def test_torch_draws_the_same_floats(torch: Any, seed: int) -> None:
-    for name in TYPES:
-        generator, values = torch.Generator().manual_seed(seed), types.BY_NAME[name]
-        stream = torch_cpu.WordStream(TorchState.from_seed(seed))
-        for n in SIZES:
-            for low, high in ((0, 1), (-3, 7.1), (1, 1 + 2**-6)):
-                empty = torch.empty(n, dtype=torch_dtype(torch, name))
-                expected = torch_array(empty.uniform_(low, high, generator=generator))
-                assert_same_bits(torch_cpu.uniform(stream, n, values, low, high), expected)
-            for mean, scale in ((0, 1), (2, 3.3), (-0.25, 0)):
-                expected = torch_array(empty.normal_(mean, scale, generator=generator))
-                made = torch_cpu.normal(stream, n, values, mean, scale)
-                if name != "f64":
-                    assert_same_bits(made, expected)
-                elif mean == 0:
-                    assert ulps(made, expected).max() <= 2
-                else:
-                    np.testing.assert_allclose(made, expected, rtol=0, atol=1e-14)
-        assert_same_place(stream, generator)
-
-
-def assert_same_place(stream: torch_cpu.WordStream, generator: Any) -> None:
-    """The states are equal, but for the last bits of a cached normal."""
-    ours, theirs = stream.state(), TorchState.from_torch(generator.get_state())
+@pytest.mark.parametrize("steps", [FLOATS, OTHERS], ids=["floats", "others"])
+def test_torch_draws_the_same_of_every_call(torch: Any, seed: int, steps: list[Any]) -> None:
+    torch.manual_seed(seed)
+    stream = torch_cpu.WordStream(TorchState.from_seed(seed))
+    for call, *given in steps:
+        expected, made = of_torch(torch, call, given), drawn(stream, call, given)
+        if not is_by_libm(call, given):
+            assert_same_bits(made, expected)
+        elif given[2] == 0:
+            assert ulps(made, expected).max() <= 2
+        else:
+            np.testing.assert_allclose(made, expected, rtol=0, atol=1e-14)
+    # But for the last bits of a cached normal.
+    ours, theirs = stream.state(), TorchState.from_torch(torch.get_rng_state())
     assert state_after(ours, None, None) == state_after(theirs, None, None)
     if theirs.normal is not None:
         assert ours.normal is not None
@@ -612,45 +610,9 @@ def assert_same_place(stream: torch_cpu.WordStream, generator: Any) -> None:
 
 
 @pytest.mark.engines
-@pytest.mark.parametrize("seed", [0, 42, 2**64 - 1])
-def test_torch_draws_the_same_of_everything_else(torch: Any, seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    stream = torch_cpu.WordStream(TorchState.from_seed(seed))
-    for n in SIZES:
-        for low, high in ((0, 10), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**63), 2**63 - 1)):
-            expected = torch.randint(low, high, (n,), generator=generator).numpy()
-            assert_same_bits(torch_cpu.integers(stream, n, types.I64, low, high), expected)
-        narrow = torch.empty(n, dtype=torch.int32).random_(-9, 2**31 - 1, generator=generator)
-        drawn_here = torch_cpu.integers(stream, n, types.I32, -9, 2**31 - 1)
-        assert_same_bits(drawn_here, narrow.numpy())
-        p = torch.rand(n, generator=generator)
-        assert_same_bits(torch_cpu.uniform(stream, n, types.F32), p.numpy())
-        for each in (p, p.double()):
-            expected = each.bernoulli(generator=generator).numpy() > 0
-            assert_same_bits(torch_cpu.bernoulli(stream, n, each.numpy()), expected)
-        expected = torch.empty(n).bernoulli_(0.3, generator=generator).numpy() > 0
-        assert_same_bits(torch_cpu.bernoulli(stream, n, np.array(0.3)), expected)
-        expected = torch.empty(n).exponential_(1.5, generator=generator).numpy()
-        assert_same_bits(torch_cpu.exponential(stream, n, types.F32, 1.5), expected)
-        expected = torch.randperm(n, generator=generator).numpy()
-        assert_same_bits(torch_cpu.permutation(stream, n), expected)
-    for rows, columns, samples in ((1, 5, 1), (6, 50, 1), (6, 50, 4), (40, 300, 300)):
-        weights = torch.from_numpy(probabilities(rows, columns))
-        expected = torch.multinomial(weights, samples, generator=generator).numpy()
-        assert_same_bits(torch_cpu.race(stream, weights.numpy(), samples), expected)
-    assert_same_place(stream, generator)
-    # Dropout has no generator of its own.
-    torch.manual_seed(seed)
-    stream = torch_cpu.WordStream(TorchState.from_seed(seed))
-    for ratio in (0.3, 0.0, 1.0, 0.5):
-        kept = torch.nn.functional.dropout(torch.ones(1000), ratio).numpy() > 0
-        assert_same_bits(torch_cpu.dropout_keeps(stream, 1000, ratio), kept)
-    assert stream.state() == TorchState.from_torch(torch.get_rng_state())
-
-
-@pytest.mark.engines
 def test_noise_is_what_torch_and_diffusers_draw(torch: Any) -> None:
     from diffusers.utils.torch_utils import randn_tensor
+    from torch_walk.meaning import to_numpy
 
     seeds = [7, 42, 2**64 - 1]
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -663,7 +625,7 @@ def test_noise_is_what_torch_and_diffusers_draw(torch: Any) -> None:
     assert_same_bits(diffusers.latents(42, shape, like="torch")[0], expected)
     for name in TYPES[:3]:
         torch.manual_seed(42)
-        expected = torch_array(torch.randn(shape, dtype=torch_dtype(torch, name)))
+        expected = to_numpy(torch.randn(shape, dtype=torch_dtype(torch, name)))
         assert_same_bits(torch_noise(42, shape, dtype=name), expected)
     # There and back again.
     generator = torch.Generator().manual_seed(1)
