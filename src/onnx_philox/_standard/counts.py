@@ -33,14 +33,6 @@ class StateRows:
     number: int | None
     state: ir.Value
 
-    @staticmethod
-    def number_in(shape: tuple[int | None, ...] | None) -> int | None:
-        """How many states an input of this shape holds, if that is known."""
-        if shape is None or (len(shape) == 2 and shape[0] is None):
-            return None
-        # One state has no other dimension than 1, so an unknown one is 1.
-        return math.prod(d or 0 for d in shape) // STATE_WORDS if len(shape) == 2 else 1
-
     def count(self, b: Builder) -> ir.Value:
         """The number, int64 [1]."""
         if self.number is not None:

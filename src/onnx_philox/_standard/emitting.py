@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,7 +42,7 @@ def emit(
 
 def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
     """The states of a draw."""
-    number = StateRows.number_in(_state_shape(draw))
+    number = _known_rows(draw)
     if "state" not in draw.inputs:
         return StateRows(number, b.constant(np.zeros(STATE_WORDS), np.uint32))
     constant = draw.constant("state")
@@ -51,8 +52,7 @@ def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
 
 def words_of_state(draw: DrawnNode) -> int | None:
     """How many words each state draws, if that is known before a run."""
-    rows = StateRows.number_in(_state_shape(draw))
-    elements = counts.known_per_row(rows, draw.uniforms, is_by_row=draw.is_by_row)
+    elements = counts.known_per_row(_known_rows(draw), draw.uniforms, is_by_row=draw.is_by_row)
     if elements is None:
         return None
     words = _words(Builder(None), draw, elements)
@@ -60,11 +60,15 @@ def words_of_state(draw: DrawnNode) -> int | None:
     return words
 
 
-def _state_shape(draw: DrawnNode) -> tuple[int | None, ...] | None:
-    if "state" not in draw.inputs:
-        return (STATE_WORDS,)
+def _known_rows(draw: DrawnNode) -> int | None:
+    """How many states a draw has, if that is known."""
     known = draw.known.get("state")
-    return None if known is None else known.shape
+    if "state" not in draw.inputs:
+        return 1
+    if known is None or known.shape is None or (len(known.shape) == 2 and known.shape[0] is None):
+        return None
+    # One state has no other dimension than 1, so an unknown one is 1.
+    return math.prod(d or 0 for d in known.shape) // STATE_WORDS if len(known.shape) == 2 else 1
 
 
 def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:

@@ -298,7 +298,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 continue
             if declared.role is not Role.DATA and self._attributes[captured(declared)]:
                 continue
-            if source.get_node().get_type_name() == "Parameter":
+            if is_parameter:
                 what = say.INPUT.format(declared.name)
                 given, allowed = say.HALF_AT_BORDER, say.HALF_IN_BODY
                 checks.refuse(self.operator, what, given, allowed, say.CAST_OUTSIDE)
@@ -429,14 +429,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         state_shape = ov.PartialShape([alignment.generator_of(self._attributes).words])
         if state is not None:
             state_shape = state.get_partial_shape()
+        samples = int(self._attributes.get("sample_size", 1))
+        value = self._shape_value(sources["shape"]) if op.has_shape else None
+        shape = values_shape(op, values, sources, value, samples)
+        state_type = I32 if Past.SIGNED_STATE in self._past else U32
         for index, output in enumerate(op.outputs):
-            if output.is_state:
-                shape = state_shape
-            else:
-                samples = int(self._attributes.get("sample_size", 1))
-                value = self._shape_value(sources["shape"]) if op.has_shape else None
-                shape = values_shape(op, values, sources, value, samples)
-            state_type = I32 if Past.SIGNED_STATE in self._past else U32
             type_ = arrays.openvino_type(state_type if output.is_state else output.type or values)
             if type_ == ov.Type.boolean and self._has_narrowed_integers(sources):
                 # The plugin's own operators declare it this way from there on.
@@ -444,7 +441,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if output.type is None and values in (F16, BF16) and computed is F32:
                 # The plugin restores the type of a result of the model.
                 type_ = ov.Type.f32
-            self.set_output_type(index, type_, shape)
+            self.set_output_type(index, type_, state_shape if output.is_state else shape)
         narrower = _narrowing.NARROWER.get(values)
         if narrower is not None and computed is narrower:
             # A result of the model keeps all bits.

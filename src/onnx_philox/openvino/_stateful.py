@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NoReturn
 
 import numpy as np
@@ -16,6 +17,7 @@ from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX, next_name
+from onnx_philox._openvino_models.arrays import known_dimensions
 
 __all__ = ["make_stateful"]
 
@@ -114,17 +116,13 @@ def _initial(
     given: GeneratorState | ArrayLike | None, shape: ov.PartialShape
 ) -> NDArray[np.uint32]:
     remedy = "Pass PhiloxState.for_run(seed), or row_states(...) where each row has a state."
-    last = shape[len(shape) - 1] if shape.rank.is_static and len(shape) else ov.Dimension()
-    count = last.get_length() if last.is_static else STATE_WORDS
+    dims = known_dimensions(shape) or (None,)
+    count = STATE_WORDS if dims[-1] is None else dims[-1]
     generator = generators.of_words(count) or generators.named(None)
     if not generator.is_counter_based:
         state = generator.made.removesuffix(".to_array()")
         remedy = f"Pass {state}, or an array with the words of one for each row."
-    is_rows = (
-        shape.rank.is_static
-        and len(shape) == 2
-        and not (shape[0].is_static and shape[0].get_length() == 1)
-    )
+    is_rows = len(dims) == 2 and dims[0] != 1
     if given is None and (is_rows or not generator.is_counter_based):
         given_text = f"nothing, for states of shape {shape}"
         allowed = (
@@ -136,7 +134,7 @@ def _initial(
     words = array_of(_NAME, "initial", PhiloxState() if given is None else given)
     if words.dtype != np.uint32:
         refuse(_NAME, "initial", words.dtype, "uint32", remedy, TypeError)
-    if shape.is_static and words.size == count == int(np.prod(shape.to_shape())):
+    if shape.is_static and words.size == count == math.prod(shape.to_shape()):
         words = words.reshape(tuple(shape.to_shape()))
     is_fitting = shape.compatible(ov.PartialShape(list(words.shape)))
     if not (is_state_shape(words.shape, count) and is_fitting):

@@ -6,6 +6,7 @@ import functools
 import importlib.resources
 import itertools
 import json
+from collections.abc import Iterator
 
 import onnx
 import onnx_ir as ir
@@ -137,7 +138,7 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
             dtype = declared_type(node)
             if dtype is not None and node.outputs[0].type is None:
                 node.outputs[0].type = ir.TensorType(dtype)
-            for output, given in _inputs_of_the_same_type(node, model):
+            for output, given in list(_inputs_of_the_same_type(node, model)):
                 reshape = ir.node("Reshape", [given, shape])
                 (known,) = reshape.outputs
                 known.name = f"onnx_philox.type_of.{output.name}"
@@ -149,20 +150,18 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
     return stand_ins
 
 
-def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Value, ir.Value]]:
+def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> Iterator[tuple[ir.Value, ir.Value]]:
     """The outputs of a node that ONNX does not know, each with an input of the same type."""
     if has_schema(node, opset_of(model.opset_imports, node.domain)):
-        return []
+        return
     of_node = rules().get(node.domain, {}).get(node.op_type, [])
     if is_shuffle(node):
         of_node = [[0]]
-    pairs = []
     for output, indices in zip(node.outputs, of_node, strict=False):
         inputs = [node.inputs[i] for i in indices if i < len(node.inputs)]
         given = next((value for value in inputs if value is not None), None)
         if given is not None and output.dtype is None:
-            pairs.append((output, given))
-    return pairs
+            yield output, given
 
 
 @functools.cache

@@ -85,7 +85,7 @@ def run_beside_reference(
     shown.CopyFrom(proto)
     own = {output.name for output in proto.graph.output}
     made = {name for node in proto.graph.node for name in node.output}
-    nodes = ours(shown.graph)
+    nodes = [n for n in shown.graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
     for node in nodes:
         outputs = OPERATORS[node.op_type].outputs
         node.output.extend([""] * (len(outputs) - len(node.output)))
@@ -119,11 +119,6 @@ def run_beside_reference(
             problems.append(f"{title} does not draw from the state of the model.")
     asked = {name: array for name, array in seen.outputs.items() if name in own}
     return Seen(asked, seen.after, drawn, next(iter(problems), None))
-
-
-def ours(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
-    """The nodes of a graph that draw, not those of graphs inside."""
-    return [node for node in graph.node if node.domain == DOMAIN and node.op_type in OPERATORS]
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract import arrays
-from onnx_philox._contract.inputs import MAX_RANK, ONE_STATE_RULE, PYTORCH, STATE_WORDS
+from onnx_philox._contract.inputs import ONE_STATE_RULE, PYTORCH, STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
-from onnx_philox._contract.state import integer
+from onnx_philox._contract.state import integer, is_one_state, states_array
 from onnx_philox._torch import sentences as say
 from onnx_philox._torch.numbers import mt19937
 
@@ -164,17 +165,13 @@ class TorchState:
             TypeError: The array is not uint32.
             ValueError: The array has another shape, or its words are no state of torch's.
         """
+        remedy = "Pass TorchState.from_seed(...).to_array()."
         given = arrays.array_of(_FROM_ARRAY, "the array", array)
-        if given.dtype != np.uint32:
-            remedy = "Pass TorchState(...).to_array()."
-            refuse(_FROM_ARRAY, "the array", given.dtype, "uint32", remedy, TypeError)
-        shape = given.shape
-        if not (1 <= len(shape) <= MAX_RANK and given.size == shape[-1] == TORCH_STATE_WORDS):
-            remedy = "Pass TorchState.from_seed(...).to_array()."
-            if shape and shape[-1] == STATE_WORDS:
-                remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
-            refuse(_FROM_ARRAY, "the array's shape", list(shape), _SHAPE_RULE, remedy)
-        return cls._checked(_FROM_ARRAY, given.reshape(-1).copy())
+        if given.shape[-1:] == (STATE_WORDS,):
+            remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
+        fits = partial(is_one_state, words=TORCH_STATE_WORDS)
+        words = states_array(_FROM_ARRAY, "the array", given, fits, _SHAPE_RULE, remedy)
+        return cls._checked(_FROM_ARRAY, words.reshape(-1).copy())
 
     def to_array(self) -> NDArray[np.uint32]:
         """The state as 632 words of uint32, of 64-bit numbers the least significant word first.

@@ -167,31 +167,18 @@ def _doubles(
     random: Replaceable, op: Operator, given: Mapping[str, ir.Value]
 ) -> dict[str, NDArray[np.float64]] | None:
     """The doubles of a draw that f64 draws from the same words; None where the type holds them."""
-    node = random.site.node
-    numbers = noted.noted(node)
+    numbers = noted.noted(random.site.node)
     if op is RANDOM_EXPONENTIAL:
-        scale = constant(given["scale"])
-        if scale is None:
-            return None
-        fitting = (1 / n for n in numbers if n and scale == np.array(1 / n).astype(scale.dtype))
-        wide = {"scale": np.array(next(fitting, scale.item()), np.float64)}
+        names, numbers = ["scale"], [1 / number for number in numbers if number]
     elif op is RANDOM_NORMAL and _count(given["shape"]) in range(_SIXTEEN):
-        found = {name: constant(given[name]) for name in ("mean", "scale")}
-        if None in found.values():
-            return None
-        wide = {
-            name: np.array(
-                next((n for n in numbers if number == np.array(n).astype(number.dtype)), number),
-                np.float64,
-            ).reshape(())
-            for name, number in found.items()
-            if number is not None
-        }
+        names = ["mean", "scale"]
     else:
         return None
-    narrow = {name: constant(given[name]) for name in wide}
-    is_held = all(number == wide[name] for name, number in narrow.items())
-    return None if is_held else wide
+    narrow = [constant(given[name]) for name in names]
+    known = [number.reshape(()) for number in narrow if number is not None]
+    wide = [noted.widest(number, numbers, number.item()) for number in known]
+    is_held = len(known) < len(names) or known == wide
+    return None if is_held else dict(zip(names, wide, strict=True))
 
 
 def _count(shape: ir.Value) -> int | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import onnx_ir as ir
@@ -112,8 +112,14 @@ def has_number(random: Replaceable) -> bool:
 def double_of(node: ir.Node, number: NDArray[np.float32]) -> NDArray[np.float64]:
     """The double that torch's exporter rounded: by its note, else the shortest decimal's."""
     narrow = number.reshape(())
-    fitting = (wide for wide in noted(node) if np.float32(wide) == narrow)
-    return np.array(next(fitting, float(str(narrow))), np.float64)
+    return widest(narrow, noted(node), float(str(narrow)))
+
+
+def widest(number: NDArray[Any], doubles: list[float], otherwise: float) -> NDArray[np.float64]:
+    """The first of these doubles that a number is in its own type; else another one."""
+    with np.errstate(over="ignore"):
+        fitting = [wide for wide in doubles if np.array(wide).astype(number.dtype) == number]
+    return np.array([*fitting, otherwise][0], np.float64)
 
 
 def noted(node: ir.Node) -> list[float]:

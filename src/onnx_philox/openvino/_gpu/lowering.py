@@ -261,11 +261,10 @@ class _Lowering:
         """Whether each row has a state."""
         if self.state is None:
             return False
-        shape = self.state.get_partial_shape()
-        if shape.rank.is_dynamic:
+        known = arrays.known_dimensions(self.state.get_partial_shape())
+        if known is None:
             self._refuse("with a state of any rank", "with a state of a known rank")
-        is_one = shape[0].is_static and shape[0].get_length() == 1
-        return len(shape) == 2 and not is_one
+        return len(known) == 2 and known[0] != 1
 
     def _words(self) -> int | None:
         """How many words the states have; None where only a run tells."""
