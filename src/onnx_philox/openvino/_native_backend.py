@@ -16,7 +16,8 @@ def unavailable() -> ImportError | None:
         return _native_library.missing(_RUNTIME)
     version = path.with_name("onnx_philox_openvino.version")
     built = version.read_text().strip() if version.exists() else "an unknown version"
-    here = _version()
+    # Without its build number.
+    here = str(ov.get_version()).split("-")[0]
     if built != here:
         return ImportError(
             f"onnx_philox.openvino: backend 'native' was built for OpenVINO {built}, and this is "
@@ -25,11 +26,6 @@ def unavailable() -> ImportError | None:
             "or use backend='python'."
         )
     return None
-
-
-def _version() -> str:
-    """OpenVINO's version without its build number."""
-    return str(ov.get_version()).split("-")[0]
 
 
 def library_path() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,8 @@ def _is_left_out(source: ov.Output) -> bool:
 
 
 def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:
-    given = {}
-    for a in op.attributes:
-        if node.has_attribute(a.name):
-            # If asked for a type, the front end converts any other to it, which would hide errors.
-            given[a.name] = node.get_attribute(a.name)
-    # The front end does not list the others.
-    unknown = next(filter(node.has_attribute, attribute_names.of_others(op)), None)
-    if unknown is not None:
-        given[unknown] = node.get_attribute(unknown)
-    return given
+    # The front end does not list them; of those that are others' one is enough to refuse it.
+    own = filter(node.has_attribute, [a.name for a in op.attributes])
+    others = islice(filter(node.has_attribute, attribute_names.of_others(op)), 1)
+    # If asked for a type, the front end converts any other to it, which would hide errors.
+    return {name: node.get_attribute(name) for name in (*own, *others)}

@@ -30,10 +30,10 @@ def prepare(program: Any) -> None:
     """
     for module in modules_of(program):
         for node in calls(module.graph):
-            rule = _RULES.get(name_of(node), _as_it_is)
             _check_view(node)
-            with module.graph.inserting_before(node):
-                rule(node, arguments(node))
+            if rule := _RULES.get(name_of(node)):
+                with module.graph.inserting_before(node):
+                    rule(node, arguments(node))
         _read_no_shapes_of_draws(module.graph)
         module.graph.lint()
         module.recompile()
@@ -145,10 +145,6 @@ def _check_view(node: Any) -> None:
                 "Draw into a tensor of its own, and write that with torch.where or index_put.",
             )
         view = view.args[0] if view.target._schema.arguments[0].alias_info is not None else None
-
-
-def _as_it_is(_node: Any, _given: dict[str, Any]) -> None:
-    """What needs nothing."""
 
 
 def _split_layers(node: Any, given: dict[str, Any]) -> None:
