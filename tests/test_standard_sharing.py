@@ -17,7 +17,6 @@ from onnx_philox import (
     row_states,
     to_standard_nodes,
 )
-from onnx_philox._standard import emitting
 
 # The second carries through all words of the counter.
 STATES = [PhiloxState(counter, 2**64 - 1) for counter in (2**32 - 3, 2**128 - 2)]
@@ -94,13 +93,19 @@ def test_draws_of_functions_in_onnxruntime_are_their_own() -> None:
         assert_same_bits(output, expected)
 
 
-def test_draws_of_several_generators_are_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They hold a limited number of words: all of them are in memory at once."""
-    monkeypatch.setattr(emitting, "_MOST_WORDS", 45)
-    state = STATES[0].to_array()
-    outputs = drawn("openvino", of_booleans(), {"state": state})
-    assert_all_same(outputs, booleans(0, state))
-    assert count(to_standard_nodes(of_booleans(), target="openvino")) > 2 * 390
+def test_draws_of_several_generators_are_their_own() -> None:
+    """They hold a limited number of words, 2^22: all of them are in memory at once."""
+    size, state = 2**21, STATES[0].to_array()
+    lines = [
+        f"v{i} = onnx_philox.RandomBernoulli <op_seed = {i}> (big, half, state)" for i in range(3)
+    ]
+    big = f"big = Constant <value_ints = [{size}]> ()"
+    model = model_of([big, *lines], [f"bool[{size}] v{i}" for i in range(3)], "uint32[6] state")
+    for i, output in enumerate(drawn("openvino", model, {"state": state})):
+        half = np.float32(0.5)
+        expected = reference.random_bernoulli([size], half, op_seed=i, state=state)[0]
+        assert_same_bits(output, expected)
+    assert count(to_standard_nodes(model, target="openvino")) > 2 * 360
 
 
 def test_a_model_with_twenty_draws_grows_by_little() -> None:
