@@ -121,17 +121,14 @@ run m --seed -> onnx-philox run: option '--seed' requires an argument. Run
 run m --seed -1 -> onnx-philox run: --seed must be an integer from 0 to 2^64-1: got -1
 run nowhere.onnx -> onnx-philox run: no such file: nowhere.onnx. Check the path of the model.
 run noisy.onnx X --seed 18446744073709551616 -> must be an integer from 0 to
-run noisy.onnx X --runtime tensorrt -> --runtime must be one of onnxruntime, openvino, reference,
--> standard: got 'tensorrt'.
+run noisy.onnx X --runtime tensorrt -> onnxruntime, openvino, reference, standard: got 'tensorrt'.
 run noisy.onnx X --backend fortran -> one of auto, native, python for onnxruntime: got 'fortran'.
-run noisy.onnx X --runtime reference --backend native -> one of auto, onnx for reference: got
--> 'native'.
+run noisy.onnx X --runtime reference --backend native -> of auto, onnx for reference: got 'native'.
 run noisy.onnx X --precision f32 -> --precision must be given with --runtime openvino: got it alone.
 run noisy.onnx X --runtime openvino --precision i4 -> must be one of f32, bf16, f16: got 'i4'.
 run noisy.onnx X --runtime openvino --device NPU -> --device must be one that OpenVINO finds here
 -> (... ): got 'NPU'. Pass one of these, or several as in 'HETERO:GPU,CPU'.
-run noisy.onnx X --runtime openvino --device HETERO:NPU,CPU -> finds here (...): got
--> 'HETERO:NPU,CPU'.
+run noisy.onnx X --runtime openvino --device HETERO:NPU,CPU -> got 'HETERO:NPU,CPU'.
 run noisy.onnx X --first-run 4294967296 -> the last run must be from 0 to 2^32-1: got 4294967296.
 run noisy.onnx X --first-run 4294967295 --runs 2 -> run must be from 0 to 2^32-1: got 4294967296
 run noisy.onnx X --output new/ -> onnx-philox run: the output must be in a folder: got new, which
@@ -158,8 +155,7 @@ run noisy.onnx --input x=one,two -> the input 'x' must be a file that ends in .n
 run noisy.onnx --input x=[[1,2],[3]] -> the input 'x' must be a file that ends in .npy, or
 run noisy.onnx --input x= -> --input must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or
 -> FILE.npz: got 'x='.
-run noisy.onnx --input x -> must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got
--> 'x'
+run noisy.onnx --input x -> or FILE.npz: got 'x'
 run noisy.onnx --input z=x.npy -> each input must be one of x, random_state: got 'z'. Leave it out,
 -> or correct its name. The model takes:
 run noisy.onnx --input others.npz -> each input must be one of x, random_state: got 'z'.
@@ -205,12 +201,10 @@ compare m --atol x -> onnx-philox compare: --atol must be a number: got 'x'. Run
 compare nowhere.onnx -> compare: no such file: nowhere.onnx. Check
 compare ir.xml --runtime onnxruntime --runtime openvino -> --runtime must be openvino for an
 -> OpenVINO IR, or left
-compare plain.onnx X --seed 3 -> onnx-philox compare: --seed must be left out, since the model takes
--> no state: got 3. Leave it out.
+compare plain.onnx X --seed 3 -> compare: --seed must be left out, since the model takes no state:
 compare plain.xml X --seed 3 -> since the model takes no state: got 3. Leave it out.
 compare 'counting inside.onnx' X --fill --seed 5 -> has its seed inside
-compare noisy.onnx X --input random_state=state.npy --seed 5 -> --seed must be left out beside
--> --input
+compare noisy.onnx X --input random_state=state.npy --seed 5 -> must be left out beside --input
 compare 'my model.onnx' X -> got one with 1 random node of its own, such as RandomNormalLike...
 -> Rewrite it first: onnx-philox rewrite 'my model.onnx' -o FILE
 compare noisy.onnx X --runtime openvino -> --runtime must be two different ones of
@@ -220,8 +214,7 @@ compare noisy.onnx X --precision i4 -> --precision must be one of f32, bf16, f16
 compare noisy.onnx X --seed -1 -> seed must be an integer from 0 to 2^64-1: got -1
 compare noisy.onnx X --rtol inf --json -> rtol must be 0 or more, but finite: got inf
 compare noisy.onnx X --atol -1 -> atol must be 0 or more: got -1.0
-compare noisy.onnx X --device CPUX -> compare: --device must be one that OpenVINO finds here
--> (...'CPUX'.
+compare noisy.onnx X --device CPUX -> compare: --device must be one that ...'CPUX'.
 compare noisy.onnx X --runtime onnxruntime --runtime reference --device CPU -> --device must be
 -> given with --runtime openvino: got onnxruntime and reference
 compare standard.onnx X -> compare: the model must be one made for OpenVINO: got one of standard
@@ -232,14 +225,12 @@ rewrite nowhere.onnx -o out.onnx -> rewrite: no such file: nowhere.onnx. Check t
 rewrite '' -o out.onnx -> MODEL must be the path of a file: got ''
 rewrite model.onnx -o '' -> --output must be the path of a file: got ''
 rewrite . -o out.onnx -> the model must be a file: got ., a folder. Name the model's file.
-rewrite plain.onnx -o a/b/out.onnx -> rewrite: the output must be in a folder: got a/b, which does
--> not
+rewrite plain.onnx -o a/b/out.onnx -> rewrite: the output must be in a folder: got a/b, which
 rewrite plain.onnx -o text.onnx/out.onnx -> must be in a folder: got text.onnx, which is none.
 rewrite plain.onnx -o out.tflite -> must be a name that ends in .onnx, or in .xml for an
 rewrite plain.onnx -o out -> must be a name that ends in .onnx
 rewrite plain.onnx -o folder.onnx -> must be a file: got 'folder.onnx', a folder. Name a file in it.
-rewrite model.onnx -o new.xml --standard -> the output must be a name that does not end in .xml,
--> since the model is written as ONNX: got 'new.xml'.
+rewrite model.onnx -o new.xml --standard -> does not end in .xml, since
 rewrite inside.xml -o new.onnx --standard -> onnx-philox rewrite: the model must be ...
 rewrite plain.onnx -o ./plain.onnx -> the output must be a file of its own: got the model itself.
 rewrite plain.onnx -o link.onnx -> the output must be a file of its own: got the model itself.
@@ -250,10 +241,8 @@ rewrite unknown.onnx -o out.xml -> onnx-philox rewrite: com.example DropBlock of
 rewrite unknown.onnx -o out.xml --keep-unknown -> No conversion rule found for operations:
 -> com.example.DropBlock.... An ONNX file (a name that ends in .onnx) can be written all the same.
 rewrite m -o n --seed -1 -> rewrite: --seed must be an integer from 0 to 2^63-1: got -1
-rewrite model.onnx -o new.onnx --seed 9223372036854775808 -> --seed must be an integer from 0 to
--> 2^63-1
-rewrite model.onnx -o new.onnx --seed 3 --per-row -> --seed must be left out for a model with a
--> state
+rewrite model.onnx -o new.onnx --seed 9223372036854775808 -> an integer from 0 to 2^63-1
+rewrite model.onnx -o new.onnx --seed 3 --per-row -> must be left out for a model with a state
 rewrite model.onnx -o new.onnx --per-row-node '' -> must be one of the random nodes to replace
 rewrite model.onnx -o new.onnx --alignment torch -> --alignment must be 'tensorflow' or 'pytorch':
 -> got 'torch'. Did you mean 'pytorch'?
@@ -268,22 +257,16 @@ rewrite model.onnx -o new.onnx --keep-seeds --alignment pytorch -> --keep-seeds 
 inspect nowhere.onnx -> inspect: no such file: nowhere.onnx. Check the path of the model.
 inspect . -> must be a file: got ., a folder. Name the model's file.
 inspect ir.xml -> a whole OpenVINO IR, of operators that are OpenVINO's or this package's
-inspect plain.onnx --html page.txt -> inspect: --html must be a name that ends in .html: got
--> page.txt.
-inspect plain.onnx --html folder.html -> --html must be a file: got folder.html, a folder. Name a
--> file
-inspect plain.onnx --html new/page.html -> inspect: the output must be in a folder: got new, which
--> does
-inspect a.html --html a.html -> inspect: the page 'a.html' must be a file that is neither read nor
--> written twice: got the same file as the model
-path x -> onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'. Choose one of
--> these.
+inspect plain.onnx --html page.txt -> --html must be a name that ends in .html: got page.txt.
+inspect plain.onnx --html folder.html -> --html must be a file: got folder.html, a folder.
+inspect plain.onnx --html new/page.html -> inspect: the output must be in a folder: got new,
+inspect a.html --html a.html -> inspect: the page 'a.html' must be a file that is neither
+path x -> onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'.
 completion x -> onnx-philox completion: SHELL must be one of bash, zsh, fish: got 'x'. Run
 verify --runtime tensorrt -> verify: --runtime must be one of reference, onnxruntime, openvino...
 -> got 'tensorrt'
 verify --backend fortran -> must be one of auto, numpy, onnx, native, python...: got 'fortran'
-verify --runtime reference --backend python -> --backend must be one of auto, numpy, onnx...: got
--> 'python'
+verify --runtime reference --backend python -> be one of auto, numpy, onnx...: got 'python'
 verify --html no/x.html -> onnx-philox verify: the output must be in a folder: got no,
 verify --html x.txt -> onnx-philox verify: --html must be a name that ends in .html: got x.txt
 verify --device NOPE -> --device must be one of

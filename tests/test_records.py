@@ -129,18 +129,24 @@ def test_another_version_in_the_record_is_said_and_is_no_difference(
     assert "Equal: " in found
 
 
-def test_a_number_of_a_given_state_or_of_a_model_without_one_counts_from_0(tmp_path: Path) -> None:
-    onnx.save(
-        onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=3), tmp_path / "s.onnx"
-    )
-    onnx.save(onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx"), tmp_path / "m.onnx")
+def test_a_model_without_a_state_or_with_a_given_one_has_runs_from_0_and_no_seed(
+    tmp_path: Path,
+) -> None:
+    for name, seed in (("s", 3), ("m", None)):
+        made = onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=seed)
+        onnx.save(made, tmp_path / f"{name}.onnx")
     np.save(tmp_path / "at.npy", onnx_philox.PhiloxState.for_run(5, 9).to_array())
-    for name, given in (("s", ()), ("m", ("--input", f"random_state={tmp_path / 'at.npy'}"))):
-        record = ("--record", tmp_path / "record.json", "--runs", 2)
+    record = ("--record", tmp_path / "record.json", "--runs", 2)
+    for name, given in (("m", ("--input", f"random_state={tmp_path / 'at.npy'}")), ("s", ())):
         said("run", tmp_path / f"{name}.onnx", "--fill", *given, *record)
         assert "Equal: " in said("replay", tmp_path / "record.json")
         edited = altered(tmp_path, 'r["runs"][1].update(run=10)')
         assert "the run number 10 is 1" in said("replay", edited, code=1)
+    for change, words in (
+        ("r.update(seed=3)", "the seed is in the record alone"),
+        ("r['runs'][0].update(state=[0, 0, 0, 0, 3, 0])", "the state of run 0 is in the record"),
+    ):
+        assert words in said("replay", altered(tmp_path, change), code=1)
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
@@ -159,17 +165,6 @@ def test_a_terminal_obeys_nothing_that_a_record_says(
         assert text not in done.output
         # rich itself leaves out a few of them.
         assert text == "\x07" or ascii(text)[1:-1] in done.output
-
-
-def test_a_seed_or_a_state_of_a_model_without_one_is_named(tmp_path: Path) -> None:
-    onnx.save(
-        onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=3), tmp_path / "s.onnx"
-    )
-    said("run", tmp_path / "s.onnx", "--fill", "--record", tmp_path / "record.json")
-    edited = altered(tmp_path, "r.update(seed=3)")
-    assert "the seed is in the record alone" in said("replay", edited, code=1)
-    edited = altered(tmp_path, "r['runs'][0].update(state=[0, 0, 0, 0, 3, 0])")
-    assert "the state of run 0 is in the record alone" in said("replay", edited, code=1)
 
 
 @pytest.mark.parametrize(
@@ -347,29 +342,19 @@ def test_files_that_change_while_a_model_runs_are_not_recorded_as_the_model(tmp_
     assert not record.exists()
 
 
-def test_a_relative_path_is_not_recorded_from_another_folder(
+def test_what_cannot_be_recorded_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved(tmp_path, ".onnx")
     monkeypatch.chdir(tmp_path)
+    path, x = saved(tmp_path, ".onnx"), {"x": np.zeros(2, np.float32)}
+    pipe = Pipeline(path.read_bytes(), runtime="openvino")
+    with pytest.raises(ValueError, match=r"got bytes with weights in 'm\.bin'"):
+        pipe(x, seed=3).record()
     pipe = Pipeline("m.onnx")
-    result = pipe({"x": np.zeros(2, np.float32)}, seed=3)
+    result = pipe(x, seed=3)
     monkeypatch.chdir("/")
     with pytest.raises(ValueError, match=r"by its whole path if os\.chdir was called"):
         result.record()
-
-
-def test_bytes_with_weights_in_files_are_not_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = saved(tmp_path, ".onnx")
-    monkeypatch.chdir(tmp_path)
-    pipe = Pipeline(path.read_bytes(), runtime="openvino")
-    with pytest.raises(ValueError, match=r"got bytes with weights in 'm\.bin'"):
-        pipe({"x": np.zeros(2, np.float32)}, seed=3).record()
-
-
-def test_what_cannot_be_recorded_is_refused() -> None:
     feed = {"x": np.ones((3, 1), np.float32)}
     pipe = Pipeline(MODELS / "mc_dropout.onnx")
     result = pipe(feed, seed=1)

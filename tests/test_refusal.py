@@ -164,13 +164,10 @@ def edits(tree: ast.AST) -> Iterator[int]:
             if isinstance(node, ast.Assign) and is_text(node.value, errors, texts):
                 texts |= {t.id for t in node.targets if isinstance(t, ast.Name)}
         for node in nodes:
-            called = node.func if isinstance(node, ast.Call) else None
-            if (
-                isinstance(called, ast.Attribute)
-                and called.attr in EDITS
-                and is_text(called.value, errors, texts)
-            ):
-                yield node.lineno
+            match node:
+                case ast.Call(func=ast.Attribute(attr=edit, value=it)) if edit in EDITS:
+                    if is_text(it, errors, texts):
+                        yield node.lineno
 
 
 def is_text(node: ast.AST, errors: set[str | None], texts: set[str]) -> bool:
@@ -225,15 +222,16 @@ NO_FINDING = re.compile(r"(is|are|be|must|may|has|have|got|of|in|at|given|missin
 
 def literal(node: ast.AST, names: dict[str, ast.AST]) -> str:
     """The beginning of a text in a program; empty where it begins with a value."""
-    if isinstance(node, ast.Name):
-        return literal(names[node.id], {}) if node.id in names else ""
-    if isinstance(node, ast.Attribute):
-        return str(getattr(torch_says, node.attr, getattr(sentences, node.attr, "")))
-    if isinstance(node, ast.JoinedStr):
-        return literal(node.values[0], {}) if node.values else ""
-    if isinstance(node, ast.BinOp):
-        return literal(node.left, names)
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    match node:
+        case ast.Name(id=name):
+            return literal(names[name], {}) if name in names else ""
+        case ast.Attribute(attr=name):
+            return str(getattr(torch_says, name, getattr(sentences, name, "")))
+        case ast.JoinedStr(values=[first, *_]) | ast.BinOp(left=first):
+            return literal(first, names)
+        case ast.Constant(value=str(text)):
+            return text
+    return ""
 
 
 def written(node: ast.AST) -> str:
