@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -165,15 +166,10 @@ def _in_openvino(model: Any, given: Given, alignment: str) -> Outputs:
     return outputs
 
 
-def file_in_onnxruntime(files: Files) -> Outputs:
-    """A file by our exporter, in ONNX Runtime."""
-    return _in_onnxruntime(files, "tensorflow")
-
-
-def file_in_openvino(files: Files) -> Outputs:
-    """The same file, in OpenVINO."""
-    model = _read(files.file("tensorflow"))
-    return _in_openvino(model, files.given, "tensorflow")
+def _file_in_openvino(files: Files, alignment: str) -> Outputs:
+    core = op.openvino.register(ov.Core())
+    model = core.read_model(files.file(alignment).SerializeToString(), b"")
+    return _in_openvino(model, files.given, alignment)
 
 
 def exported(files: Files) -> Outputs:
@@ -201,23 +197,13 @@ def traced(files: Files) -> Outputs:
     return _in_openvino(model, given, "tensorflow")
 
 
-def torchs_in_onnxruntime(files: Files) -> Outputs:
-    """A file of torch's own numbers, in ONNX Runtime."""
-    return _in_onnxruntime(files, "pytorch")
-
-
-def torchs_in_openvino(files: Files) -> Outputs:
-    """A file of torch's own numbers, in OpenVINO."""
-    return _in_openvino(_read(files.file("pytorch")), files.given, "pytorch")
-
-
 ROADS: dict[str, Callable[[Files], Outputs]] = {
-    "file in ONNX Runtime": file_in_onnxruntime,
-    "file in OpenVINO": file_in_openvino,
+    "file in ONNX Runtime": partial(_in_onnxruntime, alignment="tensorflow"),
+    "file in OpenVINO": partial(_file_in_openvino, alignment="tensorflow"),
     "exported program": exported,
     "trace": traced,
-    "torch's numbers in ONNX Runtime": torchs_in_onnxruntime,
-    "torch's numbers in OpenVINO": torchs_in_openvino,
+    "torch's numbers in ONNX Runtime": partial(_in_onnxruntime, alignment="pytorch"),
+    "torch's numbers in OpenVINO": partial(_file_in_openvino, alignment="pytorch"),
 }
 """The roads by their names."""
 
@@ -231,11 +217,6 @@ SHARED = (
 
 TORCHS = tuple(name for name in ROADS if name.startswith("torch's"))
 """Those whose draws are torch's own: torch itself is the oracle."""
-
-
-def _read(proto: Any) -> ov.Model:
-    core = op.openvino.register(ov.Core())
-    return core.read_model(proto.SerializeToString(), b"")
 
 
 def _is_state(port: Any) -> bool:
