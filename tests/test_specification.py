@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,87 +43,45 @@ def _bits(values: Any) -> Any:
 EXTREMES = (
     *(("f16", 6e-8, 6e4), ("bf16", 1e-39, 3e38), ("f32", 1e-45, 3e38), ("f64", 5e-324, 1e308)),
 )
-CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
-    "bits": (("random_generator_", [N]), lambda s: spec.random_generator(s, N)),
-    **{
-        f"uniform {t} from {low} to {high}": (
-            ("random_uniform", [N], low, high, t),
-            lambda s, t=t, low=low, high=high: spec.random_uniform(s, N, low, high, t),
-        )
-        for t, low, high in TYPE_BOUNDS
-    },
-    **{
-        f"normal {t} of {mean} and {scale}": (
-            ("random_normal", [N], mean, scale, t),
-            lambda s, t=t, mean=mean, scale=scale: spec.random_normal(s, N, mean, scale, t),
-        )
+COUNTS = {"output_type": "i64"}
+PROBABILITIES = np.float32(0.3), np.float64(0.3), np.linspace(0, 1, N, dtype=np.float32)
+CASES: list[tuple[Any, ...]] = [
+    ("random_generator", [N]),
+    *(("random_uniform", [N], low, high, t) for t, low, high in TYPE_BOUNDS),
+    *(
+        ("random_normal", [N], mean, scale, t)
         for t in FLOATS
         for mean, scale in ((0, 1), (-1.7, 2.2), (1e-3, -0.3), (3, 0), (0, 1e3))
-    },
-    **{
-        f"booleans of {t.__name__}": (
-            ("random_bernoulli", [N], t(0.3)),
-            lambda s, t=t: spec.random_bernoulli(s, N, t(0.3)),
-        )
-        for t in (np.float32, np.float64)
-    },
-    "a probability for each": (
-        ("random_bernoulli", [N], np.linspace(0, 1, N, dtype=np.float32)),
-        lambda s: spec.random_bernoulli(s, N, np.linspace(0, 1, N, dtype=np.float32)),
     ),
-    "classes": (("random_categorical", LOGITS, 9), lambda s: spec.random_categorical(s, LOGITS, 9)),
-    "classes, once": (
-        ("random_categorical", LOGITS, 5, "i32", 0),
-        lambda s: spec.random_categorical(s, LOGITS, 5, replacement=False),
-    ),
-    **{
-        f"exponential {t} times {scale}": (
-            ("random_exponential", [N], scale, t),
-            lambda s, t=t, scale=scale: spec.random_exponential(s, N, scale, t),
-        )
-        for t, *scales in EXTREMES
-        for scale in (1.3, *scales)
-    },
-    **{
-        f"gamma {t}, alpha {alpha}": (
-            ("random_gamma", [N], np.float64(alpha), t),
-            lambda s, t=t, alpha=alpha: spec.random_gamma(s, N, alpha, t),
-        )
-        for t, alpha in (("f64", 2.5), ("f32", 0.25), ("f64", 0.01), ("f64", 2.0**40))
-    },
-    **{
-        f"counts, rate {rate}": (
-            ("random_poisson", [N], np.float64(rate), "i64"),
-            lambda s, rate=rate: spec.random_poisson(s, N, rate),
-        )
-        for rate in (0, 0.1, 9.99, 10, 40, 300, 1e9)
-    },
-    "permutations": (("random_permutation", [3, 11]), lambda s: spec.random_permutation(s, 3, 11)),
-    **{
-        f"token {filters}": (
-            ("random_token", LOGITS, *filters),
-            lambda s, filters=filters: spec.random_token(s, LOGITS, *filters),
-        )
-        for filters in (
-            (1.0, 0, 1.0, 0.0),
-            (0.7, 4, 1.0, 0.0),
-            (1.5, 5, 0.8, 0.2),
-            (0.0, 0, 1.0, 0.0),
-        )
-    },
-}
+    *(("random_bernoulli", [N], p) for p in PROBABILITIES),
+    ("random_categorical", [LOGITS], 9),
+    ("random_categorical", [LOGITS], 5, {"replacement": False}),
+    *(("random_exponential", [N], x, t) for t, *scales in EXTREMES for x in (1.3, *scales)),
+    *(("random_gamma", [N], np.float64(x), "f64") for x in (2.5, 0.01, 2.0**40)),
+    ("random_gamma", [N], np.float64(0.25), "f32"),
+    *(("random_poisson", [N], np.float64(x), COUNTS) for x in (0, 0.1, 9.99, 10, 40, 300, 1e9)),
+    ("random_permutation", [3, 11]),
+    ("random_token", [LOGITS], 1.0, 0, 1.0, 0.0),
+    ("random_token", [LOGITS], 0.7, 4, 1.0, 0.0),
+    ("random_token", [LOGITS], 1.5, 5, 0.8, 0.2),
+    ("random_token", [LOGITS], 0.0, 0, 1.0, 0.0),
+]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_the_page_s_rules_draw_the_reference_s_bits(case: str) -> None:
-    (name, *arguments), rule = CASES[case]
+def test_the_page_s_rules_draw_the_reference_s_bits(case: tuple[Any, ...]) -> None:
+    name, size, *numbers = case
+    options = next((each for each in numbers if isinstance(each, dict)), {})
+    numbers = [each for each in numbers if not isinstance(each, dict)]
     stream = _stream()
-    expected = list(rule(stream))
-    if name == "random_generator_":
-        values, after = reference.random_generator(STATE, *arguments, **SEEDS)
+    told = {key: value for key, value in options.items() if key != "output_type"}
+    expected = list(getattr(spec, name)(stream, *size, *numbers, **told))
+    if numbers:
+        first = size[0] if isinstance(size[0], np.ndarray) else size
+        values, after = _drawn(name, first, *numbers, **options)
     else:
-        values, after = _drawn(name, *arguments)
+        values, after = _drawn(name, shape=size)
     assert_array_equal(_bits(values), _bits(np.array(expected, values.dtype)))
     assert after.tolist() == stream.next_state()
 
@@ -147,7 +104,7 @@ def test_the_page_s_dropout_is_the_reference_s(type_: str, ratio_type: Any, rati
 
 
 def test_every_operator_is_specified() -> None:
-    tried = {name.rstrip("_") for (name, *_), _ in CASES.values()} | {"random_dropout"}
+    tried = {name for name, *_ in CASES} | {"random_dropout"}
     assert tried == {operator.function for operator in OPERATORS.values()}
 
 
