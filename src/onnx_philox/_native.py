@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import count as counting
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -197,15 +197,16 @@ def _call(
         sizes.extend(array.shape)
         if array.nbytes <= _SMALL:
             small += array.tobytes() + bytes(-array.nbytes % 8)
-    layout = _layout(len(inputs), len(attributes), len(outputs), len(sizes), len(small))
-    block = ctypes.create_string_buffer(layout.form.size)
+    counts = len(inputs), len(attributes), len(outputs), len(sizes), len(small)
+    form, inputs_at, attributes_at, outputs_at, size_at, small_at = _layout(*counts)
+    block = ctypes.create_string_buffer(form.size)
     at = ctypes.addressof(block)
     parts: list[Any] = [
         *(_VERSION, _NUMBERS_ARE_CHECKED, _address(operator)),
-        *(at + layout.inputs, len(inputs), at + layout.attributes, len(attributes)),
-        *(at + layout.outputs, len(outputs)),
+        *(at + inputs_at, len(inputs), at + attributes_at, len(attributes)),
+        *(at + outputs_at, len(outputs)),
     ]
-    size_at, small_at = at + layout.sizes, at + layout.small
+    size_at, small_at = at + size_at, at + small_at
     for name, type_, array in inputs:
         if array.nbytes <= _SMALL:
             data = small_at
@@ -225,7 +226,7 @@ def _call(
         if not (output.flags.c_contiguous and output.flags.writeable):
             raise ValueError("onnx_philox._native: an output must be contiguous, writable memory")
         parts += (_place(output), output.nbytes)
-    layout.form.pack_into(block, 0, *parts, *sizes, small)
+    form.pack_into(block, 0, *parts, *sizes, small)
     return block
 
 
@@ -237,19 +238,9 @@ def _place(array: NDArray[Any]) -> int:
         return int(array.ctypes.data)  # takes four times as long
 
 
-class _Layout(NamedTuple):
-    """Where in its memory a call has what."""
-
-    form: struct.Struct
-    inputs: int
-    attributes: int
-    outputs: int
-    sizes: int
-    small: int
-
-
 @lru_cache
-def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) -> _Layout:
+def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) -> tuple[Any, ...]:
+    """The form of a call's memory, and where in it inputs, attributes, ... begin."""
     form, places = _CALL, []
     for part in (_INPUT * inputs, _ATTRIBUTE * attributes, _OUTPUT * outputs, "q" * sizes):
         form += "0q"  # the next begins at a multiple of 8
@@ -257,7 +248,7 @@ def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) 
         form += part
     form += "0q"
     places.append(struct.calcsize(form))
-    return _Layout(struct.Struct(f"{form}{small}s"), *places)
+    return struct.Struct(f"{form}{small}s"), *places
 
 
 _texts: list[Any] = []

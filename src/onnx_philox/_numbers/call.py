@@ -59,7 +59,16 @@ def run(
     try:
         with arithmetic:
             arrays, attributes, values, shape = checked(op, inputs, given)
-            return _draw(op, fill, arrays, attributes, values, shape, copies, outs or {})
+            distribution = distribution_of(op, arrays, attributes)
+            outputs = _outputs(op, values, shape, copies, outs or {})
+            before, said = arrays["state"], attributes
+            if before is None:
+                before, said = alignment.generator_of(attributes).left_out(attributes)
+            seeds = said["global_seed"], said["op_seed"]
+            flat = (output.reshape(-1) for output in outputs)
+            fill_by = alignment.generator_of(attributes).fill_from() or fill_from
+            after = fill_by(before, seeds, values, distribution, fill, *flat)
+            return *outputs, after
     except MemoryError:  # in the checks of inputs or in the draw
         checks.refuse_out_of_memory(op)
 
@@ -107,17 +116,10 @@ def array_of(op: Operator, declared: Input, given: Any, values: ElementType | No
             return None if declared.optional and array.shape == (0,) else array
 
 
-def _draw(
-    op: Operator,
-    fill: Fill,
-    arrays: Mapping[str, Any],
-    attributes: dict[str, Any],
-    values: ElementType,
-    shape: tuple[int, ...],
-    copies: int,
-    outs: Mapping[str, NDArray[Any]],
-) -> Result:
-    distribution = distribution_of(op, arrays, attributes)
+def _outputs(
+    op: Operator, values: ElementType, shape: tuple[int, ...], copies: int, outs: Mapping[str, Any]
+) -> list[NDArray[Any]]:
+    """The memory of what is drawn: that which is given, or new."""
     outputs = []
     for output in op.values_outputs:
         type_ = output.type or values
@@ -138,14 +140,7 @@ def _draw(
             outputs.append(np.empty(shape, type_.dtype))
         except MemoryError:
             checks.refuse_out_of_memory(op, shape, type_)
-    before, given = arrays["state"], attributes
-    if before is None:
-        before, given = alignment.generator_of(attributes).left_out(attributes)
-    seeds = given["global_seed"], given["op_seed"]
-    flat = (output.reshape(-1) for output in outputs)
-    fill_by = alignment.generator_of(attributes).fill_from() or fill_from
-    after = fill_by(before, seeds, values, distribution, fill, *flat)
-    return *outputs, after
+    return outputs
 
 
 def fill_from(

@@ -293,44 +293,33 @@ def _distribution(
     values: ElementType, shape: tuple[int, ...], arguments: dict[str, Any]
 ) -> Distribution:
     """What to draw into an array of that type and shape, with the given arguments."""
-    choices = _choices(values)
-    names = next((names for names in choices if arguments.keys() <= set(names)), None)
-    if names is None:
+    choices = [(op, [i.name for i in op.parameters]) for op in _choices(values)]
+    op = next((op for op, names in choices if arguments.keys() <= {*names}), None)
+    if op is None:
         given = " and ".join(arguments)
-        allowed = " or ".join(" and ".join(names) or "none" for names in choices)
+        allowed = " or ".join(" and ".join(names) or "none" for _, names in choices)
         what = f"the arguments for an array of {values.dtype}"
         remedy = "Leave it out, or pass operator, which says what else is taken."
         checks.refuse(_NAME, what, given, allowed, remedy)
-    match names:
-        case ("p",):
-            if not arguments:
-                checks.refuse(_NAME, "p", "nothing", "a probability, for bool", "Pass one.")
-            return _checked(operators.RANDOM_BERNOULLI, values, shape, arguments)
-        case ("minval", "maxval"):
-            return _uniform(values, shape, arguments)
-        case ("mean", "scale"):
-            numbers = _LEFT_OUT["RandomNormal"] | arguments
-            return _checked(operators.RANDOM_NORMAL, values, shape, numbers)
-    return Bits()
-
-
-def _choices(values: ElementType) -> list[tuple[str, ...]]:
-    """The sets of arguments that select what to draw into a type; the first is the default."""
     if values is U32:
-        return [()]
-    if values is BOOL:
-        return [("p",)]
-    return [("minval", "maxval"), ("mean", "scale")] if values.is_float else [("minval", "maxval")]
-
-
-def _uniform(values: ElementType, shape: tuple[int, ...], bounds: dict[str, Any]) -> Distribution:
-    if not bounds and values.is_float:
+        return Bits()
+    if not arguments and values.is_float:
         return _UNIT[values]
-    if not values.is_float and len(bounds) < 2:
-        what, given = "the arguments for integers", " and ".join(bounds) or "none"
+    if not arguments and values is BOOL:
+        checks.refuse(_NAME, "p", "nothing", "a probability, for bool", "Pass one.")
+    if op is operators.RANDOM_UNIFORM and not values.is_float and len(arguments) < 2:
+        what, given = "the arguments for integers", " and ".join(arguments) or "none"
         checks.refuse(_NAME, what, given, "minval and maxval", "Pass both.")
-    numbers = _LEFT_OUT["RandomUniform"] | bounds
-    return _checked(operators.RANDOM_UNIFORM, values, shape, numbers)
+    return _checked(op, values, shape, _LEFT_OUT.get(op.name, {}) | arguments)
+
+
+def _choices(values: ElementType) -> list[operators.Operator]:
+    """What draws into a type, chosen by the arguments; the first is the default."""
+    if values is U32:
+        return [operators.RANDOM_GENERATOR]
+    if values is BOOL:
+        return [operators.RANDOM_BERNOULLI]
+    return [operators.RANDOM_UNIFORM, operators.RANDOM_NORMAL][: 1 + values.is_float]
 
 
 def _checked(

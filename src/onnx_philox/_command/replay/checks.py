@@ -153,14 +153,9 @@ def of_run(
         entry, output = recorded.get(name), now.get(name)
         # A kind that the record gives may be altered; what is drawn here counts.
         kind = kind_of(output, next_state) if output else recorded[name]["kind"]
-        yield Check(
-            run["run"],
-            kind,
-            name,
-            None if entry is None else entry["sha256"],
-            None if output is None else output.sha256,
-            counts=kind != COMPUTED or is_same_runtime,
-        )
+        said_sum, sum_now = entry and entry["sha256"], output.sha256 if output else None
+        counts = kind != COMPUTED or is_same_runtime
+        yield Check(run["run"], kind, name, said_sum, sum_now, counts)
         if entry is not None and output is not None:
             yield from _of_type(run["run"], kind, entry, output.type, output.shape)
             said = entry["kind"]
