@@ -17,14 +17,13 @@ import child
 import ml_dtypes
 import numpy as np
 import pytest
-from cases import assert_all_same, assert_same_bits
+from cases import DTYPES, assert_all_same, assert_same_bits
 
 import onnx_philox
 from onnx_philox import PhiloxState, TorchState, reference
 from onnx_philox._contract import checks
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.types import BY_DTYPE
 
 INVALID = 1
 CHECKED = 1
@@ -69,12 +68,12 @@ class Part(ctypes.Structure):
 LIBRARY = ctypes.CDLL(onnx_philox.onnxruntime.library_path())
 LIBRARY.onnx_philox_operator.restype = c_char_p
 LIBRARY.onnx_philox_isa.restype = c_char_p
-TYPES = {"int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "uint64": "u64"}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+NAMES |= {np.dtype(f"{n[0]}{int(n[1:]) // 8}"): n for n in ("i8", "u8", "i16", "u16", "u64")}
 
 
 def input_of(name: str, array: np.ndarray) -> Input:
-    known = BY_DTYPE.get(array.dtype)
-    type_ = known.name if known else TYPES.get(array.dtype.name, "string")
+    type_ = NAMES.get(array.dtype, "string")
     shape = (c_int64 * array.ndim)(*array.shape)
     data = array.ctypes.data if array.size else None
     return Input(name.encode(), type_.encode(), shape, array.ndim, data)
@@ -231,16 +230,8 @@ BAD_MEMORY: list[tuple[str, Any, str]] = [
     ("inputs.3.name", None, "got ''"),
     ("inputs.3.data", UNALIGNED.ctypes.data, "input 'state' must be at a multiple of 4 bytes"),
     ("attributes.0.name", b"seed", "got 'seed'"),
-    (
-        "attributes.1.name",
-        None,
-        "each attribute must be one of output_type, global_seed, op_seed, alignment: got ''",
-    ),
-    (
-        "attributes.1.name",
-        b"output_type",
-        "attribute 'output_type' must be given once: got two of them",
-    ),
+    ("attributes.1.name", None, "one of output_type, global_seed, op_seed, alignment: got ''"),
+    ("attributes.1.name", b"output_type", "'output_type' must be given once: got two of them"),
     # Too little memory, too much, or none that is aligned.
     ("outputs.0.bytes", 59, "output 'values' must be 60 bytes: got 59 bytes."),
     ("outputs.0.bytes", 64, "output 'values' must be 60 bytes: got 64 bytes."),
@@ -254,9 +245,7 @@ BAD_MEMORY: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "text"), BAD_MEMORY, ids=[place for place, *_ in BAD_MEMORY]
-)
+@pytest.mark.parametrize(("place", "value", "text"), BAD_MEMORY, ids=[row[0] for row in BAD_MEMORY])
 def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) -> None:
     after = np.zeros(6, np.uint32)
     for flags in (0, CHECKED):
@@ -339,20 +328,14 @@ def test_what_nobody_wants_is_checked_and_not_drawn(state: np.ndarray) -> None:
     assert run(call_of("RandomUniform", inputs, attributes)) == (0, "")
 
 
-TORCH_DRAWS: dict[str, tuple[str, dict[str, int | str], dict[str, np.ndarray]]] = {
-    "uniform": ("RandomUniform", {"output_type": "f32"}, {"minval": ZERO, "maxval": ONE}),
-    "uniform f64": (
-        "RandomUniform",
-        {"output_type": "f64"},
-        {"minval": np.zeros(()), "maxval": np.ones(())},
-    ),
-    "normal": ("RandomNormal", {"output_type": "f32"}, {"mean": ZERO, "scale": ONE}),
-    "normal f64": (
-        "RandomNormal",
-        {"output_type": "f64"},
-        {"mean": np.zeros(()), "scale": np.ones(())},
-    ),
-    "exponential": ("RandomExponential", {"output_type": "f32"}, {"scale": ONE}),
+F32, F64 = {"output_type": "f32"}, {"output_type": "f64"}
+WIDE = [np.zeros(()), np.ones(())]
+TORCH_DRAWS: dict[str, tuple[str, dict[str, Any], dict[str, np.ndarray]]] = {
+    "uniform": ("RandomUniform", F32, {"minval": ZERO, "maxval": ONE}),
+    "uniform f64": ("RandomUniform", F64, {"minval": WIDE[0], "maxval": WIDE[1]}),
+    "normal": ("RandomNormal", F32, {"mean": ZERO, "scale": ONE}),
+    "normal f64": ("RandomNormal", F64, {"mean": WIDE[0], "scale": WIDE[1]}),
+    "exponential": ("RandomExponential", F32, {"scale": ONE}),
     "booleans": ("RandomBernoulli", {}, {"p": ONE}),
     "booleans of each": ("RandomBernoulli", {}, {}),
     "permutation": ("RandomPermutation", {"output_type": "i64"}, {}),
@@ -370,12 +353,8 @@ def test_values_of_torch_that_nobody_wants_move_the_state_on(name: str, count: i
         given["p"] = np.linspace(0, 1, count)
     if name == "classes":
         given = {"logits": np.zeros((count, 7), np.float32)}
-    values = {"f64": np.float64, "i64": np.int64}.get(
-        str(attributes.get("output_type")), np.float32
-    )
-    drawn = np.empty(count, np.bool_ if operator == "RandomBernoulli" else values)
-    if name == "classes":
-        drawn = np.empty((count, 5), np.int32)
+    type_ = "bool" if operator == "RandomBernoulli" else attributes.get("output_type", "i32")
+    drawn = np.empty((count, 5) if name == "classes" else count, DTYPES[type_])
     after = np.zeros((2, 632), np.uint32)
     for out, following in zip((drawn, None), after, strict=True):
         inputs = [input_of(n, a) for n, a in {**given, "state": state}.items()]
@@ -427,6 +406,12 @@ def prepared(operator: str, attributes: dict[str, int | str], **numbers: Any) ->
     return handle
 
 
+def fill(handle: c_void_p | None, part: Part | None, memory: Any, following: Any = None) -> int:
+    """The status of a draw that was prepared."""
+    given = None if part is None else ctypes.byref(part)
+    return LIBRARY.onnx_philox_fill(handle, given, memory, following)
+
+
 def test_a_prepared_draw_moves_its_state_on() -> None:
     seeds: dict[str, int | str] = {"global_seed": 7, "op_seed": 2**62}
     handle = prepared("RandomUniform", {"output_type": "f32", **seeds}, minval=ZERO, maxval=ONE)
@@ -434,10 +419,7 @@ def test_a_prepared_draw_moves_its_state_on() -> None:
     state = WORDS
     for _ in range(3):
         out = np.zeros(9, np.float32)
-        status = LIBRARY.onnx_philox_fill(
-            handle, ctypes.byref(part), c_void_p(out.ctypes.data), ctypes.byref(part)
-        )
-        assert status == 0
+        assert fill(handle, part, c_void_p(out.ctypes.data), ctypes.byref(part)) == 0
         expected, state = reference.random_uniform([7], 0, 1, "f32", state=state, **seeds)
         assert_same_bits(out, np.append(expected, np.zeros(2, np.float32)))
         assert list(part.state) == state.tolist()
@@ -448,17 +430,17 @@ def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     handle = prepared("RandomUniform", {"output_type": "f32"}, minval=ZERO, maxval=ONE)
     out = np.zeros(9, np.float32)
     part, memory = Part((c_uint32 * 6)(), 30), c_void_p(out.ctypes.data)
-    assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, None) == INVALID
+    assert fill(handle, part, memory) == INVALID
     part.bytes = 28
-    assert LIBRARY.onnx_philox_fill(None, ctypes.byref(part), memory, None) == INVALID
-    assert LIBRARY.onnx_philox_fill(handle, None, memory, None) == INVALID
-    assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), None, None) == INVALID
-    for at in (0, 24):
-        among = c_void_p(out.ctypes.data + at)
-        assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, among) == INVALID
+    among = [c_void_p(out.ctypes.data + at) for at in (0, 24)]
+    for given in (
+        *((None, part, memory), (handle, None, memory), (handle, part, None)),
+        *((handle, part, memory, following) for following in among),
+    ):
+        assert fill(*given) == INVALID
     assert not out.any()
     part.bytes = 0
-    assert LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), None, None) == 0
+    assert fill(handle, part, None) == 0
     LIBRARY.onnx_philox_release(handle)
     LIBRARY.onnx_philox_release(None)
 
@@ -471,16 +453,11 @@ def test_an_array_larger_than_any_memory_is_refused(
     operator: str, name: str, shape: tuple[int, ...]
 ) -> None:
     # The number of elements would wrap around, to 0 or to few.
-    few = np.zeros(1, np.float32)
-    large = Input(
-        name.encode(), b"f32", (c_int64 * len(shape))(*shape), len(shape), few.ctypes.data
-    )
-    inputs = [large, input_of("state", WORDS)]
-    status, text = run(call_of(operator, inputs, {}))
-    assert (status, f"input {name!r} must be of fewer than 2^60 elements" in text) == (
-        INVALID,
-        True,
-    )
+    large = input_of(name, np.zeros(1, np.float32))
+    large.shape, large.rank = (c_int64 * len(shape))(*shape), len(shape)
+    status, text = run(call_of(operator, [large, input_of("state", WORDS)], {}))
+    said = f"input {name!r} must be of fewer than 2^60 elements" in text
+    assert (status, said) == (INVALID, True)
 
 
 P = np.float64([0.2, 0.5])
@@ -513,8 +490,7 @@ def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
         for _ in range(50):
             out = np.zeros(4001, np.float32)
             part = Part((c_uint32 * 6)(*WORDS), out.nbytes)
-            memory = c_void_p(out.ctypes.data)
-            LIBRARY.onnx_philox_fill(handle, ctypes.byref(part), memory, None)
+            assert fill(handle, part, c_void_p(out.ctypes.data)) == 0
             assert_same_bits(out, expected)
 
     with ThreadPoolExecutor(16) as pool:
@@ -526,7 +502,7 @@ def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
 def test_bounds_are_checked_though_the_caller_has_checked_numbers(dtype: Any) -> None:
     numbers = {"minval": np.ones((), dtype), "maxval": np.zeros((), dtype)}
     inputs = [input_of(n, a) for n, a in {"shape": SHAPE, **numbers, "state": WORDS}.items()]
-    attributes: dict[str, int | str] = {"output_type": BY_DTYPE[np.dtype(dtype)].name}
+    attributes: dict[str, int | str] = {"output_type": NAMES[np.dtype(dtype)]}
     status, text = run(call_of("RandomUniform", inputs, attributes, (), CHECKED))
     assert (status, "than maxval" in text or "at most maxval" in text) == (INVALID, True)
 
