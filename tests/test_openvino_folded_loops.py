@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, pattern_of, table
 from half_precision import differing, precision_of
 from onnx import parser
 from openvino import opset8
@@ -36,126 +36,76 @@ def loop(values: str, draw: str, initializers: str) -> onnx.ModelProto:
     return parser.parse_model(text)
 
 
-F64 = (
-    "double[4]",
-    'v, s = onnx_philox.RandomUniform <output_type = "f64", op_seed = 3> (n, low, high)',
-    "int64[1] n = {4}, double low = {0.1}, double high = {1.7}",
-)
-WIDE = (
-    "int64[4]",
-    'v, s = onnx_philox.RandomUniform <output_type = "i64", op_seed = 3> (n, low, high)',
-    "int64[1] n = {4}, int64 low = {-5}, int64 high = {1099511627776}",
-)
-MOVED = (
-    "double[2, 2]",
-    """u, s = onnx_philox.RandomNormal <output_type = "f64", op_seed = 3> (n, low, high)
-        v = Reshape (u, two)""",
-    "int64[1] n = {4}, double low = {0.1}, double high = {1.7}, int64[2] two = {2, 2}",
-)
-STATE = (
-    "int64[6]",
-    """state = Cast <to = 12> (wide)
-        u, s = onnx_philox.RandomGenerator (state, n)
-        v = Cast <to = 7> (s)""",
-    "int64[1] n = {4}, int64[6] wide = {1, 2, 3, 4, 4000000000, 5}",
-)
-
-
-INITIALIZERS = """int64[1] n = {4}, int32[1] n32 = {4}, float l = {0.0}, float h = {1.0},
-    double low = {0.1}, double high = {1.7}, int64 i_low = {-5}, int64 i_high = {1099511627776},
-    int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[2] by_two = {2, 1},
-    float[1, 3] p = {0.1, 1.0, 2.0}, bool no = {0}, double[1] double_zero = {0.0},
-    double[1] double_one = {1.0}"""
+# The initializers of every body.
 WORDS = np.array([1, 2, 3, 4000000000, 4000000001, 5], np.uint32)
-DRAW_F64 = 'd, s = onnx_philox.RandomUniform <output_type = "f64", op_seed = 3> (n32, low, high)'
-DRAW_I64 = (
-    'd, s = onnx_philox.RandomUniform <output_type = "i64", op_seed = 3> (n32, i_low, i_high)'
-)
-STATE_BEHIND_F32 = """d, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)
-            v = Cast <to = 7> (s)"""
-# By what hands the draw on: the type of the Loop's values, the body, and the refused output.
-HANDED_ON = {
-    "Add": ("double[4]", f"{DRAW_F64}\n v = Add (d, double_zero)", "values"),
-    "Concat": ("double[8]", f"{DRAW_F64}\n v = Concat <axis = 0> (d, d)", "values"),
-    "Concat, i64": ("int64[8]", f"{DRAW_I64}\n v = Concat <axis = 0> (d, d)", "values"),
-    "Expand": (
-        "double[2, 4]",
-        f"{DRAW_F64}\n e = Concat <axis = 0> (two, n)\n v = Expand (d, e)",
-        "values",
-    ),
-    "Gather": ("double[1]", f"{DRAW_F64}\n v = Gather <axis = 0> (d, one)", "values"),
-    "Gather, i64": ("int64[1]", f"{DRAW_I64}\n v = Gather <axis = 0> (d, one)", "values"),
-    "Pad": ("double[7]", f"{DRAW_F64}\n v = Pad (d, by_two)", "values"),
-    "ScatterElements": (
-        "double[4]",
-        f"{DRAW_F64}\n v = ScatterElements <axis = 0> (d, two, double_one)",
-        "values",
-    ),
-    "ScatterElements, i64": (
-        "int64[4]",
-        f"{DRAW_I64}\n v = ScatterElements <axis = 0> (d, two, one)",
-        "values",
-    ),
-    "ScatterND": (
-        "double[4]",
-        f"{DRAW_F64}\n i = Unsqueeze (two, one)\n v = ScatterND (d, i, double_one)",
-        "values",
-    ),
-    "Slice": ("double[2]", f"{DRAW_F64}\n v = Slice (d, zero, two)", "values"),
-    "Slice, i64": ("int64[2]", f"{DRAW_I64}\n v = Slice (d, zero, two)", "values"),
-    "Split": ("double[2]", f"{DRAW_F64}\n v, w = Split <axis = 0, num_outputs = 2> (d)", "values"),
-    "Tile": ("double[8]", f"{DRAW_F64}\n v = Tile (d, two)", "values"),
-    "Where": ("double[4]", f"{DRAW_F64}\n v = Where (no, double_zero, d)", "values"),
-    "bits": ("uint32[4]", "v, s = onnx_philox.RandomGenerator (state, n32)", "bits"),
-    "Cast, bits": (
-        "int64[4]",
-        "d, s = onnx_philox.RandomGenerator (state, n32)\n v = Cast <to = 7> (d)",
-        "bits",
-    ),
-    "Cast, the state behind f32": ("int64[6]", STATE_BEHIND_F32, "next_state"),
-    "Cast, the state behind classes": (
-        "int64[6]",
-        'd, s = onnx_philox.RandomCategorical <output_type = "i32", sample_size = 5> (p, state)'
-        "\n v = Cast <to = 7> (s)",
-        "next_state",
-    ),
+INITIALIZERS = f"""int64[1] n = {{4}}, int32[1] n32 = {{4}}, float l = {{0.0}}, float h = {{1.0}},
+    double low = {{0.1}}, double high = {{1.7}}, int64 i_low = {{-5}}, int64 i_high = {{{2**40}}},
+    int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[2] by_two = {{2, 1}},
+    int64[2] pair = {{2, 2}}, float[1, 3] p = {{0.1, 1.0, 2.0}}, bool no = {{0}},
+    double[1] double_zero = {{0.0}}, double[1] double_one = {{1.0}},
+    int64[6] wide = {{{", ".join(map(str, WORDS))}}}"""
+DRAWS = {
+    "F64": 'RandomUniform <output_type = "f64", op_seed = 3> (n32, low, high)',
+    "NORMAL": 'RandomNormal <output_type = "f64", op_seed = 3> (n, low, high)',
+    "I64": 'RandomUniform <output_type = "i64", op_seed = 3> (n32, i_low, i_high)',
+    "F32": 'RandomUniform <output_type = "f32"> (n32, l, h, state)',
+    "NEXT": 'RandomUniform <output_type = "f32"> (n32, l, h, s)',
+    "BITS": "RandomGenerator (state, n32)",
+    "CLASSES": 'RandomCategorical <output_type = "i32", sample_size = 5> (p, state)',
 }
 
 
-def body_of(draw: str) -> tuple[str, str]:
-    wide = f"int64[6] wide = {{{', '.join(map(str, WORDS))}}}"
-    return f"state = Cast <to = 12> (wide)\n {draw}", f"{INITIALIZERS}, {wide}"
+def loop_of(values: str, nodes: str, initializers: str = INITIALIZERS) -> onnx.ModelProto:
+    """A loop of nodes, in which the words of `DRAWS` stand for what is drawn."""
+    for word, draw in DRAWS.items():
+        nodes = nodes.replace(word, f"onnx_philox.{draw}")
+    return loop(values, f"state = Cast <to = 12> (wide) {nodes}", initializers)
 
 
-# Each with what it hands on: a body, the refused output, and what was got.
-REFUSED = {
-    "f64": (F64, "values", "f64"),
-    "i64": (WIDE, "values", "others"),
-    "moved": (MOVED, "values", "f64"),
-    "state": (STATE, "next_state", "others"),
-    **{
-        row: ((values, *body_of(draw)), output, "(f64|others)")
-        for row, (values, draw, output) in HANDED_ON.items()
-    },
-}
+# What hands a draw on: the type of the Loop's values and the body; the refused output, what is got.
+REFUSED = table("""
+double[4]: v, s = F64 -> output 'values' ...: got f64
+int64[4]: v, s = I64 -> output 'values' ...: got others
+double[2, 2]: u, s = NORMAL v = Reshape (u, pair) -> output 'values' ...: got f64
+int64[6]: u, s = BITS v = Cast <to = 7> (s) -> output 'next_state' ...: got others
+double[4]: d, s = F64 v = Add (d, double_zero) -> output 'values' ...: got f64
+double[8]: d, s = F64 v = Concat <axis = 0> (d, d) -> output 'values' ...: got f64
+int64[8]: d, s = I64 v = Concat <axis = 0> (d, d) -> output 'values' ...: got others
+double[2, 4]: d, s = F64 e = Concat <axis = 0> (two, n) v = Expand (d, e) -> 'values' ...: got f64
+double[1]: d, s = F64 v = Gather <axis = 0> (d, one) -> output 'values' ...: got f64
+int64[1]: d, s = I64 v = Gather <axis = 0> (d, one) -> output 'values' ...: got others
+double[7]: d, s = F64 v = Pad (d, by_two) -> output 'values' ...: got f64
+double[4]: d, s = F64 v = ScatterElements <axis = 0> (d, two, double_one) -> 'values' ...: got f64
+int64[4]: d, s = I64 v = ScatterElements <axis = 0> (d, two, one) -> 'values' ...: got others
+double[4]: d, s = F64 i = Unsqueeze (two, one) v = ScatterND (d, i, double_one)
+-> output 'values' ...: got f64
+double[2]: d, s = F64 v = Slice (d, zero, two) -> output 'values' ...: got f64
+int64[2]: d, s = I64 v = Slice (d, zero, two) -> output 'values' ...: got others
+double[2]: d, s = F64 v, w = Split <axis = 0, num_outputs = 2> (d) -> output 'values' ...: got f64
+double[8]: d, s = F64 v = Tile (d, two) -> output 'values' ...: got f64
+double[4]: d, s = F64 v = Where (no, double_zero, d) -> output 'values' ...: got f64
+uint32[4]: v, s = BITS -> output 'bits' ...: got others
+int64[4]: d, s = BITS v = Cast <to = 7> (d) -> output 'bits' ...: got others
+int64[6]: d, s = F32 v = Cast <to = 7> (s) -> output 'next_state' ...: got others
+int64[6]: d, s = CLASSES v = Cast <to = 7> (s) -> output 'next_state' ...: got others
+""")
 
 
-@pytest.mark.parametrize("row", REFUSED)
+@pytest.mark.parametrize(("row", "got"), REFUSED)
 def test_draws_that_the_plugin_would_round_or_clamp_in_a_loop_of_constants_are_refused(
-    openvino: OpenVino, tmp_path: Path, row: str
+    openvino: OpenVino, tmp_path: Path, row: str, got: str
 ) -> None:
     """At each precision, and in files."""
-    body, output, given = REFUSED[row]
-    model = openvino.read(loop(*body))
-    said = (
-        f"output '{output}' must be numbers .*: got {given}, in a Loop that OpenVINO computes "
-        "when it compiles the model.* Draw outside of the Loop"
+    model = openvino.read(loop_of(*row.split(": ")))
+    said = pattern_of(
+        f"{got.replace('...', 'must be numbers ...')}, in a Loop that OpenVINO computes when it "
+        "compiles the model... Draw outside of the Loop"
     )
     for precision in differing(PRECISIONS):
         with pytest.raises(RuntimeError, match=said):
             openvino(model, {}, precision)
     # A zero in 16 bits is no constant to the plugin, which then adds in f32, as ever.
-    for save in (ov.save_model, ov.serialize)[row == "Add" :]:
+    for save in (ov.save_model, ov.serialize)["Add" in row :]:
         save(model, tmp_path / "m.xml")
         with pytest.raises(RuntimeError, match=said):
             openvino(tmp_path / "m.xml")
@@ -169,7 +119,7 @@ def that_runs(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def test_a_loop_of_constants_in_a_loop_that_runs_is_refused_alike(openvino: OpenVino) -> None:
-    inner = loop("int64[8]", *body_of(HANDED_ON["Concat, i64"][1])).graph
+    inner = loop_of("int64[8]", "d, s = I64 v = Concat <axis = 0> (d, d)").graph
     outer = that_runs(loop("int64[1, 8]", "v = Identity (n)", "int64 n = {2}"))
     body = outer.graph.node[-1].attribute[0].g
     del body.node[-1], body.initializer[:]
@@ -186,7 +136,7 @@ def test_a_loop_of_constants_in_a_loop_that_runs_is_refused_alike(openvino: Open
 def test_a_loop_that_runs_hands_on_all_words_cached_or_not(
     openvino: OpenVino, tmp_path: Path
 ) -> None:
-    model = openvino.read(that_runs(loop("int64[6]", *body_of(STATE_BEHIND_F32))))
+    model = openvino.read(that_runs(loop_of("int64[6]", "d, s = F32 v = Cast <to = 7> (s)")))
     _, expected = reference.random_uniform([4], 0, 1, "f32", state=WORDS)
     assert (expected > 2**31).any()
     for is_cached in (False, True):
@@ -200,59 +150,38 @@ def test_a_loop_that_runs_hands_on_all_words_cached_or_not(
 
 WIDE_UNIFORMS = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)[0]
 BETWEEN = reference.random_uniform([4], 0, 1, "f32", state=WORDS)[1]
-EXACT = {
-    "a state that stays": (
-        (
-            "float[4]",
-            *body_of("""d, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)
-                v, t = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, s)"""),
-        ),
-        reference.random_uniform([4], 0, 1, "f32", state=BETWEEN)[0],
-    ),
-    "a comparison and a shape of wide draws": (
-        (
-            "int64[4]",
-            *body_of(f"""{DRAW_I64}
-                g = Greater (d, i_low)
-                b = Cast <to = 7> (g)
-                e = Shape (d)
-                v = Add (b, e)"""),
-        ),
-        np.full(4, 5),
-    ),
-    "a Cast, then a Gather": (
-        ("float[1]", *body_of(f"{DRAW_F64}\n g = Cast <to = 1> (d)\n v = Gather (g, one)")),
-        WIDE_UNIFORMS[1:2].astype(np.float32),
-    ),
-    "a Gather, then a Cast": (
-        ("float[1]", *body_of(f"{DRAW_F64}\n g = Gather (d, one)\n v = Cast <to = 1> (g)")),
-        WIDE_UNIFORMS[1:2].astype(np.float32),
-    ),
-    "a Cast of f64": (
-        ("float[4]", F64[1].replace("v, s", "u, s") + "\n v = Cast <to = 1> (u)", F64[2]),
-        WIDE_UNIFORMS.astype(np.float32),
-    ),
-    **{
-        f"the i64 {i}": (
-            (*WIDE[:2], f"int64[1] n = {{4}}, int64 low = {{{i}}}, int64 high = {{{i + 1}}}"),
-            np.full(4, i),
-        )
-        for i in (-(2**31), 2**31 - 1)
-    },
-}
+# The type of the Loop's values and the body; what is drawn.
+EXACT = table("""
+float[4]: d, s = F32 v, t = NEXT -> reference.random_uniform([4], 0, 1, "f32", state=BETWEEN)[0]
+int64[4]: d, s = I64 g = Greater (d, i_low) b = Cast <to = 7> (g) e = Shape (d) v = Add (b, e)
+-> np.full(4, 5)
+float[1]: d, s = F64 g = Cast <to = 1> (d) v = Gather (g, one) -> F32_OF_WIDE[1:2]
+float[1]: d, s = F64 g = Gather (d, one) v = Cast <to = 1> (g) -> F32_OF_WIDE[1:2]
+float[4]: d, s = F64 v = Cast <to = 1> (d) -> F32_OF_WIDE
+""")
+F32_OF_WIDE = WIDE_UNIFORMS.astype(np.float32)
 
 
-@pytest.mark.parametrize("row", EXACT)
+@pytest.mark.parametrize(("row", "expected"), EXACT)
 def test_other_draws_in_a_loop_of_constants_are_exact_at_each_precision(
-    openvino: OpenVino, row: str
+    openvino: OpenVino, row: str, expected: str
 ) -> None:
-    body, expected = EXACT[row]
     for precision in differing(PRECISIONS):
-        wanted = np.stack([expected] * 2)
-        if "Cast" in row and precision_of(precision) == "f16":
+        wanted = np.stack([eval(expected)] * 2)
+        if "Cast <to = 1>" in row and precision_of(precision) == "f16":
             # What the model itself makes of a draw is the plugin's, which keeps such constants so.
             wanted = wanted.astype(np.float16).astype(np.float32)
-        assert_same_bits(openvino(loop(*body), {}, precision)[0], wanted)
+        assert_same_bits(openvino(loop_of(*row.split(": ")), {}, precision)[0], wanted)
+
+
+@pytest.mark.parametrize("i", [-(2**31), 2**31 - 1])
+def test_the_last_integers_of_32_bits_in_a_loop_of_constants_are_exact(
+    openvino: OpenVino, i: int
+) -> None:
+    bounds = INITIALIZERS.replace("{-5}", f"{{{i}}}").replace(f"{{{2**40}}}", f"{{{i + 1}}}")
+    for precision in differing(PRECISIONS):
+        drawn = openvino(loop_of("int64[4]", "v, s = I64", bounds), {}, precision)[0]
+        assert_same_bits(drawn, np.full((2, 4), i))
 
 
 @pytest.mark.usefixtures("factories")
@@ -260,7 +189,7 @@ def test_openvino_s_own_evaluation_of_a_model_draws_all_bits(openvino: OpenVino)
     node = random_uniform([4], 0.1, 1.7, "f64", **SEED)
     for model, expected in (
         (ov.Model([node.output(0)], [], "m"), WIDE_UNIFORMS),
-        (openvino.read(loop(*F64)), np.stack([WIDE_UNIFORMS] * 2)),
+        (openvino.read(loop_of("double[4]", "v, s = F64")), np.stack([WIDE_UNIFORMS] * 2)),
     ):
         for evaluated in (model, model.clone(), model.clone().clone()):
             result = ov.Tensor(ov.Type.f64, ov.Shape(expected.shape))
@@ -281,35 +210,28 @@ def indices(*values: int) -> ov.Node:
     return ov.op.Constant(np.array(values))
 
 
-ZERO = np.zeros(1, np.float32)
 # What moves a constant, and what it makes of it.
-MOVES: dict[str, tuple[Callable[[], ov.Node], np.ndarray]] = {
-    "Reshape": (lambda: opset8.reshape(ov.op.Constant(ROWS), indices(5000), False), LARGE),
-    "Squeeze": (lambda: opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)), LARGE),
-    "Unsqueeze": (lambda: opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)), LARGE[None]),
-    "Transpose": (lambda: opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)), ROWS),
-    "Broadcast": (
-        lambda: opset8.broadcast(ov.op.Constant(LARGE[None]), indices(2, 5000)),
-        np.stack([LARGE, LARGE]),
-    ),
-    "Concat": (
-        lambda: opset8.concat([ov.op.Constant(LARGE), ov.op.Constant(LARGE)], 0),
-        np.concatenate([LARGE, LARGE]),
-    ),
-    "Maximum": (lambda: opset8.maximum(ov.op.Constant(LARGE), ov.op.Constant(ZERO)), LARGE),
-}
+MOVES = table("""
+opset8.reshape(ov.op.Constant(ROWS), indices(5000), False) -> LARGE
+opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)) -> LARGE
+opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)) -> LARGE[None]
+opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)) -> ROWS
+opset8.broadcast(ov.op.Constant(LARGE[None]), indices(2, 5000)) -> np.stack([LARGE, LARGE])
+opset8.concat([ov.op.Constant(LARGE)] * 2, 0) -> np.concatenate([LARGE, LARGE])
+opset8.maximum(ov.op.Constant(LARGE), ov.op.Constant(np.zeros(1, np.float32))) -> LARGE
+""")
 
 
 @pytest.mark.usefixtures("factories")
-@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize(("move", "moved"), MOVES)
 def test_a_large_constant_that_nodes_move_is_saved_unrounded(
-    openvino: OpenVino, tmp_path: Path, move: str
+    openvino: OpenVino, tmp_path: Path, move: str, moved: str
 ) -> None:
-    make, p = MOVES[move]
+    p = eval(moved)
     uniforms, _ = reference.random_uniform(p.shape, 0, 1, "f32", **SEED)
     rounded = p.astype(np.float16).astype(np.float32)
     assert ((uniforms < p) != (uniforms < rounded)).any(), "no draw would show the rounding"
-    node = random_bernoulli(p.shape, make(), **SEED)
+    node = random_bernoulli(p.shape, eval(move), **SEED)
     ov.save_model(ov.Model([node.output(0)], [], "m"), tmp_path / "m.xml")
     drawn = openvino(tmp_path / "m.xml", {}, "f32")[0]
     assert_same_bits(drawn, reference.random_bernoulli(p.shape, p, **SEED)[0])
