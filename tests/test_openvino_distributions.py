@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import DTYPES, SEED, assert_all_same, assert_same_bits
+from cases import DTYPES, SEED, assert_all_same, assert_refused, assert_same_bits, table
 from half_precision import differing
 from onnx import ModelProto
 from openvino import opset8
@@ -19,17 +19,14 @@ from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, req
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._contract.openvino_plugin import MAX_ELEMENTS
 from onnx_philox.openvino import (
     random_bernoulli,
     random_categorical,
-    random_generator,
-    random_normal,
-    random_uniform,
 )
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 PRECISIONS = [None, "f32", "bf16", "f16"]
+MAX_ELEMENTS = 4096  # of a constant that feeds a state, a bound or a shape
 F32, F64 = np.float32, np.float64
 
 
@@ -52,41 +49,27 @@ def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) ->
         assert_same_bits(actual, wanted)
 
 
-# The bits.
-
-
 # Booleans in the plugin, whose own operators say u8.
 
 LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
 NUMBERS = np.arange(35, dtype=F32).reshape(SHAPE)
-CONSUMERS: dict[str, tuple[Callable[[Any], ov.Node], Callable[[np.ndarray], np.ndarray]]] = {
-    "LogicalNot": (opset8.logical_not, np.logical_not),
-    "LogicalAnd": (lambda b: opset8.logical_and(b, ov.op.Constant(LOGICAL)), lambda b: b & LOGICAL),
-    "LogicalXor": (lambda b: opset8.logical_xor(ov.op.Constant(LOGICAL), b), lambda b: b ^ LOGICAL),
-    "Equal": (lambda b: opset8.equal(b, ov.op.Constant(LOGICAL)), lambda b: b == LOGICAL),
-    "Select": (
-        lambda b: opset8.select(b, ov.op.Constant(NUMBERS), opset8.constant(F32(-1))),
-        lambda b: np.where(b, NUMBERS, F32(-1)),
-    ),
-    "Select of booleans": (
-        lambda b: opset8.select(ov.op.Constant(LOGICAL), b, ov.op.Constant(np.array(True))),
-        lambda b: np.where(LOGICAL, b, True),
-    ),
-    "Concat": (
-        lambda b: opset8.concat([b, ov.op.Constant(LOGICAL)], 0),
-        lambda b: np.concatenate([b, LOGICAL]),
-    ),
-    "NonZero": (opset8.non_zero, lambda b: np.array(np.nonzero(b))),
-    "ReduceLogicalOr": (
-        lambda b: opset8.reduce_logical_or(b, opset8.constant([0])),
-        lambda b: b.any(0),
-    ),
-    "Convert": (lambda b: opset8.convert(b, "f32"), lambda b: b.astype(F32)),
-    "Convert to i64": (lambda b: opset8.convert(b, "i64"), lambda b: b.astype(np.int64)),
-    "Reshape": (lambda b: opset8.reshape(b, [-1], special_zero=False), lambda b: b.reshape(-1)),
-    "Transpose": (lambda b: opset8.transpose(b, [1, 0]), lambda b: b.T.copy()),
-    "Result": (lambda b: b, lambda b: b),
-}
+# What OpenVINO and NumPy make of the booleans `b`.
+CONSUMERS = table("""
+logical_not(b) -> np.logical_not(b)
+logical_and(b, fixed(LOGICAL)) -> b & LOGICAL
+logical_xor(fixed(LOGICAL), b) -> b ^ LOGICAL
+equal(b, fixed(LOGICAL)) -> b == LOGICAL
+select(b, fixed(NUMBERS), fixed(F32(-1))) -> np.where(b, NUMBERS, F32(-1))
+select(fixed(LOGICAL), b, fixed(np.array(True))) -> np.where(LOGICAL, b, True)
+concat([b, fixed(LOGICAL)], 0) -> np.concatenate([b, LOGICAL])
+non_zero(b) -> np.array(np.nonzero(b))
+reduce_logical_or(b, fixed([0])) -> b.any(0)
+convert(b, "f32") -> b.astype(F32)
+convert(b, "i64") -> b.astype(np.int64)
+reshape(b, fixed([-1]), False) -> b.reshape(-1)
+transpose(b, fixed([1, 0])) -> b.T.copy()
+b -> b
+""")
 
 
 @pytest.mark.parametrize("shape_type", [np.int32, np.int64])
@@ -97,14 +80,15 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
     """A node for each consumer, of a shape that is fed and of a constant one."""
     source = parameter("shape", [2], shape_type)
     results = []
-    for shape in (source, ov.op.Constant(np.array(SHAPE, shape_type))):
-        for build, _ in CONSUMERS.values():
+    for shape in (source, fixed(np.array(SHAPE, shape_type))):
+        for build, _ in CONSUMERS:
             node = random_bernoulli(shape, 0.3, **SEED)
             assert node.get_output_element_type(0) == ov.Type.boolean
-            made = build(node.output(0))
+            made = eval(build, {**vars(opset8), **globals(), "b": node.output(0)})
             results += [made.output(0) if isinstance(made, ov.Node) else made, node.output(1)]
     drop, after = reference.random_bernoulli(SHAPE, 0.3, **SEED)
-    wanted = [x for _, expected in CONSUMERS.values() for x in (expected(drop), after)] * 2
+    names = globals() | {"b": drop}
+    wanted = [x for _, expected in CONSUMERS for x in (eval(expected, names), after)] * 2
     model, feeds = ov.Model(results, [source]), {"shape": np.array(SHAPE, shape_type)}
     for precision in differing([None, "f32"]):
         assert_all_same(openvino(model, feeds, precision), wanted)
@@ -117,70 +101,52 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
 # Constants, before and after the plugin and IR change them.
 
 
-def computed_constants() -> Iterator[tuple[ov.Node, Any]]:
-    """Draws whose inputs OpenVINO computes of constants, and what they must be."""
-    each, logits = np.random.default_rng(2).random(SHAPE), logits_of("f64")
-    values = np.random.default_rng(0).normal(size=24).astype(F32)
-    of_each = [ov.op.Constant(x) for x in (each[:2], each[2:])]
-    halves = [ov.op.Constant(x) for x in (values[:12], values[12:])]
-    yield (
-        random_bernoulli(SHAPE, opset8.concat(of_each, 0), **SEED),
-        reference.random_bernoulli(SHAPE, each, **SEED),
-    )
-    product = opset8.multiply(*map(ov.op.Constant, (logits, np.array(0.3))))
-    yield (
-        random_categorical(product, 9, **SEED),
-        reference.random_categorical(logits * F64(0.3), 9, **SEED),
-    )
-    mean = opset8.convert(ov.op.Constant(np.array(0.1, F32)), "f64")
-    yield (
-        random_normal([9], mean, 1.7, "f64", **SEED),
-        reference.random_normal([9], np.array(F32(0.1), F64), 1.7, "f64", **SEED),
-    )
-    shape = ov.op.Constant(np.array([4, 6]))
-    yield (
-        random_categorical(opset8.reshape(opset8.concat(halves, 0), shape, False), 5000, **SEED),
-        reference.random_categorical(values.reshape(4, 6), 5000, **SEED),
-    )
-    for merged in (
-        opset8.concat([opset8.constant(STATE[:4]), opset8.constant(STATE[4:])], 0),
-        opset8.reshape(opset8.constant(STATE.reshape(2, 3)), [6], special_zero=False),
-        opset8.select(
-            opset8.constant(np.array(True)), opset8.constant(STATE), opset8.constant(STATE * 0)
-        ),
-        opset8.convert(opset8.constant(STATE.astype(np.int64)), "u32"),
-        opset8.gather(
-            opset8.constant(np.stack([STATE * 0, STATE])), opset8.constant(1), opset8.constant(0)
-        ),
-    ):
-        # The plugin clamps uint32 constants to 2^31-1.
-        yield random_generator(merged, [5]), reference.random_generator(STATE, [5])
-    for type_, *numbers in (
-        ("f64", 0.1, 0.7),
-        ("i64", -7, 2**40 + 1),
-        ("f32", 0.1, 0.7),
-        ("bf16", 0.125, 0.75),
-    ):
-        # Not opset8.constant: that makes 0.1 of f64 what it is in f32.
-        halves = [np.array(x, np.int64 if type_ == "i64" else F64) for x in numbers]
-        bounds = [opset8.convert(ov.op.Constant(x), type_) for x in halves]
-        given = [x.astype(DTYPES[type_]) for x in halves]
-        yield (
-            random_uniform([9], *bounds, type_, **SEED),
-            reference.random_uniform([9], *given, type_, **SEED),
-        )
-    largest = opset8.reduce_max(ov.op.Constant(values), ov.op.Constant(np.array([0])))
-    yield (
-        random_normal([50], largest, 1.0, "f32", **SEED),
-        reference.random_normal([50], float(values.max()), 1.0, "f32", **SEED),
-    )
+EACH_P, LOGITS = np.random.default_rng(2).random(SHAPE), logits_of("f64")
+FEW = np.random.default_rng(0).normal(size=24).astype(F32)
+# What OpenVINO computes of constants, and what it is. The plugin clamps those of uint32 to 2^31-1.
+COMPUTED = table("""
+bernoulli(SHAPE, concat([fixed(EACH_P[:2]), fixed(EACH_P[2:])], 0)) -> bernoulli(SHAPE, EACH_P)
+categorical(multiply(fixed(LOGITS), fixed(0.3)), 9) -> categorical(LOGITS * F64(0.3), 9)
+normal([9], cast(F32(0.1), "f64"), 1.7, "f64") -> normal([9], np.array(F32(0.1), F64), 1.7, "f64")
+categorical(reshape(concat([fixed(FEW[:12]), fixed(FEW[12:])], 0), fixed([4, 6]), False), 5000)
+-> categorical(FEW.reshape(4, 6), 5000)
+uniform([9], cast(0.1, "f64"), cast(0.7, "f64"), "f64") -> uniform([9], 0.1, 0.7, "f64")
+uniform([9], cast(-7, "i64"), cast(2**40 + 1, "i64"), "i64") -> uniform([9], -7, 2**40 + 1, "i64")
+uniform([9], cast(0.1, "f32"), cast(0.7, "f32"), "f32") -> uniform([9], 0.1, 0.7, "f32")
+uniform([9], cast(0.125, "bf16"), cast(0.75, "bf16"), "bf16") -> uniform([9], 0.125, 0.75, "bf16")
+normal([50], reduce_max(fixed(FEW), fixed([0])), 1.0, "f32")
+-> normal([50], float(FEW.max()), 1.0, "f32")
+generator(concat([fixed(STATE[:4]), fixed(STATE[4:])], 0), [5]) -> generator(STATE, [5])
+generator(reshape(fixed(STATE.reshape(2, 3)), fixed([6]), False), [5]) -> generator(STATE, [5])
+generator(select(fixed(True), fixed(STATE), fixed(STATE * 0)), [5]) -> generator(STATE, [5])
+generator(cast(STATE.astype(np.int64), "u32"), [5]) -> generator(STATE, [5])
+generator(gather(fixed([STATE * 0, STATE]), fixed(1), fixed(0)), [5]) -> generator(STATE, [5])
+""")
+
+
+def fixed(values: Any) -> ov.Node:
+    """A constant of all bits: `opset8.constant` makes 0.1 of f64 what it is in f32."""
+    return ov.op.Constant(np.asarray(values))
+
+
+def cast(value: Any, type_: str) -> ov.Node:
+    return opset8.convert(fixed(value), type_)
+
+
+def draws_of(module: Any) -> dict[str, Any]:
+    """What draws in a row of `COMPUTED`, of the factories or the reference."""
+    kinds = ("bernoulli", "categorical", "normal", "uniform", "generator")
+    return {kind: partial(getattr(module, f"random_{kind}"), **SEED) for kind in kinds}
 
 
 @pytest.mark.usefixtures("factories")
 def test_constants_computed_from_constants_are_exact_also_saved_in_f16(
     openvino: OpenVino, tmp_path: Path
 ) -> None:
-    for node, expected in computed_constants():
+    ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
+    for made, drawn in COMPUTED:
+        node = eval(made, {**vars(opset8), **globals(), **ours})
+        expected = eval(drawn, {**globals(), **theirs})
         model = ov.Model(node.outputs(), [])
         ov.save_model(model, tmp_path / "model.xml")
         for precision in differing([None, "f16"]):
@@ -277,31 +243,30 @@ def test_constants_replaced_in_a_file_by_their_f16_rounding_are_read_anew(
     check(openvino(path), expected)
 
 
+# A draw, the input that is replaced and by what, and what is drawn then.
+REPLACED = [
+    ("bernoulli(SHAPE, F64(0.1))", 1, "F64(0.2)", "bernoulli(SHAPE, F64(0.2))"),
+    ("bernoulli(SHAPE, np.array([0.1]))", 1, "EACH", "bernoulli(SHAPE, EACH)"),
+    ("bernoulli(SHAPE, np.array([0.1]))", 1, "F32([0.7])", "bernoulli(SHAPE, F32(0.7))"),
+    ("categorical(LOGITS, 4)", 0, "LOGITS[:2] / 2", "categorical(LOGITS[:2] / 2, 4)"),
+    ("categorical(logits_of('f32'), 4)", 0, "x", "categorical(x, 4)"),
+    ("normal([9], 0.1, 1.7, 'f64')", 2, "np.array(2.5)", "normal([9], 0.1, 2.5, 'f64')"),
+]
+
+
 @pytest.mark.usefixtures("factories")
 def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
-    logits = logits_of("f64")
-    draw, expected = random_bernoulli, reference.random_bernoulli
-    less, fed = logits[:2] / 2, logits_of("f32")[:2]
-    classes, one = reference.random_categorical, np.array([0.1])
+    ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
+    fed = logits_of("f32")[:2]
     x = parameter("logits", [-1, 11], F32)
-    for node, index, other, wanted in (
-        (draw(SHAPE, F64(0.1), **SEED), 1, np.array(0.2), expected(SHAPE, F64(0.2), **SEED)),
-        (draw(SHAPE, one, **SEED), 1, EACH, expected(SHAPE, EACH, **SEED)),
-        (draw(SHAPE, one, **SEED), 1, F32([0.7]), expected(SHAPE, F32(0.7), **SEED)),
-        (random_categorical(logits, 4, **SEED), 0, less, classes(less, 4, **SEED)),
-        (random_categorical(logits_of("f32"), 4, **SEED), 0, x, classes(fed, 4, **SEED)),
-        (
-            random_normal([9], 0.1, 1.7, "f64", **SEED),
-            2,
-            np.array(2.5),
-            reference.random_normal([9], 0.1, 2.5, "f64", **SEED),
-        ),
-    ):
-        source = other if other is x else ov.op.Constant(other)
-        node.input(index).replace_source_output(source.output(0))
-        model = ov.Model(node.outputs(), [x] if other is x else [])
+    for made, index, other, drawn in REPLACED:
+        node, constant = (eval(text, {**globals(), "x": x, **ours}) for text in (made, other))
+        source = constant if constant is x else fixed(constant)
+        node.input(int(index)).replace_source_output(source.output(0))
+        model = ov.Model(node.outputs(), [x] if constant is x else [])
         model.validate_nodes_and_infer_types()
-        check(openvino(model, {"logits": fed} if other is x else {}), wanted)
+        wanted = eval(drawn, {**globals(), "x": fed, **theirs})
+        check(openvino(model, {"logits": fed} if constant is x else {}), wanted)
 
 
 # Inputs that other nodes compute.
@@ -329,21 +294,20 @@ def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
 # Bad input that only OpenVINO can meet; test_bad_input.py has the rest.
 
 
+REFUSED = table("""
+normal([3], f64, 1, "f64") -> input 'mean' must be a constant in
+normal([3], 0, f64, "f64") -> input 'scale' must be a constant in
+bernoulli([3], f64) -> 'p' must be a constant of at most 4096 ele
+categorical(np.zeros((1, 4097))) -> a constant of at most 4096 ele
+bernoulli(parameter("n", [2], np.int64), np.zeros(4, F32)) -> shape [?, ?]: got shape [4]
+""")
+
+
 @pytest.mark.usefixtures("factories")
-def test_a_node_is_refused_what_the_plugin_would_alter() -> None:
-    f64 = parameter("f64", [], F64)
-    for node, says in (
-        (lambda: random_normal([3], f64, 1, "f64", **SEED), "input 'mean' must be a constant in"),
-        (lambda: random_normal([3], 0, f64, "f64", **SEED), "input 'scale' must be a constant in"),
-        (lambda: random_bernoulli([3], f64, **SEED), "'p' must be a constant of at most 4096 ele"),
-        (lambda: random_categorical(np.zeros((1, 4097)), **SEED), "a constant of at most 4096 ele"),
-        (
-            lambda: random_bernoulli(parameter("n", [2], np.int64), np.zeros(4, F32), **SEED),
-            r"the output's shape \[\?, \?\]: got shape \[4\]",
-        ),
-    ):
-        with pytest.raises((ValueError, TypeError), match=says):
-            node()
+@pytest.mark.parametrize(("node", "words"), REFUSED)
+def test_a_node_is_refused_what_the_plugin_would_alter(node: str, words: str) -> None:
+    names = {**globals(), **draws_of(onnx_philox.openvino), "f64": parameter("f64", [], F64)}
+    assert_refused(lambda: eval(node, names), words)
 
 
 @pytest.mark.parametrize("config", [DEFAULT, ONE_THREAD], ids=["default", "one thread"])
