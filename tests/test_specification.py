@@ -44,7 +44,12 @@ EXTREMES = (
     *(("f16", 6e-8, 6e4), ("bf16", 1e-39, 3e38), ("f32", 1e-45, 3e38), ("f64", 5e-324, 1e308)),
 )
 COUNTS = {"output_type": "i64"}
-PROBABILITIES = np.float32(0.3), np.float64(0.3), np.linspace(0, 1, N, dtype=np.float32)
+PROBABILITIES = (
+    np.float32(0.3),
+    np.float64(0.3),
+    np.linspace(0, 1, N),
+    np.linspace(0, 1, N, dtype=np.float32),
+)
 CASES: list[tuple[Any, ...]] = [
     ("random_generator", [N]),
     *(("random_uniform", [N], low, high, t) for t, low, high in TYPE_BOUNDS),
@@ -53,6 +58,8 @@ CASES: list[tuple[Any, ...]] = [
         for t in FLOATS
         for mean, scale in ((0, 1), (-1.7, 2.2), (1e-3, -0.3), (3, 0), (0, 1e3))
     ),
+    # The second of a pair is dropped, and its words are taken.
+    *(("random_normal", [1], 0, 1, t) for t in FLOATS),
     *(("random_bernoulli", [N], p) for p in PROBABILITIES),
     ("random_categorical", [LOGITS], 9),
     ("random_categorical", [LOGITS], 5, {"replacement": False}),
