@@ -61,16 +61,7 @@ def row_numbers_input(
         f"{brief} A scalar or one element for all rows, or 1-D with one for each row. Left out, or "
         f"an empty 1-D tensor: {absent}."
     )
-    return Input(
-        name,
-        Role.ROW_NUMBERS,
-        doc,
-        types=(type_,),
-        optional=True,
-        absent=absent,
-        numbers=numbers,
-        brief=brief,
-    )
+    return Input(name, Role.ROW_NUMBERS, doc, (type_,), True, absent, numbers, brief)
 
 
 SHAPE_INPUT = Input(

@@ -49,8 +49,7 @@ class Engine:
         self.ports = ports
         """The inputs that a feed holds."""
         self._inputs = Inputs(streams.state, ports, model)
-        batch = streams.batch
-        axis = streams.batch_axis
+        batch, axis = streams.batch, streams.batch_axis
         self._rows = None if batch is None else RowCount(batch, axis, ports, model.aliases)
         self._state = state
 

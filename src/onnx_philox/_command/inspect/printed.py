@@ -217,7 +217,7 @@ class Inspection:
 
     def lost(self) -> list[str]:
         """Why a model that should draw may have no random nodes."""
-        if self.is_openvino_s:
+        if self.given.of_openvino:
             return list(self.lost_in_conversion())
         idle = []
         if self.idle_dropouts:
@@ -228,18 +228,13 @@ class Inspection:
         return [head, *idle, *lost.WHAT_MAY_HAVE_HAPPENED, lost.WHAT_TO_DO]
 
     @property
-    def is_openvino_s(self) -> bool:
-        """Whether the model is an OpenVINO IR."""
-        return self.given.of_openvino
-
-    @property
     def model(self) -> Path:
         """The model's file."""
         return self.given.path
 
     def lost_in_conversion(self) -> list[str]:
         """What an IR does not show, since it may have been lost before; empty for others."""
-        if not self.is_openvino_s:
+        if not self.given.of_openvino:
             return []
         head = "What the conversion to OpenVINO may have lost, if it came from PyTorch:"
         return [head, *lost.LOST_IN_CONVERSION, lost.EXPORT]
@@ -339,8 +334,9 @@ class Inspection:
 
     def meaning(self) -> tuple[str, str]:
         """What a rewrite would do, and the command for it."""
-        source = shlex.quote(str(self.model))
-        command = f"onnx-philox rewrite {source} -o {shlex.quote(self._target)}"
+        suffix = self.model.suffix if self.given.of_openvino else ".onnx"
+        files = (str(self.model), f"{self.model.stem}.reproducible{suffix}")
+        command = "onnx-philox rewrite {} -o {}".format(*map(shlex.quote, files))
         stuck = [found for found in self.found if found.problem is not None]
         if self.obstacle is not None:
             return f"It cannot be rewritten as it is: {self.obstacle}", ""
@@ -395,19 +391,13 @@ class Inspection:
         return not is_any_equal and len([r for r in self.runtimes if r.version is not None]) > 1
 
     def _today(self) -> str:
-        if self.is_openvino_s:
+        if self.given.of_openvino:
             return "After a rewrite they draw what a seed says, in every run and process"
         if not self.is_other_in_each:
             return "After a rewrite they draw the same numbers in every runtime"
         if self.of_no_runtime:
             return "After a rewrite they draw what a seed says"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
-
-    @property
-    def _target(self) -> str:
-        return (
-            f"{self.model.stem}.reproducible{self.model.suffix if self.is_openvino_s else '.onnx'}"
-        )
 
     def _found_json(self, found: InspectedNode) -> dict[str, Any]:
         node = asdict(found.node)

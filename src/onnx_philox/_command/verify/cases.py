@@ -169,18 +169,14 @@ def _dropped(type_: ElementType) -> Mapping[str, Any]:
     return {"data": data.astype(type_.dtype), "ratio": np.array(0.4, np.float32)}
 
 
-def _sampled() -> Mapping[str, Any]:
-    """Logits, and filters for all rows."""
-    logits = np.array([[0, 1, 2, 3], [1, 1, 1, 0], [4, 0, 3, 2]], np.float32)
-    return {
-        "logits": logits,
-        "temperature": np.array(1.5, np.float32),
-        "top_k": np.array(3),
-        "top_p": np.array(0.9, np.float32),
-        "min_p": np.array(0.01, np.float32),
-    }
-
-
+# Logits, and filters for all rows.
+_SAMPLED = {
+    "logits": np.array([[0, 1, 2, 3], [1, 1, 1, 0], [4, 0, 3, 2]], np.float32),
+    "temperature": np.array(1.5, np.float32),
+    "top_k": np.array(3),
+    "top_p": np.array(0.9, np.float32),
+    "min_p": np.array(0.01, np.float32),
+}
 _ROW_ARGUMENTS: tuple[tuple[operators.Operator, Mapping[str, Any]], ...] = (
     (operators.RANDOM_GENERATOR, {}),
     (operators.RANDOM_UNIFORM, {"minval": -5, "maxval": 205}),
@@ -192,7 +188,7 @@ _ROW_ARGUMENTS: tuple[tuple[operators.Operator, Mapping[str, Any]], ...] = (
     (operators.RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}),
     (operators.RANDOM_PERMUTATION, {}),
     (operators.RANDOM_DROPOUT, {}),
-    (operators.RANDOM_TOKEN, _sampled()),
+    (operators.RANDOM_TOKEN, _SAMPLED),
 )
 """Operators and their arguments; data are of the type of the values."""
 
@@ -231,6 +227,8 @@ def _row(example: Example, row: int) -> Example:
     )
 
 
+_SEEDED = (((2, 3, 5), 150, 10), ((257,), 2**40 + 7, 2**33 + 1))
+"""Shapes and both seeds."""
 _RANGES: tuple[tuple[tuple[ElementType, ...], str, tuple[Any, Any]], ...] = (
     ((F32, F64, F16, BF16), "in [0,1)", (0, 1)),
     ((F32, F64, F16, BF16), "in [-27.5,205)", (-27.5, 205)),
@@ -244,23 +242,15 @@ _RANGES: tuple[tuple[tuple[ElementType, ...], str, tuple[Any, Any]], ...] = (
 def _seeded_draws() -> list[Case]:
     """Draws from seeds alone, which OpenVINO's own operator can make too; NumPy sets the values."""
     cases = []
-    for types, part, bounds in _RANGES:
+    for types, part, (minval, maxval) in _RANGES:
+        bounds = {"minval": minval, "maxval": maxval}
         for type_ in types:
-            draws = (
+            draws = [
                 Example(
-                    shape,
-                    type_,
-                    operators.RANDOM_UNIFORM,
-                    dict(zip(("minval", "maxval"), bounds, strict=True)),
-                    global_seed,
-                    op_seed,
-                    is_shape_fed=True,
+                    shape, type_, operators.RANDOM_UNIFORM, bounds, key, stream, is_shape_fed=True
                 )
-                for shape, global_seed, op_seed in (
-                    ((2, 3, 5), 150, 10),
-                    ((257,), 2**40 + 7, 2**33 + 1),
-                )
-            )
+                for shape, key, stream in _SEEDED
+            ]
             vectors = tuple(Vector(example, example.in_numpy()) for example in draws)
             cases.append(Case(SEEDED_DRAWS, vectors, type_, part, is_numpy_the_standard=True))
     return cases
