@@ -5,6 +5,7 @@ And nodes whose equal seeds they do not keep, so that they repeat each other no 
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,15 +71,15 @@ def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> N
 
 def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -> None:
     """Warns of nodes that draw each other's numbers, in the same run or in others."""
+    ways = {
+        _are_equal: "draw equal numbers, since their seeds are equal",
+        _are_alike: "repeat each other's numbers in other runs, since their op_seeds agree mod "
+        "2^32",
+    }
     known = list(before)
     for each in new:
-        other = next((o for o in known if _are_equal(o, each)), None)
-        if other is not None:
-            what = "draw equal numbers, since their seeds are equal"
-        else:
-            other = next((o for o in known if _are_alike(o, each)), None)
-            what = "repeat each other's numbers in other runs, since their op_seeds agree mod 2^32"
-        if other is not None:
+        found = ((other, what) for are, what in ways.items() for other in known if are(other, each))
+        for other, what in itertools.islice(found, 1):
             pair = f"{other.title}, of {other}, and {each.title}, of {each},"
             warnings.warn(f"{pair} {what}", stacklevel=shown.stacklevel())
         known.append(each)

@@ -133,35 +133,37 @@ def of_operator(
     shape: Sequence[object] | None,
     places: Sequence[Place],
     batch: str,
-    rivals: Sequence[str] = (),
+    rivals: Sequence[str],
 ) -> ValueRefusalError | None:
     """What stands in the way of rows in an operator, for values of this shape and its batch."""
     what, given = "the shape of what it draws", written(shape)
+    axis = places[0].axis if places else 0
+    others = [] if shape is None else [*shape[:axis], *shape[axis + 1 :]]
+    elements = [d for d in others if isinstance(d, int)]
+    is_known = others and len(elements) == len(others)
     if operator.draws_rows:
-        given = "one order for all rows together"
+        what, given = "what it draws", "one order for all rows together"
         allowed = "a row for each of the batch, for a state for each row"
         remedy = f"Shuffle outside the model, or {ONE_STATE}."
-        return ValueRefusalError(title, "what it draws", given, allowed, remedy)
-    if len(places) > 1:
+    elif len(places) > 1:
         allowed = f"one of which one dimension alone is {batch}, for a state for each row"
         remedy = f"Draw for each row before rows meet each other{_others(rivals)}."
-        return ValueRefusalError(title, what, given, allowed, remedy)
-    if operator.size_input.role is Role.LOGITS and places and not places[0].is_first:
+    elif operator.size_input.role is Role.LOGITS and places and not places[0].is_first:
         allowed = f"[rows, classes] with rows that are {batch}, for a state for each row"
         remedy = (
             "Call torch.multinomial with weights of [batch, classes], once for each position, or "
             f"{ONE_STATE}."
         )
-        return ValueRefusalError(title, what, given, allowed, remedy)
-    axis = places[0].axis if places else 0
-    others = [] if shape is None else [*shape[:axis], *shape[axis + 1 :]]
-    elements = [d for d in others if isinstance(d, int)]
-    is_rejecting = others and operator.words.each == REJECTION_WORDS
-    if is_rejecting and len(elements) == len(others) and math.prod(elements) > _MOST_REJECTING:
+    elif (
+        operator.words.each == REJECTION_WORDS
+        and is_known
+        and math.prod(elements) > _MOST_REJECTING
+    ):
         allowed = "at most 2^27 elements a row, of 32 blocks each, for a state for each row"
         remedy = f"Draw them in several nodes, or {ONE_STATE}."
-        return ValueRefusalError(title, what, given, allowed, remedy)
-    return None
+    else:
+        return None
+    return ValueRefusalError(title, what, given, allowed, remedy)
 
 
 def of_count(title: str, owner: str, loop: str) -> ValueRefusalError:

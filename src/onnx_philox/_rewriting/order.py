@@ -253,17 +253,14 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
         recorded.check_rows()
     elif recorded.has_rows:
         named = frozenset()
-    nodes: list[Random] = []
-    kept = []
-    for each in found:
-        if isinstance(each, Irreplaceable):
-            leave(each.error, keep_unknown=asked.keep_unknown)
-            kept.append(each.record())
-        else:
-            nodes.append(each)
+    kept = [each for each in found if isinstance(each, Irreplaceable)]
+    for each in kept:
+        leave(each.error, keep_unknown=asked.keep_unknown)
+    nodes = [each for each in found if not isinstance(each, Irreplaceable)]
     nodes = choose_shares(nodes, asked.invert_bernoulli)
+    left = tuple(each.record() for each in kept)
     report = Report(
-        kept=tuple(kept), recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows
+        kept=left, recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows
     )
     if not nodes:
         check_names(() if recorded.has_rows else asked.named or (), ())

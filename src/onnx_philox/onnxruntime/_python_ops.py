@@ -87,12 +87,9 @@ def python_op(
     op: Operator, values: ElementType, given: Mapping[str, ElementType | None]
 ) -> PythonOp:
     """The Python op for values of this type that needs the fewest casts of the given inputs."""
-    inputs = []
-    for declared in op.inputs:
-        types = types_of(declared, values)
-        wanted = given.get(declared.name)
-        inputs.append(wanted if wanted in types else types[0])
-    return PythonOp(op, values, tuple(inputs))
+    pairs = ((types_of(declared, values), given.get(declared.name)) for declared in op.inputs)
+    inputs = tuple(wanted if wanted in types else types[0] for types, wanted in pairs)
+    return PythonOp(op, values, inputs)
 
 
 def _python_ops(op: Operator) -> Iterator[PythonOp]:

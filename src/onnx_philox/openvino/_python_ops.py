@@ -325,11 +325,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _read_narrowed(self, text: str) -> None:
         """Takes back what `_narrowed_text` told IR."""
         first, _, state = text.partition(" ")
-        for declared in self.operator.inputs:
-            types = declared.types if declared.role in (Role.LOGITS, Role.DATA) else ()
-            for type_ in types:
-                if type_.name == first:
-                    self._declared[declared.name] = type_
+        named = [i for i in self.operator.inputs if i.role in (Role.LOGITS, Role.DATA)]
+        self._declared |= {i.name: t for i in named for t in i.types if t.name == first}
         if first != NARROWED_ALL and not self._declared:
             return
         self._past |= Past.VALIDATED | Past.CLONED | Past.ROUNDED

@@ -28,12 +28,11 @@ class Types:
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model
-        self._inferred: Inferred | None = None
         self._known: dict[ir.Value, ir.DataType] = {}
 
     def __call__(self, value: ir.Value) -> ir.DataType | None:
         """The declared type, else the inferred one, else None."""
-        return self._kept(value) or self._of(value)[0]
+        return self._kept(value) or self._inferred.get(value, (None, None))[0]
 
     def _kept(self, value: ir.Value) -> ir.DataType | None:
         """The declared type that operators carry on to a value, which takes no inference."""
@@ -49,19 +48,17 @@ class Types:
 
     def shape(self, value: ir.Value) -> ir.Shape | None:
         """The declared shape, else the inferred one, else None."""
-        return value.shape if value.shape is not None else self._of(value)[1]
+        return (
+            value.shape if value.shape is not None else self._inferred.get(value, (None, None))[1]
+        )
 
     def dimensions(self, value: ir.Value) -> tuple[int | str | None, ...] | None:
         """Those of the shape: numbers, names, None for those that have neither."""
         shape = self.shape(value)
         return None if shape is None else tuple(d if isinstance(d, int) else d.value for d in shape)
 
-    def _of(self, value: ir.Value) -> tuple[ir.DataType | None, ir.Shape | None]:
-        if self._inferred is None:
-            self._inferred = self._infer()
-        return self._inferred.get(value, (None, None))
-
-    def _infer(self) -> Inferred:
+    @functools.cached_property
+    def _inferred(self) -> Inferred:
         cloned = clone_of(self._model)
         if cloned is None:
             return {}

@@ -147,25 +147,22 @@ class _Lowering:
         numbers = self._seeds() + list(pair(self._parameters()))
         states = self._states()
         shape, known = self._shape()
+        elements = None if known is None else math.prod(known)
         if known is not None and self._words() is None:
             # A kernel could not see that there are as many states as rows.
             given = f"of {list(known)} with any number of states"
             self._refuse(given, "with a state of a known shape")
-        if known is not None and math.prod(known) > 0 and self._is_constant():
+        if elements and self._is_constant():
             # The plugin would compute the layer when it compiles the model, and gives zeros.
             allowed = "with a state or a shape that depends on an input"
             self._refuse("with a constant state and shape", allowed)
-        if known is not None and math.prod(known) == 0:
-            drawn = _constant(np.empty(known), kind.TYPE.to_dtype())
+        if elements is not None and elements >= 2**31:
+            self._refuse(f"of {elements} elements", "fewer than 2^31 elements", of="")
+        if elements == 0:
+            drawn = _constant(np.empty(known or ()), kind.TYPE.to_dtype())
             after = states
         else:
-            like, elements = _constant([0], np.int32), None
-            if known is None:
-                like = self._like(shape)
-            else:
-                elements = math.prod(known)
-                if elements >= 2**31:
-                    self._refuse(f"of {elements} elements", "fewer than 2^31 elements", of="")
+            like = self._like(shape) if elements is None else _constant([0], np.int32)
             layer = kind([states, _constant(numbers, np.int32), like], elements)
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
@@ -326,8 +323,8 @@ class _Lowering:
         with np.errstate(all="ignore"):
             scale = (np.float32(1) / (np.float32(1) - ratio)).astype(dtype)
         zero = arrays.constant(np.zeros((), dtype)).output(0)
-        if not np.isfinite(scale):
-            # All is dropped; nothing may become infinite.
-            return ops.select(is_dropped, zero, data).output(0)
-        scaled = ops.multiply(data, arrays.constant(np.asarray(scale)).output(0))
+        scaled = data
+        # Else all is dropped; nothing may become infinite.
+        if np.isfinite(scale):
+            scaled = ops.multiply(data, arrays.constant(np.asarray(scale))).output(0)
         return ops.select(is_dropped, zero, scaled).output(0)

@@ -334,10 +334,8 @@ class _Carrier(Border):
         """Adds an output of an If: the next state, or from the other branch the same state."""
         node = owner.node
         for _, branch in subgraphs(node):
-            if branch is owner.graph:
-                branch.outputs.append(next_state)
-                continue
-            branch.outputs.append(self._unchanged(branch, state))
+            is_own = branch is owner.graph
+            branch.outputs.append(next_state if is_own else self._unchanged(branch, state))
         return self.branch_out(node)
 
 

@@ -39,6 +39,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS, key_of
 from onnx_philox._rewriting.in_onnx.random_nodes.shares import share_of
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
+    FUNCTION_OF_ORIGIN,
     Site,
     check_declared,
     check_types,
@@ -52,9 +53,6 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replace
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.not_rows import few
-
-FUNCTION_OF_ORIGIN = "onnx_philox.function"
-"""The key of a node's `meta` under which inlining notes the function that held it."""
 
 # What to do about random operators that are no single draw.
 _WAY_OUT = {
@@ -80,8 +78,7 @@ def find_nodes(
     for node, owners in graphs.walk(model.graph):
         opset = graphs.opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):
-            function = node.meta.get(FUNCTION_OF_ORIGIN)
-            site = site_of(node, owners, version=opset, opset=of_onnx, function=function)
+            site = site_of(node, owners, opset, of_onnx)
             found.append(_read(site, types, keep_seeds=keep_seeds))
         elif own is not None:
             own.pass_by(node)

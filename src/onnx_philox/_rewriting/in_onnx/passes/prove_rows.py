@@ -67,16 +67,14 @@ class BatchRows:
             ours = _name(recorded.state.shape[0]) if recorded.state.shape else None
             shapes = {n: s for n, s in shapes.items() if ours in map(_name, inputs[n].shape or ())}
             said = said or ours
-        self._nodes = nodes
         # One generator walks through all nodes: what one draws moves those behind it.
         self._is_walk = not asked.generator.is_counter_based
-        name, input, axis, rivals = choose(shapes, said, self._places_of_all, _REMEDY)
+        name, input, axis, rivals = choose(
+            shapes, said, lambda batch: [self._places(node, batch) for node in nodes], _REMEDY
+        )
         self.batch = Batch(inputs[input], name, axis, rivals)
         drawing = {node.site.node for node in nodes}
         self._dependence = BatchDependence(model, self._shapes, name, drawing)
-
-    def _places_of_all(self, batch: str) -> list[list[Place]]:
-        return [self._places(node, batch) for node in self._nodes]
 
     def _places(self, random: Replaceable, batch: str) -> list[Place]:
         """Where a dimension of this name stands in what a node draws."""

@@ -13,17 +13,13 @@ from onnx_philox._rewriting import found
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import is_known
 
+FUNCTION_OF_ORIGIN = "onnx_philox.function"
+"""The key of a node's `meta` under which inlining notes the function that held it."""
+
 Site = found.Site[ir.Node, Owner]
 
 
-def site_of(
-    node: ir.Node,
-    owners: tuple[Owner, ...],
-    *,
-    version: int | None,
-    opset: int,
-    function: str | None,
-) -> Site:
+def site_of(node: ir.Node, owners: tuple[Owner, ...], version: int | None, opset: int) -> Site:
     """The place of a node, given what it does not say itself: see `found.Site`."""
     return Site(
         node,
@@ -35,7 +31,7 @@ def site_of(
         version=version,
         outputs=tuple(value.name or "" for value in node.outputs),
         opset=opset,
-        function=function,
+        function=node.meta.get(FUNCTION_OF_ORIGIN),
         explicit_seed=_explicit_seed(node),
     )
 
