@@ -169,21 +169,6 @@ inline Draw TokenDraw(const State& state, OutputType type, const Logits& logits,
   return draw;
 }
 
-/// The other way round.
-inline Affine AffineOf(const Draw& draw) {
-  return Affine{draw[Parameter::kMean].bits, draw[Parameter::kScale].bits};
-}
-
-/// One probability points into the draw.
-inline Probabilities ProbabilitiesOf(const Draw& draw) {
-  const Argument& p = draw[Parameter::kP];
-  return Probabilities{{p.type, p.each() ? p.data : &p.bits}, p.each()};
-}
-
-inline Logits LogitsOf(const Draw& draw) {
-  return Logits{draw[Parameter::kLogits].numbers(), draw.classes, draw.samples, draw.is_once};
-}
-
 /// So many states of torch's generator; some have drawn.
 template <class Random>
 std::vector<std::uint32_t> TorchStates(std::size_t states, Random& random) {

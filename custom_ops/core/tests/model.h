@@ -22,6 +22,7 @@ using onnx_philox::Bounds;
 using onnx_philox::Distribution;
 using onnx_philox::Draw;
 using onnx_philox::OutputType;
+using onnx_philox::Parameter;
 using onnx_philox::State;
 
 struct Format {
@@ -197,24 +198,25 @@ inline double Exp(double x) {
   return std::ldexp(y, static_cast<int>(n));
 }
 
-inline std::uint64_t NormalElement(const State& state, OutputType type, const onnx_philox::Affine& affine,
-                                   std::uint64_t index) {
+inline std::uint64_t NormalElement(const Draw& draw, std::uint64_t index) {
+  const State& state = draw.state;
+  const OutputType type = draw.type;
+  const std::uint64_t mean = draw[Parameter::kMean].bits, scale_bits = draw[Parameter::kScale].bits;
   const std::uint64_t pair = index - index % 2;
   const bool is_cosine = index % 2 != 0;
   if (type == OutputType::kF64) {
     const double x = Normal<F64Constants>(UniformF64(state, pair), UniformF64(state, pair + 1), is_cosine);
-    return static_cast<std::uint64_t>(BitsOf(x * FloatOf(static_cast<std::int64_t>(affine.scale)) +
-                                             FloatOf(static_cast<std::int64_t>(affine.mean))));
+    return static_cast<std::uint64_t>(BitsOf(x * BitCast<double>(scale_bits) + BitCast<double>(mean)));
   }
   const float x = Normal<F32Constants>(UniformF32(state, pair), UniformF32(state, pair + 1), is_cosine);
   if (type == OutputType::kF32) {
-    const float scale = FloatOf(static_cast<std::int32_t>(affine.scale));
-    return static_cast<std::uint32_t>(BitsOf(x * scale + FloatOf(static_cast<std::int32_t>(affine.mean))));
+    const float scale = FloatOf(static_cast<std::int32_t>(scale_bits));
+    return static_cast<std::uint32_t>(BitsOf(x * scale + FloatOf(static_cast<std::int32_t>(mean))));
   }
   const Format format = type == OutputType::kF16 ? kF16 : kBF16;
   const double rounded = Round(static_cast<double>(x), format);
-  const double product = Round(rounded * Decode(affine.scale, format, 2), format);
-  return Encode(Round(product + Decode(affine.mean, format, 2), format), format, 2);
+  const double product = Round(rounded * Decode(scale_bits, format, 2), format);
+  return Encode(Round(product + Decode(mean, format, 2), format), format, 2);
 }
 
 inline std::uint64_t ExponentialElement(const State& state, OutputType type, std::uint64_t scale, std::uint64_t index) {
@@ -236,20 +238,20 @@ inline double Number(const onnx_philox::Numbers& numbers, std::uint64_t index) {
   return bits == 0xFC00u ? -HUGE_VAL : Decode(bits, kF16, 2);
 }
 
-inline std::uint64_t BernoulliElement(const State& state, const onnx_philox::Probabilities& probabilities,
-                                      std::uint64_t index) {
-  const double p = Number(probabilities.p, probabilities.each ? index : 0);
-  const bool is_f32 = probabilities.p.type == OutputType::kF32;
-  return (is_f32 ? static_cast<double>(UniformF32(state, index)) : UniformF64(state, index)) < p ? 1 : 0;
-}
-
-inline double Ln(double x) { return MinusTwoLn<F64Constants>(x) / -2; }
-
 /// A number of a parameter that may have one for each element.
-inline double GivenAt(const Draw& draw, onnx_philox::Parameter parameter, std::uint64_t index) {
+inline double GivenAt(const Draw& draw, Parameter parameter, std::uint64_t index) {
   const onnx_philox::Argument& given = draw[parameter];
   return given.each() ? Number(given.numbers(), index) : Number({given.type, &given.bits}, 0);
 }
+
+/// Whether the uniform is below a probability: `p`, or a dropout's ratio.
+inline std::uint64_t BernoulliElement(const Draw& draw, Parameter parameter, std::uint64_t index) {
+  const bool is_f32 = draw[parameter].type == OutputType::kF32;
+  const double u = is_f32 ? static_cast<double>(UniformF32(draw.state, index)) : UniformF64(draw.state, index);
+  return u < GivenAt(draw, parameter, index) ? 1 : 0;
+}
+
+inline double Ln(double x) { return MinusTwoLn<F64Constants>(x) / -2; }
 
 /// Element `index` of a draw of gammas from `state`, in so many attempts.
 inline double Gamma(const State& state, double alpha, std::uint64_t index, std::uint64_t attempts) {
@@ -295,22 +297,21 @@ inline double Poisson(const State& state, double rate, std::uint64_t index, std:
 }
 
 inline std::uint64_t GammaElement(const Draw& draw, std::uint64_t index) {
-  const double x = Gamma(draw.state, GivenAt(draw, onnx_philox::Parameter::kAlpha, index), index, 16);
+  const double x = Gamma(draw.state, GivenAt(draw, Parameter::kAlpha, index), index, 16);
   if (draw.type == OutputType::kF64) return static_cast<std::uint64_t>(BitsOf(x));
   return Encode(Round(x, kF32), kF32, 4);
 }
 
 inline std::uint64_t PoissonElement(const Draw& draw, std::uint64_t index) {
-  const double rate = GivenAt(draw, onnx_philox::Parameter::kRate, index);
+  const double rate = GivenAt(draw, Parameter::kRate, index);
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(Poisson(draw.state, rate, index, 32)));
 }
 
 /// Zero, or the element of the data times 1 / (1 - ratio). Of data without a NaN.
 inline std::uint64_t DropoutElement(const Draw& draw, std::uint64_t index) {
-  const onnx_philox::Argument& ratio = draw[onnx_philox::Parameter::kRatio];
-  if (BernoulliElement(draw.state, {{ratio.type, &ratio.bits}, false}, index) != 0) return 0;
-  const onnx_philox::Argument& data = draw[onnx_philox::Parameter::kData];
-  const double r = Number({ratio.type, &ratio.bits}, 0);
+  if (BernoulliElement(draw, Parameter::kRatio, index) != 0) return 0;
+  const onnx_philox::Argument& data = draw[Parameter::kData];
+  const double r = GivenAt(draw, Parameter::kRatio, 0);
   const int size = static_cast<int>(ElementSize(draw.type));
   const std::uint64_t bits = ElementAt(data.data, draw.type, index);
   if (draw.type == OutputType::kF64) {
@@ -337,47 +338,46 @@ struct Last {
   }
 };
 
-/// The running sums of a row's weights. The last one asked for is kept.
-inline const std::vector<double>& RunningSums(const onnx_philox::Logits& logits, std::uint64_t row) {
-  static Last last;
-  static std::vector<double> sums;
-  if (!last.IsOther({logits.logits.data, row, logits.classes, {}})) return sums;
-  sums.clear();
-  double most = -HUGE_VAL, sum = 0;
-  for (std::uint64_t c = 0; c < logits.classes; ++c) {
-    most = std::fmax(most, Number(logits.logits, row * logits.classes + c));
-  }
-  for (std::uint64_t c = 0; c < logits.classes; ++c) {
-    sum += Exp(Number(logits.logits, row * logits.classes + c) - most);
-    sums.push_back(sum);
-  }
-  return sums;
+/// The weights of a row's classes, of which the largest is 1; `most`: the first class of the largest.
+inline std::vector<double> WeightsOf(const Draw& draw, std::uint64_t row, double temperature = 1, std::uint64_t* most = nullptr) {
+  std::vector<double> weights;
+  for (std::uint64_t c = 0; c < draw.classes; ++c) weights.push_back(GivenAt(draw, Parameter::kLogits, row * draw.classes + c));
+  const auto largest = std::max_element(weights.begin(), weights.end());
+  if (most != nullptr) *most = static_cast<std::uint64_t>(largest - weights.begin());
+  const double maximum = *largest;
+  for (double& weight : weights) weight = Exp((weight - maximum) / temperature);
+  return weights;
 }
 
-inline std::uint64_t CategoricalElement(const State& state, const onnx_philox::Logits& logits, std::uint64_t index) {
-  const std::vector<double>& sums = RunningSums(logits, index / logits.samples);
-  const double threshold = UniformF64(state, index) * sums.back();
+/// By the running sums of a row's weights. Those of the last one asked for are kept.
+inline std::uint64_t CategoricalElement(const Draw& draw, std::uint64_t index) {
+  static Last last;
+  static std::vector<double> sums;
+  const std::uint64_t row = index / draw.samples;
+  if (last.IsOther({draw[Parameter::kLogits].data, row, draw.classes, {}})) {
+    sums = WeightsOf(draw, row);
+    for (std::size_t i = 1; i < sums.size(); ++i) sums[i] += sums[i - 1];
+  }
+  const double threshold = UniformF64(draw.state, index) * sums.back();
   std::uint64_t c = 0;
   while (sums[c] <= threshold) ++c;
   return c;
 }
 
 /// Without replacement: the classes of a row by -ln(1 - u) / weight. The last row asked for is kept.
-inline std::uint64_t OnceElement(const State& state, const onnx_philox::Logits& logits, std::uint64_t index) {
+inline std::uint64_t OnceElement(const Draw& draw, std::uint64_t index) {
   static Last last;
   static std::vector<std::pair<double, std::uint64_t>> order;
-  const std::uint64_t row = index / logits.samples, first = row * logits.classes;
-  if (last.IsOther({logits.logits.data, row, logits.classes, state})) {
+  const std::uint64_t row = index / draw.samples, first = row * draw.classes;
+  if (last.IsOther({draw[Parameter::kLogits].data, row, draw.classes, draw.state})) {
     order.clear();
-    double most = -HUGE_VAL;
-    for (std::uint64_t c = 0; c < logits.classes; ++c) most = std::fmax(most, Number(logits.logits, first + c));
-    for (std::uint64_t c = 0; c < logits.classes; ++c) {
-      const double weight = Exp(Number(logits.logits, first + c) - most);
-      if (weight > 0) order.emplace_back(MinusTwoLn<F64Constants>(1 - UniformF64(state, first + c)) / 2 / weight, c);
+    const std::vector<double> weights = WeightsOf(draw, row);
+    for (std::uint64_t c = 0; c < draw.classes; ++c) {
+      if (weights[c] > 0) order.emplace_back(MinusTwoLn<F64Constants>(1 - UniformF64(draw.state, first + c)) / 2 / weights[c], c);
     }
     std::sort(order.begin(), order.end());
   }
-  return order[index % logits.samples].second;
+  return order[index % draw.samples].second;
 }
 
 /// The row of `size` that holds element `index`, in the order of the first `bits` bits of its keys.
@@ -407,7 +407,6 @@ inline std::uint64_t PermutationElement(const Draw& draw, std::uint64_t index) {
 
 /// The token of a row, sorted and added up as the specification says.
 inline std::uint64_t TokenElement(const Draw& draw, std::uint64_t row) {
-  using onnx_philox::Parameter;
   const auto number = [&](Parameter parameter, double absent) {
     return draw[parameter].is_left_out() ? absent : GivenAt(draw, parameter, row);
   };
@@ -418,12 +417,9 @@ inline std::uint64_t TokenElement(const Draw& draw, std::uint64_t row) {
     std::memcpy(&top_k, static_cast<const unsigned char*>(draw[Parameter::kTopK].data) + row * 8, 8);
   }
   if (top_k == 0) top_k = draw.classes;
-  std::vector<double> weights;
-  for (std::uint64_t c = 0; c < draw.classes; ++c) weights.push_back(Number(draw[Parameter::kLogits].numbers(), row * draw.classes + c));
-  const auto most = std::max_element(weights.begin(), weights.end());
-  if (temperature == 0) return static_cast<std::uint64_t>(most - weights.begin());
-  const double maximum = *most;
-  for (double& weight : weights) weight = Exp((weight - maximum) / temperature);
+  std::uint64_t most;
+  const std::vector<double> weights = WeightsOf(draw, row, temperature == 0 ? 1 : temperature, &most);
+  if (temperature == 0) return most;
   std::vector<std::pair<double, std::uint64_t>> order;
   for (std::uint64_t c = 0; c < draw.classes; ++c) order.emplace_back(-weights[c], c);
   std::sort(order.begin(), order.end());
@@ -451,11 +447,11 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
     case Distribution::kUniform:
       return Uniform(draw.state, draw.type, BoundsOf(draw.given), index);
     case Distribution::kNormal:
-      return NormalElement(draw.state, draw.type, AffineOf(draw), index);
+      return NormalElement(draw, index);
     case Distribution::kBernoulli:
-      return BernoulliElement(draw.state, ProbabilitiesOf(draw), index);
+      return BernoulliElement(draw, Parameter::kP, index);
     case Distribution::kExponential:
-      return ExponentialElement(draw.state, draw.type, draw[onnx_philox::Parameter::kScale].bits, index);
+      return ExponentialElement(draw.state, draw.type, draw[Parameter::kScale].bits, index);
     case Distribution::kGamma:
       return GammaElement(draw, index);
     case Distribution::kPoisson:
@@ -469,8 +465,7 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
     case Distribution::kCategorical:
       break;
   }
-  if (draw.is_once) return OnceElement(draw.state, LogitsOf(draw), index);
-  return CategoricalElement(draw.state, LogitsOf(draw), index);
+  return draw.is_once ? OnceElement(draw, index) : CategoricalElement(draw, index);
 }
 
 /// Elements [begin, begin + count) as bytes.

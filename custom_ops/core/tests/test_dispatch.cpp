@@ -83,13 +83,6 @@ void TestStates() {
   check::That(derived.key == 3 && derived.counter.high == 2 && derived.counter.low == 7,
               "seeds wrap modulo 2^64 and 2^128 and leave the low half of the counter alone");
 
-  check::That(BlocksUsed(1, 0) == 0 && BlocksUsed(1, 1) == 1 &&
-                  BlocksUsed(1, 4) == 1 && BlocksUsed(1, 5) == 2,
-              "blocks of one-word types");
-  check::That(BlocksUsed(2, 1) == 1 && BlocksUsed(2, 2) == 1 &&
-                  BlocksUsed(2, 3) == 2 &&
-                  BlocksUsed(2, ~std::uint64_t{0}) == std::uint64_t{1} << 63,
-              "blocks of two-word types");
   const State last{{~std::uint64_t{0}, ~std::uint64_t{0}}, 9};
   const State next = Advance(last, 1, 1);
   check::That(next.counter.low == 0 && next.counter.high == 0 && next.key == 9, "the counter wraps, the key stays");
@@ -98,8 +91,12 @@ void TestStates() {
 }
 
 void TestBlocks() {
-  check::That(BlocksUsed(1, 5) == 2 && BlocksUsed(2, 5) == 3 && BlocksUsed(4, 5) == 5, "blocks of words");
-  check::That(BlocksUsed(128, 5) == 160 && BlocksUsed(128, 0) == 0, "elements of many blocks");
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  const std::uint64_t cases[][3] = {{1, 0, 0}, {1, 1, 1}, {1, 4, 1}, {1, 5, 2}, {2, 1, 1}, {2, 2, 1}, {2, 3, 2}, {2, 5, 3},
+                                    {2, kMost, std::uint64_t{1} << 63}, {4, 5, 5}, {128, 0, 0}, {128, 5, 160}};
+  for (const auto& [words, elements, blocks] : cases) {
+    check::That(BlocksUsed(static_cast<unsigned>(words), elements) == blocks, "%" PRIu64 " elements of %" PRIu64 " words", elements, words);
+  }
 }
 
 void TestBounds() {

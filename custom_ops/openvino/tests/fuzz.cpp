@@ -1,8 +1,8 @@
-// Random nodes: see fuzz.h.
+// Random nodes.
 //
 // A node is built of constants, of constant subgraphs and of parameters; validated, perhaps cloned, taken through the
 // attributes of IR, or given the constants that the CPU plugin makes of its own; then evaluated.
-#include "fuzz.h"
+#include "program.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,23 +13,17 @@
 #include <deque>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <random>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "fill_tensor.h"
 #include "kernels.h"
-#include "node.h"
 #include "number_formats.h"
 #include "openvino/core/attribute_visitor.hpp"
 #include "openvino/core/except.hpp"
 #include "openvino/op/concat.hpp"
-#include "openvino/op/constant.hpp"
 #include "openvino/op/convert.hpp"
-#include "openvino/op/parameter.hpp"
 #include "openvino_types.h"
 #include "random_nodes.h"
 
