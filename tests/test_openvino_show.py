@@ -8,22 +8,20 @@ others are `-m exhaustive`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino as ov
+import openvino_models
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, table
 from exhaustive import marked
 from openvino import opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15
-from openvino_models import model, multinomial, normal, parameter, uniform
-from runtimes import infer
+from openvino_models import model, parameter
+from runtimes import array_of, infer
 
 import onnx_philox as op
-from onnx_philox._openvino_models import arrays
 
 OPSETS = (opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15)
 CORE = op.openvino.register(ov.Core())
@@ -31,82 +29,43 @@ CORE = op.openvino.register(ov.Core())
 X = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0.75, 0], [0.5, 2, 0.125, -0.5]])
 SHAPE = [3, 4]
 
-Make = Callable[[Any, Any, Any], Any]
-Wants = Callable[..., np.ndarray]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A draw: how a model writes it, by its operator set, x and x's shape; and its reference."""
-
-    make: Make
-    wants: Wants
-
-
-def drawn_by(operator: str, *arguments: Any, **named: Any) -> Wants:
-    function = getattr(op.reference, f"random_{operator}")
-    return lambda **state: function(SHAPE, *arguments, **named, **state)[0]
-
-
-def uniforms(type_: str, low: float, high: float) -> Kind:
-    return Kind(
-        lambda ops, _, of_x: uniform(of_x, low, high, type_, (3, 4), ops=ops),
-        drawn_by("uniform", low, high, type_),
-    )
-
-
-def classes(replaces: bool) -> Kind:
-    return Kind(
-        lambda _, x, __: multinomial(x, 2, replaces=replaces, is_log=True),
-        lambda **state: op.reference.random_categorical(X, 2, replacement=replaces, **state)[0],
-    )
-
-
 P = np.float32(0.25)
-below = drawn_by("bernoulli", P)
+# A draw as a model writes it, by its operator set, x and x's shape -> what the reference draws.
+KINDS = table("""
+uniform(of_x, -0.25, 3, "f32", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "f32")
+uniform(of_x, -0.25, 3, "f64", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "f64")
+uniform(of_x, -0.25, 3, "f16", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "f16")
+uniform(of_x, -0.25, 3, "bf16", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "bf16")
+uniform(of_x, -3, 300, "i32", (3, 4), ops=ops) -> draw("uniform", -3, 300, "i32")
+uniform(of_x, -3, 300, "i64", (3, 4), ops=ops) -> draw("uniform", -3, 300, "i64")
+uniform(of_x, alignment="pytorch", ops=ops) -> draw("uniform", 0, 1, "f32")
+normal(of_x) -> draw("normal", 0, 1, "f32")
+normal(of_x, wave=ops.sin, is_folded=False) -> draw("normal", 0, 1, "f32")
+normal(of_x, "f16") -> draw("normal", 0, 1, "f16")
+ops.add(ops.multiply(np.float32(2), normal(of_x)), np.float32(1.5)) -> draw("normal", 1.5, 2, "f32")
+ops.less(uniform(of_x, ops=ops), P) -> draw("bernoulli", P)
+ops.less_equal(P, uniform(of_x, ops=ops)) -> ~draw("bernoulli", P)
+ops.greater(uniform(of_x, ops=ops), P) -> draw("uniform", 0, 1, "f32") > P
+ops.greater(x, uniform(of_x, ops=ops)) -> draw("uniform", 0, 1, "f32") < X
+ops.convert(ops.floor(uniform(of_x, 0, 7, ops=ops)), "i64")
+-> draw("uniform", 0, 7, "i32").astype(np.int64)
+multinomial(x, 2, replaces=True, is_log=True) -> draw("categorical", 2, replacement=True)
+multinomial(x, 2, replaces=False, is_log=True) -> draw("categorical", 2, replacement=False)
+""")
 
-KINDS = {
-    "f32": uniforms("f32", -0.25, 3),
-    "f64": uniforms("f64", -0.25, 3),
-    "f16": uniforms("f16", -0.25, 3),
-    "bf16": uniforms("bf16", -0.25, 3),
-    "i32": uniforms("i32", -3, 300),
-    "i64": uniforms("i64", -3, 300),
-    "torch's uniform": Kind(
-        lambda ops, _, of_x: uniform(of_x, alignment="pytorch", ops=ops),
-        drawn_by("uniform", 0, 1, "f32"),
-    ),
-    "normal": Kind(lambda _, __, of_x: normal(of_x), drawn_by("normal", 0, 1, "f32")),
-    "normal of sines": Kind(
-        lambda ops, _, of_x: normal(of_x, wave=ops.sin, is_folded=False),
-        drawn_by("normal", 0, 1, "f32"),
-    ),
-    "normal f16": Kind(lambda _, __, of_x: normal(of_x, "f16"), drawn_by("normal", 0, 1, "f16")),
-    "moved normal": Kind(
-        lambda ops, _, of_x: ops.add(ops.multiply(np.float32(2), normal(of_x)), np.float32(1.5)),
-        drawn_by("normal", 1.5, 2, "f32"),
-    ),
-    "u < p": Kind(lambda ops, _, of_x: ops.less(uniform(of_x, ops=ops), P), below),
-    "p <= u": Kind(
-        lambda ops, _, of_x: ops.less_equal(P, uniform(of_x, ops=ops)), lambda **s: ~below(**s)
-    ),
-    "u > p": Kind(
-        lambda ops, _, of_x: ops.greater(uniform(of_x, ops=ops), P),
-        lambda **s: drawn_by("uniform", 0, 1, "f32")(**s) > P,
-    ),
-    "x > u": Kind(
-        lambda ops, x, of_x: ops.greater(x, uniform(of_x, ops=ops)),
-        lambda **s: drawn_by("uniform", 0, 1, "f32")(**s) < X,
-    ),
-    "floor": Kind(
-        lambda ops, _, of_x: ops.convert(ops.floor(uniform(of_x, 0, 7, ops=ops)), "i64"),
-        lambda **s: drawn_by("uniform", 0, 7, "i32")(**s).astype(np.int64),
-    ),
-    "classes": classes(replaces=True),
-    "classes, none twice": classes(replaces=False),
-}
+
+def wanted(kind: str, **stream: Any) -> np.ndarray:
+    """What the reference draws of a kind, from a state in a stream."""
+
+    def draw(operator: str, *arguments: Any, **more: Any) -> np.ndarray:
+        given = X if operator == "categorical" else SHAPE
+        return getattr(op.reference, f"random_{operator}")(given, *arguments, **more, **stream)[0]
+
+    return eval(dict(KINDS)[kind], globals() | {"draw": draw})
+
+
 # Each kind in every second operator set, and 72 models in all.
-MODELS = [(kind, n) for i, kind in enumerate(KINDS) for n in range(i % 2, len(OPSETS), 2)]
+MODELS = [(kind, n) for i, (kind, _) in enumerate(KINDS) for n in range(i % 2, len(OPSETS), 2)]
 WAYS = list(itertools.product(["f32", "bf16", "f16"], [False, True], [None, False, True]))
 
 
@@ -118,7 +77,8 @@ def by_hand(kind: str, number: int) -> ov.Model:
     """A model that draws twice, so that its draws have the streams 0 and 1."""
     x = parameter("x", [-1, 4])
     ops = OPSETS[number]
-    first, second = (KINDS[kind].make(ops, x, ops.shape_of(x)) for _ in range(2))
+    names = {**vars(openvino_models), "P": P, "ops": ops, "x": x, "of_x": ops.shape_of(x)}
+    first, second = (eval(kind, names) for _ in range(2))
     return model({"a": first, "b": second}, [x])
 
 
@@ -145,13 +105,9 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
     words = op.row_states([17, 4, 99]) if per_row else start.to_array()
     for run in range(2):
         infer(request, {"x": X, **({} if per_row is None else {"random_state": words})})
-        got = {
-            name: arrays.memory(request.get_tensor(port)).copy()
-            for port in compiled.outputs
-            for name in port.get_names()
-        }
+        got = {p.any_name: array_of(request.get_tensor(p)) for p in compiled.outputs}
         for name, stream in streams.items():
-            assert_same_bits(got[name], KINDS[kind].wants(state=words, op_seed=stream))
+            assert_same_bits(got[name], wanted(kind, state=words, op_seed=stream))
         following = op.PhiloxState.for_run(42, run=run + 1).to_array()
         words = op.row_states([17, 4, 99], run=run + 1) if per_row else following
         if per_row is not None:
