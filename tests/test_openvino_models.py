@@ -11,12 +11,11 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, table
 from foreign import parse
-from openvino import opset8, opset13
+from openvino import opset8
 from openvino_models import (
     branch,
-    constant,
     iterator,
     loop,
     loop_in_body,
@@ -30,6 +29,8 @@ from openvino_models import (
 
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference, rewriting
 
+F32 = np.float32
+
 
 def found(given: object) -> list[tuple[str, str, str | None]]:
     """Which output of a model is drawn by what."""
@@ -37,15 +38,6 @@ def found(given: object) -> list[tuple[str, str, str | None]]:
         (*node.outputs, node.replacement, node.output_type)
         for node in rewriting.find_random_nodes(given)
     ]
-
-
-def test_a_scale_and_a_mean_belong_to_the_normal() -> None:
-    scaled = opset8.multiply(normal([3]), np.float32(2))
-    drawn = opset8.add(np.float32(1.5), scaled)
-    scaled_only = opset8.multiply(normal([4]), np.float32(2))
-    names = {name for name, _, _ in found(model({"n": drawn, "s": scaled_only}, []))}
-    assert "n" in names
-    assert "s" not in names
 
 
 @pytest.mark.parametrize(
@@ -68,50 +60,43 @@ def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
     assert kinds == {"RandomUniform"}
 
 
-def test_comparisons_with_a_uniform_are_booleans() -> None:
-    x, y = parameter("x", [2, 4]), parameter("y", [1, 4])
-    of_x = opset8.shape_of(x)
-    sure = opset8.softmax(x, 1)
-    outputs = {
-        "constant": opset8.less(uniform([2, 4]), np.float32(0.3)),
-        "kept": opset8.greater_equal(uniform([2, 4], type_="f64"), constant(np.array([[0.3]]))),
-        "turned": opset8.greater(sure, uniform(of_x)),
-        "input": opset8.less_equal(x, uniform(of_x, alignment="pytorch")),
-        "above": opset8.less(uniform([2, 4]), np.float32(1.5)),
-        "half": opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)),
-        "many": opset8.less(uniform([2, 4]), np.full((1, 4), 0.5, np.float32)),
-        "not_sure": opset8.less(uniform([2, 4]), opset8.add(x, x)),
-        "of_rows": opset8.less(uniform([2, 4]), y),
-        "enlarged": opset8.less(uniform([4]), np.full((2, 4), 0.5, np.float32)),
-        "wider": opset8.less(uniform([2, 4], 0, 2), np.float32(0.3)),
-    }
-    kinds = {name: (kind, type_) for name, kind, type_ in found(model(outputs, [x, y]))}
-    for name in ("constant", "kept", "turned", "input"):
-        assert kinds.pop(name) == ("RandomBernoulli", "bool")
-    for name in ("above", "half", "many"):
-        assert kinds.pop(name) == ("RandomUniform", "bool")
-    assert set(kinds.values()) == {("RandomUniform", "f32")}
-    assert len(kinds) == 4
+# A node of OpenVINO's -> the operator that draws it, and its type.
+KINDS = table("""
+less(uniform([2, 4]), F32(0.3)) -> RandomBernoulli bool
+greater_equal(uniform([2, 4], type_="f64"), constant(np.array([[0.3]]))) -> RandomBernoulli bool
+greater(softmax(x, 1), uniform(of_x)) -> RandomBernoulli bool
+less_equal(x, uniform(of_x, alignment="pytorch")) -> RandomBernoulli bool
+less(uniform([2, 4]), F32(1.5)) -> RandomUniform bool
+less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> RandomUniform bool
+less(uniform([2, 4]), np.full((1, 4), 0.5, F32)) -> RandomUniform bool
+less(uniform([2, 4]), add(x, x)) -> RandomUniform f32
+less(uniform([2, 4]), y) -> RandomUniform f32
+less(uniform([4]), np.full((2, 4), 0.5, F32)) -> RandomUniform f32
+less(uniform([2, 4], 0, 2), F32(0.3)) -> RandomUniform f32
+log(uniform([3])) -> RandomUniform f32
+convert(uniform([3]), "f16") -> RandomUniform f32
+sqrt(uniform([3])) -> RandomUniform f32
+multinomial(x, 3) -> RandomCategorical i32
+multinomial(x, 3, "i64", replaces=False) -> RandomCategorical i64
+multinomial(w, 1, is_log=True) -> RandomCategorical i32
+add(F32(1.5), multiply(normal([3]), F32(2))) -> RandomNormal f32
+""")
 
 
-@pytest.mark.parametrize("read", [opset8.log, lambda u: opset8.convert(u, "f16"), opset8.sqrt])
-def test_a_uniform_that_one_node_of_one_input_reads_is_a_uniform(read) -> None:
-    (found,) = rewriting.find_random_nodes(model({"y": read(uniform([3]))}, []))
-    assert found.replacement == "RandomUniform"
+@pytest.mark.parametrize(("node", "kind"), KINDS)
+def test_a_node_and_what_reads_it_are_one_draw(node: str, kind: str) -> None:
+    inputs = {"x": parameter("x", [2, 4]), "y": parameter("y", [1, 4])}
+    inputs["w"] = parameter("w", [-1, -1], ov.Type.f64)
+    names = {**vars(opset8), **globals(), **inputs, "of_x": opset8.shape_of(inputs["x"])}
+    ((output, *said),) = found(model({"drawn": eval(node, names)}, [*inputs.values()]))
+    assert " ".join(said) == kind
+    # A mean belongs to the normal, whose output is the sum.
+    assert (output == "drawn") == (kind.split()[0] != "RandomUniform" or "bool" in kind)
 
 
-def test_multinomials_are_draws_of_classes() -> None:
-    x, w = parameter("x", [2, 4]), parameter("w", [-1, -1], ov.Type.f64)
-    outputs = {
-        "i32": multinomial(x, 3),
-        "i64": multinomial(x, 3, "i64", replaces=False),
-        "logs": multinomial(w, 1, is_log=True),
-    }
-    assert sorted(found(model(outputs, [x, w]))) == [
-        ("i32", "RandomCategorical", "i32"),
-        ("i64", "RandomCategorical", "i64"),
-        ("logs", "RandomCategorical", "i32"),
-    ]
+def test_a_scale_without_a_mean_is_left_to_the_model() -> None:
+    scaled = opset8.multiply(normal([4]), F32(2))
+    assert [name for name, _, _ in found(model({"s": scaled}, []))] != ["s"]
 
 
 def test_random_nodes_in_bodies_are_found_at_their_places() -> None:
@@ -157,22 +142,20 @@ def test_a_normal_whose_uniforms_were_merged_is_a_normal_again(tmp_path) -> None
     assert_same_bits(drawn["y"], wanted)
 
 
-REFUSED = {
-    "input 'maxval' must be a constant where the element type is i64": lambda _, high, __: uniform(
-        [3], 0, high, "i64"
-    ),
-    "input 'num_samples' must be a constant of one number": lambda x, _, k: opset13.multinomial(
-        x, k, "i32", True, False, 0, 0
-    ),
-    "at most 4, the number of classes": lambda x, *_: multinomial(x, 5, replaces=False),
-}
+REFUSED = table("""
+uniform([3], 0, high, "i64") -> input 'maxval' must be a constant where the element type is i64
+ov.opset13.multinomial(x, k, "i32", True, False, 0, 0)
+-> input 'num_samples' must be a constant of one number
+multinomial(x, 5, replaces=False) -> at most 4, the number of classes
+""")
 
 
-@pytest.mark.parametrize("words", REFUSED)
-def test_what_cannot_be_drawn_says_why(words: str) -> None:
-    inputs = [parameter("x", [2, 4]), parameter("high", [], ov.Type.i64)]
-    inputs.append(parameter("k", [1], ov.Type.i32))
-    given = model({"y": named(REFUSED[words](*inputs), "culprit")}, inputs)
+@pytest.mark.parametrize(("drawn", "words"), REFUSED)
+def test_what_cannot_be_drawn_says_why(drawn: str, words: str) -> None:
+    inputs = {"x": parameter("x", [2, 4]), "high": parameter("high", [], ov.Type.i64)}
+    inputs["k"] = parameter("k", [1], ov.Type.i32)
+    culprit = named(eval(drawn, {**globals(), **inputs}), "culprit")
+    given = model({"y": culprit}, [*inputs.values()])
     (node,) = rewriting.find_random_nodes(given)
     with pytest.raises(ValueError, match=words) as error:
         make_reproducible(given)
