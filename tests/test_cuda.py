@@ -14,7 +14,7 @@ import numpy as np
 import onnxruntime as ort
 import operators
 import pytest
-from cases import assert_same_bits
+from cases import assert_all_same, assert_same_bits
 from cuda_kernels import PTX, THREADS, library
 from cuda_sessions import (
     STATE,
@@ -26,10 +26,10 @@ from cuda_sessions import (
     said,
     session,
 )
-from onnx import TensorProto, helper
+from foreign import parse
 from stand_in_driver import MOST_BLOCKS, StandIn
 
-from onnx_philox import Pipeline, RefusedInputError, graphs, reference, rewriting
+from onnx_philox import Pipeline, RefusedInputError, graphs, make_reproducible, reference
 from onnx_philox._command import verify
 from onnx_philox._command.verify import CaseVerdict, cases
 from onnx_philox._command.verify.runners import on_cuda
@@ -68,8 +68,7 @@ def test_a_launch_draws_what_the_node_says(
         fed = {i.name: feeds[i.name] for i in model.graph.input}
         drawn = session(model).run(None, fed)
         wanted = case.alone(shape, states, inputs) if rows else case.oracle(shape, states, inputs)
-        for found, expected in zip(drawn, wanted, strict=True):
-            assert_same_bits(np.asarray(found), np.asarray(expected))
+        assert_all_same(drawn, wanted)
         kind = case.numbers if operator == "RandomBernoulli" else case.values
         name = f"{case.operator.distribution}_{kind.name}"
         is_of_bits = operator == "RandomGenerator"
@@ -85,8 +84,7 @@ def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn) -> No
             for states, draw in ((STATE, case.oracle), (operators.some_states(4), case.alone)):
                 running = session(case.model(shape, inputs, per_row=states.ndim > 1))
                 drawn = running.run(None, case.feeds(shape, states, inputs))
-                for found, wanted in zip(drawn, draw(shape, states, inputs), strict=True):
-                    assert_same_bits(np.asarray(found), np.asarray(wanted))
+                assert_all_same(drawn, draw(shape, states, inputs))
 
 
 @pytest.mark.parametrize(
@@ -101,20 +99,17 @@ def test_a_grid_has_a_thread_for_each_block_of_four_words_up_to_a_most(
     assert (blocks, threads) == (min(-(-elements // (4 * THREADS)), MOST_BLOCKS), THREADS)
 
 
-@pytest.mark.parametrize(
-    ("build", "kind", "at_once"),
-    [
-        (graphs.random_normal, "f64", 4),
-        (graphs.random_normal, "f32", 8),
-        (graphs.random_normal, "bf16", 16),
-        (graphs.random_uniform, "f64", 2),
-        (graphs.random_uniform, "f32", 4),
-        (graphs.random_uniform, "f16", 16),
-    ],
-)
+AT_ONCE = {
+    graphs.random_normal: {"f64": 4, "f32": 8, "bf16": 16},
+    graphs.random_uniform: {"f64": 2, "f32": 4, "f16": 16},
+}
+
+
+@pytest.mark.parametrize(("build", "kind"), [(b, kind) for b in AT_ONCE for kind in AT_ONCE[b]])
 def test_a_thread_draws_32_bytes_at_once_or_16_of_wide_uniforms(
-    driver: StandIn, build: Any, kind: str, at_once: int
+    driver: StandIn, build: Any, kind: str
 ) -> None:
+    at_once = AT_ONCE[build][kind]
     for elements in (at_once * THREADS + 1, at_once * THREADS):
         session(build([elements], 0, 1, kind, op_seed=1)).run(None, {})
     assert [blocks for (_, _, blocks, _, _) in driver.launches] == [2, 1]
@@ -148,14 +143,19 @@ def test_an_empty_draw_launches_only_what_writes_the_next_state(driver: StandIn)
     assert [launch[0] for launch in driver.launches] == ["onnx_philox_next_states"]
 
 
+def bound(model: Any, states: np.ndarray) -> tuple[Any, ort.IOBinding, ort.OrtValue]:
+    """A session, and its states in memory that an output may have as well."""
+    running, value = session(model), ort.OrtValue.ortvalue_from_numpy(states)
+    binding = running.io_binding()
+    binding.bind_ortvalue_input("state", value)
+    return running, binding, value
+
+
 def test_next_states_in_place_of_the_states_are_written_after_the_draw(driver: StandIn) -> None:
     model = graphs.random_normal([3, 5], 0, 1, "f32", per_row=True)
     states = operators.some_states(3)
     wanted = reference.random_normal((3, 5), 0, 1, "f32", state=states)
-    running = session(model)
-    value = ort.OrtValue.ortvalue_from_numpy(states)
-    binding = running.io_binding()
-    binding.bind_ortvalue_input("state", value)
+    running, binding, value = bound(model, states)
     binding.bind_output("values")
     binding.bind_ortvalue_output("next_state", value)
     running.run_with_iobinding(binding)
@@ -167,10 +167,7 @@ def test_next_states_in_place_of_the_states_are_written_after_the_draw(driver: S
 
 
 def test_values_in_memory_that_threads_still_read_are_refused(driver: StandIn) -> None:
-    running = session(graphs.random_generator([6]))
-    value = ort.OrtValue.ortvalue_from_numpy(STATE)
-    binding = running.io_binding()
-    binding.bind_ortvalue_input("state", value)
+    running, binding, value = bound(graphs.random_generator([6]), STATE)
     binding.bind_ortvalue_output("bits", value)
     text = (
         "RandomGenerator: output 'bits' must be in memory of its own on a card: got that of input "
@@ -188,24 +185,15 @@ def test_operators_without_a_kernel_draw_on_the_cpu(driver: StandIn) -> None:
 
 
 def test_a_rewritten_model_draws_there_in_a_pipeline(driver: StandIn) -> None:
-    nodes = [
-        helper.make_node("RandomNormalLike", ["x"], ["noise"]),
-        helper.make_node("Bernoulli", ["x"], ["chosen"], dtype=TensorProto.BOOL),
-    ]
-    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
-    noise = helper.make_tensor_value_info("noise", TensorProto.FLOAT, ["n", 4])
-    chosen = helper.make_tensor_value_info("chosen", TensorProto.BOOL, ["n", 4])
-    graph = helper.make_graph(nodes, "model", [given], [noise, chosen])
-    opsets = [helper.make_opsetid("", 17)]
-    rewritten = rewriting.make_reproducible(
-        helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    rewritten = make_reproducible(
+        parse("""g (float[n, 4] x) => (float[n, 4] noise, bool[n, 4] chosen) {
+            noise = RandomNormalLike (x) chosen = Bernoulli <dtype = 9> (x) }""")
     )
     feeds = {"x": np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)}
     options = register(ort.SessionOptions(), cuda=True)
     pipeline = Pipeline(rewritten, sess_options=options, providers=["CPUExecutionProvider"])
     drawn, wanted = pipeline(feeds, seed=5), Pipeline(rewritten)(feeds, seed=5)
-    for name in ("noise", "chosen"):
-        assert_same_bits(np.asarray(drawn[name]), np.asarray(wanted[name]))
+    assert_all_same((drawn[name] for name in wanted), wanted.values())
     names = {name for name, *_ in driver.launches}
     assert names == {"onnx_philox_normal_f32", "onnx_philox_bernoulli_f32"}
 
@@ -213,21 +201,18 @@ def test_a_rewritten_model_draws_there_in_a_pipeline(driver: StandIn) -> None:
 # What is checked, and when.
 
 
-@pytest.mark.parametrize(
-    "feeds",
-    [
-        {"mean": np.float32(np.nan)},
-        {"scale": np.float32(np.inf)},
-        {"shape": np.array([-1, 3])},
-        {"state": np.zeros(5, np.uint32)},
-        {"state": np.zeros((2, 6), np.uint32)},
-    ],
-    ids=["nan", "inf", "shape", "words", "rows"],
-)
-def test_what_the_host_reads_is_refused_as_on_the_cpu(
-    driver: StandIn, feeds: dict[str, Any]
-) -> None:
-    given = fed_by([3, 5]) | feeds
+READ_BY_THE_HOST = {
+    "nan": {"mean": np.float32(np.nan)},
+    "inf": {"scale": np.float32(np.inf)},
+    "shape": {"shape": np.array([-1, 3])},
+    "words": {"state": np.zeros(5, np.uint32)},
+    "rows": {"state": np.zeros((2, 6), np.uint32)},
+}
+
+
+@pytest.mark.parametrize("wrong", READ_BY_THE_HOST)
+def test_what_the_host_reads_is_refused_as_on_the_cpu(driver: StandIn, wrong: str) -> None:
+    given = fed_by([3, 5]) | READ_BY_THE_HOST[wrong]
     model = fed_normal()
     model.graph.input[3].type.tensor_type.ClearField("shape")
     texts = []
@@ -295,12 +280,8 @@ def test_nothing_is_loaded_copied_or_waited_for_in_a_run(driver: StandIn) -> Non
     running.run(None, {"p": np.full(4, 0.5, np.float32), "state": STATE})
     before = len(driver.calls)
     running.run(None, {"p": np.full(4, 0.5, np.float32), "state": STATE})
-    assert driver.calls[before:] == [
-        "cuStreamGetCtx",
-        "cuStreamIsCapturing",
-        "cuCtxGetCurrent",
-        "cuLaunchKernel",
-    ]
+    called = "cuStreamGetCtx cuStreamIsCapturing cuCtxGetCurrent cuLaunchKernel"
+    assert driver.calls[before:] == called.split()
 
 
 def test_torch_s_numbers_are_refused_by_a_sentence(driver: StandIn) -> None:
