@@ -169,15 +169,18 @@ def test_a_place_that_means_nothing_is_no_external_data(tmp_path):
 ELEVEN_BYTES = b"\x08" + b"\x80" * 10 + b"\0"
 
 
-@pytest.mark.parametrize(
-    "data", [b"\xff" * 2**20, b"\x08" + b"\xff" * 2**20, b"\x3a\x80\x80\x01", ELEVEN_BYTES]
-)
-def test_a_number_that_does_not_end_is_refused_at_once(tmp_path, data):
+ENDLESS = [b"\xff" * 2**20, b"\x08" + b"\xff" * 2**20, b"\x3a\x80\x80\x01", ELEVEN_BYTES]
+NO_MODELS = dict.fromkeys(ENDLESS, "other bytes (the ")
+NO_MODELS |= dict.fromkeys((b"no model at all", b"\x3a\xff\xff\xff\xff\x07"), "other bytes (")
+NO_MODELS |= {b"": "an empty file", b"\x08\x07": "one without a graph"}
+
+
+@pytest.mark.parametrize(("data", "got"), NO_MODELS.items())
+def test_what_is_no_model_or_a_number_without_end_is_refused_at_once(tmp_path, data, got):
     source = tmp_path / "m.onnx"
     source.write_bytes(data)
     begin = time.monotonic()
-    words = "m.onnx' must be a serialised ONNX model: got other bytes (the "
-    assert_refused_everywhere(source, words)
+    assert_refused_everywhere(source, f"m.onnx' must be a serialised ONNX model: got {got}")
     assert time.monotonic() - begin < 10
 
 

@@ -147,31 +147,26 @@ def test_the_browser_draws_what_python_draws(visit: dict[str, Any]) -> None:
             }
 
 
-def test_the_page_shows_pictures(visit: dict[str, Any]) -> None:
+def test_the_page_shows_pictures_fits_its_windows_and_reports_no_errors(
+    visit: dict[str, Any],
+) -> None:
     for page in [*visit["seeds"].values(), visit["narrow"]]:
         assert page["colours"]["words"] == 256
         assert page["colours"]["images"] > 100
-
-
-def test_the_page_fits_wide_and_narrow_windows(visit: dict[str, Any]) -> None:
     assert visit["seeds"]["42"]["overflow"] <= 0
     assert visit["narrow"]["overflow"] <= 0
+    assert visit["errors"] == []
 
 
-def test_the_page_steps_through_seeds_and_refuses_others(visit: dict[str, Any]) -> None:
+def test_the_page_steps_through_seeds_refuses_others_and_says_which_bits_differ(
+    visit: dict[str, Any],
+) -> None:
     assert visit["stepped"]["words"]["here"] == drawn(5)["words"]
     assert visit["refused"] == f"A seed is a whole number from 0 to {2**64 - 1}."
-
-
-def test_the_page_says_which_bits_differ(visit: dict[str, Any]) -> None:
     for name in ("words", "noise"):
-        assert visit["other"][name]["here"] == drawn(3)[name]
-        assert visit["other"][name]["python"] == drawn(4)[name]
-        assert visit["other"][name]["verdict"] == "✗ Other bits"
-
-
-def test_the_page_reports_no_errors(visit: dict[str, Any]) -> None:
-    assert visit["errors"] == []
+        seen = visit["other"][name]
+        assert (seen["here"], seen["python"]) == (drawn(3)[name], drawn(4)[name])
+        assert seen["verdict"] == "✗ Other bits"
 
 
 @pytest.fixture(scope="module")
@@ -215,17 +210,13 @@ def test_a_dropped_model_has_the_hashes_that_its_command_prints(dropped: dict[st
     assert "--input 'x=[[0.5],[1],[2]]'" in given["command"]
 
 
-def test_the_page_says_what_to_do_with_other_files(dropped: dict[str, Any]) -> None:
+def test_the_page_says_what_to_do_with_other_files_and_fits(dropped: dict[str, Any]) -> None:
+    assert all(page["overflow"] <= 0 for page in dropped["looks"].values())
     assert dropped["bad"]["status"].startswith("bad.onnx must be an ONNX file")
     command = "onnx-philox rewrite 'an other.onnx' -o 'an other-web.onnx' --standard --target web"
     assert dropped["other"]["status"].endswith(command)
     for page in dropped["models"].values():
         assert page["refused"].startswith("The seed must be a whole number from 0 to")
-
-
-def test_the_page_for_dropped_models_fits_its_windows(dropped: dict[str, Any]) -> None:
-    for page in dropped["looks"].values():
-        assert page["overflow"] <= 0
 
 
 # An integer of 64 bits, which WebGPU's shaders cut where they are let.
@@ -311,11 +302,8 @@ def seen(clone: Path) -> dict[str, Any]:
     return found
 
 
-def test_pages_load_nothing_and_report_no_errors(seen: dict[str, Any]) -> None:
+def test_pages_load_nothing_report_no_errors_and_fit_their_windows(seen: dict[str, Any]) -> None:
     assert {view: page["wrong"] for view, page in seen.items() if page["wrong"]} == {}
-
-
-def test_pages_fit_narrow_and_wide_windows(seen: dict[str, Any]) -> None:
     assert {view: page["overflow"] for view, page in seen.items() if page["overflow"] > 0} == {}
 
 
