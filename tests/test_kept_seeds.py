@@ -77,6 +77,11 @@ def test_all_types_draw_by_their_seeds_in_every_run(type_: str, way: str, tmp_pa
         want = reference([3, 5], *bounds, type_, state=state)
         for hint in ("f32", "bf16", "f16"):
             assert_same_bits(drawn(new, None if way == "seed" else state, hint)["y"], want)
+    # Without the word all numbers are new.
+    new = op.make_reproducible(given)
+    want = reference([3, 5], *bounds, type_, global_seed=0, op_seed=0, state=STATE)
+    assert_same_bits(drawn(new, STATE)["y"], want)
+    assert [node[4:] for node in record(new)["nodes"]] == [[]]
 
 
 RUNS = itertools.groupby(
@@ -126,12 +131,6 @@ def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
         assert_same_bits(got[name], want.astype(np.float32))
 
 
-def test_without_the_word_all_numbers_are_new() -> None:
-    new = op.make_reproducible(model({"y": uniform([9], seeds=SEEDS)}, []))
-    assert_same_bits(drawn(new, ZEROS)["y"], reference([9], global_seed=0, op_seed=0, state=ZEROS))
-    assert [node[4:] for node in record(new)["nodes"]] == [[]]
-
-
 # What the nodes become.
 
 
@@ -149,8 +148,13 @@ def test_a_comparison_has_the_booleans_of_its_seeds(type_: str, shape: tuple[int
 def test_integers_of_floats_and_pairs_of_normals_stay_what_their_seeds_document() -> None:
     scaled = opset8.multiply(uniform([50], seeds=SEEDS), np.float32(10))
     integers = opset8.convert(opset8.floor(scaled), "i32")
-    new = kept(model({"i": integers, "n": normal([4])}, []))
-    (_, first), (_, second), said = sorted(seeds_of(new).values())
+    # A Multinomial keeps none.
+    weights, count = constant(np.float32([[1, 2, 3]])), constant(np.array([4], np.int32))
+    classes = named(opset13.multinomial(weights, count, "i32", True, False, 5, 6), "m")
+    new = kept(model({"i": integers, "n": normal([4]), "m": classes}, []))
+    seeds = seeds_of(new)
+    assert seeds.pop("m") == (0, 0)
+    (_, first), (_, second), said = sorted(seeds.values())
     assert (said, second) == (SEEDS, first + 1)
     got = drawn(new, ZEROS)
     whole = np.floor(reference([50]) * np.float32(10)).astype(np.int32)
@@ -160,13 +164,6 @@ def test_integers_of_floats_and_pairs_of_normals_stay_what_their_seeds_document(
     angle = reference([4], 0, 2 * np.pi, op_seed=second, **of_normal).astype(float)
     wanted = np.sqrt(-2 * np.log(radius)) * np.cos(angle)
     np.testing.assert_allclose(got["n"], wanted, atol=1e-5)
-
-
-def test_multinomials_keep_no_seeds() -> None:
-    weights, count = constant(np.float32([[1, 2, 3]])), constant(np.array([4], np.int32))
-    classes = named(opset13.multinomial(weights, count, "i32", True, False, 5, 6), "m")
-    new = kept(model({"a": named(uniform([4], seeds=(0, 1)), "a"), "m": classes}, []))
-    assert seeds_of(new) == {"a": (0, 1), "m": (0, 0)}
 
 
 # Refused, or named.

@@ -196,13 +196,9 @@ def test_with_a_seed_the_constant_state_has_it_as_its_key(
     assert_same_bits(form.drawn(later)["later"], uniform((0, 1), state))
     kept = form.rewrite(form.with_node(new, "later", (0, 8)), seed=seed)
     assert form.seeds_of(kept)["later"] == (0, 8)
-
-
-def test_a_seed_of_all_kept_nodes_is_not_theirs(form: Form) -> None:
-    new = form.rewrite(form.model({"y": (150, 0)}), seed=0)
-    later = form.rewrite(form.with_node(new, "later"), seed=0)
-    assert form.seeds_of(later)["later"] == (0, 0)
-    assert_same_bits(form.drawn(later)["later"], uniform())
+    # The seed of all kept nodes is not that of the model.
+    later = form.rewrite(form.with_node(form.rewrite(form.model({"y": (150, 0)}), seed=seed), "l"))
+    assert_same_bits(form.drawn(later)["l"], uniform((0, 0), state))
 
 
 def test_seeds_that_are_the_stream_of_an_earlier_rewrite_are_refused_by_both_names(
@@ -378,9 +374,7 @@ def test_what_needs_no_state_stays() -> None:
     # A pipeline of a model that has a state leaves what its user wrote beside it.
     beside = ONNX.with_node(with_state, "later", (0, 5))
     assert_same_bits(op.Pipeline(beside)({}, seed=1)["later"], uniform((0, 5)))
-
-
-def test_own_seeds_are_refused_where_torch_s_numbers_are_asked_for() -> None:
+    # Nor can own seeds be torch's.
     message = "RandomUniform 'a' .*: the seeds must be left out with alignment 'pytorch', .*: got "
     with pytest.raises(ValueError, match=f"{message}global_seed 0 and op_seed 5"):
         op.make_reproducible(ONNX.model({"a": (0, 5)}), alignment="pytorch")

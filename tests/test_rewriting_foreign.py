@@ -6,6 +6,7 @@ and the names that are suspected, are in test_rewriting_refused.py.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,9 +23,9 @@ from cases import assert_all_same, assert_same_bits
 from foreign import (
     STATE,
     TF2ONNX,
-    Arrays,
     Run,
     drawn,
+    evaluate,
     in_onnxruntime,
     in_openvino,
     nodes,
@@ -34,7 +35,7 @@ from foreign import (
 from onnx import helper
 from runtimes import OpenVino
 
-from onnx_philox import PhiloxState, TorchState, make_reproducible, reference, rewriting, row_states
+from onnx_philox import PhiloxState, TorchState, make_reproducible, rewriting, row_states
 from onnx_philox.onnxruntime import InferenceSession
 
 EXPORTED = Path(__file__).with_name("models") / "tensorflow_draws.onnx"
@@ -430,97 +431,64 @@ def test_a_row_draws_at_most_2_27_gammas(size: int, is_refused: bool) -> None:
 
 # ------------------------------------------------------------------ fused dropouts
 
-B, R = np.arange(4, dtype=np.float32), X[::-1].copy()
 FLOATS = {
     "float": np.dtype(np.float32),
     "float16": np.dtype(np.float16),
     "double": np.dtype(np.float64),
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
 }
-# What ONNX Runtime's training tools leave; by the call: the inputs that it reads.
+BIASED = "s = Add (x, b) d, mask = Dropout (s, {}) y = Add (d, r)"
+UNBIASED = "s = Add (x, b) y, mask = Dropout (s, {})"
+# What ONNX Runtime's training tools leave, and the nodes that it is made of.
 FUSED = {
-    "BiasDropout (x, b, r, ratio, on)": "xbr",
-    "BiasDropout (x, b, , ratio, on)": "xb",
-    "BitmaskBiasDropout (x, b, r, ratio, on)": "xbr",
-    "BitmaskDropout (x, ratio, on)": "x",
+    "BiasDropout (x, b, r, ratio, on)": BIASED.format("ratio, on"),
+    "BiasDropout (x, b, , ratio, on)": UNBIASED.format("ratio, on"),
+    "BitmaskBiasDropout (x, b, r, ratio, on)": BIASED.format("ratio, on"),
+    "BitmaskDropout (x, ratio, on)": "y, mask = Dropout (x, ratio, on)",
+    # Its mode may be an input.
+    "BiasDropout (x, b, r, ratio, t)": BIASED.format("ratio, t"),
+    "BitmaskBiasDropout (x, b, r, ratio, t)": BIASED.format("ratio, t"),
+    # One that drops nothing leaves its additions, and takes no state.
+    "BiasDropout (x, b)": "y = Add (x, b)",
+    "BiasDropout (x, b, r, ratio, off)": "s = Add (x, b) y = Add (s, r)",
+    "BiasDropout (x, b, r, none, on)": "s = Add (x, b) y = Add (s, r)",
+    "BitmaskDropout (x, none, t)": "y = Identity (x)",
+    "BitmaskBiasDropout (x, b, , ratio)": "y = Add (x, b)",
 }
 
 
-def fused(body: str, type_: str = "float", outputs: str = "") -> onnx.ModelProto:
-    return parse(f"""g ({type_}[N, 4] x, {type_}[4] b, {type_}[N, 4] r, bool t)
+ASKED: list[dict[str, Any]] = [{}, {"per_row": True}, {"alignment": "pytorch"}]
+CASES = [(call, {}, type_) for call in list(FUSED)[:4] for type_ in list(FLOATS)[1:]]
+CASES += [
+    (call, asked, "float")
+    for call, asked in itertools.product(FUSED, ASKED)
+    # A mode that is fed has no numbers of torch's.
+    if "ratio, t" not in call or "alignment" not in asked
+]
+
+
+@pytest.mark.parametrize(("call", "asked", "type_"), CASES)
+def test_a_fused_dropout_draws_as_a_dropout_does_between_its_additions(
+    call: str, asked: dict[str, Any], type_: str
+) -> None:
+    is_random = "Dropout" in FUSED[call]
+    outputs = ", bool[N, 4] mask" * (is_random and not call.startswith("Bitmask"))
+    models = [
+        parse(f"""g ({type_}[N, 4] x, {type_}[4] b, {type_}[N, 4] r, bool t)
         => ({type_}[N, 4] y{outputs})
         <float ratio = {{0.25}}, float none = {{0.0}}, bool on = {{1}}, bool off = {{0}}>
         {{ {body} }}""")
-
-
-def fed(dtype: np.dtype = FLOATS["float"], **more: Any) -> Arrays:
-    feeds = {"x": X.astype(dtype), "b": B.astype(dtype), "r": R.astype(dtype), "t": np.array(True)}
-    return feeds | {"random_state": STATE} | more
-
-
-@pytest.mark.parametrize("type_", FLOATS)
-@pytest.mark.parametrize("call", FUSED)
-def test_a_fused_dropout_draws_as_a_dropout_does_between_its_additions(
-    call: str, type_: str
-) -> None:
-    has_mask = not call.startswith("Bitmask")
-    outputs, dtype = (", bool[N, 4] mask" if has_mask else "", FLOATS[type_])
-    model = make_reproducible(fused(f"y, mask = com.microsoft.{call}", type_, outputs))
-    data = X.astype(dtype) + (B.astype(dtype) if "b" in FUSED[call] else 0)
-    y, mask, _ = reference.random_dropout(data.astype(dtype), 0.25, state=STATE)
-    wanted = [y + R.astype(dtype) if "r" in FUSED[call] else y, mask]
-    runs = [in_onnxruntime()] + [in_openvino(OpenVino("native"), "f32")] * (type_ == "float")
-    for run in runs:
-        got = run(model, fed(dtype))[:-1]
-        assert_all_same(got, wanted[: len(got)])
-
-
-@pytest.mark.parametrize("name", ["BiasDropout", "BitmaskBiasDropout"])
-def test_its_mode_may_be_an_input(name: str) -> None:
-    model = make_reproducible(fused(f"y = com.microsoft.{name} (x, b, r, ratio, t)"))
-    wanted = reference.random_dropout(X + B, 0.25, state=STATE)[0] + R
-    # Operation by operation, so rounded otherwise than RandomDropout rounds.
-    np.testing.assert_allclose(in_onnxruntime()(model, fed())[0], wanted, rtol=1e-6, atol=1e-6)
-    assert_same_bits(in_onnxruntime()(model, fed(t=np.array(False)))[0], X + B + R)
-
-
-@pytest.mark.parametrize(
-    ("call", "wanted"),
-    [
-        ("BiasDropout (x, b)", X + B),
-        ("BiasDropout (x, b, r, ratio, off)", X + B + R),
-        ("BiasDropout (x, b, r, none, on)", X + B + R),
-        ("BitmaskDropout (x, none, t)", X),
-        ("BitmaskBiasDropout (x, b, , ratio)", X + B),
-    ],
-)
-def test_one_that_drops_nothing_leaves_its_additions_and_takes_no_state(
-    call: str, wanted: np.ndarray
-) -> None:
-    model = fused(f"y = com.microsoft.{call}")
-    assert rewriting.find_random_nodes(model) == []
-    feeds = fed()
-    del feeds["random_state"]
-    assert_same_bits(in_onnxruntime()(make_reproducible(model), feeds)[0], wanted)
-
-
-def test_each_row_may_have_its_state() -> None:
-    call = "y = com.microsoft.BiasDropout (x, b, r, ratio, on)"
-    states = row_states(range(3))
-    y, _ = in_onnxruntime()(make_reproducible(fused(call), per_row=True), fed(random_state=states))
-    for i, state in enumerate(states):
-        alone = reference.random_dropout((X + B)[i : i + 1], 0.25, state=state)[0]
-        assert_same_bits(y[i : i + 1], alone + R[i : i + 1])
-
-
-def test_it_draws_torch_s_numbers_too() -> None:
-    bodies = (
-        "y = com.microsoft.BiasDropout (x, b, r, ratio, on)",
-        "s = Add (x, b) d = Dropout (s, ratio, on) y = Add (d, r)",
-    )
-    feeds = fed(random_state=TorchState.from_seed(3).to_array())
-    one, other = (
-        in_onnxruntime()(make_reproducible(fused(body), alignment="pytorch"), feeds)
-        for body in bodies
-    )
-    assert_all_same(one, other)
+        for body in (f"y, mask = com.microsoft.{call}", FUSED[call])
+    ]
+    assert [len(rewriting.find_random_nodes(model)) for model in models] == [is_random] * 2
+    fused, plain = (make_reproducible(model, **asked) for model in models)
+    given = {"x": X, "b": np.arange(4), "r": X[::-1], "t": np.array(True)}
+    dtypes = dict.fromkeys("xbr", FLOATS[type_])
+    feeds = {name: array.astype(dtypes.get(name, bool)) for name, array in given.items()}
+    states = {"per_row": row_states(range(3)), "alignment": TorchState.from_seed(3).to_array()}
+    feeds |= {"random_state": states.get("".join(asked), STATE)} if is_random else {}
+    others = [evaluate, in_openvino(OpenVino("native"), "f32")] * (type_ == "float")
+    for run in [in_onnxruntime(), *others]:
+        for mode in {True, ", t)" not in call}:
+            feeds["t"] = np.array(mode)
+            assert_all_same(run(fused, feeds), evaluate(plain, feeds))
