@@ -122,13 +122,9 @@ def _bytes(
             continue
         if not _BYTES.fullmatch(entry.value):
             is_long = len(entry.value) > _SHOWN
-            checks.refuse(
-                owner,
-                f"the {entry.key} of the tensor {tensor.name!r} in its external data",
-                repr(entry.value[:_SHOWN]) + ("..." if is_long else ""),
-                "a number of bytes, 0 or more",
-                _SAVE_ANEW,
-            )
+            what = f"the {entry.key} of the tensor {tensor.name!r} in its external data"
+            given = repr(entry.value[:_SHOWN]) + ("..." if is_long else "")
+            checks.refuse(owner, what, given, "a number of bytes, 0 or more", _SAVE_ANEW)
         # Of several entries with one key, runtimes read the last.
         numbers[entry.key] = int(entry.value)
     offset = numbers.get("offset", 0)

@@ -6,7 +6,7 @@ import contextlib
 import filecmp
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -106,26 +106,23 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
         total = without_weights.size_of(pieces) + sum(source.stat().st_size for source, _ in copies)
         done = 0
 
-        def advance(size: int, what: Path) -> None:
+        def write(file: BinaryIO, blocks: Iterable[bytes | memoryview], what: Path) -> None:
             nonlocal done
-            done += size
-            progress(done, total, what.name)
+            for block in blocks:
+                file.write(block)
+                done += len(block)
+                progress(done, total, what.name)
 
         with NewFiles() as files:
             for source, copy in copies:
                 with files.open(copy) as file, open(source, "rb") as data:
-                    for block in _blocks(data, 0, os.fstat(data.fileno()).st_size):
-                        file.write(block)
-                        advance(len(block), copy)
+                    write(file, _blocks(data, 0, os.fstat(data.fileno()).st_size), copy)
             with files.open(target) as file:
                 for piece in pieces:
                     if isinstance(piece, bytes):
-                        file.write(piece)
-                        advance(len(piece), target)
-                        continue
-                    for block in _blocks(self._file, piece.start, piece.end):
-                        file.write(block)
-                        advance(len(block), target)
+                        write(file, [piece], target)
+                    else:
+                        write(file, _blocks(self._file, piece.start, piece.end), target)
             # Before the target is replaced, since it may be this very file.
             self._file.close()
 

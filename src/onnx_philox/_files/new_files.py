@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, BinaryIO
 
 from onnx_philox._contract import checks
@@ -39,15 +39,10 @@ class NewFiles:
     def __enter__(self) -> NewFiles:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         # Closed in this order: temporary files go first, then the folders around them.
         with self._undo, self._tidy:
-            if error is None:
+            if kind is None:
                 self._move()
                 self._undo.pop_all()
 

@@ -88,12 +88,10 @@ def only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
     return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
 
 
-MOVES = frozenset(
-    {
-        *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split"),
-        *("Squeeze", "Tile", "Transpose", "Unsqueeze"),
-    }
-)
+MOVES = {
+    *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split"),
+    *("Squeeze", "Tile", "Transpose", "Unsqueeze"),
+}
 """The operators that give numbers of their first input; all but Cast only move them."""
 
 

@@ -66,13 +66,10 @@ def read_checkpoint(
         allowed = f"a checkpoint of version {_VERSION} or {_WITH_VARIABLES}"
         refuse(_OWNER, "resume", what, allowed, _REMEDY)
     if given.get("model") != streams.fingerprint:
-        refuse(
-            _OWNER,
-            "resume",
-            f"one of a model with the fingerprint {shown(given.get('model'))}",
-            f"a checkpoint of this model, {streams.fingerprint!r}",
-            "Load the model that the checkpoint was made with: its random nodes are others.",
-        )
+        what = f"one of a model with the fingerprint {shown(given.get('model'))}"
+        allowed = f"a checkpoint of this model, {streams.fingerprint!r}"
+        remedy = "Load the model that the checkpoint was made with: its random nodes are others."
+        refuse(_OWNER, "resume", what, allowed, remedy)
     types = engine.model.variables
     if bool(types) != (version == _WITH_VARIABLES):
         allowed = f"a checkpoint of version {_VERSION}, since this model has no variables"

@@ -231,10 +231,9 @@ class Request:
     def _begin(self, feed: Feed) -> None:
         """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
         if not self._running.acquire(blocking=False):
+            given, allowed = "one in the middle of a run", "free for another run"
             remedy = "Wait for it, or make a request for each thread."
-            refuse(
-                _NAME, "the request", "one in the middle of a run", "free for another run", remedy
-            )
+            refuse(_NAME, "the request", given, allowed, remedy)
         try:
             check_rows(_NAME, self._engine, feed, self._state)
         except BaseException:

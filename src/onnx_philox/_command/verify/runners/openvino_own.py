@@ -87,11 +87,7 @@ def _own_model(example: Example) -> Any:
 
     shape = opset8.parameter([len(example.shape)], ov.Type.i64, name="shape")
     low, high = (
-        ov.op.Constant(
-            ov_arrays.openvino_type(example.type),
-            ov.Shape([]),
-            [example.type.dtype.type(bound).item()],
-        )
+        ov_arrays.constant(np.array(bound, example.type.dtype))
         for bound in example.arguments.values()
     )
     node = opset8.random_uniform(
