@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 import onnx_philox
-from onnx_philox._openvino_models import requests
 
 STATE = onnx_philox.PhiloxState(1, 2).to_array()
 
@@ -63,7 +62,8 @@ def runner(backend: str, *, constant: bool) -> Callable[[int], Any]:
 
     def infer(n: int) -> Any:
         request = kept or compiled(n).create_infer_request()
-        requests.run(request, feeds(n))
+        request.start_async(feeds(n))
+        request.wait()
         return request.get_output_tensor(0)
 
     return infer

@@ -13,7 +13,6 @@ import onnxruntime as ort
 import openvino as ov
 
 import onnx_philox
-from onnx_philox._openvino_models import requests
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 Config = dict[str, Any]
@@ -113,7 +112,8 @@ def infer(model: ov.CompiledModel | ov.InferRequest, inputs: Any = None) -> Any:
     It raises wherever a node throws; `request.infer(inputs)` and `model(inputs)` do not.
     """
     request = model.create_infer_request() if isinstance(model, ov.CompiledModel) else model
-    requests.run(request, inputs)
+    request.start_async(inputs)
+    request.wait()
     return request.results
 
 

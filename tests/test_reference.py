@@ -9,9 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnx_philox import PhiloxState, reference
-from onnx_philox import _philox as philox
-
-CHUNK_WORDS = philox._CHUNK_BLOCKS * 4
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
