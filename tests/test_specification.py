@@ -21,6 +21,8 @@ FLOATS = tuple(spec.FLOATS)
 STATE = PhiloxState(2**128 - 3, 2**64 - 5).to_array()
 SEEDS = {"global_seed": 9, "op_seed": 3}
 LOGITS = np.linspace(-3, 2, 21).reshape(3, 7).astype(np.float32)
+TIES = np.float32([[1, 3, 3, -np.inf], [5, 5, 5, 5], [-0.0, 0.0, -1, 0]])
+SOME = np.where(np.arange(80) % 5 == 2, -np.inf, np.sin(np.arange(80) * 7.0)).reshape(2, 40)
 N = 301
 
 
@@ -62,7 +64,11 @@ CASES: list[tuple[Any, ...]] = [
     *(("random_normal", [1], 0, 1, t) for t in FLOATS),
     *(("random_bernoulli", [N], p) for p in PROBABILITIES),
     ("random_categorical", [LOGITS], 9),
-    ("random_categorical", [LOGITS], 5, {"replacement": False}),
+    *(
+        ("random_categorical", [x.astype(t)], n, {"replacement": False})
+        for t in (np.float16, np.float32, np.float64)
+        for x, n in ((LOGITS, 5), (TIES, 2), (TIES[:, :1], 1), (SOME, 1))
+    ),
     *(("random_exponential", [N], x, t) for t, *scales in EXTREMES for x in (1.3, *scales)),
     *(("random_gamma", [N], np.float64(x), "f64") for x in (2.5, 0.01, 2.0**40)),
     ("random_gamma", [N], np.float64(0.25), "f32"),
@@ -72,6 +78,9 @@ CASES: list[tuple[Any, ...]] = [
     ("random_token", [LOGITS], 0.7, 4, 1.0, 0.0),
     ("random_token", [LOGITS], 1.5, 5, 0.8, 0.2),
     ("random_token", [LOGITS], 0.0, 0, 1.0, 0.0),
+    # Of equal ones the first is the largest, and the lower pass.
+    *(("random_token", [TIES], t, 2, 0.9, 0.1) for t in (0.0, 1.0)),
+    ("random_token", [np.resize(np.float32([0, 1, 1, 1, 0]), (200, 5))], 1.0, 2, 1.0, 0.0),
 ]
 
 

@@ -113,15 +113,6 @@ def test_sums_on_the_very_threshold_are_made_in_the_contract_s_order(share: floa
     assert (tokens == np.floor(u * 5000 * share)).all()
 
 
-def test_temperature_0_is_the_first_of_the_largest_and_takes_the_same_words() -> None:
-    logits = np.array([[1, 3, 3, -np.inf], [5, 5, 5, 5], [-0.0, 0.0, -1, 0]], F32)
-    state = onnx_philox.PhiloxState(5, 6).to_array()
-    tokens, after = reference.random_token(logits, 0, 2, 0.1, 0.9, state=state)
-    assert tokens.tolist() == [[1], [0], [0]]
-    assert (after == reference.random_token(logits, state=state)[1]).all()
-    assert (after == onnx_philox.PhiloxState(5, 6).advance(6).to_array()).all()
-
-
 def test_filters_that_remove_nothing_are_no_filters() -> None:
     logits = RNG.normal(0, 2, (50, 11)).astype(F32)
     plain = reference.random_token(logits, global_seed=4)[0]
@@ -136,12 +127,6 @@ def test_filters_that_remove_nothing_are_no_filters() -> None:
     ):
         assert (reference.random_token(logits, **filters, global_seed=4)[0] == plain).all()
     assert (reference.random_categorical(logits, 1, "i64", global_seed=4)[0] == plain).all()
-
-
-def test_of_equal_logits_the_lower_index_passes_top_k() -> None:
-    logits = np.array([[0, 1, 1, 1, 0]] * 200, F32)
-    tokens = reference.random_token(logits, top_k=2, global_seed=1)[0]
-    assert set(tokens.reshape(-1).tolist()) == {1, 2}
 
 
 @pytest.mark.parametrize(

@@ -41,21 +41,6 @@ def once_in_numpy(logits: np.ndarray, samples: int, state: Any = STATE) -> Any:
     return once(logits, samples, state, in_numpy)
 
 
-@pytest.mark.parametrize("type_", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize(("batch", "classes", "samples"), [(1, 1, 1), (3, 7, 6), (2, 40, 1)])
-def test_the_first_arrivals_are_drawn_in_their_order(
-    type_: Any, batch: int, classes: int, samples: int
-) -> None:
-    logits = logits_of(batch, classes, type_)
-    u, after = reference.random_uniform([batch, classes], 0, 1, "f64", state=STATE)
-    exact = logits.astype(np.float64)
-    with np.errstate(divide="ignore"):
-        times = -np.log1p(-u) / np.exp(exact - exact.max(axis=1, keepdims=True))
-    drawn, next_state = once_in_numpy(logits, samples)
-    assert_same_bits(drawn, np.argsort(times, axis=1)[:, :samples].astype(np.int32))
-    assert_same_bits(next_state, after)
-
-
 def test_classes_whose_times_are_infinite_come_last_in_their_order() -> None:
     u = reference.random_uniform(FAR.shape, 0, 1, "f64", state=STATE)[0][0]
     with np.errstate(over="ignore"):
