@@ -139,10 +139,7 @@ def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:
 
 def _is_by_row(state: ir.Value | None, dimensions: Dimensions | None, types: Types) -> bool:
     """Whether there are as many states as rows, by the name of that number."""
-    shape = None if state is None else types.shape(state)
-    if shape is None or len(shape) != 2 or not dimensions:
+    states = None if state is None else types.dimensions(state)
+    if states is None or len(states) != 2 or not dimensions:
         return False
-    rows = shape[0]
-    return (
-        isinstance(rows, ir.SymbolicDim) and rows.value is not None and rows.value == dimensions[0]
-    )
+    return isinstance(states[0], str) and states[0] == dimensions[0]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
+Names = Sequence[str] | None
+RunOptions: TypeAlias = "ort.RunOptions | None"
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
 # What ONNX Runtime's session reads from its `**kwargs`; it ignores everything else.
@@ -132,10 +134,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         return [x for x, i in pairs if i.name not in self._plan.hidden_inputs]
 
     def run(
-        self,
-        output_names: Sequence[str] | None,
-        input_feed: Feed,
-        run_options: ort.RunOptions | None = None,
+        self, output_names: Names, input_feed: Feed, run_options: RunOptions = None
     ) -> list[Any]:
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
         input_feed = _feeds.with_arrays(input_feed, self._of_one)
@@ -150,11 +149,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     def run_async(
         self,
-        output_names: Sequence[str] | None,
+        output_names: Names,
         input_feed: Feed,
         callback: Callable[[Any, Any, str], None],
         user_data: Any,
-        run_options: ort.RunOptions | None = None,
+        run_options: RunOptions = None,
     ) -> None:
         """As ONNX Runtime's; a refused input reaches the callback as a `RefusalText`."""
         input_feed = _feeds.with_arrays(input_feed, self._of_one)
@@ -190,10 +189,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         return _feeds.IOBinding(self)
 
     def run_with_ort_values(
-        self,
-        output_names: Sequence[str] | None,
-        input_dict_ort_values: Feed,
-        run_options: ort.RunOptions | None = None,
+        self, output_names: Names, input_dict_ort_values: Feed, run_options: RunOptions = None
     ) -> list[Any]:
         """As ONNX Runtime's."""
         self._check_feed(input_dict_ort_values)
@@ -204,9 +200,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             feed = {**input_dict_ort_values, **hidden}
             return list(super().run_with_ort_values(output_names, feed, run.options))
 
-    def run_with_iobinding(
-        self, iobinding: ort.IOBinding, run_options: ort.RunOptions | None = None
-    ) -> None:
+    def run_with_iobinding(self, iobinding: ort.IOBinding, run_options: RunOptions = None) -> None:
         """As ONNX Runtime's."""
         bound = _feeds.bound(iobinding)
         with _feeds.invalid_arguments():
@@ -241,7 +235,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             )
 
     @contextmanager
-    def _checked(self, options: ort.RunOptions | None, given: Feed | None) -> Iterator[SessionRun]:
+    def _checked(self, options: RunOptions, given: Feed | None) -> Iterator[SessionRun]:
         """A block around a run, which raises at its end what an operator refused.
 
         The refusal comes before any error of ONNX Runtime's own, which can only be its consequence.
@@ -286,7 +280,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 _feeds.check_present(self.get_inputs(), feed)
                 self._plan.check(feed)
 
-    def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
+    def _has_bfloat16(self, output_names: Names, feed: Feed) -> bool:
         return any(
             o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
             for o in self.get_outputs()

@@ -211,9 +211,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         is_needed = op.outputs[0].type is None and any(o.type is BOOL for o in op.outputs)
         if Past.CLONED in self._past or not is_needed or op.has_shape or "state" in sources:
             return
-        state, self._attributes = alignment.generator_of(self._attributes).left_out(
-            self._attributes
-        )
+        generator = alignment.generator_of(self._attributes)
+        state, self._attributes = generator.left_out(self._attributes)
         self.set_argument(len(op.inputs) - 1, arrays.constant(state).output(0))
         sources["state"] = self.input_value(len(op.inputs) - 1)
         self._known(op.input("state"), self._attributes_type(), sources["state"])
@@ -315,12 +314,6 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return _narrowing.narrowed_text(
             self.operator, self._sources(), values, declared, is_signed=is_signed
         )
-
-    def _has_narrowed_integers(self, sources: dict[str, ov.Output]) -> bool:
-        """Whether the plugin turned integers into i32, and so booleans into u8."""
-        is_signed = Past.SIGNED_STATE in self._past
-        is_narrowed = _narrowing.has_narrowed_integers(self.operator, sources, is_signed=is_signed)
-        return Past.VALIDATED in self._past and is_narrowed
 
     def _read_narrowed(self, text: str) -> None:
         """Takes back what `_narrowed_text` told IR."""
@@ -429,10 +422,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         samples = int(self._attributes.get("sample_size", 1))
         value = self._shape_value(sources["shape"]) if op.has_shape else None
         shape = values_shape(op, values, sources, value, samples)
-        state_type = I32 if Past.SIGNED_STATE in self._past else U32
+        is_signed = Past.SIGNED_STATE in self._past
+        state_type = I32 if is_signed else U32
+        # Integers that the plugin turned into i32, and so booleans into u8.
+        is_narrowed = _narrowing.has_narrowed_integers(op, sources, is_signed=is_signed)
         for index, output in enumerate(op.outputs):
             type_ = arrays.openvino_type(state_type if output.is_state else output.type or values)
-            if type_ == ov.Type.boolean and self._has_narrowed_integers(sources):
+            if type_ == ov.Type.boolean and is_narrowed and Past.VALIDATED in self._past:
                 # The plugin's own operators declare it this way from there on.
                 type_ = ov.Type.u8
             if output.type is None and values in (F16, BF16) and computed is F32:

@@ -190,12 +190,13 @@ def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
 
 def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:
     """How well a node fits an operation; None if it does not."""
-    allowed = fitting(operation.kind)
+    call = call_of(operation.kind)
+    allowed = call.exported if call is not None else ()
     is_traced = drawing.trace in traces
     # Not every program says where its calls stand.
     may_be_its = is_traced or not drawing.trace
     is_written_out = may_be_its and _is_written_out(operation, drawing)
-    if allowed is not None and drawing.op_type not in allowed and not is_written_out:
+    if allowed and drawing.op_type not in allowed and not is_written_out:
         return None
     if is_traced and drawing.trace != operation.trace:
         return None
@@ -208,12 +209,6 @@ def _is_written_out(operation: Operation, drawing: _Drawing) -> bool:
     """Whether a node may be one of those that `export` writes the operation out with."""
     call = call_of(operation.kind)
     return call is not None and drawing.op_type in call.written_out
-
-
-def fitting(kind: str) -> tuple[str, ...] | None:
-    """The operators that an exporter may draw it with; None if any."""
-    call = call_of(kind)
-    return call.exported or None if call is not None else None
 
 
 def _difference(operation: Operation, drawing: _Drawing) -> str | None:

@@ -66,9 +66,8 @@ def _interpreter(module: Any, seen: dict[Any, set[Strides]]) -> Any:
     class Interpreter(base):  # type: ignore[misc]
         def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
             found = super().get_attr(target, args, kwargs)
-            return (
-                _interpreter(found, seen).run if isinstance(found, torch.fx.GraphModule) else found
-            )
+            is_graph = isinstance(found, torch.fx.GraphModule)
+            return _interpreter(found, seen).run if is_graph else found
 
         def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
             if target is higher.cond:
