@@ -321,11 +321,7 @@ def main() -> int:
             raise SystemExit(log.read_text())
         corpus = sorted(root.iterdir())
         if given.only is not None:
-            # Alone, the first number is the seed.
-            seed = (
-                given.seed if len(sys.argv) > 4 else int(given.seconds) if len(sys.argv) > 3 else 1
-            )
-            _, is_finding = try_case(given.only, seed, corpus, is_shown=True)
+            _, is_finding = try_case(given.only, given.seed, corpus, is_shown=True)
             return int(is_finding)
         print(f"{given.seconds:g} seconds from seed {given.seed}", flush=True)
         end = time.monotonic() + given.seconds

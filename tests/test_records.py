@@ -14,7 +14,7 @@ import cli
 import numpy as np
 import onnx
 import pytest
-from cases import table
+from cases import assert_refused, table
 from cli import keys_of, keys_said
 from foreign import parse
 from runtimes import save_ir
@@ -324,9 +324,8 @@ def test_files_that_were_changed_since_are_not_recorded_as_the_model(
     result = pipe({"x": np.zeros(2, np.float32)}, seed=3)
     assert "m.bin" in result.record()["model"]["beside"]
     changed(tmp_path / file.split()[0])
-    words = f"{name}' with its weights must be what it was .*: got one that was changed or is gone"
-    with pytest.raises(ValueError, match=words):
-        result.record()
+    words = f"{name}' with its weights must be what it was ...: got one that was changed or is gone"
+    assert_refused(result.record, words)
 
 
 def test_files_that_change_while_a_model_runs_are_not_recorded_as_the_model(tmp_path: Path) -> None:
@@ -348,24 +347,20 @@ def test_what_cannot_be_recorded_is_refused(
     monkeypatch.chdir(tmp_path)
     path, x = saved(tmp_path, ".onnx"), {"x": np.zeros(2, np.float32)}
     pipe = Pipeline(path.read_bytes(), runtime="openvino")
-    with pytest.raises(ValueError, match=r"got bytes with weights in 'm\.bin'"):
-        pipe(x, seed=3).record()
+    assert_refused(pipe(x, seed=3).record, "got bytes with weights in 'm.bin'")
     pipe = Pipeline("m.onnx")
     result = pipe(x, seed=3)
     monkeypatch.chdir("/")
-    with pytest.raises(ValueError, match=r"by its whole path if os\.chdir was called"):
-        result.record()
+    assert_refused(result.record, "by its whole path if os.chdir was called")
     feed = {"x": np.ones((3, 1), np.float32)}
     pipe = Pipeline(MODELS / "mc_dropout.onnx")
     result = pipe(feed, seed=1)
     feed["x"][0] = 2
     with pytest.raises(ValueError, match="Record before the feed or the outputs are changed"):
         result.record()
-    with pytest.raises(ValueError, match="or that was pickled"):
-        pickle.loads(pickle.dumps(result)).record()
+    assert_refused(pickle.loads(pickle.dumps(result)).record, "or that was pickled")
     pipe.close()
-    with pytest.raises(ValueError, match="one whose pipeline is closed or gone"):
-        result.record()
+    assert_refused(result.record, "one whose pipeline is closed or gone")
     pipe = Pipeline(onnx.load(MODELS / "mc_dropout.onnx"))
-    with pytest.raises(ValueError, match="Save the model, and pass Pipeline its path"):
-        pipe(feed, seed=1).record()
+    result = pipe(feed, seed=1)
+    assert_refused(result.record, "Save the model, and pass Pipeline its path")

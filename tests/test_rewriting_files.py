@@ -10,7 +10,7 @@ import child
 import numpy as np
 import onnx
 import pytest
-from cases import assert_all_same, assert_same_bits
+from cases import assert_all_same, assert_refused, assert_same_bits
 from foreign import parse
 from onnx import TensorProto, helper, numpy_helper
 from runtimes import OpenVino
@@ -198,9 +198,8 @@ def test_external_data_of_one_folder_is_used_by_both_and_another_file_of_its_nam
     run(source.with_name("new.onnx"))
     other.mkdir()
     (other / "weights.bin").write_bytes(b"of another model")
-    words = r"weights.bin' must be absent, or the external data of that name itself: got another"
-    with pytest.raises(ValueError, match=words):
-        rewrite_file(source, other / "new.onnx")
+    words = "weights.bin' must be absent, or the external data of that name itself: got another"
+    assert_refused(lambda: rewrite_file(source, other / "new.onnx"), words)
     assert names(other) == {"weights.bin"}
     # The very same is fine: a second rewrite into a folder.
     shutil.copy(weights, other)
@@ -212,7 +211,7 @@ def test_external_data_of_one_folder_is_used_by_both_and_another_file_of_its_nam
     ("location", "words"),
     [
         *((name, "must be a path inside of the model's folder") for name in ("../w", "/w")),
-        ("none", "external data 'none' must be a file in the folder of .*: got no file"),
+        ("none", "external data 'none' must be a file in the folder of ...: got no file"),
     ],
 )
 def test_external_data_that_is_not_in_the_folder_is_refused(
@@ -223,8 +222,7 @@ def test_external_data_that_is_not_in_the_folder_is_refused(
     model.graph.initializer[0].external_data[0].value = location
     onnx.save(model, source)
     target = source.with_name("new.onnx") if location == "none" else tmp_path / "new.onnx"
-    with pytest.raises(ValueError, match=words):
-        rewrite_file(source, target)
+    assert_refused(lambda: rewrite_file(source, target), words)
     assert not target.exists()
 
 
@@ -258,8 +256,7 @@ def test_an_error_leaves_no_file(source: Path, monkeypatch: pytest.MonkeyPatch) 
     assert target.read_bytes() == b"before"
     monkeypatch.setattr(model_file, "_LARGEST_FILE", 1000)
     words = "must be at most 1,000 bytes, the most that protobuf reads"
-    with pytest.raises(ValueError, match=words):
-        rewrite_file(source, target)
+    assert_refused(lambda: rewrite_file(source, target), words)
     assert target.read_bytes() == b"before"
 
 
