@@ -128,20 +128,14 @@ def with_dropout(model: onnx.ModelProto) -> onnx.ModelProto:
     graph = changed.graph
     # Nothing but the inputs says what the shapes are.
     del graph.value_info[:]
-    nodes = list(graph.node)
-    del graph.node[:]
     for array, name in ((np.array(0.1, np.float32), "ratio"), (np.array(True), "training")):
         graph.initializer.append(numpy_helper.from_array(array, name))
-    dropped = ("softmax", "softmax_1", "linear_1", "linear_3", "linear_5", "linear_7")
-    for node in nodes:
-        (name, *_) = node.output
-        if name not in dropped:
-            graph.node.append(node)
-            continue
-        node.output[0] = f"{name}_before"
-        inputs = [f"{name}_before", "ratio", "training"]
-        drop = helper.make_node("Dropout", inputs, [name], name=f"drop_{name}")
-        graph.node.extend([node, drop])
+    places = {node.output[0]: i for i, node in enumerate(graph.node)}
+    names = ("softmax", "softmax_1", "linear_1", "linear_3", "linear_5", "linear_7")
+    for name in sorted(names, key=places.__getitem__, reverse=True):
+        graph.node[places[name]].output[0] = f"{name}_before"
+        drop = parser.parse_node(f"{name} = Dropout ({name}_before, ratio, training)")
+        graph.node.insert(places[name] + 1, drop)
     return changed
 
 

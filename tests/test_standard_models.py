@@ -14,7 +14,7 @@ import pytest
 from cases import SEED, assert_all_same, assert_refused, assert_same_bits, table
 from constructs import CONSTRUCTS, Node, build
 from exhaustive import marked
-from foreign import evaluate, parse
+from foreign import parse
 from onnx import helper
 from operators import named
 from standard_targets import RUN, drawn, loaded
@@ -54,25 +54,14 @@ def test_golden_models(stem: Path, target: str, optimised: bool) -> None:
     try:
         draw = loaded(target, model, optimised=optimised)
     except RefusedInputError:
+        # Which every target draws.
+        assert not stem.name.startswith(("generator", "bernoulli_f32", "dropout_masks"))
         is_half = any(half in stem.name for half in ("exponential_f16", "exponential_bf16"))
         assert target == "openvino" or is_half or stem.parent.name in WITHOUT_NODES
         return
     for feeds, expected in golden_runs(stem):
         for name, output in zip(names, draw(feeds), strict=True):
             assert_same_bits(output, expected[name])
-
-
-def test_openvino_draws_golden_models_too() -> None:
-    taken = []
-    for stem in STEMS:
-        try:
-            to_standard_nodes(onnx.load(stem.with_suffix(".onnx")), target="openvino")
-        except RefusedInputError:
-            continue
-        taken.append(stem.name)
-        if len(taken) == 12:
-            return
-    pytest.fail(f"only {taken}")
 
 
 IN_FUNCTION = """g (uint32[6] state) => (uint32[5] a, uint32[5] b) {
@@ -111,18 +100,6 @@ def test_a_draw_in_a_function_that_is_called_twice(target: str, text: str) -> No
     for output in outputs:
         expected, state = reference.random_generator(state, [5], op_seed=4)
         assert_same_bits(output, expected)
-
-
-@target
-@pytest.mark.parametrize("seed", [None, 42])
-def test_a_rewritten_model_draws_the_same(target: str, seed: int | None) -> None:
-    original = parse("""g (float[4] x) => (float[4] noise, bool[4] mask, float[4] sum)
-        <float[4] half = {0.5, 0.5, 0.5, 0.5}> { noise = RandomUniformLike (x)
-        floats = Bernoulli <dtype = 1> (half) mask = Cast <to = 9> (floats)
-        sum = Add (x, noise) }""")
-    model, feeds = make_reproducible(original, seed=seed), {"x": np.zeros(4, np.float32)}
-    feeds |= {"random_state": PhiloxState.for_run(5).to_array()} if seed is None else {}
-    assert_all_same(drawn(target, model, feeds), evaluate(model, feeds))
 
 
 def test_what_is_not_drawn_stays_as_it_is() -> None:

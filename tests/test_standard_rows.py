@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import cli
 import numpy as np
@@ -81,16 +82,22 @@ def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
 
 
 @target
-@pytest.mark.parametrize("per_row", [False, True])
-def test_the_command_writes_such_a_file(tmp_path: Path, target: str, per_row: bool) -> None:
+@pytest.mark.parametrize(
+    ("asked", "state"),
+    [({}, STATES[0]), ({"per_row": True}, STATES), ({"seed": 42}, None)],
+    ids=("a state", "rows", "a seed"),
+)
+def test_the_command_writes_such_a_file(
+    tmp_path: Path, target: str, asked: Any, state: Any
+) -> None:
     source, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
     onnx.save(model_of(target), source)
-    given = ("--standard", "--target", target, *["--per-row"] * per_row)
-    said = cli.text("rewrite", source, "-o", out, *given)
+    words = {"per_row": ["--per-row"], "seed": ["--seed", 42]}.get("".join(asked), [])
+    said = cli.text("rewrite", source, "-o", out, "--standard", "--target", target, *words)
     assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
-    feeds = {"x": X, "random_state": STATES if per_row else STATES[0]}
+    feeds = {"x": X} if state is None else {"x": X, "random_state": state}
     outputs = RUN[target](onnx.load(out), feeds, optimised=True)
-    model = make_reproducible(model_of(target), per_row=per_row)
+    model = make_reproducible(model_of(target), **asked)
     assert_all_same(outputs, evaluate(model, feeds))
 
 
