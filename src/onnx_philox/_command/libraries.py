@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import logging
 import sys
@@ -10,6 +11,14 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 _DEFERRED = ("sympy", "onnx_ir._symbolic_shapes")
+
+
+def version_of(name: str) -> str | None:
+    """The installed version of a package; None where it is not installed under that name."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def prepare() -> None:

@@ -28,10 +28,8 @@ from onnx_philox._runtimes.port import ArgumentError
 
 __all__ = ["ArgumentError", "ComparedRuns", "RunError", "Tolerances", "compare", "compare_laws"]
 
-# A runtime's own precision, which is bf16 on some processors, would drown every difference.
-_PRECISION = "f32"
 # What an IR is run at, where nothing else is said.
-_PRECISIONS = (_PRECISION, "bf16")
+_PRECISIONS = (loading.COMPARED, "bf16")
 
 
 def compare(
@@ -93,7 +91,7 @@ def _load_ir(
                 f"--device must be two different ones at one --precision, or one: got "
                 f"{' and '.join([*devices, *precisions])}. Leave out the others."
             )
-        pairs = [((*precisions, _PRECISION)[0], device) for device in devices]
+        pairs = [((*precisions, loading.COMPARED)[0], device) for device in devices]
     else:
         if len(precisions) < 2:
             precisions = [*dict.fromkeys((*precisions, *_PRECISIONS))][:2]
@@ -113,7 +111,7 @@ def _load(
     loading.check_once("--precision", precisions, "for an ONNX file")
     save = "Give one of them, or save the model as an OpenVINO IR."
     loading.check_once("--device", devices, "for an ONNX file", save)
-    (precision,) = precisions or (_PRECISION,)
+    (precision,) = precisions or (loading.COMPARED,)
     (device,) = devices or (None,)
     if runtimes and (len(runtimes) != 2 or runtimes[0] == runtimes[1]):
         raise ArgumentError(
@@ -129,16 +127,15 @@ def _load(
     loaded = []
     reasons = []
     for name in runtimes or RUNTIMES:
-        known = RUNTIMES.get(name)
-        hint = precision if known is not None and known.precisions else None
         try:
-            if not runtimes and known is not None:
-                known.models()
+            if not runtimes:
+                RUNTIMES[name].models()
         except ImportError as error:
             reasons.append(str(error))
             continue
         own = device if name in with_devices else None
-        loaded.append(loading.load_model(given, name, _settings(hint, own)))
+        settings = _settings(loading.precision_in(name, precision), own)
+        loaded.append(loading.load_model(given, name, settings))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(

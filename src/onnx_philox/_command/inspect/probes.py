@@ -97,7 +97,10 @@ def _model(
     copies: int = 1,
     is_followed: bool | None = None,
 ) -> bytes:
-    values = [_copy(value) for value in inputs]
+    values = [
+        v and ir.Value(name=v.name, shape=v.shape, type=v.type, const_value=v.const_value)
+        for v in inputs
+    ]
     given = [value for value in values if value is not None]
     # An optimizer may not touch a node next to an input or output of the graph: ONNX Runtime
     # removes every Dropout that stands between two nodes. Flatten exists at all opsets and types.
@@ -144,14 +147,6 @@ def _is_bernoulli(node: ir.Node) -> bool:
 def _is_given(output: ir.Value) -> bool:
     """Whether anything depends on an output; always true of the first one."""
     return output.index() == 0 or is_wanted(output)
-
-
-def _copy(value: ir.Value | None) -> ir.Value | None:
-    if value is None:
-        return None
-    return ir.Value(
-        name=value.name, shape=value.shape, type=value.type, const_value=value.const_value
-    )
 
 
 def _inputs(node: ir.Node, types: Types) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:

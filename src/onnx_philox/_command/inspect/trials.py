@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import importlib.util
 import itertools
 import json
@@ -21,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 
 from onnx_philox import _runtime_errors
+from onnx_philox._command import libraries
 from onnx_philox._command.inspect.probes import Probe
 from onnx_philox._progress import Progress
 from onnx_philox._runtimes import RUNTIMES, Runtime
@@ -154,7 +154,7 @@ def _try(
         or _trial(probe, here[key], there[key], repeats=key in repeating)
         for key, probe in probes.items()
     }
-    return Trials(name, _version(name), trials)
+    return Trials(name, libraries.version_of(name) or "", trials)
 
 
 def _is_installed(name: str) -> bool:
@@ -163,14 +163,6 @@ def _is_installed(name: str) -> bool:
     except ValueError:
         # find_spec raises this for a module that `sys.modules[name] = None` hides.
         return False
-
-
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        # A build under another name, such as onnxruntime-gpu.
-        return ""
 
 
 def _answers(worker: _Worker, probes: Mapping[str, str], tell: Tell) -> dict[str, dict[str, str]]:

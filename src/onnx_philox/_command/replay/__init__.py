@@ -26,14 +26,10 @@ from onnx_philox._record.hashes import hashes
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.report import wants_rewrite
-from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 __all__ = ["ArgumentError", "ReplayedRecord", "RunError", "replay"]
-
-# What another runtime computes in, so that its rounding is the least.
-_PRECISION = "f32"
 
 
 def replay(
@@ -144,10 +140,9 @@ def _load(
     given: Given, runtime: str, written: document.Record, *, shows_drawn: bool = True
 ) -> LoadedModel:
     is_same = runtime == written["runtime"]
-    known = RUNTIMES.get(runtime)
-    precision = None
-    if known is not None and known.precisions:
-        precision = written["precision"] if is_same else _PRECISION
+    # Another runtime's rounding is to be the least.
+    wanted = written["precision"] if is_same else loading.COMPARED
+    precision = loading.precision_in(runtime, wanted)
     backend = written["backend"] if is_same else _backends.AUTO
     return loading.load_model(given, runtime, Settings(backend, precision, shows_drawn=shows_drawn))
 

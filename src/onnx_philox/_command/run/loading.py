@@ -17,6 +17,15 @@ from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 _ORT = ".ort"
 
 
+# A runtime's own precision, which is bf16 on some processors, would drown every difference.
+COMPARED = "f32"
+
+
+def precision_in(runtime: str, wanted: str | None = COMPARED) -> str | None:
+    """A precision hint, where the runtime takes one."""
+    return wanted if runtime in RUNTIMES and RUNTIMES[runtime].precisions else None
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to load a model."""

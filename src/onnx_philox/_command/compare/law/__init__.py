@@ -27,7 +27,6 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 _ONCE = ("--runtime", "--precision", "--device")
-_PRECISION = "f32"
 _NOTHING = np.empty(0)
 
 
@@ -60,8 +59,7 @@ def compare_laws(
     for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
         loading.check_once(option, given_ones, "here")
     runtime = (*runtimes, *takes)[0]
-    has_precisions = runtime in RUNTIMES and RUNTIMES[runtime].precisions
-    precision = (*precisions, _PRECISION if has_precisions else None)[0]
+    precision = (*precisions, loading.precision_in(runtime))[0]
     settings = loading.Settings(precision=precision, device=(*devices, loading.Settings.device)[0])
     before = loading.load_model(given_original, runtime, settings)
     after = loading.load_model(given, runtime, settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import platform
 from collections import Counter
@@ -14,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from onnx_philox._command import terminal
+from onnx_philox._command import libraries, terminal
 from onnx_philox._command.verify import cases
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.runners.interface import Runner
@@ -127,13 +126,8 @@ class Verification:
     @property
     def versions(self) -> dict[str, str | None]:
         """Of Python and of the packages that matter; None for one that is not installed."""
-        versions: dict[str, str | None] = {"python": platform.python_version()}
-        for name in _PACKAGES:
-            try:
-                versions[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:
-                versions[name] = None
-        return versions
+        installed = {name: libraries.version_of(name) for name in _PACKAGES}
+        return {"python": platform.python_version(), **installed}
 
     @property
     def notes(self) -> list[str]:
