@@ -15,7 +15,7 @@ import numpy as np
 import onnxruntime as ort
 import operators
 import pytest
-from cases import assert_same_bits
+from cases import assert_same_bits, table
 from cuda_sessions import (
     NORMAL,
     PROVIDERS,
@@ -111,13 +111,10 @@ def test_a_thread_without_a_context_takes_the_first_card_s_and_gives_it_back(
     running = session(NORMAL)
     running.run(None, {})
     del running
-    calls = driver.calls
-    for taken, given in (
-        ("cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2"),
-        ("cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"),
-    ):
-        assert calls.count(taken) == calls.count(given) > 0
-    assert calls.index("cuModuleUnload") < calls.index("cuDevicePrimaryCtxRelease_v2")
+    calls, given_back = driver.calls, "cuDevicePrimaryCtxRelease_v2"
+    assert calls.count("cuDevicePrimaryCtxRetain") == calls.count(given_back) > 0
+    assert calls.count("cuCtxPushCurrent_v2") == calls.count("cuCtxPopCurrent_v2") > 0
+    assert calls.index("cuModuleUnload") < calls.index(given_back)
 
 
 def test_a_session_that_a_thread_without_a_context_ends_gives_its_memory_back(
@@ -181,35 +178,19 @@ options.log_severity_level = 3
 options = onnx_philox.onnxruntime.register(options, cuda=True)
 onnxruntime.InferenceSession(graphs.random_permutation([4], op_seed=3).SerializeToString(), options)
 """
-NO_DRIVER: dict[str, tuple[list[str], str]] = {
-    "no driver": ([], "NVIDIA's driver does not load (libcuda.so.1: cannot open"),
-    "an older driver": (
-        ["-DVERSION=11080"],
-        "the driver of NVIDIA is for CUDA 11.8, and the kernels need one for CUDA 12.0 or newer",
-    ),
-    "no card": (["-DCARDS=0"], "the driver of NVIDIA sees no card"),
-    "an older card": (
-        ["-DCAPABILITY=61"],
-        "no card here has a compute capability of 7.5 or higher: the highest is 6.1",
-    ),
-    "a driver that lacks a function": (
-        ["-DcuStreamGetCtx=cuMissing"],
-        "NVIDIA's driver is too old: it lacks cuStreamGetCtx",
-    ),
-    **{
-        f"{function} fails": (
-            [f'-DFAILING="{function}"'],
-            f"{function} failed with an unknown error (100, without a description)",
-        )
-        for function in (
-            "cuInit",
-            "cuDriverGetVersion",
-            "cuDeviceGetCount",
-            "cuDeviceGet",
-            "cuDeviceGetAttribute",
-        )
-    },
-}
+FAILING = ("cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet")
+# An option of the stand-in's build -> why there is no usable card.
+NO_DRIVER = table("""
+no library -> NVIDIA's driver does not load (libcuda.so.1: cannot open
+-DVERSION=11080 -> the driver of NVIDIA is for CUDA 11.8, and the kernels need one for CUDA 12.0 or
+-DCARDS=0 -> the driver of NVIDIA sees no card
+-DCAPABILITY=61 -> no card here has a compute capability of 7.5 or higher: the highest is 6.1
+-DcuStreamGetCtx=cuMissing -> NVIDIA's driver is too old: it lacks cuStreamGetCtx
+""")
+NO_DRIVER += [
+    [f'-DFAILING="{name}"', f"{name} failed with an unknown error (100, without a description)"]
+    for name in (*FAILING, "cuDeviceGetAttribute")
+]
 
 
 DRAWN = [
@@ -218,17 +199,18 @@ DRAWN = [
 ]
 
 
-@pytest.mark.parametrize("reason", NO_DRIVER)
+@pytest.mark.parametrize(("option", "reason"), NO_DRIVER)
 def test_without_a_usable_card_the_cpu_draws_and_the_log_says_so_once(
-    reason: str, tmp_path: Path
+    option: str, reason: str, tmp_path: Path
 ) -> None:
-    options, said = NO_DRIVER[reason]
-    if options:
-        build(tmp_path, options)
-    done = child.python("-c", CHILD, env={"LD_LIBRARY_PATH": str(tmp_path)} if options else {})
+    env = {}
+    if option != "no library":
+        build(tmp_path, [option])
+        env["LD_LIBRARY_PATH"] = str(tmp_path)
+    done = child.python("-c", CHILD, env=env)
     assert done.stdout.split() == DRAWN * 2
     assert done.stderr.count("onnx_philox: the operators draw on the CPU, since") == 1
-    assert f"onnx_philox: the operators draw on the CPU, since {said}" in done.stderr
+    assert f"onnx_philox: the operators draw on the CPU, since {reason}" in done.stderr
 
 
 def test_a_driver_that_is_there_and_does_not_load_is_named_in_the_loader_s_words(
@@ -282,24 +264,26 @@ def test_an_entry_of_the_options_asks_for_cards_in_any_language() -> None:
         options.register_custom_ops_library(onnx_philox.onnxruntime.library_path())
 
 
+WRONG_PROVIDERS = table("""
+["CPUExecutionProvider"] -> ['CPUExecutionProvider']
+None -> []
+[] -> []
+[()] -> [()]
+[["CUDAExecutionProvider", {}]] -> [['CUDAExecutionProvider', {}]]
+"CUDAExecutionProvider" -> 'CUDAExecutionProvider'
+5 -> 5
+""")
+
+
 def test_a_wrong_use_is_a_sentence() -> None:
-    cuda = "CUDAExecutionProvider"
-    for providers, got in (
-        (["CPUExecutionProvider"], "['CPUExecutionProvider']"),
-        (None, "[]"),
-        ([], "[]"),
-        ([()], "[()]"),
-        ([[cuda, {}]], f"[['{cuda}', {{}}]]"),
-        (cuda, f"'{cuda}'"),
-        (5, "5"),
-    ):
+    for providers, got in WRONG_PROVIDERS:
         text = (
-            f"onnx_philox.onnxruntime.InferenceSession: providers must be a list with {cuda} or "
-            f"CudaPluginExecutionProvider where cuda is True: got {got}. Name one of these before "
-            "CPUExecutionProvider, or leave cuda out."
+            "onnx_philox.onnxruntime.InferenceSession: providers must be a list with "
+            "CUDAExecutionProvider or CudaPluginExecutionProvider where cuda is True: got "
+            f"{got}. Name one of these before CPUExecutionProvider, or leave cuda out."
         )
         with said(text, kind=ValueError):
-            InferenceSession(NORMAL, providers=providers, cuda=True)
+            InferenceSession(NORMAL, providers=eval(providers), cuda=True)
     text = (
         "onnx_philox.onnxruntime.InferenceSession: cuda must be False with backend 'python': got "
         "True. Python draws on the CPU: use backend 'native'."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,27 +93,27 @@ def test_no_kernel_needs_memory_of_its_own_for_each_thread() -> None:
     assert ".local" not in TEXT
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "fma.rn.f32 \t%f1, %f2, %f3, %f4;",
-        "mad.f64 \t%fd1, %fd2, %fd3, %fd4;",
-        "mul.f32 \t%f1, %f2, %f3;",
-        "add.ftz.f32 \t%f1, %f2, %f3;",
-        "add.rn.ftz.f32 \t%f1, %f2, %f3;",
-        "mul.rz.f64 \t%fd1, %fd2, %fd3;",
-        "sqrt.approx.f32 \t%f1, %f2;",
-        "div.full.f32 \t%f1, %f2, %f3;",
-        "ex2.approx.f32 \t%f1, %f2;",
-        "add.rn.sat.f32 \t%f1, %f2, %f3;",
-        "add.f16x2 \t%r1, %r2, %r3;",
-        "mul.rn.ftz.f16x2 \t%r1, %r2, %r3;",
-        "fma.rn.f16x2 \t%r1, %r2, %r3, %r4;",
-        "cvt.rz.f32.f64 \t%f1, %fd1;",
-        "call.uni (retval0), pow, (param0);",
-        ".extern .func (.param .b64 r) pow (.param .b64 x);",
-    ],
-)
+ROUNDED_OTHERWISE = """
+fma.rn.f32 \t%f1, %f2, %f3, %f4;
+mad.f64 \t%fd1, %fd2, %fd3, %fd4;
+mul.f32 \t%f1, %f2, %f3;
+add.ftz.f32 \t%f1, %f2, %f3;
+add.rn.ftz.f32 \t%f1, %f2, %f3;
+mul.rz.f64 \t%fd1, %fd2, %fd3;
+sqrt.approx.f32 \t%f1, %f2;
+div.full.f32 \t%f1, %f2, %f3;
+ex2.approx.f32 \t%f1, %f2;
+add.rn.sat.f32 \t%f1, %f2, %f3;
+add.f16x2 \t%r1, %r2, %r3;
+mul.rn.ftz.f16x2 \t%r1, %r2, %r3;
+fma.rn.f16x2 \t%r1, %r2, %r3, %r4;
+cvt.rz.f32.f64 \t%f1, %fd1;
+call.uni (retval0), pow, (param0);
+.extern .func (.param .b64 r) pow (.param .b64 x);
+"""
+
+
+@pytest.mark.parametrize("line", ROUNDED_OTHERWISE.strip().splitlines())
 def test_an_instruction_that_rounds_otherwise_is_seen(line: str) -> None:
     planted = TEXT.replace("\nret;", f"\n{line}\nret;", 1)
     assert unwanted(planted) == [line]
@@ -127,12 +128,8 @@ def test_a_kernel_draws_the_reference_s_bits(
         for state in STATES.values():
             for elements, shift in ((1, 0), (4, 1), (130 if rejects else 1027, 3)):
                 data = given_data(distribution, kind, elements)
-                draw = Draw(
-                    *(distribution, kind, elements, np.array(state, np.uint32), numbers),
-                    *(number_kind, data),
-                    global_seed=2**63 - 1,
-                    op_seed=2**33 + 5,
-                )
+                words, seeds = np.array(state, np.uint32), (2**63 - 1, 2**33 + 5)
+                draw = Draw(distribution, kind, elements, words, numbers, number_kind, data, *seeds)
                 assert wrong(built, draw, shift=shift) == 0, (numbers, state, elements)
 
 
@@ -184,22 +181,11 @@ def test_each_element_has_its_number_and_a_wrong_one_spoils_no_other(
         numbers[13] = value
         drawn = launched(built, draw, limits=limits)
         assert drawn.error == OUTSIDE + PARAMETERS.index(name.capitalize())
-        values = expected(
-            Draw(
-                distribution,
-                kind,
-                10,
-                ROWS,
-                {name: np.where(np.arange(40) == 13, 0.5, numbers)},
-                number_kind,
-            )
-        )[0]
         at = np.arange(40) == 13
+        values = expected(replace(draw, numbers={name: np.where(at, 0.5, numbers)}))[0]
         assert different(drawn.out[~at], values[~at]) == 0
-        refused = drawn.out[13]
-        assert (
-            refused == 0 if name == "p" else refused == -1 if name == "rate" else np.isnan(refused)
-        )
+        refused = {"p": 0, "rate": -1, "alpha": np.nan}[name]
+        np.testing.assert_array_equal(drawn.out[13], refused)
 
 
 def test_a_probability_on_the_device_draws_as_one_on_the_host(built: ctypes.CDLL) -> None:
