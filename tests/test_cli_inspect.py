@@ -28,14 +28,7 @@ from rich.console import Console
 from runtimes import bare_session
 
 import onnx_philox
-from onnx_philox._command.inspect import (
-    Inspection,
-    inspect,
-    probes,
-    search,
-    trials,
-    write_page,
-)
+from onnx_philox._command.inspect import Inspection, inspect, probes, search, trials, write_page
 from onnx_philox._command.inspect.trials import Behaviour
 from onnx_philox._rewriting.in_onnx.types import Types
 

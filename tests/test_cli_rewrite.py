@@ -113,15 +113,12 @@ def test_keep_unknown_leaves_it_with_a_warning():
     assert {"DropBlock", "RandomNormal"} <= operators
 
 
-def test_many_nodes_are_counted_by_operator():
-    said = rewrite(MODELS / "mc_dropout.onnx", "-o", "out.onnx")
-    assert "2 random nodes rewritten, streams 0 to 1 2 Dropout-13 is now RandomDropout " in said
-
-
-def test_the_json_document_keeps_its_keys():
+def test_the_json_document_keeps_its_keys_and_many_nodes_are_counted_by_operator():
     said = document("rewrite", MODEL, "-o", "out.onnx")
     assert (said["schema"], set(keys_of(said))) == keys_said("rewrite")
     assert [node["stream"] for node in said["replaced"]] == [0]
+    said = rewrite(MODELS / "mc_dropout.onnx", "-o", "out.onnx")
+    assert "2 random nodes rewritten, streams 0 to 1 2 Dropout-13 is now RandomDropout " in said
 
 
 def test_a_model_of_a_builder_is_no_rewritten_one():

@@ -101,6 +101,7 @@ def noise(run: int, shape=(2, 3)) -> np.ndarray:
 def test_each_run_draws_from_its_own_state_and_can_be_repeated(runtime, backend):
     how = ("--runtime", runtime, "--backend", backend, "--seed", SEED, "--drawn")
     ran = document("noisy.onnx", *how, "--input", INPUT, "--runs", 3, "-o", "./")
+    assert (ran["schema"], set(keys_of(ran))) == keys_said("run")
     assert (ran["runtime"], ran["backend"], ran["seed"]) == (runtime, backend, SEED)
     for number, run in enumerate(ran["runs"]):
         assert run["state"] == PhiloxState.for_run(SEED, number).to_array().tolist()
@@ -142,15 +143,6 @@ def test_a_draw_from_probabilities_is_said_to_be_as_equal_as_those():
         assert ("that computes the same parameters" in said) is (name == "bernoulli")
 
 
-def test_the_same_outputs_are_the_same_file_byte_by_byte():
-    files = [
-        document("noisy.onnx", "--input", INPUT, "-o", name)["runs"][0]["file"]
-        for name in ("a", "b")
-    ]
-    assert files == ["a.run0.npz", "b.run0.npz"]
-    assert Path(files[0]).read_bytes() == Path(files[1]).read_bytes()
-
-
 def test_an_ir_draws_what_its_onnx_model_draws():
     cli.text("rewrite", "model.onnx", "-o", "noisy.xml")
     common = ("--seed", SEED, "--input", INPUT, "--drawn")
@@ -158,6 +150,10 @@ def test_an_ir_draws_what_its_onnx_model_draws():
     assert of_ir["runtime"] == "openvino"
     assert of_ir["drawn_sha256"] == of_onnx["drawn_sha256"]
     assert [o["name"] for o in of_ir["runs"][0]["outputs"]] == ["y", "next_random_state", "noise"]
+    # It has no second runtime to compare with.
+    both = "Compare runtimes with onnx-philox compare"
+    assert both in text("noisy.onnx", "--input", INPUT)
+    assert both not in text("noisy.xml", "--input", INPUT)
 
 
 def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
@@ -331,6 +327,8 @@ def test_outputs_go_where_they_are_told(tmp_path):
     assert files("-o", "new/folder/") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/folder") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/prefix") == [str(Path("new/prefix.run0.npz"))]
+    # The same outputs are the same file, byte by byte.
+    assert Path("new/prefix.run0.npz").read_bytes() == Path("noisy.run0.npz").read_bytes()
 
 
 def test_an_output_may_have_any_name():
@@ -339,13 +337,6 @@ def test_an_output_may_have_any_name():
     ran = document(path, "--input", "x=[1,-2]", "-o", "./")
     saved = load(ran["runs"][0]["file"])
     assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
-
-
-def test_many_runs_are_a_line_each():
-    result = invoke("noisy.onnx", "--input", INPUT, "--runs", 40, "-o", "./")
-    lines = re.findall(r"^ +(\d+) +all outputs +[0-9a-f]{12} *$", result.stdout, re.M)
-    assert [int(number) for number in lines] == list(range(40))
-    assert "Saved: noisy.run0.npz, ..., noisy.run39.npz." in result.stdout
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -358,19 +349,17 @@ def test_the_table_fits_and_nothing_is_cut(monkeypatch, width):
         assert "…" not in result.stdout
 
 
-def test_the_text_says_what_the_numbers_mean():
+def test_the_text_says_what_the_numbers_mean_and_many_runs_are_a_line_each():
     said = text("noisy.onnx", "--input", INPUT, "--runs", 2, "--seed", 5, "-o", "./")
     assert said.startswith("noisy.onnx in onnxruntime ")
     assert "; seed 5 run output type shape sha256" in said
     assert "Saved: noisy.run0.npz, noisy.run1.npz." in said
     assert "Each run gave different numbers, from the state that the run before it left." in said
     assert "Go on with --first-run 2; repeat any run with --first-run N." in said
-
-
-def test_an_ir_has_no_second_runtime_to_compare_with():
-    both = "Compare runtimes with onnx-philox compare"
-    assert both in text("noisy.onnx", "--input", INPUT)
-    assert both not in text(ir_of("noisy.onnx"), "--input", INPUT)
+    many = invoke("noisy.onnx", "--input", INPUT, "--runs", 40, "-o", "./").stdout
+    lines = re.findall(r"^ +(\d+) +all outputs +[0-9a-f]{12} *$", many, re.M)
+    assert [int(number) for number in lines] == list(range(40))
+    assert "Saved: noisy.run0.npz, ..., noisy.run39.npz." in many
 
 
 def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
@@ -393,11 +382,6 @@ def test_a_runtime_that_is_not_installed_is_an_error_only_if_it_was_asked_for():
     )
     assert (result.returncode, result.stdout) == (2, "")
     assert "pip install 'onnx-philox[onnxruntime]'" in result.stderr
-
-
-def test_the_json_document_has_the_keys_of_its_page():
-    ran = document("noisy.onnx", "--input", INPUT)
-    assert (ran["schema"], set(keys_of(ran))) == keys_said("run")
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference"])
