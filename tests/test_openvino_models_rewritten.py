@@ -442,6 +442,7 @@ def of_x(x: Any) -> ov.Node:
 UNPROVED = table("""
 uniform([3, 4]) -> the shape of what it draws must be one of which a dimension is
 multinomial(opset8.reduce_sum(x, np.int64(0), True), 2) -> got [1, 4]
+op.openvino.random_categorical(opset8.reduce_sum(x, np.int64(0), True), 5, op_seed=1) -> got [1, 5]
 of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)) -> proved
 """)
 

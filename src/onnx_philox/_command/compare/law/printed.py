@@ -125,7 +125,7 @@ def _apart(sample: statistics.Sample, limit: float) -> str:
     differ = [i for i, each in enumerate(apart) if each.bound < limit]
     count = len(sample.places)
     mean, repeats = count, count + 1
-    columns = [i for i in differ if i < count] or differ[:1]
+    columns = [i for i in differ if i < count] or differ
     if repeats in differ and (sample.repeats or sample.now_repeats):
         columns = [repeats]
     if not columns:
