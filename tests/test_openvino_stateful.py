@@ -106,6 +106,10 @@ def test_each_request_has_a_state_of_its_own(openvino_backend: str) -> None:
     first = infer(one)[0].copy()
     assert (infer(one)[0] != first).all()
     assert_same_bits(infer(other)[0], first)
+    # A row of one state is one: it may begin where runs do.
+    model = core.read_model(graphs.random_generator([8]).SerializeToString())
+    model.reshape({"state": [1, 6]})
+    assert make_stateful(model)
 
 
 def test_a_request_takes_a_state_that_is_set(openvino_backend: str) -> None:

@@ -121,6 +121,7 @@ one.request(state=[0] * 6, seed=1) -> state must be given alone: got seed beside
 rows.request(state=row_states([1]), rows=1) -> state must be given alone: got rows beside it
 one.request(state=TorchState.from_seed(1)) -> request: state must be six words of 32 bits: got Torch
 rows.request(state=PhiloxState(0, 1)) -> request: state must be words of 32 bits, six for each row
+one.request(state=[2**32, 0, 0, 0, 0, 0]) -> state must be six words of 32 bits: got [4294967296
 one.request(state=[True, 0, 0, 0, 0, 0]) -> state must be six words of 32 bits: got [True
 one.request(resume={}, seed=1) -> resume must be given alone: got seed be
 one.request(state=[0] * 6, resume={}) -> resume must be given alone: got state beside it

@@ -75,6 +75,7 @@ PAIRS = {
     "other sums": ("k = Add (fed, fed) l = Mul (fed, fed)", "k, counter", "l, counter", 1),
     "other counters": ("one = Add (counter, counter)", "key, counter", "key, one", 1),
     "other keys": ("", "key, counter", "shape1, counter", 1),
+    "a cast of as many bits": ("k = Cast <to = 13> (wide)", "wide, counter", "k, counter", 0),
     "a cast that cuts": ("k = Cast <to = 6> (wide)", "wide, counter", "k, counter", 1),
     "a product that overflows": (
         """k32 = Constant <value = int32 {65536}> () k = Mul (k32, k32)

@@ -479,6 +479,8 @@ torch_noise(1, [3], gpu=(1, 256)) -> must be None with device='cpu'
 torch_noise(1, [160 * 2048 + 1], device="cuda") -> that any card holds: got None for 327,681 elem
 torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)) -> less than 2^29
 torch_noise(1, [3], device="cuda", gpu=(0, 2048)) -> must be from 1 to 2^16-1: got 0
+torch_noise(1, [3], device="cuda", gpu=(2**16, 2048)) -> from 0 to 2^16-1: got 65536
+torch_noise(1, [3], device="cuda", gpu=(9, 2**16)) -> threads must be an integer from 0 to 2^16-1
 torch_noise(1, [3], device="cuda", gpu=(9, 255)) -> must be from 256 to
 torch_noise(1.5, [3]) -> TypeError: seed must be an integer from 0 to 2^64-1: got 1.5
 torch_noise(1, ["a"]) -> TypeError: a sequence of integers

@@ -96,10 +96,11 @@ def few(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def takes_few(monkeypatch) -> None:
-    """Makes the command take few cases in this process; one has no standard nodes."""
+    """Makes the command take few cases in this process; two have no standard nodes."""
     found = cases.load_cases()
     gamma = next(c for c in found if c.vectors[0].example.operator.name == "RandomGamma")
-    monkeypatch.setattr(cases, "load_cases", lambda: [*found[:3], gamma])
+    of_torch = next(c for c in found if c.generator.is_named)
+    monkeypatch.setattr(cases, "load_cases", lambda: [*found[:3], gamma, of_torch])
 
 
 def first_of_each(found: list[cases.Case]) -> set[str]:
@@ -281,7 +282,7 @@ def test_verbose_adds_every_case_and_every_note(report):
     assert max(map(len, said.splitlines())) <= 80
     assert "…" not in said
     assert "other bits (first at 0; 0 of 287 equal)" in said
-    assert "Promised RandomGamma, all 2 types " in said
+    assert "Promised RandomCategorical, all 2 types  same bits" in said
     without_16_bits = "Promised RandomNormal f16 bf16 "
     assert missing_backend.is_missing("onnxruntime", "python") or without_16_bits in said
     text = " ".join(said.split())
@@ -305,6 +306,8 @@ def test_verbose_adds_every_case_and_every_note(report):
 def test_options_choose_the_runtimes_and_backends(arguments, chosen):
     found = cli.document("verify", *arguments.split())["cases"]
     assert {(c["runtime"], c["backend"]) for c in found} == chosen
+    of_torch = {c["runtime"] == "standard" for c in found if c["case"].startswith("torch")}
+    assert True not in of_torch
 
 
 @pytest.mark.usefixtures("takes_few")
