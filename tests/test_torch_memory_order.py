@@ -19,6 +19,9 @@ from onnx_philox import Pipeline
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
+
+from torch_walk.made import Made  # noqa: E402
+
 nn = torch.nn
 functional = nn.functional
 
@@ -128,9 +131,9 @@ def mapped(x: Any) -> Any:
 
 @pytest.mark.parametrize("forward", [of_16_bits, misstated, of_a_size_of_values, mapped])
 def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any]) -> None:
-    assert_torch_s_bits(forward)
-    verdict = exported(of_a_function(forward)).verdict
-    assert verdict.is_ok, verdict
+    program = exported(of_a_function(forward))
+    assert program.verdict.is_ok, program.verdict
+    assert_torch_s_bits(forward, file=program.model_proto)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -139,12 +142,8 @@ def test_native_dropout_of_16_bits_multiplies_as_torch_does(dtype: Any) -> None:
     assert_torch_s_bits(lambda x: torch.native_dropout(x, 0.333, True)[0], x)
 
 
-class Kept(nn.Module):
+class Kept(Made, runs=lambda: nn.Buffer(torch.zeros(1))):
     """It changes a buffer, returns a dictionary, and reads not all that it draws."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(1))
 
     def forward(self, input: Any) -> Any:
         self.runs.add_(1)
@@ -275,13 +274,8 @@ def test_a_dynamic_batch_has_the_strides_of_a_run_too() -> None:
     assert verdict.is_ok, verdict
 
 
-class Counting(nn.Module):
+class Counting(Made, runs=lambda: nn.Buffer(torch.zeros(1)), norm=lambda: nn.BatchNorm1d(6)):
     """Its strides are misstated, and running it would show."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("runs", torch.zeros(1))
-        self.norm = nn.BatchNorm1d(6)
 
     def forward(self, x: Any) -> Any:
         self.runs.add_(1)

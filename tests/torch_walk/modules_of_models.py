@@ -54,12 +54,12 @@ class Discriminator(
         return torch.sigmoid(self.judge(self.convolve(image).flatten(1)))
 
 
-class McDropout(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        layers = [nn.Linear(4, 9), nn.ReLU(), nn.Dropout(0.1), nn.Linear(9, 3), nn.Dropout(0.5)]
-        self.layers = nn.Sequential(*layers)
-
+class McDropout(
+    Made,
+    layers=lambda: nn.Sequential(
+        *(nn.Linear(4, 9), nn.ReLU(), nn.Dropout(0.1), nn.Linear(9, 3), nn.Dropout(0.5))
+    ),
+):
     def forward(self, x):
         members = torch.stack([self.layers(x) for _ in range(4)])
         return members.mean(0), members.std(0)
@@ -219,12 +219,8 @@ class Diffusion(Made, denoise=lambda: nn.Linear(4, 4)):
         return latents
 
 
-class NoisedTraining(nn.Module):
+class NoisedTraining(Made, alphas=lambda: nn.Buffer(torch.linspace(0.99, 0.5, 10))):
     """A diffusion model's forward pass: a step for each row, and noise of its size."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("alphas", torch.linspace(0.99, 0.5, 10))
 
     def forward(self, x):
         alpha = self.alphas[torch.randint(0, 10, (x.shape[0],))][:, None]
