@@ -584,19 +584,6 @@ def test_a_module_converts_with_rows(made: str, call: str, is_first: bool, way: 
     )
 
 
-def test_run_and_compare_count_the_rows_where_they_stand(tmp_path: Path) -> None:
-    case, path = STANDING["like a sequence"], tmp_path / "rows.onnx"
-    onnx.save(make_reproducible(case.model, per_row=True), path)
-    np.save(tmp_path / "x.npy", case.fed([0, 1, 2])["x"])
-    given = ("--seed", "3", "--input", f"x={tmp_path / 'x.npy'}")
-    hashes = set()
-    for runtime in ("onnxruntime", "openvino"):
-        said = document("run", path, "--runtime", runtime, *given)
-        hashes.add(json.dumps(said["runs"]))
-    assert len(hashes) == 1
-    document("compare", path, *given)
-
-
 def test_run_counts_the_rows_that_an_ir_says_where_no_dimension_is_known(tmp_path: Path) -> None:
     x = opset8.parameter([-1, -1, -1], np.float32, name="x")
     x.output(0).set_names({"x"})
@@ -612,7 +599,7 @@ def test_run_counts_the_rows_that_an_ir_says_where_no_dimension_is_known(tmp_pat
 STATE_OF_ROWS = "the input random_state, for each row of the batch, dimension 1 of the input 'x'"
 
 
-def test_inspect_says_where_the_batch_stands_and_what_else_it_could_be(tmp_path: Path) -> None:
+def test_the_commands_say_where_the_batch_stands_and_count_it_there(tmp_path: Path) -> None:
     onnx.save(TWO, tmp_path / "two.onnx")
     said = " ".join(text("inspect", tmp_path / "two.onnx").split())
     assert "'x'; every draw has 'batch', too. Say which of them is the batch, with batch=" in said
@@ -622,3 +609,9 @@ def test_inspect_says_where_the_batch_stands_and_what_else_it_could_be(tmp_path:
     onnx.save(standard, tmp_path / "standard.onnx")
     said = " ".join(text("inspect", tmp_path / "standard.onnx").split())
     assert f"Their state: {STATE_OF_ROWS}; the output next_random_state" in said
+    # Which run and compare count there.
+    np.save(tmp_path / "x.npy", np.ones((6, 3, 4), np.float32))
+    given = (tmp_path / "rows.onnx", "--seed", "3", "--input", f"x={tmp_path / 'x.npy'}")
+    runs = [document("run", *given, "--runtime", r)["runs"] for r in ("onnxruntime", "openvino")]
+    assert runs[0] == runs[1]
+    document("compare", *given)
