@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,17 +62,9 @@ class Builder(Maker):
         """A node of one output."""
         return self.node(op_type, inputs, attributes)[0]
 
-    def node(
-        self,
-        op_type: str,
-        inputs: Sequence[ir.Value | None],
-        attributes: Mapping[str, Any],
-        *,
-        outputs: int = 1,
-        domain: str = "",
-    ) -> Values:
+    def node(self, *given: Any, **more: Any) -> Values:
         """See `Maker`; the outputs have names."""
-        made = super().node(op_type, inputs, attributes, outputs=outputs, domain=domain)
+        made = super().node(*given, **more)
         for value in made:
             value.name = self._name()
         return made

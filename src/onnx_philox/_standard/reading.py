@@ -127,8 +127,7 @@ def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
     dimensions = types.dimensions(first) if node.op_type == "Shape" else None
     if dimensions is None:
         return None
-    start, end = (node.attributes.get(name) for name in ("start", "end"))
-    return dimensions[start.as_int() if start else 0 : end.as_int() if end else None]
+    return dimensions[node.attributes.get_int("start", 0) : node.attributes.get_int("end", None)]
 
 
 def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:

@@ -10,6 +10,8 @@ import onnxruntime as ort
 
 from onnx_philox._files.wire import written
 
+Ports = list[tuple[str, int]]
+"""Inputs or outputs: pairs of a name and a type of ONNX."""
 LOCK = threading.RLock()
 """Held while options of the user's are changed, if only for a moment."""
 
@@ -21,11 +23,11 @@ def try_node(
     options: ort.SessionOptions,
     domain: str,
     op_type: str,
-    inputs: list[tuple[str, int]],
-    outputs: list[tuple[str, int]],
+    inputs: Ports,
+    outputs: Ports,
     **attributes: int | str,
 ) -> ort.SessionOptions | None:
-    """Makes a session of one node; its inputs and outputs are pairs of a name and a type of ONNX.
+    """Makes a session of one node.
 
     Returns:
         A copy of the options' settings, without their operators, if a session can be made; None if
@@ -59,11 +61,7 @@ def _without_traces(options: ort.SessionOptions) -> Iterator[None]:
 
 
 def _model(
-    domain: str,
-    op_type: str,
-    inputs: list[tuple[str, int]],
-    outputs: list[tuple[str, int]],
-    attributes: dict[str, int | str],
+    domain: str, op_type: str, inputs: Ports, outputs: Ports, attributes: dict[str, int | str]
 ) -> bytes:
     """The messages of onnx.proto; importing onnx takes longer than the trial."""
 

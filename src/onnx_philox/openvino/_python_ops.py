@@ -61,21 +61,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # OpenVINO would compute an operator of constants when it compiles the model, and clamp
         # the uint32 result to 2^31-1.
         self.get_rt_info()["DisableConstantFolding_0"] = ""
-        self._attributes: dict[str, int | str] = {
-            **{
-                a.name: a.type() if a.default is None else a.default
-                for a in self.operator.attributes
-            },
-            **{captured(i): "" for i in self.operator.inputs if is_captured(i)},
-            **attributes,
-        }
+        op = self.operator
+        own = {a.name: a.type() if a.default is None else a.default for a in op.attributes}
+        empty = {captured(i): "" for i in op.inputs if is_captured(i)}
+        self._attributes: dict[str, int | str] = {**own, **empty, **attributes}
         # Attributes that the operator does not have, to be refused.
-        known = {a.name for a in self.operator.attributes}
-        self._unknown = {
-            name: value
-            for name, value in attributes.items()
-            if name not in known and not name.startswith(CAPTURED)
-        }
+        strange = [n for n in attributes if n not in own and not n.startswith(CAPTURED)]
+        self._unknown = {name: attributes[name] for name in strange}
         self._past = Past(0)
         self._declared: dict[str, ElementType] = {}
         self.wide: dict[str, bool] = {}
@@ -331,9 +323,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = captured(declared)
-        value = None
-        if not self._is_clamped(declared):
-            value = self._upstream.value_of(source.get_node())
+        is_clamped = self._is_clamped(declared)
+        value = None if is_clamped else self._upstream.value_of(source.get_node())
         self._keep_in_files(declared, source, is_constant=value is not None)
         if value is None:
             self._attributes[name] = ""

@@ -166,14 +166,13 @@ def _drawings(model: ir.Model) -> Iterator[_Drawing]:
         opset = opset_of(model.opset_imports, node.domain)
         if not is_ours and not is_random(node, opset, model):
             continue
-        replacement = node.attributes.get("replacement")
         yield _Drawing(
             node.op_type,
             graphs.label(node),
             f"/{(node.name or '').strip('/')}/",
             normalised(node.metadata_props.get(_TRACE, "")),
             _elements(node, types, is_ours=is_ours),
-            node.op_type in _CLASSES and (replacement is None or replacement.as_int() != 0),
+            node.op_type in _CLASSES and node.attributes.get_int("replacement", 1) != 0,
         )
 
 

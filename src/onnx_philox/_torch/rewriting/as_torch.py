@@ -263,8 +263,7 @@ def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequenc
         node = value.producer()
         perm = None
         if node is not None and node.domain in STANDARD_DOMAINS and node.op_type == "Transpose":
-            attribute = node.attributes.get("perm")
-            perm = tuple(reversed(order)) if attribute is None else tuple(attribute.as_ints())
+            perm = node.attributes.get_ints("perm", tuple(reversed(order)))
         if node is None or node.domain not in STANDARD_DOMAINS:
             yield [order[i] for i in wide]
         elif perm is not None and len(perm) == len(order) and node.inputs[0] is not None:

@@ -135,10 +135,9 @@ class _Lowering:
         self.upstream = upstream
         self.operator = operators.OPERATORS[node.get_type_name()]
         self.attributes = node.get_attributes()
-        present = self.operator.inputs
-        if node.get_input_size() < len(present):
-            present = tuple(i for i in present if i.role is not operators.Role.STATE)
-        self.inputs = dict(zip((i.name for i in present), node.input_values(), strict=True))
+        # The state, which may be left out, is the last one.
+        names = (declared.name for declared in self.operator.inputs)
+        self.inputs = dict(zip(names, node.input_values(), strict=False))
         self.state = self.inputs.get("state")
 
     def replace(self) -> None:

@@ -61,8 +61,7 @@ def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) 
 
 def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) -> ir.Value | None:
     """Adds zeros, as many as iterations, to what a Scan scans; a zero, as its body sees it."""
-    axes = node.attributes.get("scan_input_axes")
-    axis = axes.as_ints()[0] if axes is not None else 0
+    axis = node.attributes.get_ints("scan_input_axes", [0])[0]
     rows = node.inputs[states]
     assert rows is not None, "no input of a Scan is optional"
     if axis < 0:

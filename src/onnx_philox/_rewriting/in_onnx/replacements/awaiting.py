@@ -31,18 +31,14 @@ class AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
-            near = nearest(node.op_type, OPERATORS)
-            remedy = "Upgrade onnx-philox if a newer version made the model."
-            names = f"one of {', '.join(OPERATORS)}"
-            remedy = remedy if near is None else f"Did you mean {near!r}?"
+            near, names = nearest(node.op_type, OPERATORS), f"one of {', '.join(OPERATORS)}"
+            upgrade = "Upgrade onnx-philox if a newer version made the model."
+            remedy = upgrade if near is None else f"Did you mean {near!r}?"
             site.refuse("the operator", node.op_type, names, remedy)
         operator = OPERATORS[node.op_type]
-        complete = checks.check_attributes(operator, ours.attributes_of(node))
-        attributes = {
-            name: value
-            for name, value in ours.attributes_of(node).items()
-            if name not in ("global_seed", "op_seed")
-        }
+        given = ours.attributes_of(node)
+        complete = checks.check_attributes(operator, given)
+        attributes = {n: a for n, a in given.items() if n not in ("global_seed", "op_seed")}
         if operator.type_input is not None:
             dtype = types(required_input(site, operator.inputs.index(operator.type_input)))
             return cls(operator, dtype or ir.DataType.UNDEFINED, attributes)
