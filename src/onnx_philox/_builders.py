@@ -221,9 +221,7 @@ def _model(
     if isinstance(shape, np.ndarray):
         checks.check_dimensions(op, "input 'shape'", shape.tolist(), values_type)
         rows_name = "rows" if shape.size else "shape"
-        nodes.append(
-            helper.make_node("Shape", ["state"], [rows_name], name=rows_name, start=0, end=1)
-        )
+        nodes = [helper.make_node("Shape", ["state"], [rows_name], name=rows_name, start=0, end=1)]
         if shape.size:
             given_rows = [rows_name, "row"]
             nodes.append(helper.make_node("Concat", given_rows, ["shape"], name="shape", axis=0))

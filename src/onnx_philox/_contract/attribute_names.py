@@ -14,9 +14,7 @@ from onnx_philox._contract import sentences
 from onnx_philox._contract.operators import FOREIGN_ATTRIBUTES, OPERATORS, Operator
 
 _VOWELS = "aeiou"
-KNOWN = sorted(
-    {a.name for op in OPERATORS.values() for a in op.attributes}.union(FOREIGN_ATTRIBUTES)
-)
+KNOWN = sorted({a.name for op in OPERATORS.values() for a in op.attributes} | FOREIGN_ATTRIBUTES)
 """The attributes of all operators and of ONNX's random operators."""
 
 

@@ -180,9 +180,8 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
         value = list(value)
     is_seed = attribute in SEEDS
     try:
-        number = (
-            None if is_seed and isinstance(value, bool | np.bool_) else int(operator.index(value))
-        )
+        is_number = not (is_seed and isinstance(value, bool | np.bool_))
+        number = int(operator.index(value)) if is_number else None
     except TypeError:
         number = None
     if number is None:

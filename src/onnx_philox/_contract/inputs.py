@@ -79,7 +79,7 @@ NEXT_STATE = Output(
     is_state=True,
     optional=True,
 )
-FOREIGN_ATTRIBUTES = ("dtype", "high", "low", "mean", "ratio", "scale", "seed")
+FOREIGN_ATTRIBUTES = {"dtype", "high", "low", "mean", "ratio", "scale", "seed"}
 """Attributes of ONNX's own random operators, which a node of ours may have been given by mistake.
 
 Runtimes that show an operator only the attributes that it asks for are asked for these too.

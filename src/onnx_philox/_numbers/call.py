@@ -164,10 +164,8 @@ def fill_from(
         draw = Draw(values, before.with_seeds(*seeds), distribution)
         fill(draw, *outs)
         return before.advance(draw.words(outs[0].size)).to_array().reshape(state.shape)
-    by_rows = Draw(
-        values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state)
-    )
-    after = fill(by_rows, *outs)
+    draw = Draw(values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state))
+    after = fill(draw, *outs)
     if after is not None:
         return after
-    return rows.advance(state, by_rows.words(by_rows.row_elements(outs[0].size)))
+    return rows.advance(state, draw.words(draw.row_elements(outs[0].size)))

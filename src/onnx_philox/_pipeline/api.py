@@ -366,13 +366,11 @@ class Pipeline:
     def _rows(self, owner: str, feed: Feed) -> int:
         """How many rows a feed has."""
         streams = self.streams
-        batch = streams.batch
+        batch, axis = streams.batch, streams.batch_axis
         assert batch is not None
         rows = self._engine.rows_of(feed)
         if rows is None:
-            place = (
-                f"dimension {streams.batch_axis}" if streams.batch_axis else "the first dimension"
-            )
+            place = f"dimension {axis}" if axis else "the first dimension"
             allowed = f"given by {place} of the input {batch!r}"
             remedy = "Feed it." if owner == _MAP else "Feed it, or pass seeds."
             if batch == streams.state:
@@ -405,9 +403,8 @@ class Pipeline:
 
     def _words(self, owner: str, state: Any) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
-        return checkpoint.words_of(
-            state, owner, "state", "Pass the state of a result.", self.streams
-        )
+        remedy = "Pass the state of a result."
+        return checkpoint.words_of(state, owner, "state", remedy, self.streams)
 
     def _refuse_rows(self, owner: str, given: str = "seeds") -> None:
         allowed = f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}"

@@ -221,9 +221,8 @@ class Request:
             A dict for `json.dumps`: the state, the seed, the number of runs, a fingerprint of the
             model's random nodes, and what the model's own variables hold, if it has any.
         """
-        return checkpoint.checkpoint_of(
-            self._engine, self._state, self._seed, self._runs, self._variables
-        )
+        reached = self._state, self._seed, self._runs, self._variables
+        return checkpoint.checkpoint_of(self._engine, *reached)
 
     def _run(self, feed: Feed) -> EngineRun:
         return self._engine.run(feed, self._state, self._variables)

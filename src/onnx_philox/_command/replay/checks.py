@@ -108,10 +108,8 @@ def of_seed(written: Record) -> Iterator[Check]:
         keys = [low | high << 32 for low, high in words]
         found = keys if isinstance(seed, list) else sorted(set(keys))
         seeds = seed if isinstance(seed, list) else [seed] * bool(keys)
-        said, is_key = (", ".join(map(str, s)) for s in (seeds, found))
-        checks.add(
-            Check(None if said == is_key else run["run"], "seed", "seed", said, is_key, what=TEXT)
-        )
+        said, key = (", ".join(map(str, s)) for s in (seeds, found))
+        checks.add(Check(None if said == key else run["run"], "seed", "seed", said, key, what=TEXT))
     yield from sorted(checks, key=lambda check: (check.run or 0, str(check.found)))
 
 
@@ -183,18 +181,15 @@ def _of_streams(
             )
         if unequal:
             return
-    said, is_now = (
-        None if each is None else str(each["fingerprint"]) for each in (recorded, found)
-    )
-    yield Check(None, "streams", "random nodes", said, is_now)
+    was, is_now = (None if each is None else str(each["fingerprint"]) for each in (recorded, found))
+    yield Check(None, "streams", "random nodes", was, is_now)
 
 
 def _of_type(
     run: int | None, kind: str, entry: Record, type: str, shape: Sequence[int]
 ) -> Iterator[Check]:
-    said, is_now = (
-        f"{t} {shape_name(s)}" for t, s in ((entry["type"], entry["shape"]), (type, shape))
-    )
+    kinds = (entry["type"], entry["shape"]), (type, shape)
+    said, is_now = (f"{t} {shape_name(s)}" for t, s in kinds)
     yield from _differing(kind, entry["name"], said, is_now, run=run, what=TYPE)
 
 

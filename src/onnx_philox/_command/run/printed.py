@@ -225,10 +225,8 @@ class ModelRuns:
         if not found:
             return ""
         why = "Its seed is inside" if self.inside.has_seed else "This model has no state"
-        if self.inside.variable:
-            why = (
-                f"Its state is the variable {self.inside.variable!r}, which goes on from run to run"
-            )
+        if variable := self.inside.variable:
+            why = f"Its state is the variable {variable!r}, which goes on from run to run"
         return f"{found}{why}."
 
 

@@ -57,9 +57,8 @@ class Example:
         """The state that the node is given."""
         if self.run is None:
             return self.state
-        return PhiloxState.openvino_run(
-            self.global_seed, self.op_seed, self.run, math.prod(self.shape)
-        )
+        elements = math.prod(self.shape)
+        return PhiloxState.openvino_run(self.global_seed, self.op_seed, self.run, elements)
 
     @property
     def node_seeds(self) -> dict[str, int]:
