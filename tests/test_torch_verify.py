@@ -113,19 +113,6 @@ def test_a_draw_that_another_exporter_folds_is_named_with_its_line() -> None:
     assert "lost" in str(verdict)
 
 
-def test_calls_that_say_that_they_have_no_generator_are_drawn() -> None:
-    def forward(x: Any) -> Any:
-        drawn = torch.rand(4, 6, generator=None) + torch.randn(4, 6, generator=None)
-        whole = torch.randint(9, (4, 6), generator=None) + torch.randint(
-            -3, 5, (6,), generator=None
-        )
-        return drawn + whole + torch.rand_like(x), torch.randperm(7, generator=None)
-
-    verdict = exported(of_a_function(forward)).verdict
-    assert verdict.is_ok
-    assert verdict.draws == 6
-
-
 @pytest.mark.parametrize("number", [-1e-3, float("nan"), "0.1"])
 @pytest.mark.parametrize("name", ["rtol", "atol"])
 def test_a_tolerance_is_a_number_from_0_on(name: str, number: Any) -> None:
