@@ -59,28 +59,23 @@ OF_OPENVINO = """NUM_STREAMS=4 NUM_STREAMS=AUTO PERFORMANCE_HINT=THROUGHPUT
     SNIPPETS_MODE=DISABLE PERF_COUNT=YES CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE=0.5"""
 
 
-@cache
-def _model() -> onnx.ModelProto:
-    return onnx_philox.make_reproducible(
-        parse(
-            """
-g (float[N, 8] x) => (float[N, 8] normal, float[N, 8] uniform, float[N, 8] dropped,
-                      bool[N, 8] booleans, int64[N, 3] classes, double[4] wide, float[N, 8] y) {
+MODEL = """g (float[N, 8] x) =>
+    (float[N, 8] normal, float[N, 8] uniform, float[N, 8] dropped,
+     bool[N, 8] booleans, int64[N, 3] classes, double[4] wide, float[N, 8] y) {
   normal = RandomNormalLike <dtype = 1> (x)
   uniform = RandomUniformLike <dtype = 1, low = -3.0, high = 7.1> (x)
-  ratio = Constant <value_float = 0.4> ()
-  training = Constant <value = bool {1}> ()
+  ratio = Constant <value_float = 0.4> ()  training = Constant <value = bool {1}> ()
   dropped = Dropout (x, ratio, training)
-  p = Sigmoid (x)
-  booleans = Bernoulli <dtype = 9> (p)
+  p = Sigmoid (x)  booleans = Bernoulli <dtype = 9> (p)
   classes = Multinomial <dtype = 7, sample_size = 3> (x)
   wide = RandomNormal <dtype = 11, shape = [4]> ()
-  sum = Add (normal, uniform)
-  y = Mul (sum, dropped)
-}""",
-            opset=20,
-        )
-    )
+  sum = Add (normal, uniform)  y = Mul (sum, dropped)
+}"""
+
+
+@cache
+def _model() -> onnx.ModelProto:
+    return onnx_philox.make_reproducible(parse(MODEL, opset=20))
 
 
 def _in_onnxruntime(model: Any = None, **set_: Any) -> dict[str, np.ndarray[Any, Any]]:
