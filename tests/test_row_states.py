@@ -133,14 +133,14 @@ def test_fold_in_counts_on(state: PhiloxState, i: int) -> None:
 def test_millions_of_children_take_no_longer_than_a_second() -> None:
     # Of the processor: other processes may be busy meanwhile.
     state, n = PhiloxState(2**64 - 5, 11), 10_000_000
-    seconds = []
     for _ in range(3):
         start = time.process_time()
         states = split_states(state, n)
-        seconds.append(time.process_time() - start)
+        if (seconds := time.process_time() - start) < 1:
+            break
     for i in (0, 1, 65535, 65536, n - 1):
         assert_same_bits(states[i], state.fold_in(i).to_array())
-    assert min(seconds) < 1, seconds
+    assert seconds < 1
 
 
 # Streams that never overlap.
