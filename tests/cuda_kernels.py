@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
+import cases
 import numpy as np
 from card import Card
 from numpy.typing import ArrayLike, NDArray
@@ -23,31 +23,16 @@ from onnx_philox import reference
 
 CORE = Path(__file__).parents[1] / "custom_ops/core/kernels"
 PTX = CORE / "cuda/kernels.ptx"
-DTYPES: dict[str, Any] = {
-    "bits": np.uint32,
-    "f32": np.float32,
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f64": np.float64,
-    "i32": np.int32,
-    "i64": np.int64,
-    "bool": np.bool_,
-}
+# In the order of their numbers in a launch.
+DTYPES: dict[str, Any] = {"bits": np.uint32}
+DTYPES |= {n: cases.DTYPES[n] for n in ("f32", "f16", "bf16", "f64", "i32", "i64", "bool")}
 TYPES = {name: i for i, name in enumerate(DTYPES)}
 PARAMETERS = re.findall(
     r"k(\w+)",
     re.search(r"enum class Parameter \{(.*?)\}", (CORE / "declared_names.h").read_text())[1],  # type: ignore[index]
 )
-NUMBERS = {
-    "minval": 0,
-    "maxval": 1,
-    "mean": 0,
-    "scale": 1,
-    "p": 0,
-    "ratio": 0,
-    "alpha": 0,
-    "rate": 0,
-}
+NUMBERS = dict.fromkeys(("minval", "mean", "p", "ratio", "alpha", "rate"), 0)
+NUMBERS |= dict.fromkeys(("maxval", "scale"), 1)
 THREADS = 256
 OUTSIDE = 1
 
@@ -58,24 +43,16 @@ class Number(ctypes.Structure):
         ("is_each", ctypes.c_uint32),
         ("bits", ctypes.c_uint64),
         ("data", ctypes.c_void_p),
-        ("least", ctypes.c_uint64),
-        ("greatest", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("least", "greatest")),
     )
 
 
 class Launch(ctypes.Structure):
     _fields_ = (
-        ("states", ctypes.c_void_p),
-        ("next_states", ctypes.c_void_p),
-        ("seed_key", ctypes.c_uint64),
-        ("seed_counter", ctypes.c_uint64),
-        ("rows", ctypes.c_uint64),
-        ("row_elements", ctypes.c_uint64),
-        ("row_blocks", ctypes.c_uint64),
-        ("data", ctypes.c_void_p),
-        ("out", ctypes.c_void_p),
-        ("mask", ctypes.c_void_p),
-        ("error", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("states", "next_states")),
+        *((name, ctypes.c_uint64) for name in ("seed_key", "seed_counter")),
+        *((name, ctypes.c_uint64) for name in ("rows", "row_elements", "row_blocks")),
+        *((name, ctypes.c_void_p) for name in ("data", "out", "mask", "error")),
         ("number", Number * 2),
     )
 
@@ -202,12 +179,8 @@ def launched(
     for around in (memory[:begin], memory[end:], masks[:mask_begin], masks[mask_end:]):
         assert (around == 0xA5).all(), "wrote beside an output"
     assert (following[[0, -1]] == 0xA5A5A5A5).all(), "wrote beside the next states"
-    return Drawn(
-        memory[begin:end].view(draw.dtype),
-        masks[mask_begin:mask_end],
-        following[1:-1],
-        int(error[0]),
-    )
+    values, mask_found = memory[begin:end].view(draw.dtype), masks[mask_begin:mask_end]
+    return Drawn(values, mask_found, following[1:-1], int(error[0]))
 
 
 def expected(draw: Draw) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.uint32]]:

@@ -6,25 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import openvino as ov
 import pytest
+from cases import table
 from openvino import opset16 as op
 
 import onnx_philox
 from onnx_philox._numbers import coefficients
-from onnx_philox.openvino import (
-    compile_model,
-    random_bernoulli,
-    random_categorical,
-    random_dropout,
-    random_generator,
-    random_normal,
-    random_uniform,
-)
+from onnx_philox.openvino import compile_model, random_generator
 from onnx_philox.openvino._gpu import lowering, operators
 
 KERNELS = Path(operators.KERNELS).parent
@@ -48,16 +40,10 @@ def numbers_in(file: str) -> dict[str, list[float]]:
 def test_the_kernels_have_the_generator_s_numbers() -> None:
     header = (CORE / "philox.h").read_text()
     core = dict(re.findall(r"constexpr .* k(\w+) = (\w+);", header))
-    names = {
-        "ROUNDS": "Rounds",
-        "WORDS_PER_BLOCK": "WordsPerBlock",
-        "STATE_WORDS": "StateWords",
-        "MULTIPLIER0": "Multiplier0",
-        "MULTIPLIER2": "Multiplier2",
-        "WEYL0": "Weyl0",
-        "WEYL1": "Weyl1",
-    }
-    expected = {name: [int(core[other].rstrip("u"), 0)] for name, other in names.items()}
+    names = ["Rounds", "WordsPerBlock", "StateWords"]
+    names += ["Multiplier0", "Multiplier2", "Weyl0", "Weyl1"]
+    snake = {re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper(): name for name in names}
+    expected = {name: [int(core[other].rstrip("u"), 0)] for name, other in snake.items()}
     assert numbers_in("philox.cl") == expected
 
 
@@ -88,83 +74,41 @@ def test_each_layer_has_its_kernel() -> None:
         assert re.search(rf"^{out} {value}\(State state, uint i, int", values, re.M)
 
 
-def state() -> ov.Node:
-    return op.parameter([6], np.uint32, "state")
+REFUSED = table("""
+random_uniform([4], 0.0, 1.0, "f64", state=state) -> got RandomUniform of f64 on GPU
+random_uniform([4], 0, 9, "i64", state=state) -> must be RandomUniform of i32 or f16 or f32 there
+random_normal([4], 0, 1, "bf16", state=state)
+-> must be RandomNormal of f32 there: got RandomNormal of bf16 on GPU
+random_bernoulli([4], np.float64(0.5), state=state) -> got RandomBernoulli of f64 on GPU
+random_categorical(np.float32([[0, 1]]), 3, state=state)
+-> must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform
+random_uniform([4], 0.0, op.parameter([], np.float32), "f32", state=state)
+-> got RandomUniform with a computed maxval on GPU
+random_bernoulli([2], np.float32([0.1, 0.2]), state=state)
+-> got RandomBernoulli with 2 numbers as its p on GPU
+random_uniform([4], 0.0, 1e-40, "f32", state=state)
+-> got RandomUniform with a width of 1e-40 on GPU
+random_dropout(np.ones(4), np.float32(0.5), state=state)
+-> got RandomDropout with data of f64 on GPU
+random_uniform([4], 0.0, 1.0, "f32", state=torchs, alignment="pytorch")
+-> must be RandomUniform with alignment 'tensorflow' there: got RandomUniform with alignment
+-> 'pytorch' on GPU
+random_generator(op.parameter([-1, 6], np.uint32), [3, 4])
+-> must be RandomGenerator with a state of a known shape there: got RandomGenerator of [3, 4] with
+-> any number of states on GPU
+random_generator(op.constant(np.zeros(6, np.uint32)), [3, 4])
+-> must be RandomGenerator with a state or a shape that depends on an input there: got
+-> RandomGenerator with a constant state and shape on GPU
+random_uniform([4], 0.0, 1.0, "f32", 1, 2)
+-> got RandomUniform with a constant state and shape on GPU
+random_generator(state, op.parameter([-1], np.int64)) -> got RandomGenerator of any rank on GPU
+""")
 
 
-def scalar() -> ov.Node:
-    return op.parameter([], np.float32, "scalar")
-
-
-REFUSED: dict[str, tuple[Callable[[], ov.Node], str]] = {
-    "f64": (
-        lambda: random_uniform([4], 0.0, 1.0, "f64", state=state()),
-        "got RandomUniform of f64 on GPU",
-    ),
-    "i64": (
-        lambda: random_uniform([4], 0, 9, "i64", state=state()),
-        "must be RandomUniform of i32 or f16 or f32 there",
-    ),
-    "bf16": (
-        lambda: random_normal([4], 0, 1, "bf16", state=state()),
-        "must be RandomNormal of f32 there: got RandomNormal of bf16 on GPU",
-    ),
-    "a p of f64": (
-        lambda: random_bernoulli([4], np.float64(0.5), state=state()),
-        "got RandomBernoulli of f64 on GPU",
-    ),
-    "classes": (
-        lambda: random_categorical(np.float32([[0, 1]]), 3, state=state()),
-        "must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform",
-    ),
-    "a computed bound": (
-        lambda: random_uniform([4], 0.0, scalar(), "f32", state=state()),
-        "got RandomUniform with a computed maxval on GPU",
-    ),
-    "a p for each element": (
-        lambda: random_bernoulli([2], np.float32([0.1, 0.2]), state=state()),
-        "got RandomBernoulli with 2 numbers as its p on GPU",
-    ),
-    "subnormal numbers": (
-        lambda: random_uniform([4], 0.0, 1e-40, "f32", state=state()),
-        "got RandomUniform with a width of 1e-40 on GPU",
-    ),
-    "data of f64": (
-        lambda: random_dropout(np.ones(4), np.float32(0.5), state=state()),
-        "got RandomDropout with data of f64 on GPU",
-    ),
-    "torch's numbers": (
-        lambda: random_uniform(
-            [4], 0.0, 1.0, "f32", state=op.parameter([632], np.uint32), alignment="pytorch"
-        ),
-        "must be RandomUniform with alignment 'tensorflow' there: "
-        "got RandomUniform with alignment 'pytorch' on GPU",
-    ),
-    "open rows of a fixed shape": (
-        lambda: random_generator(op.parameter([-1, 6], np.uint32), [3, 4]),
-        "must be RandomGenerator with a state of a known shape there: "
-        "got RandomGenerator of [3, 4] with any number of states on GPU",
-    ),
-    "constants alone": (
-        lambda: random_generator(op.constant(np.zeros(6, np.uint32)), [3, 4]),
-        "must be RandomGenerator with a state or a shape that depends on an input there: "
-        "got RandomGenerator with a constant state and shape on GPU",
-    ),
-    "seeds alone": (
-        lambda: random_uniform([4], 0.0, 1.0, "f32", 1, 2),
-        "got RandomUniform with a constant state and shape on GPU",
-    ),
-    "any rank": (
-        lambda: random_generator(state(), op.parameter([-1], np.int64, "shape")),
-        "got RandomGenerator of any rank on GPU",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_a_gpu_would_not_draw_exactly_is_refused(case: str) -> None:
-    make, said = REFUSED[case]
-    node = make()
+@pytest.mark.parametrize(("draw", "said"), REFUSED)
+def test_what_a_gpu_would_not_draw_exactly_is_refused(draw: str, said: str) -> None:
+    states = {"state": op.parameter([6], np.uint32), "torchs": op.parameter([632], np.uint32)}
+    node = eval(draw, {**vars(onnx_philox.openvino), "op": op, "np": np, **states})
     node.set_friendly_name("noise")
     found = [source.get_node() for source in node.input_values()]
     parameters = [n for n in found if n.get_type_name() == "Parameter"]
