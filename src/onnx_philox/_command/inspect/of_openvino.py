@@ -8,7 +8,6 @@ from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, search, trials
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
-from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress
 from onnx_philox._record import models
@@ -40,18 +39,21 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         for each, probe in zip(surveyed.nodes, tried, strict=True)
     ]
     recorded = earlier.read(model)
-    run = ""
+    name = recorded.state_name if recorded.is_input else None
+    run = state = ""
     states = earlier.states_in(model, recorded)
     several = search.several_in_words(states)
     if recorded.rewritten and not several:
-        state = recorded.state_name if recorded.is_input else None
-        run = rewritten.command_to_run(given.path, rewritten.inputs_of_ir(model), state)
+        run = rewritten.command_to_run(given.path, rewritten.inputs_of_ir(model), name)
+    if recorded.state is not None:
+        said = recorded.seed, recorded.generator, models.streams(given)
+        state = search.state_in_words(name, *said)
     return Inspection(
         given,
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],
-        several or _state(recorded, models.streams(given)) + search.also_in_words(states),
+        several or state + search.also_in_words(states),
         search.problem(surveyed.obstacle),
         runtimes,
         batch=surveyed.batch,
@@ -86,13 +88,6 @@ def _kept(found: NewDraw, kept: InModel) -> str:
     if kept.operator is RANDOM_BERNOULLI:
         return "draws the booleans of these seeds"
     return "draws the numbers that these seeds document, where the state is zeros"
-
-
-def _state(recorded: earlier.Recorded, streams: Streams | None) -> str:
-    if recorded.state is None:
-        return ""
-    name = recorded.state_name if recorded.is_input else None
-    return search.state_in_words(name, recorded.seed, recorded.generator, streams)
 
 
 def _rewritten(ours: earlier.Ours) -> search.Rewritten:

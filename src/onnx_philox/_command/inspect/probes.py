@@ -117,11 +117,8 @@ def _model(
             ir.Value(name=f"output_{i}_{copy}" if _is_given(output) else "")
             for i, output in enumerate(node.outputs)
         ]
-        name = f"node_{copy}"
-        given_attributes = attributes.values()
-        nodes.append(
-            ir.Node(node.domain, node.op_type, values, given_attributes, outputs=outputs, name=name)
-        )
+        named = partial(ir.Node, outputs=outputs, name=f"node_{copy}")
+        nodes.append(named(node.domain, node.op_type, values, attributes.values()))
         if is_followed:
             outputs[0].name = f"drawn_{copy}"
             nodes.append(ir.Node("", "Flatten", [outputs[0]], name=f"after_{copy}"))
