@@ -306,6 +306,12 @@ def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> Non
     assert_all_same(in_f16[:3], here[:3])
 
 
+def test_no_rank_is_declared_where_nothing_scans() -> None:
+    text = "g (float[n] x) => (float[n] y) { a = RandomNormalLike (x) y = Relu (a) }"
+    (known,) = (v for v in make_reproducible(parse(text)).graph.value_info if v.name == "a")
+    assert not known.type.tensor_type.HasField("shape")
+
+
 def test_a_shape_by_another_s_operator_is_not_that_of_its_input() -> None:
     model = """g (float[4, 2] x, float one) => (float[p] y) {
         s = own.Shape (x) u, t = onnx_philox.RandomGamma <output_type = "f32"> (s, one)
