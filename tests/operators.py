@@ -18,7 +18,7 @@ import pytest
 from cases import BOUNDS, SEED
 from onnx import helper, numpy_helper
 
-from onnx_philox import PhiloxState, _native, graphs, reference
+from onnx_philox import PhiloxState, _native, _philox, graphs, reference
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, F16, F32, F64, I64, ElementType
 from onnx_philox._numbers import call, fill_native, fill_numpy
@@ -31,6 +31,7 @@ Setting = Mapping[str, Any]
 RNG = np.random.default_rng(11)
 native = pytest.mark.skipif(not _native.IS_THERE, reason="no native core here")
 CLASSES = 9
+CHUNK_WORDS = 4 * _philox._CHUNK_BLOCKS  # that NumPy draws at once
 
 
 def some_states(rows: int) -> np.ndarray:

@@ -18,9 +18,8 @@ from cases import (
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from operators import ZERO_FIRST
+from operators import CHUNK_WORDS, ZERO_FIRST
 from runtimes import OpenVino
-from test_reference import CHUNK_WORDS
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession

@@ -31,6 +31,7 @@ from half_precision import differing, evaluate, in_half_precision
 from missing_backend import is_missing
 from onnx.reference import ReferenceEvaluator
 from operators import (
+    CHUNK_WORDS,
     OPERATORS,
     RNG,
     ZERO_FIRST,
@@ -49,7 +50,6 @@ from operators import (
 )
 from runtimes import OpenVino, joined, parted, request_of
 from standard_targets import LOAD, nodes
-from test_reference import CHUNK_WORDS
 
 import onnx_philox
 from onnx_philox import PhiloxState, RefusedInputError, generate, graphs, onnx_reference, reference
