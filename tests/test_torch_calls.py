@@ -8,17 +8,18 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import child
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from cases import DTYPES, assert_refused, assert_same_bits
-from foreign import evaluate, nodes, parse
+from foreign import evaluate, nodes, parse, uniform
 from onnx import helper, numpy_helper
 from torch_modules import of_a_function
 
 import onnx_philox
-from onnx_philox import TorchState, make_reproducible
+from onnx_philox import PhiloxState, Pipeline, TorchState, make_reproducible
 from onnx_philox._contract import types
 from onnx_philox._torch.numbers import cpu as torch_cpu
 
@@ -344,6 +345,40 @@ def test_what_torch_draws_otherwise_of_its_inputs_is_refused(
 ) -> None:
     assert_refused(lambda: make_reproducible(model, alignment="pytorch"), words)
     assert make_reproducible(model) is not model
+
+
+WAITING = """g (float[n, 4] x) => (float[n, 4] a, float[n, 4] b, float[n, 4] c)
+<float low = {0}, float high = {1}> {
+  shape = Shape (x)
+  a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
+  b = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
+  c = onnx_philox.RandomUniform <output_type = "f32", op_seed = 2> (shape, low, high)
+}"""
+
+
+def test_a_node_that_waits_for_a_state_gets_a_stream_and_one_with_seeds_keeps_them() -> None:
+    model = parse(WAITING, onnx_philox=1)
+    # Of the first two, which are equal, one was written by hand.
+    for index in (1, 3):
+        model.graph.node[index].metadata_props.add(key="onnx_philox.awaits_state", value="1")
+    rewritten, x = make_reproducible(model, per_row=True), np.zeros((3, 4), np.float32)
+    assert "onnx_philox.awaits_state" not in str(rewritten)
+    result = Pipeline(rewritten)({"x": x}, seeds=[42, 1, 2])
+    alone = Pipeline(rewritten)({"x": x[:1]}, seeds=[42])
+    assert_same_bits(result["a"][:1], alone["a"])
+    # Stream 1 is taken, by the seeds of the node that was written by hand.
+    for name, stream in (("a", 0), ("b", 1), ("c", 2)):
+        assert_same_bits(result[name][0], uniform([4], stream, PhiloxState.for_run(42).to_array()))
+    assert make_reproducible(rewritten) is rewritten
+
+
+def test_without_torch_the_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; "
+        "import onnx_philox; onnx_philox.torch.translations()"
+    )
+    done = child.python("-c", code, code=1)
+    assert "onnx_philox.torch needs torch: pip install 'onnx-philox[torch]'" in done.stderr
 
 
 @pytest.mark.engines

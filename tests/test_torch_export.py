@@ -6,34 +6,32 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import child
 import numpy as np
 import onnx
 import pytest
 import scipy.stats
 from cases import assert_refused, assert_same_bits, table
-from onnx import parser
 from torch_modules import of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
 
-if TYPE_CHECKING:
-    import torch
-
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
 STATE = PhiloxState.for_run(42)
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
 # The exporter's own, on any module.
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
 
 
 def exported(forward: Callable[..., Any], **options: Any) -> onnx.ModelProto:
     """A module of one function, as `onnx_philox.torch.export` writes it."""
-    import torch
-
     module = of_a_function(forward)
     program = onnx_philox.torch.export(module, (torch.tensor(X),), verbose=False, **options)
     return program.model_proto
@@ -52,20 +50,15 @@ def drawn(operator: str, stream: int, *arguments: Any, **keywords: Any) -> np.nd
     return function(*arguments, op_seed=stream, state=STATE.to_array(), **keywords)[0]
 
 
-@pytest.mark.engines
 def test_what_openvino_refuses_of_a_file_names_the_call_of_torch_s() -> None:
-    import torch
-
     model = exported(lambda x: torch.bernoulli(x.abs().double()))
     said = r"(?s)RandomBernoulli\): aten::bernoulli 0.*'p' must be a constant"
     with pytest.raises(RuntimeError, match=said):
         Pipeline(model, runtime="openvino")({"x": X}, seed=42)
 
 
-@pytest.mark.engines
 def test_shares_are_never_nan() -> None:
     """In ONNX Runtime: OpenVINO's plugin computes with no f64."""
-    import torch
 
     def shares(x: torch.Tensor) -> torch.Tensor:
         few = torch.full((10**6,), 0.01)
@@ -79,10 +72,7 @@ def test_shares_are_never_nan() -> None:
     assert abs(tiny.mean(dtype=np.float64) - 0.5) < 5 * np.sqrt(0.25 / 1.02 / 10**6)
 
 
-@pytest.mark.engines
 def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
-    import torch
-
     def forward(x: torch.Tensor) -> torch.Tensor:
         return x - x + torch.randn_like(x)
 
@@ -93,10 +83,7 @@ def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
         assert_same_bits(answer, drawn("normal", 0, [3, 4], 0, 1, "f32"))
 
 
-@pytest.mark.engines
 def test_what_the_export_would_lose_is_said() -> None:
-    import torch
-
     x = (torch.tensor(X),)
     with pytest.warns(UserWarning, match="its dropout is in evaluation mode: call train"):
         onnx_philox.torch.export(torch.nn.Dropout(0.5).eval(), x, verbose=False)
@@ -108,8 +95,6 @@ def test_what_the_export_would_lose_is_said() -> None:
 
 def exported_by_torch(module: torch.nn.Module, **options: Any) -> onnx.ModelProto:
     """What torch's newer exporter makes of a module, without our table."""
-    import torch
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -119,9 +104,7 @@ def exported_by_torch(module: torch.nn.Module, **options: Any) -> onnx.ModelProt
     return program.model_proto
 
 
-@pytest.mark.engines
 def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
-    import torch
     from torch.nn import functional
 
     class Program(torch.nn.Module):
@@ -161,12 +144,9 @@ def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
     assert len({draw.node for draw in draws}) == len(draws) == 9
 
 
-@pytest.mark.engines
 def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
     tmp_path: Path,
 ) -> None:
-    import torch
-
     def forward(x: torch.Tensor) -> list[torch.Tensor]:
         return [torch.rand_like(x), torch.multinomial(x.abs() + 1, 2)]
 
@@ -187,10 +167,7 @@ def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
         check(module, x, tmp_path / "m.onnx")
 
 
-@pytest.mark.engines
 def test_an_operation_without_a_translation_is_named_with_its_line() -> None:
-    import torch
-
     class Program(torch.nn.Module):  # torch records no lines of a function alone
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.function(x[:, :3] + torch.rand(3, 3))
@@ -208,20 +185,7 @@ def test_an_operation_without_a_translation_is_named_with_its_line() -> None:
             onnx_philox.torch.export(program, (torch.tensor(X),), verbose=False)
 
 
-WAITING = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-g (float[n, 4] x) => (float[n, 4] a, float[n, 4] b, float[n, 4] c)
-<float low = {0}, float high = {1}> {
-  shape = Shape (x)
-  a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
-  b = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
-  c = onnx_philox.RandomUniform <output_type = "f32", op_seed = 2> (shape, low, high)
-}"""
-
-
-@pytest.mark.engines
 def test_an_operation_inside_another_has_its_own_name_and_the_line_of_the_caller() -> None:
-    import torch
-
     class NoGrad(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             with torch.no_grad():
@@ -247,34 +211,7 @@ def test_an_operation_inside_another_has_its_own_name_and_the_line_of_the_caller
     assert found(Branches()) == [("randn_like", here), ("rand_like", here)]
 
 
-def test_a_node_that_waits_for_a_state_gets_a_stream_and_one_with_seeds_keeps_them() -> None:
-    model = parser.parse_model(WAITING)
-    # Of the first two, which are equal, one was written by hand.
-    for index in (1, 3):
-        model.graph.node[index].metadata_props.add(key="onnx_philox.awaits_state", value="1")
-    rewritten = make_reproducible(model, per_row=True)
-    assert "onnx_philox.awaits_state" not in str(rewritten)
-    result = Pipeline(rewritten)({"x": X}, seeds=[42, 1, 2])
-    alone = Pipeline(rewritten)({"x": X[:1]}, seeds=[42])
-    assert_same_bits(result["a"][:1], alone["a"])
-    # Stream 1 is taken, by the seeds of the node that was written by hand.
-    for name, stream in (("a", 0), ("b", 1), ("c", 2)):
-        assert_same_bits(result[name][0], drawn("uniform", stream, [4], 0, 1, "f32"))
-    assert make_reproducible(rewritten) is rewritten
-
-
-def test_without_torch_the_extra_is_named() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None; "
-        "import onnx_philox; onnx_philox.torch.translations()"
-    )
-    done = child.python("-c", code, code=1)
-    assert "onnx_philox.torch needs torch: pip install 'onnx-philox[torch]'" in done.stderr
-
-
-@pytest.mark.engines
 def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
-    import torch
     from torch.distributions import Categorical, Distribution, Independent, Normal
 
     def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -296,7 +233,6 @@ def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
 
 def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """What a page or a refusal names in place of a draw, and that draw of torch's."""
-    import torch
     from torch.nn.functional import logsigmoid, pad
 
     distributions = torch.distributions
@@ -345,7 +281,6 @@ def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     }[name]
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize(
     "name",
     [
@@ -354,8 +289,6 @@ def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     ],
 )
 def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(name: str) -> None:
-    import torch
-
     ours, torch_s = instead_of(name)
     module = of_a_function(ours)
     batch = ({0: torch.export.Dim("batch", min=4)},)
@@ -387,19 +320,13 @@ x.clone().geometric_(0.3) -> the call must be another one, since ...: got geomet
 """)
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize(("call", "said"), INSTEAD)
 def test_what_has_no_draw_of_ours_is_refused_with_what_draws_it(call: str, said: str) -> None:
-    import torch
-
     shapes = ({0: torch.export.Dim("batch")},)
     assert_refused(lambda: exported(eval(f"lambda x: {call}"), dynamic_shapes=shapes), said)
 
 
-@pytest.mark.engines
 def test_beta_and_dirichlet_are_refused_by_name_in_openvino() -> None:
-    import torch
-
     for draw in (
         lambda a: torch.distributions.Beta(a, a).sample(),
         lambda a: torch._sample_dirichlet(a),

@@ -14,6 +14,8 @@ import pytest
 import onnx_philox
 from onnx_philox import RefusedInputError
 
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.engines
 X = np.ones((2, 3), np.float32)
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -34,13 +36,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_cannot_be_exported_is_refused_before_the_export(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import torch
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.onnx, "export", lambda *_, **__: pytest.fail("it was exported"))
     module = torch.nn.Dropout()
@@ -51,14 +50,11 @@ def test_what_cannot_be_exported_is_refused_before_the_export(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.engines
 @pytest.mark.filterwarnings("ignore:`torch.jit.trace")
 @pytest.mark.parametrize("name", ["export", "check_export", "verify_export"])
 def test_each_function_refuses_a_tensor_for_its_args_and_a_traced_module_by_its_own_name(
     name: str,
 ) -> None:
-    import torch
-
     x = torch.tensor(X)
     module = torch.nn.Dropout()
     traced = torch.jit.trace(module, (x,), check_trace=False)
@@ -71,26 +67,20 @@ def test_each_function_refuses_a_tensor_for_its_args_and_a_traced_module_by_its_
         assert str(raised.value).startswith(f"onnx_philox.torch.{name}: {said}")
 
 
-@pytest.mark.engines
 @pytest.mark.parametrize("name", ["check_export", "verify_export"])
 @pytest.mark.parametrize("f", [None, 5, "a.xml"])
 def test_what_is_no_exported_model_is_refused_in_the_name_of_the_function(
     name: str, f: Any
 ) -> None:
-    import torch
-
     with pytest.raises(RefusedInputError) as raised:
         getattr(onnx_philox.torch, name)(torch.nn.Dropout(), (torch.tensor(X),), f)
     assert str(raised.value).startswith(f"onnx_philox.torch.{name}: f must be the path of an ONNX")
 
 
-@pytest.mark.engines
 @pytest.mark.filterwarnings(
     "ignore:The .grad attribute", "ignore::FutureWarning", "ignore::DeprecationWarning"
 )
 def test_a_draw_that_is_no_row_of_the_batch_is_named_by_its_module() -> None:
-    import torch
-
     class Model(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
