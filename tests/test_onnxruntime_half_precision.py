@@ -86,6 +86,16 @@ def draw(operator: str, shape: str, state: str = "", numbers: str = "a, b", to: 
     )
 
 
+def product_of(operator: str, nodes: str = "", **initializers: Any) -> onnx.ModelProto:
+    """A draw of the shape of x, and its product with one; or what `nodes` make of it."""
+    return model_of(
+        f"""g (float16[n, m] x) => (float16[n, m] y) {{
+            size = Shape(x) {draw(operator, "size")} {nodes or "y = Mul(r, one)"}
+        }}""",
+        **(initializers or numbers_of(operator)),
+    )
+
+
 def numbers_of(operator: str) -> dict[str, np.ndarray]:
     return dict(zip("ab", map(F16, NUMBERS[operator]), strict=True))
 
@@ -151,17 +161,9 @@ def test_draws_of_every_size_equal_the_reference(operator: str, elements: int) -
 
 def test_values_that_overflow_or_are_subnormal_stay(level: str) -> None:
     for mean, scale in [(0, 3e4), (0, 65504), (1, 6e-8), (0, 6e-8), (-65504, -65504)]:
-        model = model_of(
-            f"""g (float16[n] x) => (float16[n] y) {{
-                size = Shape(x)
-                {draw("RandomNormal", "size")}
-                y = Mul(r, one)
-            }}""",
-            a=F16(mean),
-            b=F16(scale),
-        )
-        values, _ = expected_of("RandomNormal", [999], numbers=(F16(mean), F16(scale)))
-        assert_same_bits(run(model, level, x=np.zeros(999, F16))[0], values)
+        model = product_of("RandomNormal", a=F16(mean), b=F16(scale))
+        values, _ = expected_of("RandomNormal", [27, 37], numbers=(F16(mean), F16(scale)))
+        assert_same_bits(run(model, level, x=np.zeros((27, 37), F16))[0], values)
 
 
 def test_numbers_that_other_nodes_compute_are_rounded_to_float16(level: str) -> None:
@@ -199,37 +201,29 @@ def test_a_draw_gives_another_its_shape(operator: str, level: str) -> None:
     assert_same_bits(run(model, level, x=np.zeros(SHAPE, F16))[0], (values * values).astype(F16))
 
 
-@pytest.mark.parametrize("op_type", ["RandomUniformLike", "RandomNormalLike"])
+NUMBERS_LIKE = {
+    "RandomUniformLike": "high=2.7, low=-0.3",
+    "RandomNormalLike": "mean=0.1, scale=1.3",
+}
+
+
+@pytest.mark.parametrize("op_type", NUMBERS_LIKE)
 @pytest.mark.parametrize("where", ["graph", "Loop", "Scan", "If"])
 def test_what_make_reproducible_makes_of_float16_like_nodes(
     op_type: str, where: str, level: str
 ) -> None:
-    number = {"RandomUniformLike": "high=2.7, low=-0.3", "RandomNormalLike": "mean=0.1, scale=1.3"}
+    drawn = f"r = {op_type}<{NUMBERS_LIKE[op_type]}>"
     body = {
-        "graph": f"""
-            r = {op_type}<{number[op_type]}>(x)
-            y = Mul(r, one)""",
-        "Loop": f"""
-            y = Loop(two, yes) <body = body (int64 i, bool go)
-                => (bool go_on, float16[n, m] each) {{
-                like = Mul(x, one)
-                r = {op_type}<{number[op_type]}>(like)
-                each = Mul(r, one)
-                go_on = Identity(go)
+        "graph": f"{drawn}(x) y = Mul(r, one)",
+        "Loop": f"""y = Loop(two, yes) <body = body (int64 i, bool go)
+            => (bool go_on, float16[n, m] each) {{
+                like = Mul(x, one) {drawn}(like) each = Mul(r, one) go_on = Identity(go)
             }}>""",
-        "If": f"""
-            like = Mul(x, one)
-            y = If(yes) <then_branch = then () => (float16[n, m] each) {{
-                r = {op_type}<{number[op_type]}>(like)
-                each = Mul(r, one)
-            }}, else_branch = other () => (float16[n, m] x2) {{ x2 = Identity(like) }}>""",
-        "Scan": f"""
-            y = Scan(steps) <num_scan_inputs=1, body = body (float16 step)
-                => (float16[n, m] each) {{
-                like = Mul(x, step)
-                r = {op_type}<{number[op_type]}>(like)
-                each = Mul(r, step)
-            }}>""",
+        "If": f"""like = Mul(x, one) y = If(yes) <
+            then_branch = then () => (float16[n, m] each) {{ {drawn}(like) each = Mul(r, one) }},
+            else_branch = other () => (float16[n, m] x2) {{ x2 = Identity(like) }}>""",
+        "Scan": f"""y = Scan(steps) <num_scan_inputs=1, body = body (float16 step)
+            => (float16[n, m] each) {{ like = Mul(x, step) {drawn}(like) each = Mul(r, step) }}>""",
     }[where]
     model = model_of(
         f"g (float16[n, m] x) => (float16 y) {{ {body} }}",
@@ -245,31 +239,22 @@ def test_what_make_reproducible_makes_of_float16_like_nodes(
     y, following = run(make_reproducible(model), level, x=x, random_state=STATE)
 
     operator = op_type.removesuffix("Like")
+    function, numbers = REFERENCES[operator], numbers_of(operator).values()
     state, expected = STATE, []
     for _ in range(times):
-        values, state = REFERENCES[operator](
-            SHAPE, *numbers_of(operator).values(), "f16", state=state
-        )
+        values, state = function(SHAPE, *numbers, "f16", state=state)
         expected.append(values)
     assert_same_bits(y, expected[0] if times == 1 else np.stack(expected))
     assert following.dtype == np.uint32
     (seeded, *_) = run(make_reproducible(model, seed=12345), level, x=x)
-    first, _ = REFERENCES[operator](
-        SHAPE, *numbers_of(operator).values(), "f16", state=PhiloxState.for_run(12345, 0).to_array()
-    )
+    first, _ = function(SHAPE, *numbers, "f16", state=PhiloxState.for_run(12345, 0).to_array())
     assert_same_bits(seeded if times == 1 else seeded[0], first)
 
 
 def test_an_optimised_model_that_is_saved_draws_the_same(
     operator: str, level: str, tmp_path: Path
 ) -> None:
-    model = model_of(
-        f"""g (float16[n, m] x) => (float16[n, m] y) {{
-            size = Shape(x) {draw(operator, "size")} y = Mul(r, one)
-        }}""",
-        **numbers_of(operator),
-    )
-    options = settings(level)
+    model, options = product_of(operator), settings(level)
     options.optimized_model_filepath = str(tmp_path / "saved.onnx")
     options.log_severity_level = 3  # it is said that the file is for this machine
     InferenceSession(model, options, backend="native")
@@ -284,12 +269,7 @@ def test_a_model_s_own_float32_is_refused(operator: str, level: str, wrong: str)
         name: value.astype(F32) if wrong in (name, "both") else value
         for name, value in numbers_of(operator).items()
     }
-    model = model_of(
-        f"""g (float16[n, m] x) => (float16[n, m] y) {{
-            size = Shape(x) {draw(operator, "size")} p = Cast<to=10>(r) y = Mul(p, one)
-        }}""",
-        **numbers,
-    )
+    model = product_of(operator, "p = Cast<to=10>(r) y = Mul(p, one)", **numbers)
     name = {"RandomUniform": ("minval", "maxval"), "RandomNormal": ("mean", "scale")}[operator]
     text = (
         f"{operator}: input {name[wrong == 'b']!r} must be f16, as output_type says: got f32. "
