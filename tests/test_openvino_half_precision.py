@@ -12,9 +12,10 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import DTYPES, assert_same_bits
+from foreign import parse
 from half_precision import differing
-from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
-from runtimes import OpenVino, array_of, infer, tensor_of
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from runtimes import OpenVino, request_of
 
 from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox.openvino import BACKENDS
@@ -64,13 +65,13 @@ def model_of(op: str, type_: str, body: str, *, dynamic: bool = False) -> ModelP
     """A draw and the nodes of a body; without a body the draw is the output."""
     name = ONNX_TYPES[type_]
     shape = "" if dynamic else "int64[2] n = {5, 4}"
-    model = parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
-        g ({name}[{"p, q" if dynamic else "5, 4"}] x{", int64[2] n" if dynamic else ""})
+    text = f"""g ({name}[{"p, q" if dynamic else "5, 4"}] x{", int64[2] n" if dynamic else ""})
             => ({name}[p, q] y) <{shape}> {{
             {"v" if body else "y"} = onnx_philox.Random{op}
                 <output_type = "{type_}", op_seed = 3> (n, low, high)
             {body.replace("TYPE", name)}
-        }}""")
+        }}"""
+    model = parse(text, 20, 9)
     for input_, value in zip(("low", "high"), bounds_of(type_), strict=True):
         # The front end misreads bf16 that is not raw.
         code = getattr(TensorProto, name.upper())
@@ -105,10 +106,8 @@ def compile_(openvino: OpenVino, model: ov.Model, precision: str | None) -> ov.C
 
 
 def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
-    request = compiled.create_infer_request()
     names = {name for port in compiled.inputs for name in port.get_names()}
-    infer(request, {name: tensor_of(feeds[name]) for name in names & feeds.keys()})
-    return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+    return request_of(compiled)({name: feeds[name] for name in names & feeds.keys()})
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -180,15 +179,13 @@ def test_it_goes_through_ir_of_either_backend_and_compiled_models(
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
 @pytest.mark.parametrize("op", ["Uniform", "Normal"])
 def test_a_body_may_give_a_draw(openvino: OpenVino, op: str, type_: str) -> None:
-    model = parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
-        g (bool yes, {ONNX_TYPES[type_]}[5, 4] x) => ({ONNX_TYPES[type_]}[p, q] y)
-        <int64[2] n = {{5, 4}}> {{
-            y = If (yes) <then_branch = then () => ({ONNX_TYPES[type_]}[p, q] a) {{
-                a = onnx_philox.Random{op} <output_type = "{type_}", op_seed = 3> (n, low, high)
-            }}, else_branch = otherwise () => ({ONNX_TYPES[type_]}[p, q] b) {{
-                b = Identity (x)
-            }}>
-        }}""")
+    name = ONNX_TYPES[type_]
+    text = f"""g (bool yes, {name}[5, 4] x) => ({name}[p, q] y) <int64[2] n = {{5, 4}}> {{
+        y = If (yes) <then_branch = then () => ({name}[p, q] a) {{
+            a = onnx_philox.Random{op} <output_type = "{type_}", op_seed = 3> (n, low, high)
+        }}, else_branch = otherwise () => ({name}[p, q] b) {{ b = Identity (x) }}>
+    }}"""
+    model = parse(text, 20, 9)
     model.graph.initializer.extend(model_of(op, type_, "").graph.initializer)
     feeds = feeds_of(type_, dynamic=False) | {"yes": np.array(True)}
     for precision in differing(PRECISIONS):
@@ -197,33 +194,19 @@ def test_a_body_may_give_a_draw(openvino: OpenVino, op: str, type_: str) -> None
 
 @pytest.mark.parametrize("op_type", ["RandomNormalLike", "RandomUniformLike"])
 def test_rewritten_models_of_f16_run(openvino: OpenVino, op_type: str) -> None:
+    source = parse(f"""g (float16[batch, 4] mean, float16[batch, 4] log_variance)
+        => (float16[batch, 4] y) {{
+            a = Mul (log_variance, half)
+            noise = {op_type} (a) deviation = Exp (a) b = Mul (noise, deviation) y = Add (b, mean)
+        }}""")
     half = numpy_helper.from_array(np.array(0.5, np.float16), "half")
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [
-            helper.make_node("Mul", ["log_variance", "half"], ["a"]),
-            helper.make_node(op_type, ["a"], ["noise"]),
-            helper.make_node("Exp", ["a"], ["deviation"]),
-            helper.make_node("Mul", ["noise", "deviation"], ["b"]),
-            helper.make_node("Add", ["b", "mean"], ["y"]),
-        ],
-        "sample",
-        [value(name, TensorProto.FLOAT16, ["batch", 4]) for name in ("mean", "log_variance")],
-        [value("y", TensorProto.FLOAT16, ["batch", 4])],
-        [half],
-    )
-    opset = helper.make_opsetid("", 20)
-    source = helper.make_model(graph, opset_imports=[opset], ir_version=9)
-    zeros = np.zeros(SHAPE, np.float16)
-    state = PhiloxState.for_run(7).to_array()
-    function = (
-        reference.random_normal if op_type == "RandomNormalLike" else reference.random_uniform
-    )
+    source.graph.initializer.append(half)
+    zeros, state = np.zeros(SHAPE, np.float16), PhiloxState.for_run(7).to_array()
+    function = getattr(reference, f"random_{op_type[6:-4].lower()}")
     expected, _ = function(SHAPE, 0, 1, "f16", state=state)
     for seed in (None, 7):
         model = make_reproducible(source, seed=seed)
         feeds = {"mean": zeros, "log_variance": zeros}
-        if seed is None:
-            feeds["random_state"] = state
+        feeds |= {"random_state": state} if seed is None else {}
         for precision in differing(PRECISIONS):
             assert_same_bits(openvino(model, feeds, precision)[0], expected)
