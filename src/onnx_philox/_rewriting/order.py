@@ -24,6 +24,7 @@ from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
 from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import Report
+from onnx_philox._rewriting.shares import Share
 
 
 def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Random]:
@@ -87,13 +88,12 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
     named = frozenset[str]() if isinstance(asked, bool) else frozenset(asked)
     known = (node.names for node in nodes if node.share is not None)
     check_names(named, frozenset[str]().union(*known), "a Bernoulli to invert")
-    chosen = []
-    for node in nodes:
-        share = node.share
-        if share is not None and (node.names & named or (asked is True and share.doubt)):
-            chosen.append(replace(node, share=share.inverted))
-        else:
-            chosen.append(node)
+
+    def chosen_share(share: Share | None, names: frozenset[str]) -> Share | None:
+        is_asked = share and (names & named or (asked is True and share.doubt))
+        return share.inverted if share and is_asked else share
+
+    chosen = [replace(node, share=chosen_share(node.share, node.names)) for node in nodes]
     for share in dict.fromkeys(node.share for node in chosen):
         if share is not None and share.doubt:
             names = [node.site.called for node in chosen if node.share == share]

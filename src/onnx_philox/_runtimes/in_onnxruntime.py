@@ -92,10 +92,8 @@ def _check_providers(given: Sequence[Any]) -> None:
     known = [*here, *ort.get_all_providers()]
     for each in given:
         name = each[0] if isinstance(each, tuple) else each
-        if name not in known:
-            allowed = f"one that ONNX Runtime has, such as {', '.join(here)}"
-            remedy = "Pass one of these."
-            choices.check_choice(OWNER, "each of providers", name, known, remedy, allowed)
+        allowed = f"one that ONNX Runtime has, such as {', '.join(here)}"
+        choices.check_choice(OWNER, "each of providers", name, known, allowed=allowed)
 
 
 def _port(given: Any, is_required: bool) -> Port:

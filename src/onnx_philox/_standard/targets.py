@@ -169,11 +169,20 @@ def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Valu
     return _below(b, draw, values.unit(b, words, draw.type_of("p")), out)
 
 
-def _kept(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
-    dropped = _below(b, draw, values.unit(b, words, draw.type_of("ratio")), out, "ratio")
-    data, ratio = draw.inputs["data"], draw.number("ratio")
-    factor = values.factor_of(b, ratio, draw.type)
-    return values.kept(b, data, dropped, factor, draw.type), b("Not", dropped)
+def _dropout(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+    return _kept(b, draw, values.unit(b, words, draw.type_of("ratio")), out)
+
+
+def _kept(
+    b: Builder, draw: DrawnNode, u: ir.Value, out: Out, *, by_element: bool = False
+) -> Values:
+    """What a dropout by uniforms keeps, and which; multiplied by a tensor, if not by one number."""
+    dropped = _below(b, draw, u, out, "ratio")
+    factor = values.factor_of(b, draw.number("ratio"), draw.type)
+    if by_element and not isinstance(factor, ir.Value):
+        one, each = (b.constant(number, factor.dtype) for number in (1, factor))
+        factor = b("Where", dropped, one, each)
+    return values.kept(b, draw.inputs["data"], dropped, factor, draw.type), b("Not", dropped)
 
 
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
@@ -207,7 +216,7 @@ _OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Val
     operators.RANDOM_BERNOULLI.name: _booleans,
     operators.RANDOM_CATEGORICAL.name: _classes,
     operators.RANDOM_EXPONENTIAL.name: _exponentials,
-    operators.RANDOM_DROPOUT.name: _kept,
+    operators.RANDOM_DROPOUT.name: _dropout,
 }
 """The values that words make there, by operator."""
 
@@ -295,15 +304,8 @@ class OpenVino:
 
     def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
         if draw.operator is operators.RANDOM_DROPOUT:
-            dropped = _below(b, draw, words_limbs.unit(b, words), out, "ratio")
-            data, ratio = draw.inputs["data"], draw.number("ratio")
-            factor = values.factor_of(b, ratio, draw.type)
-            if not isinstance(factor, ir.Value):
-                # By one number, the plugin multiplies and adds 0, which makes 0 of -0.
-                factor = b(
-                    "Where", dropped, b.constant(1, factor.dtype), b.constant(factor, factor.dtype)
-                )
-            return values.kept(b, data, dropped, factor, draw.type), b("Not", dropped)
+            # By one number, the plugin multiplies and adds 0, which makes 0 of -0.
+            return _kept(b, draw, words_limbs.unit(b, words), out, by_element=True)
         return (self._values(b, draw, words, out),)
 
     def _values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:

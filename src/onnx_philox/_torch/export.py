@@ -235,10 +235,8 @@ def _name_operation(
         remedy = "Leave it out: the model's state says what is drawn."
         refuse(generator[1], "generator", "a torch.Generator", "None", remedy)
     if "randomness error mode" in text:
-        given, allowed = (
-            "one in vmap or associative_scan",
-            "one that says how: the same, or different",
-        )
+        given = "one in vmap or associative_scan"
+        allowed = "one that says how: the same, or different"
         remedy = "Pass randomness='different' to torch.vmap, or draw before associative_scan."
         refuse(_EXPORT, "a draw of many at once", given, allowed, remedy)
     calls = r"OpOverload\(op='([\w.]+)'|torch\._higher_order_ops\.(\w+)"

@@ -80,8 +80,5 @@ def visited(op: Operator, visitor: Any, kind: str) -> str:
 def _is_number(value: ov.Output, number: float) -> bool:
     node = value.get_node()
     is_scalar = node.get_type_name() == "Constant" and value.get_partial_shape().rank == 0
-    return (
-        is_scalar
-        and value.get_element_type() == ov.Type.f32
-        and bool(arrays.memory(node) == number)
-    )
+    is_f32 = value.get_element_type() == ov.Type.f32
+    return is_scalar and is_f32 and bool(arrays.memory(node) == number)

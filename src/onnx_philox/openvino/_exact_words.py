@@ -45,10 +45,8 @@ def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | Non
 
 
 def _is_end(node: ov.Node) -> bool:
-    return (
-        node.get_type_name() in openvino_plugin.ENDS
-        or node.get_type_info().version_id == openvino_plugin.EXTENSION
-    )
+    is_extension: bool = node.get_type_info().version_id == openvino_plugin.EXTENSION
+    return is_extension or node.get_type_name() in openvino_plugin.ENDS
 
 
 def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]]:

@@ -96,7 +96,5 @@ def _hands_on(drawn: ov.Output, made: ov.Output) -> bool:
     if made.get_node().get_type_name() not in openvino_plugin.MOVING:
         return False
     type_ = made.get_element_type()
-    return (
-        type_.get_type_name() in openvino_plugin.ALTERED_IN_CONSTANTS
-        and type_.is_real() == drawn.get_element_type().is_real()
-    )
+    is_alike: bool = type_.is_real() == drawn.get_element_type().is_real()
+    return is_alike and type_.get_type_name() in openvino_plugin.ALTERED_IN_CONSTANTS

@@ -92,9 +92,8 @@ def read(model: ov.Model) -> Recorded:
             words = arrays.memory(node)
             key = (of_words(words.size) or PHILOX).seed_in(words)
             # All other nodes of a rewrite have one seed.
-            seeds = (
-                o.stream.global_seed for o in ours if not (o.is_kept or graphs.lacks_state(o.node))
-            )
+            others = (each for each in Recorded(ours=ours).rewritten if not each.is_kept)
+            seeds = (each.stream.global_seed for each in others)
             return _recorded(ours, node, seed=key or next(seeds, 0), has_key=key != 0)
     if the_named(each.generator for each in ours).is_counter_based:
         return _recorded(ours)

@@ -156,10 +156,8 @@ class UniformNode:
         node = self.site.node
 
         def make(emit: EmitDraw) -> ov.Output:
-            bounds = (
-                node.input_value(i) if array is None else array
-                for i, array in zip((1, 2), self.bounds, strict=True)
-            )
+            places = enumerate(self.bounds, 1)
+            bounds = (node.input_value(i) if known is None else known for i, known in places)
             drawn = emit(factories.random_uniform, self.shape, *bounds, self.values.name)
             return drawn.output(0)
 

@@ -163,9 +163,8 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
         x = call(node, aten.transpose.int, x, 0, 1)
     for i in range(layers):
         states = [hidden] if is_one else hidden
-        begin = [
-            call(node, aten.slice.Tensor, each, 0, i * ways, (i + 1) * ways) for each in states
-        ]
+        own_ways = 0, i * ways, (i + 1) * ways
+        begin = [call(node, aten.slice.Tensor, each, *own_ways) for each in states]
         own = list(params[i * of_each : (i + 1) * of_each])
         options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
         both = call(node, node.target, x, begin[0] if is_one else begin, own, *options)

@@ -47,9 +47,8 @@ def is_mapped(value: Any) -> bool:
     """Whether a value is one of many inside of `torch.vmap`."""
     import torch
 
-    return isinstance(value, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(
-        value
-    )
+    is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+    return isinstance(value, torch.Tensor) and is_wrapped(value)
 
 
 def unmapped(value: Any) -> Any:

@@ -116,14 +116,12 @@ def _correct(node: Any, strides: set[Strides]) -> None:
     if not isinstance(stated, FakeTensor):
         # Inside of vmap.
         return
-    # An example of one element says nothing of how more of them would lie.
-    known = [
-        each
-        for each in strides
-        if all(
-            n > 1 or isinstance(size, int) for n, size in zip(each[0], stated.shape, strict=True)
-        )
-    ]
+
+    def is_told(sizes: Sequence[int]) -> bool:
+        """Not by an example of one element, which says nothing of how more of them would lie."""
+        return all(n > 1 or isinstance(s, int) for n, s in zip(sizes, stated.shape, strict=True))
+
+    known = [each for each in strides if is_told(each[0])]
     if not known:
         return
     real, *others = (torch.empty_strided(*each, device="meta") for each in known)

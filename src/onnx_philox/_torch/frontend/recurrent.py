@@ -86,10 +86,8 @@ class _Cells:
             ends.append(end)
             if p and layer < self.layers - 1:
                 x, _mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
-        return [
-            x,
-            *(opset8.concat(parts, 0).output(0) for parts in map(list, zip(*ends, strict=True))),
-        ]
+        parts = map(list, zip(*ends, strict=True))
+        return [x, *(opset8.concat(part, 0).output(0) for part in parts)]
 
     def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
         """[steps, batch, ways * hidden], and the states after the last step."""

@@ -83,9 +83,8 @@ class TorchWriter:
         if isinstance(number, ov.Output):
             is_one = number.get_partial_shape().rank == ov.Dimension(0)
             nothing = arrays.constant(np.empty(0, np.int64))
-            return self.cast(
-                number if is_one else opset8.reshape(number, nothing, False).output(0), kind
-            )
+            one = number if is_one else opset8.reshape(number, nothing, False).output(0)
+            return self.cast(one, kind)
         known = self.element(kind)
         if known is None:
             return self.cast(opset8.constant(np.float32(number)).output(0), kind)
@@ -162,10 +161,8 @@ class TorchWriter:
         return opset8.gather(x, indices, np.int64(-3)).output(0)
 
     def triangle(self, query: ov.Output, key: ov.Output) -> ov.Output:
-        rows, columns = (
-            opset8.range(np.int64(0), self._dimension(x, -2), np.int64(1), "i64")
-            for x in (query, key)
-        )
+        ends = (self._dimension(x, -2) for x in (query, key))
+        rows, columns = (opset8.range(np.int64(0), end, np.int64(1), "i64") for end in ends)
         return opset8.less_equal(columns, opset8.unsqueeze(rows, np.int64(1))).output(0)
 
     def _dimension(self, x: ov.Output, index: int) -> ov.Output:
