@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -189,14 +189,8 @@ def _generate(
 ) -> GeneratorState | NDArray[np.uint32]:
     before = arrays.array_of(_NAME, "state", state)
     remedy = generator.remedy_for(before.shape, f"Pass {generator.made}.")
-    before = states_array(
-        _NAME,
-        "state",
-        before,
-        lambda shape: is_state_shape(shape, generator.words),
-        generator.shape_rule,
-        remedy,
-    )
+    is_allowed = partial(is_state_shape, words=generator.words)
+    before = states_array(_NAME, "state", before, is_allowed, generator.shape_rule, remedy)
     generator.check_words(_NAME, before)
     values = _memory("out", out)
     if np.may_share_memory(before, out):

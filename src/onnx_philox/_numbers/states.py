@@ -68,12 +68,9 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
                [   0, 1001,    0,    0,   42,    0],
                [   0, 1002,    0,    0,   42,    0]], dtype=uint32)
     """
-    numbers = [
-        integers_of("seeds", seeds, 64),
-        integers_of("rows", rows, 32),
-        integers_of("run", run, 32),
-    ]
-    lengths = [array.size for array in numbers]
+    keys = integers_of("seeds", seeds, 64)
+    row_numbers, runs = integers_of("rows", rows, 32), integers_of("run", run, 32)
+    lengths = [keys.size, row_numbers.size, runs.size]
     counts = {*lengths} - {1} or {1}
     if len(counts) > 1:
         what = "the lengths of seeds, rows and run"
@@ -81,7 +78,6 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
         refuse("row_states", what, "{}, {} and {}".format(*lengths), "equal, or 1", remedy)
     (count,) = counts
     check_count(count)
-    keys, row_numbers, runs = numbers
     states = words_of_seeds(keys if keys.shape == (count,) else np.broadcast_to(keys, count))
     # Words that stay 0 cost nothing.
     for word, numbers_of_word in ((1, row_numbers), (3, runs)):
