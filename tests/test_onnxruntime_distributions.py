@@ -14,7 +14,7 @@ import pytest
 from bad_calls import INPUTS
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
 from cases import SEED, assert_same_bits
-from onnx import parser
+from foreign import parse
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession
@@ -61,11 +61,9 @@ def test_a_refused_run_writes_nothing(ort_backend: str) -> None:
 
 # Where nodes stand in a model, and what ONNX Runtime knows of their types there.
 
-HEADER = '<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>'
-
 
 def run_text(text: str, backend: str, **feeds: Any) -> list[np.ndarray]:
-    model = parser.parse_model(HEADER + text)
+    model = parse(text)
     before = model.SerializeToString()
     outputs = run(model, backend, **feeds)
     assert model.SerializeToString() == before, "the user's model was changed"
@@ -149,11 +147,9 @@ def test_a_type_that_the_model_does_not_tell_is_refused_by_python_ops() -> None:
         p = some.where.Else (x)
         y = onnx_philox.RandomBernoulli (shape, p, state)
     }"""
-    model = parser.parse_model(HEADER.replace('"onnx', '"some.where": 1, "onnx', 1) + text)
-    with pytest.raises(
-        NotImplementedByOrt, match=r"'p' must be f32 or f64, known .*: got a type that"
-    ):
-        InferenceSession(model, backend="python")
+    said = r"'p' must be f32 or f64, known .*: got a type that"
+    with pytest.raises(NotImplementedByOrt, match=said):
+        InferenceSession(parse(text, **{"some.where": 1}), backend="python")
 
 
 # Bad input: in the words of the reference, whole, whether it is known at load or comes at run.
