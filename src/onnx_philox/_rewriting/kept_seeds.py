@@ -71,11 +71,9 @@ def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> N
 
 def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -> None:
     """Warns of nodes that draw each other's numbers, in the same run or in others."""
-    ways = {
-        _are_equal: "draw equal numbers, since their seeds are equal",
-        _are_alike: "repeat each other's numbers in other runs, since their op_seeds agree mod "
-        "2^32",
-    }
+    equal = "draw equal numbers, since their seeds are equal"
+    alike = "repeat each other's numbers in other runs, since their op_seeds agree mod 2^32"
+    ways = {_are_equal: equal, _are_alike: alike}
     known = list(before)
     for each in new:
         found = ((other, what) for are, what in ways.items() for other in known if are(other, each))

@@ -48,9 +48,9 @@ class Types:
 
     def shape(self, value: ir.Value) -> ir.Shape | None:
         """The declared shape, else the inferred one, else None."""
-        return (
-            value.shape if value.shape is not None else self._inferred.get(value, (None, None))[1]
-        )
+        if value.shape is not None:
+            return value.shape
+        return self._inferred.get(value, (None, None))[1]
 
     def dimensions(self, value: ir.Value) -> tuple[int | str | None, ...] | None:
         """Those of the shape: numbers, names, None for those that have neither."""

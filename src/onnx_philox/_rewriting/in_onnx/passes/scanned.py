@@ -75,9 +75,8 @@ def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) ->
     node.prepend(emitter.nodes)
     node.resize_inputs(len(node.inputs) + 1)
     node.replace_input_with(len(node.inputs) - 1, zeros)
-    node.attributes["num_scan_inputs"] = ir.AttrInt64(
-        "num_scan_inputs", node.attributes.get_int("num_scan_inputs", 0) + 1
-    )
+    scanned = node.attributes.get_int("num_scan_inputs", 0) + 1
+    node.attributes["num_scan_inputs"] = ir.AttrInt64("num_scan_inputs", scanned)
     for name in ("scan_input_axes", "scan_input_directions"):
         if (given := node.attributes.get(name)) is not None:
             node.attributes[name] = ir.AttrInt64s(name, [*given.as_ints(), 0])

@@ -37,9 +37,8 @@ def randomness(node: ir.Node, opset: int | None) -> str | None:
 def has_schema(node: ir.Node, opset: int | None) -> bool:
     """Whether ONNX knows an operator, in a version of its domain."""
     domain = "" if node.domain in STANDARD_DOMAINS else node.domain
-    return not has_inputs_of_tensorflow(node) and bool(
-        onnx.defs.has(node.op_type, max(opset or 1, 1), domain)
-    )
+    is_known = bool(onnx.defs.has(node.op_type, max(opset or 1, 1), domain))
+    return is_known and not has_inputs_of_tensorflow(node)
 
 
 def has_inputs_of_tensorflow(node: ir.Node) -> bool:
