@@ -89,6 +89,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         np.save(folder / f"{name}.npy", array, allow_pickle=True)
     np.savez(folder / "others.npz", z=np.zeros(3))
     np.savez(folder / "inputs.npz", x=np.zeros((2, 3), np.float32))
+    (folder / "many.npy").write_bytes((folder / "inputs.npz").read_bytes())
+    with (folder / "one.npz").open("wb") as file:
+        np.save(file, np.zeros(3))
     cut = graphs.random_generator([4]).SerializeToString()[:40]
     for name, data in {
         **{"empty.onnx": b"", "text.onnx": b"no model", "text.npy": b"no array", "cut.onnx": cut},
@@ -149,6 +152,8 @@ run noisy.onnx --input x=wrong_shape.npy -> the input 'x' must be of shape [batc
 -> 4]. Pass an array of that shape.
 run noisy.onnx --input x=nowhere.npy -> run: no such file: nowhere.npy. Check the path of the input.
 run noisy.onnx --input x=text.npy -> text.npy cannot be read:
+run noisy.onnx --input x=many.npy -> many.npy holds no array. Write it with numpy.save.
+run noisy.onnx --input one.npz -> one.npz holds one array. Write it with numpy.savez.
 run noisy.onnx --input x=objects.npy -> a plain array with numpy.save or numpy.savez, one of strings
 -> as array.astype(str).
 run noisy.onnx --input x=one,two -> the input 'x' must be a file that ends in .npy, or numbers such
