@@ -210,6 +210,11 @@ PROVED = {
         seven = Constant <value_ints = [7]> () shape = Concat <axis = 0> (size, seven)
         one = Constant <value_floats = [1.0]> () ones = Expand (one, shape)
         y = RandomNormalLike (ones)""",
+    "a part of a shape, by a node of ours": """axes = Constant <value_ints = [0]> ()
+        apart = Unsqueeze (x, axes) two = Concat <axis = 0> (apart, apart)
+        shape = Shape <start = 1> (two)
+        zero = Constant <value_float = 0.0> () one = Constant <value_float = 1.0> ()
+        y = onnx_philox.RandomUniform <output_type = "f32", op_seed = 3> (shape, zero, one)""",
     "what matrices make of the batch": """
         weights = Constant <value = float[4, 3] {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}> ()
         hidden = MatMul (x, weights) probable = Sigmoid (hidden) y = Bernoulli (probable)""",

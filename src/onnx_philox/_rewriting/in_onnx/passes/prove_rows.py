@@ -143,6 +143,8 @@ def filled(node: ir.Node) -> ir.Value | None:
     given = node.inputs[0]
     producer = None if given is None else given.producer()
     if operator is not None and operator.has_shape:
-        is_shape = producer is not None and producer.op_type == "Shape"
-        return producer.inputs[0] if is_shape and producer is not None else None
+        # Of a part of the shape other dimensions would be asked.
+        if producer is None or producer.op_type != "Shape" or producer.attributes:
+            return None
+        return producer.inputs[0]
     return given
