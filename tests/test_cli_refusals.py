@@ -125,7 +125,8 @@ run m --seed -> onnx-philox run: option '--seed' requires an argument. Run
 run m --seed -1 -> onnx-philox run: --seed must be an integer from 0 to 2^64-1: got -1
 run nowhere.onnx -> onnx-philox run: no such file: nowhere.onnx. Check the path of the model.
 run noisy.onnx X --seed 18446744073709551616 -> must be an integer from 0 to
-run noisy.onnx X --runtime tensorrt -> onnxruntime, openvino, reference, standard: got 'tensorrt'.
+run noisy.onnx X --runtime tensorrt -> --runtime must be one of onnxruntime, openvino, reference,
+-> standard: got 'tensorrt'. Choose one of these.
 run noisy.onnx X --backend fortran -> one of auto, native, python for onnxruntime: got 'fortran'.
 run noisy.onnx X --runtime reference --backend native -> of auto, onnx for reference: got 'native'.
 run noisy.onnx X --precision f32 -> --precision must be given with --runtime openvino: got it alone.
@@ -264,15 +265,15 @@ inspect nowhere.onnx -> inspect: no such file: nowhere.onnx. Check the path of t
 inspect . -> must be a file: got ., a folder. Name the model's file.
 inspect ir.xml -> a whole OpenVINO IR, of operators that are OpenVINO's or this package's
 inspect plain.onnx --html page.txt -> --html must be a name that ends in .html: got page.txt.
-inspect plain.onnx --html folder.html -> --html must be a file: got folder.html, a folder.
+inspect plain.onnx --html folder.html -> --html must be a file: got folder.html, a folder. Name a
 inspect plain.onnx --html new/page.html -> inspect: the output must be in a folder: got new,
 inspect a.html --html a.html -> inspect: the page 'a.html' must be a file that is neither
-path x -> onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'.
+path x -> path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'. Choose one of these.
 completion x -> onnx-philox completion: SHELL must be one of bash, zsh, fish: got 'x'. Run
 verify --runtime tensorrt -> verify: --runtime must be one of reference, onnxruntime, openvino...
 -> got 'tensorrt'
 verify --backend fortran -> must be one of auto, numpy, onnx, native, python...: got 'fortran'
-verify --runtime reference --backend python -> be one of auto, numpy, onnx...: got 'python'
+verify --runtime reference --backend python -> --backend must be one of auto, numpy, ...'python'
 verify --html no/x.html -> onnx-philox verify: the output must be in a folder: got no,
 verify --html x.txt -> onnx-philox verify: --html must be a name that ends in .html: got x.txt
 verify --device NOPE -> --device must be one of

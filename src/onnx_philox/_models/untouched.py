@@ -90,9 +90,6 @@ class Originals:
         self._graphs[graph] = proto
         for node, message in zip(graph, proto.node, strict=True):
             self._nodes[node] = _Original(message, _interface(node))
-            if not message.name:
-                # onnx-ir names nodes that have no name.
-                node.name = ""
             held = {a.name: list(tensors.subgraphs(a)) for a in message.attribute}
             for name, subgraph in subgraphs(node):
                 self._remember(subgraph, held[name].pop(0))
