@@ -136,8 +136,7 @@ run noisy.onnx X --runtime openvino --device NPU -> --device must be one that Op
 run noisy.onnx X --runtime openvino --device HETERO:NPU,CPU -> got 'HETERO:NPU,CPU'.
 run noisy.onnx X --first-run 4294967296 -> the last run must be from 0 to 2^32-1: got 4294967296.
 run noisy.onnx X --first-run 4294967295 --runs 2 -> run must be from 0 to 2^32-1: got 4294967296
-run noisy.onnx X --output new/ -> onnx-philox run: the output must be in a folder: got new, which
--> does not exist. Make
+run noisy.onnx X --output new/ -> output must be in a folder: got new, which does not exist. Make
 run noisy.onnx X --output file/x -> in a folder: got file, which is none. Make it, or
 run noisy.onnx X --output /proc/ -> onnx-philox run: /proc/noisy.run0.npz: No such file or
 -> directory. Choose another path, or mend
