@@ -102,7 +102,7 @@ rows.map([], seed=1, progress="no") -> TypeError: progress must be True or False
 rows.map(FEED, seed=1) -> TypeError: batches must be an iterable of feeds: got dict
 rows.map(None, seed=1) -> TypeError: batches must be an iterable of feeds: got NoneType
 rows.map([FEED], seeds=[1, 2], seed=1) -> seeds must be given alone: got seed, first_row or
-rows.map([FEED], seeds=[1, 2], run=1) -> seeds must be given alone: got seed, first_row or
+rows.map([FEED], seeds=[1, 2], run=1) -> seeds must be given alone: ... Leave the others out.
 list(rows.map([FEED], seeds=[1])) -> Pipeline.map: seeds must be one ...: got 1 fo
 list(rows.map([FEED], seeds=[1, 2, 3])) -> Pipeline.map: seeds must be one ...: got 3 fo
 list(rows.map([{}], seed=1)) -> by the first dimension of the input 'x': got nothing. Feed it.
@@ -123,7 +123,7 @@ one.request(state=TorchState.from_seed(1)) -> request: state must be six words o
 rows.request(state=PhiloxState(0, 1)) -> request: state must be words of 32 bits, six for each row
 one.request(state=[2**32, 0, 0, 0, 0, 0]) -> state must be six words of 32 bits: got [4294967296
 one.request(state=[True, 0, 0, 0, 0, 0]) -> state must be six words of 32 bits: got [True
-one.request(resume={}, seed=1) -> resume must be given alone: got seed be
+one.request(resume={}, seed=1) -> resume must be given alone: got seed ... Leave the others out.
 one.request(state=[0] * 6, resume={}) -> resume must be given alone: got state beside it
 one.request(resume="{") -> resume must be a checkpoint...: got no JSON
 one.request(resume=of_another) -> resume must be ...: got one of a model with the fingerprint '

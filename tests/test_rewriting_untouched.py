@@ -382,7 +382,7 @@ def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(
     names = ("random_state", *["state"] * (how == "by a draw"))
     owns = [parse(text.format(name)) for name in names]
     for given in (*(core.read_model(own.SerializeToString()) for own in owns), owns[0]):
-        words = r"numbers\. Rename the state .*, to move it on yourse"
+        words = r"would repeat their numbers\. Rename the state .*, to move it on yourse"
         with pytest.raises(ValueError, match=words):
             make_reproducible(given)
     alone = parse(text.format("random_state").replace("RandomUniformLike (x)", "Neg (x)"))
