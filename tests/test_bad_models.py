@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from cases import assert_refused
-from foreign import evaluate, parse
+from foreign import TF2ONNX, evaluate, parse
 from onnx import AttributeProto, TensorProto
 from runtimes import DEFAULT, ONE_THREAD, OpenVino, bare_session, compiled, infer
 
@@ -87,9 +87,12 @@ def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriti
     assert_refused(lambda: onnx_philox.make_reproducible(model_of(f"v = {node}")), words)
 
 
+OF_TENSORFLOW = f"{TF2ONNX}.RandomStandardNormal (shape)"
+
+
 @pytest.mark.parametrize("outputs", ["", "v, w, x"])
-@pytest.mark.parametrize("node", [*STANDARD, "Dropout (logits, high, on)"])
-def test_a_number_of_outputs_that_a_standard_node_cannot_have_is_refused(node: str, outputs: str):
+@pytest.mark.parametrize("node", [*STANDARD, "Dropout (logits, high, on)", OF_TENSORFLOW])
+def test_a_number_of_outputs_that_a_node_cannot_have_is_refused(node: str, outputs: str):
     model = model_of(f"{outputs} = {node}", "")
     del model.graph.node[0].attribute[int("shape" in node) :]
     words = f"number of outputs must be ...: got {len(outputs.split())}"

@@ -85,6 +85,5 @@ class BatchDependence:
 
 def _is_random(node: ov.Node) -> bool:
     """Whether a node draws, or one in its bodies does."""
-    inner = (each for _, body in bodies(node) for each in body.get_ops())
     is_one = is_ours(node) or randomness_of(node.get_type_name()) is not None
-    return is_one or any(map(_is_random, inner))
+    return is_one or any(_is_random(n) for _, body in bodies(node) for n in body.get_ops())

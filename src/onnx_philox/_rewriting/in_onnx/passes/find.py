@@ -130,6 +130,8 @@ def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
         if version is not None:
             site = replace(site, version=version.since)
             check_types(site, version)
+        elif site.node.domain in foreign.TENSORFLOW_DOMAINS and (n := len(site.node.outputs)) != 1:
+            site.refuse("the number of outputs", n, "1", "Correct the node.")
         replacement, seeds = read(site, types), own_seeds(site.node)
         same, share = site.explicit_seed if keep_seeds else None, share_of(site.node)
         random = Replaceable(
