@@ -293,9 +293,7 @@ def test_openvino_refuses_numbers_of_64_bits_that_are_no_constants(operator: str
 
 @every_operator
 @pytest.mark.parametrize(
-    ("writer", "reader"),
-    [*itertools.product(OPENVINOS, OPENVINOS)],
-    ids=lambda openvino: openvino.backend,
+    ("writer", "reader"), [*itertools.product(OPENVINOS, OPENVINOS)], ids=lambda one: one.backend
 )
 def test_files_of_openvino_draw_the_reference_s_bits(
     operator: str, writer: OpenVino, reader: OpenVino, tmp_path: Path
