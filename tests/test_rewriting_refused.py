@@ -106,6 +106,7 @@ def calls(function: str, opset: int = 17) -> str:
         <domain: "local", opset_import: ["": {opset}, "local": 1]> f (a) => (b) {{ {function} }}"""
 
 
+LIKE_A, CYCLE = "y = RandomNormalLike (a)", "without a cycle: got '.', which is computed of itself"
 OTHERWISE = "g (float16[4] x) => (float16[4] y) <float16[4] r> {{ r = {} y = Add (x, r) }}"
 FUSED = """g (float[N, 8] x, float[8] b, float[N, 8] r) => (float[N, 8] y)
     <float ratio = {{0.25}}, bool on = {{1}}> {{
@@ -183,6 +184,14 @@ MODELS: list[tuple[str, int, str]] = [
             d = Dropout (x, r, on) y = Identity (d) }""",
         17,
         r"must be FLOAT, which the node draws: got .* Declare it FLOAT",
+    ),
+    (f"g (float[2] x) => (float[2] y) {{ a = Abs (b) b = Abs (a) {LIKE_A} }}", 17, CYCLE),
+    (
+        f"""g (float[2] x, bool c) => (float[2] y) {{ {LIKE_A} b = Abs (y)
+            a = If (c) <then_branch = t () => (float[2] k) {{ k = Neg (b) }},
+                        else_branch = e () => (float[2] m) {{ m = Neg (x) }}> }}""",
+        17,
+        CYCLE,
     ),
 ]
 

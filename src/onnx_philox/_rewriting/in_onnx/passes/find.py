@@ -6,11 +6,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from typing import NoReturn
 
 import onnx_ir as ir
 
-from onnx_philox._contract import shown
+from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import ValueRefusalError
@@ -72,6 +73,7 @@ def find_nodes(
     The functions of the model that hold random nodes must have been inlined. The generator is the
     one by which they are to be drawn. With `keep_seeds` nodes of one explicit seed draw the same.
     """
+    _check_order(model)
     types, own = Types(model), generator.rewriting()
     found: list[Outcome] = []
     of_onnx = graphs.onnx_opset_for(model)
@@ -97,6 +99,19 @@ def find_nodes(
         return outcome or _as_said(each, types, generator, shares=shares)
 
     return [drawn(each) for each in found]
+
+
+def _check_order(model: ir.Model) -> None:
+    """Refuses a node that reads what is computed of it: whoever goes back from it finds no end."""
+    order = TopologicalSorter[ir.Node]()
+    for node, owners in graphs.walk(model.graph):
+        for each in (node, *(owner.node for owner in owners)):
+            order.add(each, *filter(None, (v.producer() for v in node.inputs if v is not None)))
+    try:
+        order.prepare()
+    except CycleError as error:
+        given = f"{error.args[1][0].outputs[0].name!r}, which is computed of itself"
+        checks.refuse(OWNER, "the model", given, "a graph without a cycle", "Correct the node.")
 
 
 def _warn_of_loops(found: Sequence[Outcome], keys: Keys) -> None:
