@@ -10,6 +10,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx.parser
 import pytest
 
 import onnx_philox
@@ -29,6 +30,17 @@ DTYPES: dict[str, np.dtype] = {
 }
 """By the names of the types, which say nothing of the package's own table."""
 VECTORS = Path(__file__).parent / "vectors"
+TF2ONNX = "ai.onnx.converters.tensorflow"
+OTHERS = ("com.example", "com.microsoft", "local", "mine", "onnx_philox", "own")
+
+
+def parse(body: str, opset: int = 17, ir_version: int = 8, **domains: int) -> onnx.ModelProto:
+    """A model of ONNX text that imports ONNX's opset, and 1 of other domains that it names."""
+    named = {name: 1 for name in (TF2ONNX, *OTHERS) if f"{name}." in body} | domains
+    imports = "".join(f', "{name}": {version}' for name, version in named.items() if version)
+    return onnx.parser.parse_model(
+        f'<ir_version: {ir_version}, opset_import: ["": {opset}{imports}]>\n{body}'
+    )
 
 
 def load_vectors(name: str, family: str = "") -> list[dict[str, Any]]:

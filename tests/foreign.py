@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-from cases import assert_same_bits
-from onnx import helper, inliner, parser
+from cases import TF2ONNX, assert_same_bits
+from cases import parse as parse
+from onnx import helper, inliner
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 from runtimes import OpenVino
@@ -27,17 +28,6 @@ Arrays = dict[str, np.ndarray]
 Run = Callable[[onnx.ModelProto, Arrays], list[np.ndarray]]
 # High bits in the key, where OpenVINO's plugin would clamp a constant, and in the run.
 STATE = PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array()
-TF2ONNX = "ai.onnx.converters.tensorflow"
-OTHERS = ("com.example", "com.microsoft", "local", "mine", "onnx_philox", "own")
-
-
-def parse(body: str, opset: int = 17, ir_version: int = 8, **domains: int) -> onnx.ModelProto:
-    """A model of ONNX text that imports ONNX's opset, and 1 of other domains that it names."""
-    named = {name: 1 for name in (TF2ONNX, *OTHERS) if f"{name}." in body} | domains
-    imports = "".join(f', "{name}": {version}' for name, version in named.items() if version)
-    return parser.parse_model(
-        f'<ir_version: {ir_version}, opset_import: ["": {opset}{imports}]>\n{body}'
-    )
 
 
 def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:

@@ -17,8 +17,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import SEED, assert_all_same, assert_same_bits
-from foreign import parse
+from cases import SEED, assert_all_same, assert_same_bits, parse
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_philox import PhiloxState, graphs, reference

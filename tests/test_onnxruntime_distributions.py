@@ -13,8 +13,7 @@ import onnxruntime as ort
 import pytest
 from bad_calls import INPUTS
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
-from cases import SEED, assert_same_bits
-from foreign import parse
+from cases import SEED, assert_same_bits, parse
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession

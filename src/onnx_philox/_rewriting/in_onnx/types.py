@@ -37,7 +37,7 @@ class Types:
     def _kept(self, value: ir.Value) -> ir.DataType | None:
         """The declared type that operators carry on to a value, which takes no inference."""
         way = [value]
-        while way[-1].dtype is None and way[-1] not in self._known:
+        while not way[-1].dtype and way[-1] not in self._known:
             before = _of_the_same_type(way[-1], self._model)
             if before is None:
                 return None
