@@ -198,6 +198,7 @@ def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
 
     Raises:
         ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
+        ValueError: A node of the model reads what is computed of it.
     """
     return found_in(Given.of(_FIND, model))
 

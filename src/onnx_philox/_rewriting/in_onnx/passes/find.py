@@ -33,7 +33,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     DROPOUT,
     MICROSOFT,
-    FusedDropout,
+    DropoutPlaces,
     fused_dropout,
     input_at,
 )
@@ -72,6 +72,9 @@ def find_nodes(
 
     The functions of the model that hold random nodes must have been inlined. The generator is the
     one by which they are to be drawn. With `keep_seeds` nodes of one explicit seed draw the same.
+
+    Raises:
+        ValueError: A node reads what is computed of it.
     """
     _check_order(model)
     types, own = Types(model), generator.rewriting()
@@ -237,11 +240,11 @@ def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     return is_dropout and _is_training(node, DROPOUT) and not _drops(node, DROPOUT)
 
 
-def _drops(node: ir.Node, places: FusedDropout) -> bool:
+def _drops(node: ir.Node, places: DropoutPlaces) -> bool:
     return _is_training(node, places) and not is_all(input_at(node, places.ratio), 0)
 
 
-def _is_training(node: ir.Node, places: FusedDropout) -> bool:
+def _is_training(node: ir.Node, places: DropoutPlaces) -> bool:
     """Whether a dropout is, or may be, in training mode."""
     mode = input_at(node, places.mode)
     known = None if mode is None else constant(mode)

@@ -14,7 +14,7 @@ MICROSOFT = "com.microsoft"
 
 
 @dataclass(frozen=True)
-class FusedDropout:
+class DropoutPlaces:
     """Where a dropout has its inputs; a fused one is Dropout(data + bias) + residual."""
 
     ratio: int
@@ -25,16 +25,16 @@ class FusedDropout:
     """Whether its second output holds 32 elements of the mask in each integer."""
 
 
-DROPOUT = FusedDropout(ratio=1, mode=2)
+DROPOUT = DropoutPlaces(ratio=1, mode=2)
 """ONNX's own, of which nothing is fused."""
 FUSED_DROPOUTS = {
-    "BiasDropout": FusedDropout(ratio=3, mode=4, bias=1, residual=2),
-    "BitmaskBiasDropout": FusedDropout(ratio=3, mode=4, bias=1, residual=2, packs_mask=True),
-    "BitmaskDropout": FusedDropout(ratio=1, mode=2, packs_mask=True),
+    "BiasDropout": DropoutPlaces(ratio=3, mode=4, bias=1, residual=2),
+    "BitmaskBiasDropout": DropoutPlaces(ratio=3, mode=4, bias=1, residual=2, packs_mask=True),
+    "BitmaskDropout": DropoutPlaces(ratio=1, mode=2, packs_mask=True),
 }
 
 
-def fused_dropout(node: ir.Node) -> FusedDropout | None:
+def fused_dropout(node: ir.Node) -> DropoutPlaces | None:
     """The fused dropout that a node is; None of all others."""
     return FUSED_DROPOUTS.get(node.op_type) if node.domain == MICROSOFT else None
 

@@ -24,7 +24,7 @@ from onnx_philox._models.graphs import input_of, is_wanted
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     DROPOUT,
-    FusedDropout,
+    DropoutPlaces,
     input_at,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
@@ -217,7 +217,7 @@ class DropoutReplacement(TypedReplacement):
     """The array of a constant; else the type of the input that tells it in a run."""
     is_mode_known: bool
     """Whether it always drops; otherwise each run decides."""
-    places: FusedDropout = DROPOUT
+    places: DropoutPlaces = DROPOUT
     keeps_double: bool = False
     """Whether RandomDropout takes a ratio of f64 as it is: see `Generator.rewriting`."""
 
@@ -237,7 +237,7 @@ class DropoutReplacement(TypedReplacement):
 
     @classmethod
     def read(
-        cls, site: Site, version: Version, types: Types, places: FusedDropout = DROPOUT
+        cls, site: Site, version: Version, types: Types, places: DropoutPlaces = DROPOUT
     ) -> DropoutReplacement:
         """A dropout in training mode, of the first input."""
         data = _input_type(site, 0, version, types)
