@@ -9,27 +9,12 @@ Input: `x`. Output: `y`. The batch is their first dimension; BERT's tokens are d
     python tests/models/export_libraries.py
 """
 
-from collections.abc import Callable
-from typing import Any
-
-import export_files
 import pyro
 import pyro.distributions
 import torch
 import transformers
+from export_files import Module, export, prepare
 from torch import Tensor, nn
-
-
-class Module(nn.Module):
-    """A function, and the modules that it calls."""
-
-    def __init__(self, function: Callable[..., Tensor], *modules: nn.Module) -> None:
-        super().__init__()
-        self.function = function
-        self.inner = nn.ModuleList(modules)
-
-    def forward(self, *inputs: Tensor) -> Tensor:
-        return self.function(*inputs)
 
 
 class DropPath(nn.Module):
@@ -68,28 +53,9 @@ def plate(x: Tensor) -> Tensor:
     return noise + category[:, None]
 
 
-def export(name: str, module: nn.Module, x: Tensor, dynamic: dict[int, str], **more: Any) -> None:
-    export_files.with_torchscript(
-        module.train(),
-        name,
-        (x,),
-        opset=17,
-        training=torch.onnx.TrainingMode.TRAINING,
-        input_names=["x"],
-        output_names=["y"],
-        dynamic_axes={"x": dynamic, "y": {0: "batch"}},
-        **more,
-    )
-
-
-export_files.prepare()
+prepare()
 torch.distributions.Distribution.set_default_validate_args(False)
-rows = {0: "batch"}
 logits = torch.zeros(2, 5)
-categorical = Module(lambda x: torch.distributions.Categorical(logits=x).sample())
-export("categorical", categorical, logits, rows)
-export("plate", Module(plate), logits, rows)
-export("vision_transformer", VisionTransformer(), torch.zeros(2, 1, 8, 8), rows)
 bert = transformers.BertModel(
     transformers.BertConfig(
         vocab_size=12,
@@ -102,6 +68,15 @@ bert = transformers.BertModel(
     ),
     add_pooling_layer=False,
 )
-tokens = torch.zeros(2, 5, dtype=torch.int64)
-of_tokens = Module(lambda x: bert(input_ids=x, return_dict=False)[0], bert)
-export("bert", of_tokens, tokens, {0: "batch", 1: "tokens"})
+MODELS = {
+    "categorical": (Module(lambda x: torch.distributions.Categorical(logits=x).sample()), logits),
+    "plate": (Module(plate), logits),
+    "vision_transformer": (VisionTransformer(), torch.zeros(2, 1, 8, 8)),
+    "bert": (
+        Module(lambda bert, x: bert(input_ids=x, return_dict=False)[0], bert),
+        torch.zeros(2, 5, dtype=torch.int64),
+    ),
+}
+for name, (module, x) in MODELS.items():
+    given = {"x": (x, {0: "batch"} | ({1: "tokens"} if name == "bert" else {}))}
+    export(module.train(), name, 17, given, {"y": {0: "batch"}}, dynamo=False)
