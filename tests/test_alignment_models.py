@@ -18,15 +18,7 @@ from foreign import Arrays, drawn, evaluate, in_onnxruntime, parse
 from runtimes import OpenVino, infer
 from test_alignment import RUNTIMES
 
-from onnx_philox import (
-    PhiloxState,
-    Pipeline,
-    TorchState,
-    graphs,
-    make_reproducible,
-    openvino,
-    reference,
-)
+import onnx_philox as op
 from onnx_philox.onnxruntime import InferenceSession
 
 # A normal, then a Dropout, a uniform compared with a number, booleans, and classes of two rows.
@@ -42,7 +34,7 @@ g (float[2, 10] x) => (float[3] n, float[2, 10] d, bool[4] c, float[2, 10] b, in
 }"""
 X = np.linspace(0, 1, 20, dtype=np.float32).reshape(2, 10)
 FEED = {"x": X}
-STATE = TorchState.from_seed(42)
+STATE = op.TorchState.from_seed(42)
 
 LOOP = """
 g (int64 times, bool which, float[3, 2] rows) => (float[2] first, float[2] sums,
@@ -86,10 +78,10 @@ g (float[rows, 20] x, bool which)
 
 
 def rewritten(text: str, **options: Any) -> onnx.ModelProto:
-    return make_reproducible(parse(text), alignment="pytorch", **options)
+    return op.make_reproducible(parse(text), alignment="pytorch", **options)
 
 
-def by_torch(text: str, feed: Arrays, state: TorchState = STATE) -> list[np.ndarray]:
+def by_torch(text: str, feed: Arrays, state: op.TorchState = STATE) -> list[np.ndarray]:
     """What a model gives where its nodes are torch's calls, one after the other, and the end."""
     return drawn(parse(text), feed, state.to_array(), alignment="pytorch")
 
@@ -110,7 +102,7 @@ def test_one_generator_goes_through_the_nodes_in_order(runtime: str, name: str) 
     for _ in range(2):
         outputs = RUNTIMES[runtime](rewritten(text), feed | {"random_state": state.to_array()})
         assert_all_same(outputs, by_torch(text, feed, state))
-        state = TorchState.from_array(outputs[-1])
+        state = op.TorchState.from_array(outputs[-1])
 
 
 def test_a_seed_is_a_constant_state() -> None:
@@ -118,23 +110,23 @@ def test_a_seed_is_a_constant_state() -> None:
     assert [i.name for i in model.graph.input] == ["x"]
     for _ in range(2):
         assert_all_same(evaluate(model, FEED), by_torch(STRAIGHT, FEED)[:-1])
-    assert make_reproducible(model, alignment="pytorch", seed=42) is model
+    assert op.make_reproducible(model, alignment="pytorch", seed=42) is model
     with pytest.raises(ValueError, match="seed must be left out, or 42"):
-        make_reproducible(model, alignment="pytorch", seed=43)
+        op.make_reproducible(model, alignment="pytorch", seed=43)
 
 
 def test_the_record_says_alignment_and_order() -> None:
     model = rewritten(STRAIGHT)
-    assert make_reproducible(model, alignment="pytorch") is model
+    assert op.make_reproducible(model, alignment="pytorch") is model
     onnx.checker.check_model(model)
-    streams = Pipeline(model).streams
+    streams = op.Pipeline(model).streams
     assert streams.alignment == "pytorch"
     assert [node.op_type for node in streams.nodes] == [
         *("RandomNormal", "RandomDropout", "RandomUniform", "RandomBernoulli"),
         "RandomCategorical",
     ]
     assert {node.op_seed for node in streams.nodes} == {0}
-    assert "alignment" not in Pipeline(parse(STRAIGHT)).streams.to_json()
+    assert "alignment" not in op.Pipeline(parse(STRAIGHT)).streams.to_json()
 
 
 def with_a_node(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -148,7 +140,11 @@ SEVERAL = STRAIGHT.replace("sample_size = 1", "sample_size = 2").replace("[2, 1]
 @pytest.mark.parametrize(
     ("make", "alignment", "words"),
     [
-        (lambda: make_reproducible(parse(STRAIGHT)), "pytorch", "'tensorflow', as the model was"),
+        (
+            lambda: op.make_reproducible(parse(STRAIGHT)),
+            "pytorch",
+            "'tensorflow', as the model was",
+        ),
         (lambda: rewritten(STRAIGHT), "tensorflow", "alignment must be 'pytorch', as the model"),
         (lambda: parse(STRAIGHT), "tf", "alignment must be 'tensorflow' or 'pytorch': got 'tf'"),
         (lambda: parse(SEVERAL), "pytorch", "'sample_size' must be 1 where replacement is 1"),
@@ -161,7 +157,7 @@ SEVERAL = STRAIGHT.replace("sample_size = 1", "sample_size = 2").replace("[2, 1]
     ],
 )
 def test_what_cannot_be_rewritten_so_is_refused(make: Any, alignment: str, words: str) -> None:
-    assert_refused(lambda: make_reproducible(make(), alignment=alignment), words)
+    assert_refused(lambda: op.make_reproducible(make(), alignment=alignment), words)
 
 
 def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
@@ -181,7 +177,7 @@ def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     given = (target, "--input", f"x={tmp_path / 'x.npy'}")
     runs = cli.document("run", *given, "--seed", 42, "--runs", 2)["runs"]
-    pipe = Pipeline(target)
+    pipe = op.Pipeline(target)
     request = pipe.request(seed=42)
     for run in runs:
         result = request(FEED)
@@ -200,7 +196,7 @@ def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
 def test_a_record_is_replayed(tmp_path: Path, is_rewritten: bool) -> None:
     path, record = tmp_path / "model.onnx", tmp_path / "record.json"
     onnx.save(rewritten(STRAIGHT) if is_rewritten else parse(STRAIGHT), path)
-    pipe = Pipeline(path, alignment="pytorch")
+    pipe = op.Pipeline(path, alignment="pytorch")
     told = pipe(FEED, seed=42).record()
     record.write_text(json.dumps(told))
     for runtime in ("onnxruntime", "openvino"):
@@ -215,11 +211,11 @@ def test_a_variable_keeps_torch_s_generator() -> None:
     runtime = OpenVino("python")
 
     def stateful(*initial: Any) -> ov.Model:
-        return openvino.make_stateful(runtime.read(rewritten(STRAIGHT)), *initial)
+        return op.openvino.make_stateful(runtime.read(rewritten(STRAIGHT)), *initial)
 
     said = "Pass TorchState.from_seed(seed)"
     assert_refused(stateful, f"initial must be a state of torch's generator... {said}")
-    assert_refused(lambda: stateful(PhiloxState.for_run(42)), said)
+    assert_refused(lambda: stateful(op.PhiloxState.for_run(42)), said)
     config = {"INFERENCE_PRECISION_HINT": "f32"}
     compiled = runtime.core.compile_model(stateful(STATE), "CPU", config)
     request, state = compiled.create_infer_request(), STATE
@@ -227,14 +223,14 @@ def test_a_variable_keeps_torch_s_generator() -> None:
         *expected, after = by_torch(STRAIGHT, FEED, state)
         results = infer(request, FEED)
         assert_all_same((results[name] for name in "ndcbk"), expected)
-        state = TorchState.from_array(after)
+        state = op.TorchState.from_array(after)
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
-    pipe = Pipeline(parse(STRAIGHT), alignment="pytorch", runtime=runtime)
+    pipe = op.Pipeline(parse(STRAIGHT), alignment="pytorch", runtime=runtime)
     *first, after = by_torch(STRAIGHT, FEED)
-    *second, _ = by_torch(STRAIGHT, FEED, TorchState.from_array(after))
+    *second, _ = by_torch(STRAIGHT, FEED, op.TorchState.from_array(after))
     request = pipe.request(seed=42)
     result = request(FEED)
     checkpoint = request.checkpoint()
@@ -250,26 +246,26 @@ def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
     assert result.states == [STATE]
     assert pipe(FEED).seed is not None
     with pytest.raises(ValueError, match="one of a model with the fingerprint"):
-        Pipeline(parse(STRAIGHT)).request(resume=checkpoint)
+        op.Pipeline(parse(STRAIGHT)).request(resume=checkpoint)
     with pytest.raises(ValueError, match="state must be 632 words of 32 bits"):
-        pipe(FEED, state=PhiloxState(1, 2))
+        pipe(FEED, state=op.PhiloxState(1, 2))
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_whole_model_has_a_generator_for_each_row(runtime: str) -> None:
     config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
-    pipe = Pipeline(parse(OF_ROWS), alignment="pytorch", per_row=True, runtime=runtime, **config)
+    pipe = op.Pipeline(parse(OF_ROWS), alignment="pytorch", per_row=True, runtime=runtime, **config)
     seeds = (3, 4, 5)
     for which in (True, False):
         feed = {"x": np.ones((3, 20), np.float32), "which": np.array(which)}
-        request, states = pipe.request(seeds=seeds), [TorchState.from_seed(n) for n in seeds]
+        request, states = pipe.request(seeds=seeds), [op.TorchState.from_seed(n) for n in seeds]
         for _ in range(2):
             result = request(feed)
             for row, state in enumerate(states):
                 alone = by_torch(OF_ROWS, feed | {"x": feed["x"][:1]}, state)
                 drawn_there = [np.asarray(result[name])[[row]] for name in ("n", "d", "last")]
                 assert_all_same(drawn_there, alone[:-1])
-                states[row] = TorchState.from_array(alone[-1])
+                states[row] = op.TorchState.from_array(alone[-1])
     with pytest.raises(ValueError, match="the number of rows of 'x' must be 2"):
         pipe(feed, seeds=[3, 4])
 
@@ -278,7 +274,7 @@ def test_states_of_another_number_of_rows_than_the_batch_fail() -> None:
     model = rewritten(OF_ROWS, per_row=True)
     rows, words = model.graph.input[-1].type.tensor_type.shape.dim
     assert (rows.dim_param, words.dim_value) == ("rows", 632)
-    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
+    states = np.stack([op.TorchState.from_seed(seed).to_array() for seed in (3, 4)])
     feeds = {"x": np.ones((3, 20), np.float32), "which": np.array(True), "random_state": states}
     with pytest.raises(Exception, match="one_row_for_each_row_of_x"):
         in_onnxruntime()(model, feeds)
@@ -288,7 +284,7 @@ def test_states_of_another_number_of_rows_than_the_batch_fail() -> None:
 
 def test_rows_have_a_seed_each(tmp_path: Path) -> None:
     # A node whose rows have a state each, by the names of a rewrite.
-    model = graphs.random_normal([2, 3], 0, 1, "f32", alignment="pytorch", per_row=True)
+    model = op.graphs.random_normal([2, 3], 0, 1, "f32", alignment="pytorch", per_row=True)
     model.graph.node[0].input[-1] = model.graph.input[0].name = "random_state"
     model.graph.node[0].output[-1] = model.graph.output[1].name = "next_random_state"
     for value in (model.graph.input[0], *model.graph.output):
@@ -296,36 +292,36 @@ def test_rows_have_a_seed_each(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "rows.onnx")
     said = " ".join(cli.invoke("run", tmp_path / "rows.onnx", "--seed", 3).output.split())
     assert "random_state must be given, since torch has no rule that numbers rows" in said
-    pipe = Pipeline(model)
+    pipe = op.Pipeline(model)
     rows = pipe({}, seeds=[3, 4])["values"]
     for row, seed in zip(rows, (3, 4), strict=True):
         given = {"alignment": "pytorch", "global_seed": seed}
-        assert_same_bits(row, reference.random_normal([3], 0, 1, "f32", **given)[0])
+        assert_same_bits(row, op.reference.random_normal([3], 0, 1, "f32", **given)[0])
     said = "seed must be given for each row, since torch has no rule that numbers rows: got 5"
     assert_refused(lambda: pipe.request(seed=5, rows=2), said)
     assert_refused(lambda: pipe.map([{}], seed=5), f"{said}. Pass seeds, one for each row")
     with pytest.raises(ValueError, match="the model must be one of alignment 'pytorch'"):
-        Pipeline(make_reproducible(parse(STRAIGHT)), alignment="pytorch")
+        op.Pipeline(op.make_reproducible(parse(STRAIGHT)), alignment="pytorch")
 
 
 @pytest.mark.parametrize(
     ("mine", "state", "words"),
     [
         ("tensorflow", STATE, "a state of torch's, ... pass PhiloxState.for_run"),
-        ("pytorch", PhiloxState(0, 1), "are a PhiloxState, ... pass TorchState.from_seed"),
+        ("pytorch", op.PhiloxState(0, 1), "are a PhiloxState, ... pass TorchState.from_seed"),
         ("pytorch", STATE.to_torch(), "by TorchState.from_torch(state)"),
         ("pytorch", [1, 2], "Pass the state of a result"),
     ],
 )
 def test_a_state_of_the_other_kind_is_called_that(mine: str, state: Any, words: str) -> None:
-    pipe = Pipeline(parse(STRAIGHT), alignment=mine)
+    pipe = op.Pipeline(parse(STRAIGHT), alignment=mine)
     assert_refused(lambda: pipe.request(state=state), words)
 
 
 def test_a_session_takes_states_of_both_kinds_and_calls_the_other_one_by_its_name() -> None:
-    philox = PhiloxState.for_run(1)
+    philox = op.PhiloxState.for_run(1)
     for model, state, other, named in (
-        (make_reproducible(parse(STRAIGHT)), philox, STATE, "632 words are a TorchState"),
+        (op.make_reproducible(parse(STRAIGHT)), philox, STATE, "632 words are a TorchState"),
         (rewritten(STRAIGHT), STATE, philox, "6 words are a PhiloxState: pass a TorchState"),
     ):
         session = InferenceSession(model)
@@ -353,24 +349,24 @@ def by_hand(attributes: str) -> onnx.ModelProto:
 def test_nodes_that_say_torch_s_numbers_gain_its_generator_and_stay_what_they_are(
     runtime: str,
 ) -> None:
-    pipe = Pipeline(by_hand(""), alignment="pytorch", runtime=runtime)
+    pipe = op.Pipeline(by_hand(""), alignment="pytorch", runtime=runtime)
     result = pipe(FEED, seed=42)
     one = {"alignment": "pytorch", "state": STATE.to_array()}
-    u, one["state"] = reference.random_uniform([20], 0, 1, "f32", **one)
-    c, one["state"] = reference.random_bernoulli([20], np.float32(0.3), **one)
-    d, _mask, after = reference.random_dropout(X, np.float32(0.3), **one)
+    u, one["state"] = op.reference.random_uniform([20], 0, 1, "f32", **one)
+    c, one["state"] = op.reference.random_bernoulli([20], np.float32(0.3), **one)
+    d, _mask, after = op.reference.random_dropout(X, np.float32(0.3), **one)
     assert_all_same((*(result[name] for name in "ucd"), result.next_state), (u, c, d, after))
 
 
 def test_nodes_that_say_torch_s_numbers_name_the_way_to_them() -> None:
     said = "RandomUniform of 'u'... Rewrite the model with alignment='pytorch'"
-    assert_refused(lambda: make_reproducible(by_hand("")), said)
+    assert_refused(lambda: op.make_reproducible(by_hand("")), said)
     seeded = by_hand(", global_seed = 7")
     said = "draws torch's numbers of its global_seed in every run... Remove global_seed from that"
     for options in ({}, {"alignment": "pytorch"}):
-        assert_refused(lambda options=options: Pipeline(seeded, **options), said)
+        assert_refused(lambda options=options: op.Pipeline(seeded, **options), said)
     with pytest.raises(ValueError, match="the seeds must be left out with alignment 'pytorch'"):
-        make_reproducible(by_hand(", op_seed = 7"), alignment="pytorch")
+        op.make_reproducible(by_hand(", op_seed = 7"), alignment="pytorch")
 
 
 ATTENTION = """
@@ -397,7 +393,7 @@ def test_attention_whose_dropout_has_no_mode_is_warned_of_with_torch_s_numbers(
     for alignment in ("tensorflow", "pytorch"):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            make_reproducible(parse(ATTENTION.replace(old, new)), alignment=alignment)
+            op.make_reproducible(parse(ATTENTION.replace(old, new)), alignment=alignment)
         said = [str(warning.message) for warning in caught]
         assert len(said) == (alignment == "pytorch" and not old)
         assert all("the dropout of scaled_dot_product_attention" in each for each in said)

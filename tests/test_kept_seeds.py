@@ -10,24 +10,11 @@ import cli
 import numpy as np
 import onnx
 import openvino as ov
+import openvino_models as made
 import pytest
 from cases import DTYPES, assert_same_bits, load_vectors
 from foreign import parse
 from openvino import opset8, opset13
-from openvino_models import (
-    CORE,
-    branch,
-    constant,
-    drawn,
-    iterator,
-    loop,
-    model,
-    named,
-    normal,
-    parameter,
-    through_ir,
-    uniform,
-)
 from test_nodes_without_state import FORMS
 
 import onnx_philox as op
@@ -56,10 +43,12 @@ def reference(
 @pytest.mark.parametrize("row", load_vectors("openvino"))
 def test_the_documented_outputs_are_drawn(row: dict[str, Any]) -> None:
     seeds, type_ = (row["global_seed"], row["op_seed"]), row["type"]
-    given = model({"y": uniform(row["shape"], *row["arguments"].values(), type_, seeds)}, [])
+    given = made.model(
+        {"y": made.uniform(row["shape"], *row["arguments"].values(), type_, seeds)}, []
+    )
     wanted = np.array(row["printed"], DTYPES[type_])
     new = kept(given)
-    for y in (drawn(new, ZEROS)["y"], drawn(kept(given, seed=0))["y"]):
+    for y in (made.drawn(new, ZEROS)["y"], made.drawn(kept(given, seed=0))["y"]):
         np.testing.assert_allclose(y, wanted, rtol=2e-8 if type_ == "f32" else 1e-8, atol=5e-9)
     assert record(new)["nodes"] == [["RandomUniform", type_, *seeds, "tensorflow"]]
 
@@ -68,19 +57,19 @@ def test_the_documented_outputs_are_drawn(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("way", ["memory", "ir", "seed"])
 def test_all_types_draw_by_their_seeds_in_every_run(type_: str, way: str, tmp_path: Path) -> None:
     bounds = (-3, 300) if type_.startswith("i") else (-0.25, 3)
-    given = model({"y": uniform([3, 5], *bounds, type_, SEEDS)}, [])
-    given = through_ir(given, tmp_path) if way == "ir" else given
+    given = made.model({"y": made.uniform([3, 5], *bounds, type_, SEEDS)}, [])
+    given = made.through_ir(given, tmp_path) if way == "ir" else given
     new = kept(given, seed=7 if way == "seed" else None)
-    new = through_ir(new, tmp_path) if way == "ir" else new
+    new = made.through_ir(new, tmp_path) if way == "ir" else new
     of_7 = op.PhiloxState.for_run(7).to_array()
     for state in (ZEROS, STATE) if way != "seed" else (of_7,):
         want = reference([3, 5], *bounds, type_, state=state)
         for hint in ("f32", "bf16", "f16"):
-            assert_same_bits(drawn(new, None if way == "seed" else state, hint)["y"], want)
+            assert_same_bits(made.drawn(new, None if way == "seed" else state, hint)["y"], want)
     # Without the word all numbers are new.
     new = op.make_reproducible(given)
     want = reference([3, 5], *bounds, type_, global_seed=0, op_seed=0, state=STATE)
-    assert_same_bits(drawn(new, STATE)["y"], want)
+    assert_same_bits(made.drawn(new, STATE)["y"], want)
     assert [node[4:] for node in record(new)["nodes"]] == [[]]
 
 
@@ -97,18 +86,18 @@ def test_a_seeded_model_of_tensorflow_draws_tensorflow_s_own_numbers_run_after_r
 ) -> None:
     row = case[0]
     seeds, (count,) = (row["global_seed"], row["op_seed"]), row["shape"]
-    new = kept(model({"y": uniform([count], 0, 1, row["type"], seeds)}, []))
+    new = kept(made.model({"y": made.uniform([count], 0, 1, row["type"], seeds)}, []))
     outputs = [bytes.fromhex(run["outputs"]["values"]) for run in case]
     wanted = [np.frombuffer(values, DTYPES[row["type"]]) for values in outputs]
     for run, want in enumerate(wanted):
         state = op.PhiloxState.openvino_run(0, 0, run, count).to_array()
-        assert_same_bits(drawn(new, state)["y"], want)
+        assert_same_bits(made.drawn(new, state)["y"], want)
     # Run 0 is that of a state of zeros, and of the seed 0.
-    assert_same_bits(drawn(new, ZEROS)["y"], wanted[0])
+    assert_same_bits(made.drawn(new, ZEROS)["y"], wanted[0])
 
 
 def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
-    new = through_ir(kept(ov.convert_model(SAVED_MODEL)), tmp_path)
+    new = made.through_ir(kept(ov.convert_model(SAVED_MODEL)), tmp_path)
     x = np.linspace(1, 2, 12, dtype=np.float32).reshape(3, 4)
 
     def uniform_of(seed: int, type_: str, low: float = 0, high: float = 1) -> np.ndarray:
@@ -126,7 +115,7 @@ def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
         "dropout": np.where(uniform_of(7, "f32") < 0.5, 0, 2 * x),
         "branch": uniform_of(8, "f32"),
     }
-    got = drawn(new, ZEROS, x=x)
+    got = made.drawn(new, ZEROS, x=x)
     for name, want in wanted.items():
         assert_same_bits(got[name], want.astype(np.float32))
 
@@ -138,25 +127,25 @@ def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
 @pytest.mark.parametrize("shape", [(), (4,)])
 def test_a_comparison_has_the_booleans_of_its_seeds(type_: str, shape: tuple[int, ...]) -> None:
     p = np.full(shape, 0.375, np.float32)
-    limit = opset8.convert(constant(p), type_)
-    below = opset8.less(uniform([3, 4], type_=type_, seeds=SEEDS), limit)
+    limit = opset8.convert(made.constant(p), type_)
+    below = opset8.less(made.uniform([3, 4], type_=type_, seeds=SEEDS), limit)
     u = reference([3, 4], type_=type_, state=STATE)
-    new = kept(model({"y": below}, []))
-    assert_same_bits(drawn(new, STATE, "bf16")["y"], u < p.astype(DTYPES[type_]))
+    new = kept(made.model({"y": below}, []))
+    assert_same_bits(made.drawn(new, STATE, "bf16")["y"], u < p.astype(DTYPES[type_]))
 
 
 def test_integers_of_floats_and_pairs_of_normals_stay_what_their_seeds_document() -> None:
-    scaled = opset8.multiply(uniform([50], seeds=SEEDS), np.float32(10))
+    scaled = opset8.multiply(made.uniform([50], seeds=SEEDS), np.float32(10))
     integers = opset8.convert(opset8.floor(scaled), "i32")
     # A Multinomial keeps none.
-    weights, count = constant(np.float32([[1, 2, 3]])), constant(np.array([4], np.int32))
-    classes = named(opset13.multinomial(weights, count, "i32", True, False, 5, 6), "m")
-    new = kept(model({"i": integers, "n": normal([4]), "m": classes}, []))
+    weights, count = made.constant(np.float32([[1, 2, 3]])), made.constant(np.array([4], np.int32))
+    classes = made.named(opset13.multinomial(weights, count, "i32", True, False, 5, 6), "m")
+    new = kept(made.model({"i": integers, "n": made.normal([4]), "m": classes}, []))
     seeds = seeds_of(new)
     assert seeds.pop("m") == (0, 0)
     (_, first), (_, second), said = sorted(seeds.values())
     assert (said, second) == (SEEDS, first + 1)
-    got = drawn(new, ZEROS)
+    got = made.drawn(new, ZEROS)
     whole = np.floor(reference([50]) * np.float32(10)).astype(np.int32)
     assert_same_bits(got["i"], whole)
     of_normal = {"global_seed": 0}
@@ -179,14 +168,14 @@ def awaiting(name: str, stream: int) -> ov.Node:
 def test_seeds_that_are_a_number_of_a_conversion_are_refused() -> None:
     nodes = {
         "n": awaiting("aten::randn 0", 0).output(0),
-        "y": named(uniform([4], seeds=(0, 2**32)), "u"),
+        "y": made.named(made.uniform([4], seeds=(0, 2**32)), "u"),
     }
     message = (
         r"RandomUniform 'u' .* must be none that is 0 mod 2\^32, the stream of onnx_philox "
         r"RandomNormal 'aten::randn 0' .*: got 4294967296\."
     )
     with pytest.raises(ValueError, match=message):
-        kept(model(nodes, []))
+        kept(made.model(nodes, []))
     new = FORM.with_node(op.make_reproducible(FORM.model({"first": None})), "second", (0, 2**33))
     assert seeds_of(op.make_reproducible(new))["second"] == (0, 1)
 
@@ -195,7 +184,9 @@ def test_seeds_that_are_a_number_of_a_conversion_are_refused() -> None:
 @pytest.mark.parametrize("name", ["global_seed", "op_seed"])
 def test_seeds_above_the_largest_are_refused_by_the_node_s_name(seed, name, tmp_path) -> None:
     path = tmp_path / "m.xml"
-    ov.save_model(model({"y": named(uniform([4], seeds=(77, 88)), "noise")}, []), path)
+    ov.save_model(
+        made.model({"y": made.named(made.uniform([4], seeds=(77, 88)), "noise")}, []), path
+    )
     old = "77" if name == "global_seed" else "88"
     path.write_text(path.read_text().replace(f'{name}="{old}"', f'{name}="{seed}"'))
     message = rf"RandomUniform 'noise'.*{name}.*from 0 to 2\^63-1.*{seed}"
@@ -212,24 +203,24 @@ def test_a_node_of_alignment_pytorch_draws_torch_s_numbers_in_every_run(
     type_, seeds, tmp_path
 ) -> None:
     low, high = (-3, 300) if type_.startswith("i") else (0, 1)
-    node = uniform([3, 5], low, high, type_, seeds, alignment="pytorch")
-    new = kept(model({"y": node, "z": uniform([2], seeds=SEEDS)}, []))
-    new = through_ir(new, tmp_path)
+    node = made.uniform([3, 5], low, high, type_, seeds, alignment="pytorch")
+    new = kept(made.model({"y": node, "z": made.uniform([2], seeds=SEEDS)}, []))
+    new = made.through_ir(new, tmp_path)
     state = op.TorchState.from_seed(seeds[0]).to_array()
     want, _ = op.reference.random_uniform(
         [3, 5], low, high, type_, alignment="pytorch", state=state
     )
     for run in (ZEROS, STATE):
-        assert_same_bits(drawn(new, run)["y"], want)
+        assert_same_bits(made.drawn(new, run)["y"], want)
     assert op.Pipeline(new, runtime="openvino")({}, seed=3)["y"].tobytes() == want.tobytes()
 
 
 def test_a_model_of_such_nodes_alone_has_a_state_too(tmp_path) -> None:
-    below = opset8.less(uniform([9], seeds=(5, 0), alignment="pytorch"), np.float32(0.4))
-    condition = parameter("c", [], ov.Type.boolean)
-    x = parameter("x", [4])
-    chosen = branch(condition, x, lambda s: uniform(s, seeds=(0, 6), alignment="pytorch"))
-    new = through_ir(kept(model({"y": below, "z": chosen}, [condition, x])), tmp_path)
+    below = opset8.less(made.uniform([9], seeds=(5, 0), alignment="pytorch"), np.float32(0.4))
+    condition = made.parameter("c", [], ov.Type.boolean)
+    x = made.parameter("x", [4])
+    chosen = made.branch(condition, x, lambda s: made.uniform(s, seeds=(0, 6), alignment="pytorch"))
+    new = made.through_ir(kept(made.model({"y": below, "z": chosen}, [condition, x])), tmp_path)
     assert kept(new) is new
     u, _ = op.reference.random_uniform([9], 0, 1, "f32", global_seed=5, alignment="pytorch")
     state = op.TorchState.from_seed(0).to_array()
@@ -242,33 +233,37 @@ def test_a_model_of_such_nodes_alone_has_a_state_too(tmp_path) -> None:
     assert {node[4] for node in record(new)["nodes"]} == {"pytorch"}
 
 
-@pytest.mark.parametrize("make", [lambda x, m: loop(x, 3, m), iterator])
+@pytest.mark.parametrize("make", [lambda x, m: made.loop(x, 3, m), made.iterator])
 def test_in_a_loop_and_for_rows_such_a_node_is_refused(make) -> None:
-    x = parameter("x", [3, 4])
-    body = make(x, lambda s: named(uniform(s, seeds=(5, 0), alignment="pytorch"), "noise"))
+    x = made.parameter("x", [3, 4])
+    body = make(
+        x, lambda s: made.named(made.uniform(s, seeds=(5, 0), alignment="pytorch"), "noise")
+    )
     with pytest.raises(ValueError, match=r"'noise' .*its place must be outside of loops"):
-        kept(model({"y": body}, [x]))
-    batch = parameter("x", [-1, 4])
-    rows = named(uniform(opset8.shape_of(batch), seeds=(5, 0), alignment="pytorch"), "noise")
+        kept(made.model({"y": body}, [x]))
+    batch = made.parameter("x", [-1, 4])
+    rows = made.named(
+        made.uniform(opset8.shape_of(batch), seeds=(5, 0), alignment="pytorch"), "noise"
+    )
     with pytest.raises(
         ValueError, match=r"'noise' .*the alignment must be 'tensorflow' where seeds"
     ):
-        kept(model({"y": rows}, [batch]), per_row=True)
+        kept(made.model({"y": rows}, [batch]), per_row=True)
     # Both are rewritten without the word, and so is a node without seeds with it.
-    op.make_reproducible(model({"y": rows}, [batch]), per_row=True)
-    new = kept(model({"y": uniform([4], alignment="pytorch")}, []))
+    op.make_reproducible(made.model({"y": rows}, [batch]), per_row=True)
+    new = kept(made.model({"y": made.uniform([4], alignment="pytorch")}, []))
     want, _ = op.reference.random_uniform([4], 0, 1, "f32", state=STATE)
-    assert_same_bits(drawn(new, STATE)["y"], want)
+    assert_same_bits(made.drawn(new, STATE)["y"], want)
 
 
 def test_in_a_branch_a_kept_node_draws() -> None:
-    x, condition = parameter("x", [2, 4]), parameter("c", [], ov.Type.boolean)
-    chosen = branch(condition, x, lambda s: uniform(s, seeds=(7, 8)))
-    new = kept(model({"z": chosen}, [x, condition]))
+    x, condition = made.parameter("x", [2, 4]), made.parameter("c", [], ov.Type.boolean)
+    chosen = made.branch(condition, x, lambda s: made.uniform(s, seeds=(7, 8)))
+    new = kept(made.model({"z": chosen}, [x, condition]))
     for state in (ZEROS, STATE):
         v = reference([2, 4], global_seed=7, op_seed=8, state=state)
         feeds = {"x": np.zeros((2, 4), np.float32), "c": np.array(True)}
-        assert_same_bits(drawn(new, state, **feeds)["z"], v)
+        assert_same_bits(made.drawn(new, state, **feeds)["z"], v)
 
 
 # The command.
@@ -277,12 +272,12 @@ def test_in_a_branch_a_kept_node_draws() -> None:
 def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
     path, target = tmp_path / "m.xml", tmp_path / "new.xml"
     nodes = {
-        "a": named(uniform([4], seeds=SEEDS), "a"),
-        "b": opset8.less(named(uniform([4], seeds=(0, 7)), "b"), np.float32(0.5)),
-        "c": normal([4]),
-        "t": named(uniform([4], seeds=(5, 0), alignment="pytorch"), "t"),
+        "a": made.named(made.uniform([4], seeds=SEEDS), "a"),
+        "b": opset8.less(made.named(made.uniform([4], seeds=(0, 7)), "b"), np.float32(0.5)),
+        "c": made.normal([4]),
+        "t": made.named(made.uniform([4], seeds=(5, 0), alignment="pytorch"), "t"),
     }
-    ov.save_model(model(nodes, []), path)
+    ov.save_model(made.model(nodes, []), path)
     said = cli.text("inspect", path)
     assert "a global_seed 150 and op_seed 10: a rewrite draws from stream" in said
     for what in (
@@ -295,14 +290,16 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
     reported = cli.text("rewrite", path, "-o", target, "--keep-seeds")
     assert "5 nodes keep their seeds, and take no stream" in reported
     assert "OpenVINO's own CPU device draws others of f16, f64 and i64, and of most" in reported
-    assert_same_bits(drawn(CORE.read_model(target), ZEROS)["a"], reference([4]))
+    assert_same_bits(made.drawn(made.CORE.read_model(target), ZEROS)["a"], reference([4]))
     said = cli.text("inspect", target)
     assert "a RandomUniform 150 its op_seed 10" in said
 
 
 def test_seeds_that_an_earlier_rewrite_dropped_cannot_be_kept(tmp_path) -> None:
     path, target = tmp_path / "m.xml", tmp_path / "new.xml"
-    lost = op.make_reproducible(model({"a": named(uniform([4], seeds=SEEDS), "a")}, []))
+    lost = op.make_reproducible(
+        made.model({"a": made.named(made.uniform([4], seeds=SEEDS), "a")}, [])
+    )
     ov.save_model(lost, path)
     said = r"keep_seeds must be left out, .*: got True for a model that was rewritten without it"
     with pytest.raises(ValueError, match=said):
@@ -339,6 +336,6 @@ def test_an_ir_without_seeds_has_none_to_keep_and_the_command_says_it(tmp_path) 
 def test_which_documented_numbers_openvino_s_own_cpu_device_draws(
     type_: str, bounds: tuple[int, int], is_documented: bool
 ) -> None:
-    given = model({"y": opset8.convert(uniform([64], *bounds, type_, SEEDS), "f64")}, [])
+    given = made.model({"y": opset8.convert(made.uniform([64], *bounds, type_, SEEDS), "f64")}, [])
     documented = np.asarray(reference([64], *bounds, type_)).astype(np.float64)
-    assert np.array_equal(drawn(given)["y"], documented) == is_documented
+    assert np.array_equal(made.drawn(given)["y"], documented) == is_documented

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -37,20 +37,6 @@ SAME_EACH_RUN = "OpenVINO's Multinomial gives the same in each run", ""
 ONE_BRANCH = "OpenVINO takes one branch alone of an If whose condition is drawn", r"^y\["
 
 
-class Foreign(NamedTuple):
-    """A model, and how it runs."""
-
-    model: Any
-    """ONNX's, a file, or what makes one of OpenVINO."""
-    inputs: tuple[str, ...] = ()
-    runtimes: tuple[str, ...] = ("onnxruntime", "openvino")
-    wrong: Mapping[str, tuple[str, str]] = MappingProxyType({})
-    """The runtimes that draw by another law than the model says: why, and what is told."""
-    runs: int = 500
-    options: Mapping[str, Any] = MappingProxyType({})
-    """Of the rewrite."""
-
-
 OF_X, XYZ = "g (float[N,8] x) => (float[N,8] y)", "g (float[N,8] x) => (float[N,8] y, float[N,8] z)"
 NOISE = (
     XYZ
@@ -72,138 +58,121 @@ FED = """g (float[N,8] x, float scale) => (float[N,8] y) <float scale = {1}> {
 # The sides are a default that may be fed, or a constant.
 DICE = """g (float[N,8] x{}) => (int64[N,8] y) <float sides = {{6}}> {{
     u = RandomUniformLike (x) s = Mul (u, sides) f = Floor (s) y = Cast <to: int = 7> (f) }}"""
-ONES = f"w={[1.0] * 32}"
+ONES, SHARES = (f"w={[1.0] * 32}",), (f"p={[[0.2] * 8]}",)
 BATCH = ("x=" + str(np.linspace(-2, 2, 32).reshape(4, 8).tolist()).replace(" ", ""),)
-
-
 ORT, IR, NUMPY = ("onnxruntime",), ("openvino",), ("reference",)
 
 
-def of_openvino(make: Callable[[ov.Node], dict[str, Any]]) -> Foreign:
-    """A model of OpenVINO whose outputs are made of a batch."""
+class Foreign(NamedTuple):
+    """A model, and how it runs."""
 
-    def model() -> ov.Model:
-        x = made.parameter("x", [4, 8])
-        return made.model(make(x), [x])
+    model: Any
+    """ONNX's text, or a model, a file, or what makes one of OpenVINO of a batch."""
+    runtimes: tuple[str, ...] = ("onnxruntime", "openvino")
+    wrong: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """The runtimes that draw by another law than the model says: why, and what is told."""
+    inputs: tuple[str, ...] = BATCH
+    runs: int = 500
+    options: Mapping[str, Any] = MappingProxyType({})
+    """Of the rewrite."""
 
-    return Foreign(model, BATCH, IR)
+
+def exported(name: str, runtimes: tuple[str, ...] = ORT, *inputs: str, **more: Any) -> Foreign:
+    return Foreign(MODELS / f"{name}.onnx", runtimes, inputs=inputs, **more)
 
 
 # Of equal seeds a rewrite warns.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 FOREIGN = {
-    "torch's noise": Foreign(
-        parse(NOISE.format("")), BATCH, wrong={"openvino": NO_NORMAL}, runs=2500
-    ),
-    "noise with two seeds": Foreign(
-        parse(NOISE.format(", seed: float = 3.5").replace("3.5", "7.0", 1)), BATCH
-    ),
-    "noise of opset 7": Foreign(parse(NOISE.format(""), 7, 3), BATCH, ORT),
-    "a VAE": Foreign(MODELS / "vae_decoder.onnx", runtimes=ORT),
-    "a voice": Foreign(MODELS / "voice.onnx", runtimes=ORT),
-    "a loop of torch": Foreign(MODELS / "diffusion_loop.onnx", ("labels=[0,1]",), ORT),
-    "a while loop of torch": Foreign(MODELS / "diffusion_while.onnx", runtimes=NUMPY, runs=50),
-    "a scan of torch": Foreign(MODELS / "diffusion_scan.onnx", runtimes=NUMPY, runs=50),
-    "a plate of pyro": Foreign(MODELS / "plate.onnx", runtimes=ORT),
-    "classes": Foreign(MODELS / "categorical.onnx", wrong={"openvino": SAME_EACH_RUN}),
-    "dice": Foreign(parse(DICE.format(", float sides")), BATCH),
-    "dice of constants": Foreign(parse(DICE.format("")), BATCH),
-    "stochastic depth": Foreign(
-        parse("""g (float[N,8] x) => (float[N,8] y, bool[N,1] kept)
+    "torch's noise": Foreign(NOISE.format(""), wrong={"openvino": NO_NORMAL}, runs=2500),
+    "noise with two seeds": Foreign(NOISE.format(", seed: float = 3.5").replace("3.5", "7.0", 1)),
+    "noise of opset 7": Foreign(parse(NOISE.format(""), 7, 3), ORT),
+    "a VAE": exported("vae_decoder"),
+    "a voice": exported("voice"),
+    "a loop of torch": exported("diffusion_loop", ORT, "labels=[0,1]"),
+    "a while loop of torch": exported("diffusion_while", NUMPY, runs=50),
+    "a scan of torch": exported("diffusion_scan", NUMPY, runs=50),
+    "a plate of pyro": exported("plate"),
+    "classes": exported("categorical", (*ORT, *IR), wrong={"openvino": SAME_EACH_RUN}),
+    "dice": Foreign(DICE.format(", float sides")),
+    "dice of constants": Foreign(DICE.format("")),
+    "stochastic depth": Foreign("""g (float[N,8] x) => (float[N,8] y, bool[N,1] kept)
         <float p = {0.8}, int64[1] zeroth = {0}, int64[1] last = {1}> {
             shape = Shape (x) n = Gather <axis: int = 0> (shape, zeroth)
             rows = Concat <axis: int = 0> (n, last) zeros = ConstantOfShape (rows)
             u = RandomUniformLike (zeros) kept = Less (u, p)
             k = Cast <to: int = 1> (kept) s = Div (k, p) y = Mul (x, s) }"""),
-        BATCH,
-    ),
-    "gumbel softmax": Foreign(
-        parse("""g (float[N,8] x) => (float[N,8] y, int64[N,1] class) <float tiny = {1e-20}> {
+    "gumbel softmax": Foreign("""g (float[N,8] x) => (float[N,8] y, int64[N,1] class)
+        <float tiny = {1e-20}> {
             u = RandomUniformLike (x) v = Add (u, tiny) a = Log (v) b = Neg (a) c = Log (b)
             s = Sub (x, c) y = Softmax <axis: int = 1> (s) class = ArgMax <axis: int = 1> (s) }"""),
-        BATCH,
-    ),
     "branches that draw": Foreign(
-        parse(f"""{XYZ} <float half = {{0.5}}> {{
+        f"""{XYZ} <float half = {{0.5}}> {{
             u = RandomUniform <shape = [1]> () less = Less (u, half) c = Squeeze (less)
             y = If (c) <
                 then_branch = a () => (float[N,8] t) {{ t = RandomNormalLike <mean = 4.> (x) }},
                 else_branch = b () => (float[N,8] e) {{ e = RandomUniformLike (x) }}>
-            z = Identity (x) }}"""),
-        BATCH,
+            z = Identity (x) }}""",
         wrong={"openvino": ONE_BRANCH},
     ),
-    "a random walk in a scan": Foreign(
-        parse("""g (float[4,8] x) => (float[8] last, float[4,8] path) <int64 zeroth = {0}> {
+    "a random walk in a scan": Foreign("""g (float[4,8] x) => (float[8] last, float[4,8] path)
+        <int64 zeroth = {0}> {
             row = Gather (x, zeroth)
             last, path = Scan <num_scan_inputs = 1, body = step (float[8] s, float[8] r) =>
                 (float[8] t, float[8] u) {
                     n = RandomUniformLike (r) m = Add (n, r) t = Add (s, m) u = Identity (t)
                 }> (row, x) }"""),
-        BATCH,
-    ),
     "a function called twice": Foreign(
-        parse(
-            f"""{XYZ} {{ y = own.noise (x) z = own.noise <scale: float = 3.0> (x) }}
-            <domain: "own", opset_import: ["": 17]> noise <scale: float = 0.5> (x) => (y) {{
-                n = RandomNormalLike <scale: float = @scale> (x) y = Add (x, n) }}""",
-        ),
-        BATCH,
+        f"""{XYZ} {{ y = own.noise (x) z = own.noise <scale: float = 3.0> (x) }}
+        <domain: "own", opset_import: ["": 17]> noise <scale: float = 0.5> (x) => (y) {{
+            n = RandomNormalLike <scale: float = @scale> (x) y = Add (x, n) }}""",
         ORT,
     ),
     "doubles": Foreign(
-        parse("""g (double[N,8] x) => (double[N,8] y, double[3,5] z) { y = RandomNormalLike (x)
-            z = RandomUniform <shape = [3, 5], dtype: int = 11, high: float = 9.0> () }"""),
-        BATCH,
+        """g (double[N,8] x) => (double[N,8] y, double[3,5] z) { y = RandomNormalLike (x)
+            z = RandomUniform <shape = [3, 5], dtype: int = 11, high: float = 9.0> () }""",
         ORT,
     ),
     "a dropout": Foreign(
-        parse("""g (float[N,8] x) => (float[N,8] y, bool[N,8] mask) <float r = {0.3}, bool on = {1}>
-            { y, mask = Dropout (x, r, on) }"""),
-        BATCH,
-        ORT,
-        {"onnxruntime": DROPOUT},
+        """g (float[N,8] x) => (float[N,8] y, bool[N,8] mask) <float r = {0.3}, bool on = {1}>
+            { y, mask = Dropout (x, r, on) }""",
+        *(ORT, {"onnxruntime": DROPOUT}),
     ),
-    "a dropout of reference": Foreign(
-        parse(f"""{OF_X} <float r = {{0.3}}, float zero = {{0}}> {{ u = RandomUniformLike (x)
-            kept = GreaterOrEqual (u, r) y = Where (kept, x, zero) }}"""),
-        BATCH,
-    ),
+    "a dropout of reference": Foreign(f"""{OF_X} <float r = {{0.3}}, float zero = {{0}}> {{
+        u = RandomUniformLike (x) kept = GreaterOrEqual (u, r) y = Where (kept, x, zero) }}"""),
     "a Bernoulli": Foreign(
-        parse("""g (float[N,8] x) => (bool[N,8] y) {
-            p = Sigmoid (x) y = Bernoulli <dtype: int = 9> (p) }"""),
-        BATCH,
-        ORT,
-        {"onnxruntime": INVERTED},
+        """g (float[N,8] x) => (bool[N,8] y) {
+            p = Sigmoid (x) y = Bernoulli <dtype: int = 9> (p) }""",
+        *(ORT, {"onnxruntime": INVERTED}),
     ),
-    "a default that is fed": Foreign(parse(FED), (*BATCH, "scale=3"), ORT),
-    "a layer that is recomputed": Foreign(parse(RECOMPUTED), (ONES,), ORT, {"onnxruntime": SHARED}),
+    "a default that is fed": Foreign(FED, ORT, inputs=(*BATCH, "scale=3")),
+    "a layer that is recomputed": Foreign(RECOMPUTED, ORT, {"onnxruntime": SHARED}, ONES),
     "equal noise, kept": Foreign(
-        parse(f"""{XYZ} {{ y = RandomUniformLike <seed: float = 3.5> (x)
-            n = RandomUniformLike <seed: float = 3.5> (x) z = Add (x, n) }}"""),
-        BATCH,
+        f"""{XYZ} {{ y = RandomUniformLike <seed: float = 3.5> (x)
+            n = RandomUniformLike <seed: float = 3.5> (x) z = Add (x, n) }}""",
         options={"keep_seeds": True},
     ),
     "a Bernoulli behind 1 - p, inverted": Foreign(
-        parse(COINS), (f"p={[[0.2] * 8]}",), ORT, options={"invert_bernoulli": True}
+        COINS, ORT, inputs=SHARES, options={"invert_bernoulli": True}
     ),
-    "uniforms of OpenVINO": of_openvino(
+    "uniforms of OpenVINO": Foreign(
         lambda x: {
             "f32": made.uniform([4, 8], -1, 3),
             "i32": made.uniform([4, 8], -3, 7, "i32"),
             "i64": made.uniform([4, 8], 0, 9, "i64", (150, 10)),
             "f16": made.uniform([4, 8], 0, 1, "f16", (0, 5)),
             "computed": opset8.relu(x),
-        }
+        },
+        IR,
     ),
-    "normals of OpenVINO": of_openvino(
-        lambda x: {"y": opset8.add(x, made.normal(opset8.shape_of(x)))}
+    "normals of OpenVINO": Foreign(
+        lambda x: {"y": opset8.add(x, made.normal(opset8.shape_of(x)))}, IR
     ),
-    "coins of OpenVINO": of_openvino(
-        lambda x: {"y": opset8.less(made.uniform(opset8.shape_of(x)), np.float32(0.3))}
+    "coins of OpenVINO": Foreign(
+        lambda x: {"y": opset8.less(made.uniform(opset8.shape_of(x)), np.float32(0.3))}, IR
     ),
-    "a loop of OpenVINO": of_openvino(lambda x: {"y": made.loop(x, 3, made.uniform)}),
-    "an iterator of OpenVINO": of_openvino(lambda x: {"y": made.iterator(x, made.uniform)}),
+    "a loop of OpenVINO": Foreign(lambda x: {"y": made.loop(x, 3, made.uniform)}, IR),
+    "an iterator of OpenVINO": Foreign(lambda x: {"y": made.iterator(x, made.uniform)}, IR),
 }
 CASES = [
     pytest.param(foreign, runtime, id=f"{name}, {runtime}")
@@ -217,11 +186,12 @@ def pair(model: Any, folder: Path, **options: Any) -> tuple[Path, Path]:
     original, new = folder / "original.onnx", folder / "new.onnx"
     if isinstance(model, Path):
         original = model
-    elif isinstance(model, onnx.ModelProto):
-        onnx.save(model, original)
-    else:
+    elif callable(model):
         original, new = folder / "original.xml", folder / "new.xml"
-        ov.save_model(model(), original, compress_to_fp16=False)
+        x = made.parameter("x", [4, 8])
+        ov.save_model(made.model(model(x), [x]), original, compress_to_fp16=False)
+    else:
+        onnx.save(parse(model) if isinstance(model, str) else model, original)
     rewriting.rewrite_file(original, new, **options)
     return new, original
 
@@ -251,11 +221,11 @@ def test_a_rewrite_has_the_law_of_its_original_but_where_the_runtime_is_wrong(
 
 CHANGED = {
     "a seed that two nodes share": (
-        *(RECOMPUTED, RECOMPUTED, (ONES,)),
+        *(RECOMPUTED, RECOMPUTED, ONES),
         r"^'loss' and 'w_gradient' went together, now they do not: rank correlation -?0\.",
     ),
     "a Bernoulli behind 1 - p": (
-        *(COINS, COINS, (f"p={[[0.2] * 8]}",)),
+        *(COINS, COINS, SHARES),
         r"^heads: true in (7|8)\d\.\d%, was (1|2)\d\.\d%$",
     ),
     "a default that is computed with where a value is fed": (
@@ -269,8 +239,8 @@ CHANGED = {
 def test_a_law_that_a_rewrite_changed_is_told(original, new, inputs, told, tmp_path):
     """As the rewrite, or the Pipeline, of 6439aa5 changed it without a word."""
     (tmp_path / "new").mkdir()
-    _, original = pair(parse(original), tmp_path)
-    new, _ = pair(parse(new), tmp_path / "new")
+    _, original = pair(original, tmp_path)
+    new, _ = pair(new, tmp_path / "new")
     report = law(new, original, *inputs)
     assert not report.is_ok
     assert any(re.search(told, each) for each in report.changes), report.changes
@@ -279,7 +249,7 @@ def test_a_law_that_a_rewrite_changed_is_told(original, new, inputs, told, tmp_p
 def saved(body: str, name: str) -> tuple[Path, Path]:
     """The files of a model and of its rewrite."""
     (folder := Path(name)).mkdir()
-    return pair(parse(body), folder)[::-1]
+    return pair(body, folder)[::-1]
 
 
 @pytest.fixture

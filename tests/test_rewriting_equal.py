@@ -21,22 +21,14 @@ from openvino_models import parameter
 from standard_targets import RUN
 from test_rewriting_foreign import SEEDED
 
-from onnx_philox import (
-    PhiloxState,
-    Pipeline,
-    make_reproducible,
-    reference,
-    rewriting,
-    row_states,
-    to_standard_nodes,
-)
+import onnx_philox as op
 from onnx_philox.onnxruntime import InferenceSession
 
 # Word 0 of the second and the third carries, and crosses what int32 holds.
 STATES = [
-    PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array(),
-    PhiloxState(counter=2**64 - 2, key=2**64 - 1).to_array(),
-    PhiloxState(counter=2**31 - 2, key=5).to_array(),
+    op.PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array(),
+    op.PhiloxState(counter=2**64 - 2, key=2**64 - 1).to_array(),
+    op.PhiloxState(counter=2**31 - 2, key=5).to_array(),
 ]
 STATE = STATES[0]
 
@@ -52,7 +44,7 @@ def uniform(size: int, op_seed: int = 0, state: np.ndarray = STATE) -> np.ndarra
 
 
 def after(size: int, state: np.ndarray) -> np.ndarray:
-    return reference.random_uniform([size], 0, 1, "f32", state=state)[1]
+    return op.reference.random_uniform([size], 0, 1, "f32", state=state)[1]
 
 
 # ------------------------------------------------------------------ keys
@@ -116,11 +108,11 @@ def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
         <domain: "own", opset_import: ["": 17]> now () => (t) {{ t = Timestamp () }}
         <domain: "own", opset_import: ["": 17]> key (x) => (k) {{ k = Add (x, x) }}"""
     )
-    report = rewriting.rewrite(ir.from_proto(model))
+    report = op.rewriting.rewrite(ir.from_proto(model))
     first = len(report.replaced) - 3
     assert [node.stream for node in report.replaced][first:] == [first, stream, first + 2]
     if pair != "keys that are drawn" and "clock" not in pair:
-        new = make_reproducible(model)
+        new = op.make_reproducible(model)
         feeds = {"shape": np.int32([5]), "fed": np.int32([3]), "wide": np.int64([3])}
         feeds |= {"seed": np.int32([3, 4]), "random_state": STATE}
         a, b, c, *_ = in_both(new, feeds)
@@ -151,7 +143,7 @@ def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
     state: np.ndarray, size: int, small: int
 ) -> None:
     feeds = {"shape": np.int32([size]), "small": np.int32([small]), "trips": np.array(3)}
-    new = make_reproducible(parse(LOOP))
+    new = op.make_reproducible(parse(LOOP))
     first, a, b, c, d, e, _ = in_both(new, feeds | {"random_state": state})
     begin = of_drawn = state
     for i in range(3):
@@ -169,8 +161,8 @@ def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
 def test_standard_nodes_of_one_stream_draw_equal_numbers(target: str) -> None:
     feeds = {"shape": np.int32([9]), "small": np.int32([3]), "trips": np.array(3)}
     feeds |= {"random_state": STATE}
-    new = make_reproducible(parse(LOOP, 18))
-    drawn = RUN[target](to_standard_nodes(new, target=target), feeds, optimised=True)
+    new = op.make_reproducible(parse(LOOP, 18))
+    drawn = RUN[target](op.to_standard_nodes(new, target=target), feeds, optimised=True)
     assert_all_same(drawn, InferenceSession(new).run(None, feeds))
 
 
@@ -199,7 +191,7 @@ def test_an_inner_loop_and_branches_draw_the_same_by_a_key_of_the_loop_around_th
 ) -> None:
     feeds = {"shape": np.int32([4]), "trips": np.array(3), "t": np.array(taken)}
     feeds |= {"random_state": STATE}
-    a, b, _ = in_both(make_reproducible(parse(NESTED)), feeds)
+    a, b, _ = in_both(op.make_reproducible(parse(NESTED)), feeds)
     begin = STATE
     for i in range(3):
         drawn = uniform(4, 0, begin)
@@ -243,14 +235,14 @@ def test_two_loops_by_one_sequence_of_keys_are_named(way: str, second: str) -> N
     )
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        make_reproducible(model)
+        op.make_reproducible(model)
     wanted = ["nodes in several loops draw by one sequence of keys, and now numbers of their own"]
     assert [str(w.message).split(":")[0] for w in said] == wanted * (second == "keys")
 
 
 def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged() -> None:
     feeds = {"shape": np.int32([5]), "x": np.zeros(3, np.float32), "random_state": STATE}
-    first, a, b, c, _ = in_both(make_reproducible(parse(SCAN)), feeds)
+    first, a, b, c, _ = in_both(op.make_reproducible(parse(SCAN)), feeds)
     begin = STATE
     for i in range(3):
         assert_same_bits(first, uniform(5))
@@ -274,8 +266,8 @@ def test_each_row_draws_by_its_own_state_what_its_key_says() -> None:
                 size = Cast <to = 6> (narrow) w = {UNIFORM} (size, i, counter, alg) }}>
         }}"""
     )
-    new = make_reproducible(model, per_row=True)
-    states = row_states([3, 8])
+    new = op.make_reproducible(model, per_row=True)
+    states = op.row_states([3, 8])
     x = np.zeros((2, 3), np.float32)
     both = in_both(new, {"x": x, "trips": np.array(2), "random_state": states})
     for row in range(2):
@@ -299,7 +291,7 @@ ONE_KEY = {
 @pytest.mark.parametrize("name", ONE_KEY)
 def test_one_generator_of_torch_s_draws_nothing_twice(name: str) -> None:
     with pytest.raises(ValueError, match=r"the key must be one of its own, .* torch has one gen"):
-        make_reproducible(parse(ONE_KEY[name]), alignment="pytorch")
+        op.make_reproducible(parse(ONE_KEY[name]), alignment="pytorch")
 
 
 # ------------------------------------------------------------------ explicit seeds
@@ -307,7 +299,7 @@ def test_one_generator_of_torch_s_draws_nothing_twice(name: str) -> None:
 
 def test_by_default_nodes_of_one_seed_draw_their_own_numbers_and_one_warning_says_so() -> None:
     with pytest.warns(UserWarning, match="nodes of equal seeds repeat each other") as caught:
-        report = rewriting.rewrite(ir.from_proto(parse(SEEDED)))
+        report = op.rewriting.rewrite(ir.from_proto(parse(SEEDED)))
     assert [node.stream for node in report.replaced] == [0, 1, 2, 3, 4, 5]
     (text,) = (str(warning.message) for warning in caught)
     first, second = "(gives a), (gives b), (gives f)", "(gives d), (gives e)"
@@ -318,27 +310,27 @@ def test_the_warning_offers_no_kept_seeds_to_one_generator_of_torch_s() -> None:
     draws = " ".join(f"{n} = RandomUniform <shape = [3], seed = 1.0> ()" for n in "ab")
     model = parse(f"g () => (float[3] a, float[3] b) {{ {draws} }}")
     with pytest.warns(UserWarning, match=r"seed 1 of \(gives a\), \(gives b\)$"):
-        make_reproducible(model, alignment="pytorch")
+        op.make_reproducible(model, alignment="pytorch")
 
 
 def test_kept_seeds_of_an_onnx_model_are_in_its_records_and_checkpoints(tmp_path: Path) -> None:
     model = parse(SEEDED)
     onnx.save(model, tmp_path / "m.onnx")
-    pipe = Pipeline(tmp_path / "m.onnx", keep_seeds=True)
+    pipe = op.Pipeline(tmp_path / "m.onnx", keep_seeds=True)
     x = np.arange(1, 21, dtype=np.float32).reshape(10, 2)
     again = pipe({"x": x, "v": x[:, 0].copy()}, seed=1)
     (tmp_path / "r.json").write_text(json.dumps(again.record()))
     assert "Equal" in cli.text("replay", tmp_path / "r.json")
     assert_same_bits(again["a"], again["b"])
-    new = make_reproducible(model, keep_seeds=True)
-    assert Pipeline(new).request(seed=1).checkpoint() == pipe.request(seed=1).checkpoint()
+    new = op.make_reproducible(model, keep_seeds=True)
+    assert op.Pipeline(new).request(seed=1).checkpoint() == pipe.request(seed=1).checkpoint()
 
 
 def test_a_second_rewrite_leaves_the_shared_streams_and_gives_new_nodes_others() -> None:
-    new = make_reproducible(parse(SEEDED), keep_seeds=True)
+    new = op.make_reproducible(parse(SEEDED), keep_seeds=True)
     added = onnx.helper.make_node("RandomUniform", [], ["g"], shape=[3], seed=12.0)
     new.graph.node.append(added)
-    report = rewriting.rewrite(ir.from_proto(new), keep_seeds=True)
+    report = op.rewriting.rewrite(ir.from_proto(new), keep_seeds=True)
     assert [node.stream for node in report.replaced] == [4]
 
 
@@ -347,7 +339,7 @@ def test_nodes_of_a_function_called_twice_have_its_seed_twice() -> None:
         <domain: "local", opset_import: ["": 17]>
         f (x) => (y) { y = RandomUniformLike <seed = 3.0> (x) }""")
     with pytest.warns(UserWarning, match="seed 3 of node, "):
-        make_reproducible(model)
+        op.make_reproducible(model)
 
 
 @pytest.mark.parametrize(
@@ -361,7 +353,7 @@ def test_nodes_of_a_function_called_twice_have_its_seed_twice() -> None:
     ],
 )
 def test_a_seed_is_what_the_operator_s_framework_means_by_it(node: str, seed: str | None) -> None:
-    (found,) = rewriting.find_random_nodes(
+    (found,) = op.rewriting.find_random_nodes(
         parse(f"g (float[2] x) => (float[2] y) {{ y = {node} }}")
     )
     assert found.explicit_seed == seed
@@ -397,9 +389,9 @@ def test_equal_seeds_of_a_model_of_openvino_s_are_warned_of_or_kept() -> None:
         node.set_friendly_name(name)
     model = made.model(outputs, [logits])
     with pytest.warns(UserWarning, match=r"global_seed 5 and op_seed 6 of .*a.* With keep_seeds"):
-        make_reproducible(model)
+        op.make_reproducible(model)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
-        pipe = Pipeline(model, runtime="openvino", keep_seeds=True)
+        pipe = op.Pipeline(model, runtime="openvino", keep_seeds=True)
     a, b, c, d = pipe({"logits": np.float32([[1, 2, 3, 4]])}, seed=3).values()
     assert_all_same((a, c), (b, d))

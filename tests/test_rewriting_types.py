@@ -13,19 +13,12 @@ from make_onnxruntime_types import DOMAINS, rules
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import (
-    PhiloxState,
-    Pipeline,
-    RefusedInputError,
-    make_reproducible,
-    reference,
-    to_standard_nodes,
-)
+import onnx_philox as op
 from onnx_philox._rewriting.in_onnx import types
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
-STATE = PhiloxState.for_run(3).to_array()
+STATE = op.PhiloxState.for_run(3).to_array()
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 
 
@@ -35,8 +28,8 @@ X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 def test_the_type_passes_through_onnx_runtime_s_own_operators() -> None:
     model = parse("""g (float[N, 4] x) => (y, p) {
         q = com.microsoft.QuickGelu <alpha = 1.0> (x) p = Sigmoid (q) y = Bernoulli (p) }""")
-    y, p, _ = in_onnxruntime()(make_reproducible(model), {"x": X, "random_state": STATE})
-    assert_same_bits(y, reference.random_bernoulli([3, 4], p, state=STATE)[0].astype(np.float32))
+    y, p, _ = in_onnxruntime()(op.make_reproducible(model), {"x": X, "random_state": STATE})
+    assert_same_bits(y, op.reference.random_bernoulli([3, 4], p, state=STATE)[0].astype(np.float32))
 
 
 @pytest.mark.parametrize("dtype", ["float", "float16"])
@@ -51,8 +44,8 @@ def test_the_type_of_a_second_output_passes_too_and_into_branches(dtype: str) ->
     assert (found.problem, found.output_type) == (None, "f32" if dtype == "float" else "f16")
     type_ = np.float32 if dtype == "float" else np.float16
     feeds = {"x": X.astype(type_), "b": np.ones(4, type_), "c": np.array(True)}
-    y, _ = in_onnxruntime()(make_reproducible(model), feeds | {"random_state": STATE})
-    assert_same_bits(y, reference.random_normal([3, 4], 0, 1, found.output_type, state=STATE)[0])
+    y, _ = in_onnxruntime()(op.make_reproducible(model), feeds | {"random_state": STATE})
+    assert_same_bits(y, op.reference.random_normal([3, 4], 0, 1, found.output_type, state=STATE)[0])
 
 
 def test_operators_that_onnx_got_later_pass_their_type() -> None:
@@ -62,7 +55,7 @@ def test_operators_that_onnx_got_later_pass_their_type() -> None:
         14,
     )
     feeds = {"x": X, "b": np.ones(4, np.float32), "random_state": STATE}
-    y, _ = in_onnxruntime()(make_reproducible(model), feeds)
+    y, _ = in_onnxruntime()(op.make_reproducible(model), feeds)
     assert_same_bits(y, uniform([3, 4], 0, STATE))
 
 
@@ -149,11 +142,11 @@ def test_values_of_every_kind_stand_beside_a_draw(kind: str, place: str) -> None
     (found,) = find_random_nodes(model)
     assert (found.problem, found.output_type) == (None, "f32")
     for per_row in (False, True):
-        rewritten = make_reproducible(model, per_row=per_row)
+        rewritten = op.make_reproducible(model, per_row=per_row)
         assert [i for i in rewritten.graph.input if i.name == "v"] == [model.graph.input[1]]
         for info in model.graph.output[1:]:
             assert info in rewritten.graph.output
-        to_standard_nodes(rewritten)
+        op.to_standard_nodes(rewritten)
     quiet = ort.SessionOptions()
     quiet.log_severity_level = 4
     try:
@@ -161,10 +154,10 @@ def test_values_of_every_kind_stand_beside_a_draw(kind: str, place: str) -> None
     except Exception as error:
         # What ONNX Runtime does not load, it does not load rewritten, in the same words.
         with pytest.raises(type(error)):
-            Pipeline(model, sess_options=quiet)
+            op.Pipeline(model, sess_options=quiet)
         return
-    InferenceSession(make_reproducible(model))
-    assert "v" in Pipeline(model).inputs
+    InferenceSession(op.make_reproducible(model))
+    assert "v" in op.Pipeline(model).inputs
 
 
 FED = {
@@ -179,14 +172,14 @@ FED = {
 
 @pytest.mark.parametrize("kind", FED)
 def test_a_pipeline_is_fed_values_that_are_no_arrays(kind: str) -> None:
-    drawn = Pipeline(beside(kind, "an input"))({"x": X[0], "v": FED[kind]}, seed=3)["n"]
+    drawn = op.Pipeline(beside(kind, "an input"))({"x": X[0], "v": FED[kind]}, seed=3)["n"]
     assert_same_bits(drawn, uniform([4], 0, STATE))
 
 
 def test_an_array_that_onnx_runtime_takes_as_a_value_alone_is_refused_with_the_way() -> None:
     feed = {"x": X[0], "v": np.zeros(2, ml_dtypes.int4)}
-    with pytest.raises(RefusedInputError, match=r"'v' must be a value of int4.*with_onnx_type"):
-        Pipeline(beside("INT4", "an input"))(feed, seed=3)
+    with pytest.raises(op.RefusedInputError, match=r"'v' must be a value of int4.*with_onnx_type"):
+        op.Pipeline(beside("INT4", "an input"))(feed, seed=3)
 
 
 def sparse_tensor() -> onnx.SparseTensorProto:
@@ -208,14 +201,14 @@ def test_what_onnx_ir_cannot_read_stays_and_hides_no_type(place: str) -> None:
         model.graph.node[2].CopyFrom(helper.make_node("ZipMap", ["h"], ["w"], **labels))
         model.opset_import.add(domain="ai.onnx.ml", version=1)
         model.graph.output[1].type.CopyFrom(KINDS["maps"])
-    rewritten = make_reproducible(model)
+    rewritten = op.make_reproducible(model)
     assert rewritten.graph.sparse_initializer == model.graph.sparse_initializer
     kept = [n for n in model.graph.node if n.op_type in ("Constant", "ZipMap")]
     assert all(node in rewritten.graph.node for node in kept)
     if place != "maps that a node makes":
         with pytest.raises(ort_state.NotImplemented, match=r"with backend='python': got .*native"):
             InferenceSession(rewritten, backend="python")
-    result = Pipeline(model)({"x": X[:, :3]}, seed=3)
+    result = op.Pipeline(model)({"x": X[:, :3]}, seed=3)
     assert_same_bits(result["n"], uniform([3, 3], 0, STATE))
     if place == "maps that a node makes":
         assert result["w"][1] == dict(enumerate(-X[1, :3]))

@@ -20,14 +20,7 @@ from operators import named
 from standard_targets import RUN, drawn, loaded
 from test_golden import STEMS, golden_runs
 
-from onnx_philox import (
-    PhiloxState,
-    RefusedInputError,
-    graphs,
-    make_reproducible,
-    reference,
-    to_standard_nodes,
-)
+import onnx_philox as op
 
 MODELS = Path(__file__).parent / "models"
 target = pytest.mark.parametrize("target", RUN)
@@ -53,7 +46,7 @@ def test_golden_models(stem: Path, target: str, optimised: bool) -> None:
     names = [output.name for output in model.graph.output]
     try:
         draw = loaded(target, model, optimised=optimised)
-    except RefusedInputError:
+    except op.RefusedInputError:
         # Which every target draws.
         assert not stem.name.startswith(("generator", "bernoulli_f32", "dropout_masks"))
         is_half = any(half in stem.name for half in ("exponential_f16", "exponential_bf16"))
@@ -95,16 +88,16 @@ def test_a_state_goes_through_loops_scans_and_branches(target: str, construct: s
 @target
 @pytest.mark.parametrize("text", [IN_FUNCTION, WITH_A_BODY], ids=("alone", "with a body"))
 def test_a_draw_in_a_function_that_is_called_twice(target: str, text: str) -> None:
-    state = PhiloxState(7, 9).to_array()
+    state = op.PhiloxState(7, 9).to_array()
     outputs = drawn(target, parse(text, 18), {"state": state})
     for output in outputs:
-        expected, state = reference.random_generator(state, [5], op_seed=4)
+        expected, state = op.reference.random_generator(state, [5], op_seed=4)
         assert_same_bits(output, expected)
 
 
 def test_what_is_not_drawn_stays_as_it_is() -> None:
-    model = make_reproducible(onnx.load(MODELS / "vae_decoder.onnx"))
-    standard = to_standard_nodes(model)
+    model = op.make_reproducible(onnx.load(MODELS / "vae_decoder.onnx"))
+    standard = op.to_standard_nodes(model)
     # Bounds and moments become part of what draws.
     kept = [
         node.SerializeToString()
@@ -119,22 +112,22 @@ def test_what_is_not_drawn_stays_as_it_is() -> None:
 
 def test_a_model_without_our_nodes_is_the_very_same_object() -> None:
     model = parse("g (float[2] x) => (float[2] y) { y = Neg (x) }", 12)
-    assert to_standard_nodes(model) is model
+    assert op.to_standard_nodes(model) is model
 
 
 @pytest.mark.parametrize("kind", ["path", "ir"])
 def test_a_path_and_an_onnx_ir_model_are_taken_too(tmp_path: Path, kind: str) -> None:
-    model = graphs.random_generator([3])
+    model = op.graphs.random_generator([3])
     onnx.save(model, tmp_path / "m.onnx")
     given = tmp_path / "m.onnx" if kind == "path" else ir.from_proto(model)
-    standard = to_standard_nodes(given)
-    state = PhiloxState(7, 9).to_array()
+    standard = op.to_standard_nodes(given)
+    state = op.PhiloxState(7, 9).to_array()
     bits, _ = RUN["onnxruntime"](standard, {"state": state}, optimised=True)
-    assert_same_bits(bits, reference.random_generator(state, [3])[0])
+    assert_same_bits(bits, op.reference.random_generator(state, [3])[0])
 
 
 def test_the_metadata_say_how_to_run_it() -> None:
-    standard = to_standard_nodes(graphs.random_generator([3]), target="openvino")
+    standard = op.to_standard_nodes(op.graphs.random_generator([3]), target="openvino")
     said = {entry.key: entry.value for entry in standard.metadata_props}
     names = ("nodes", "draws", "state")
     assert set(said) == {f"onnx_philox.standard_{name}" for name in names}
@@ -144,12 +137,12 @@ def test_the_metadata_say_how_to_run_it() -> None:
 
 
 def test_draws_made_later_are_added_to_those_made_before() -> None:
-    model = to_standard_nodes(graphs.random_generator([3], **SEED))
-    later = graphs.random_normal([3], 0, 1, "f32", **SEED)
+    model = op.to_standard_nodes(op.graphs.random_generator([3], **SEED))
+    later = op.graphs.random_normal([3], 0, 1, "f32", **SEED)
     model.graph.node.extend(later.graph.node)
     model.graph.initializer.extend(later.graph.initializer)
     model.opset_import.append(helper.make_opsetid("onnx_philox", 1))
-    both = {entry.key: entry.value for entry in to_standard_nodes(model).metadata_props}
+    both = {entry.key: entry.value for entry in op.to_standard_nodes(model).metadata_props}
     counts = json.loads(both["onnx_philox.standard_draws"])
     assert counts == {"RandomGenerator": 1, "RandomNormal": 1}
 
@@ -163,7 +156,7 @@ def test_draws_made_later_are_added_to_those_made_before() -> None:
 )
 def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"onnx_philox.to_standard_nodes: {words}")):
-        to_standard_nodes(graphs.random_generator([3]), **arguments)
+        op.to_standard_nodes(op.graphs.random_generator([3]), **arguments)
 
 
 INEXACT = table("""
@@ -177,16 +170,16 @@ random_bernoulli([3], np.float64(0.5) -> got f64 p, which standard nodes do not
 
 @pytest.mark.parametrize(("call", "given"), INEXACT)
 def test_openvino_refuses_what_is_not_exact(call: str, given: str) -> None:
-    model = eval(f"graphs.{call}, stateful=True)")
+    model = eval(f"op.graphs.{call}, stateful=True)")
     (name,) = {node.op_type for node in model.graph.node if node.domain}
     words = "what it draws must be bits, i32 of constant bounds, f32 from 0 on"
     words = f"{name}: {words}...{given}"
-    assert_refused(lambda: to_standard_nodes(model, target="openvino"), words)
+    assert_refused(lambda: op.to_standard_nodes(model, target="openvino"), words)
 
 
 @target
 def test_no_rows_are_drawn_where_their_number_is_not_fixed(target: str) -> None:
-    model = graphs.random_generator(None, rank=2, per_row=True)
+    model = op.graphs.random_generator(None, rank=2, per_row=True)
     (state,) = (value for value in model.graph.input if value.name == "state")
     rows, _ = state.type.tensor_type.shape.dim
     feeds = {"state": np.zeros((0, 6), np.uint32), "shape": np.int64([0, 4])}
@@ -196,20 +189,20 @@ def test_no_rows_are_drawn_where_their_number_is_not_fixed(target: str) -> None:
         if is_fixed and target == "openvino":
             # The plugin would end the process.
             with pytest.raises(ValueError, match=r"input 'state' must be .*: got \[0, 6\]"):
-                to_standard_nodes(model, target=target)
+                op.to_standard_nodes(model, target=target)
             return
         for optimised in (True, False):
-            standard = to_standard_nodes(model, target=target)
+            standard = op.to_standard_nodes(model, target=target)
             outputs = RUN[target](standard, feeds, optimised=optimised)
             assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
 
 
 def test_a_bad_node_is_refused_by_name() -> None:
-    model = graphs.random_uniform([3], 0, 1, "f32", global_seed=4)
+    model = op.graphs.random_uniform([3], 0, 1, "f32", global_seed=4)
     (attribute,) = (a for a in model.graph.node[0].attribute if a.name == "output_type")
     attribute.s = b"f128"
     with pytest.raises(ValueError, match="node 'random_uniform': RandomUniform: attribute"):
-        to_standard_nodes(model)
+        op.to_standard_nodes(model)
 
 
 def test_the_command_refuses_what_is_not_exact_unless_it_is_told_to(tmp_path: Path) -> None:

@@ -16,13 +16,7 @@ from foreign import evaluate, parse
 from operators import some_states
 from standard_targets import RUN, loaded
 
-from onnx_philox import (
-    graphs,
-    make_reproducible,
-    reference,
-    row_states,
-    to_standard_nodes,
-)
+import onnx_philox as op
 
 VAE = Path(__file__).parent / "models" / "vae_decoder.onnx"
 # What each target draws exactly.
@@ -52,7 +46,7 @@ MODELS = {
         }""",
 }
 target = pytest.mark.parametrize("target", RUN)
-STATES = row_states([2**64 - 1, 4, 99], rows=[7, 0, 2**32 - 1], run=2**32 - 1)
+STATES = op.row_states([2**64 - 1, 4, 99], rows=[7, 0, 2**32 - 1], run=2**32 - 1)
 X = np.random.default_rng(3).normal(size=(3, 6)).astype(np.float32)
 
 
@@ -63,7 +57,7 @@ def model_of(target: str) -> onnx.ModelProto:
 @target
 @pytest.mark.parametrize("optimised", [True, False], ids=("optimised", "plain"))
 def test_every_batch_draws_the_same_rows(target: str, optimised: bool) -> None:
-    model = make_reproducible(model_of(target), per_row=True)
+    model = op.make_reproducible(model_of(target), per_row=True)
     right = evaluate(model, {"x": X, "random_state": STATES})
     draw = loaded(target, model, optimised=optimised)
     for rows in ([2, 0], []):
@@ -74,7 +68,7 @@ def test_every_batch_draws_the_same_rows(target: str, optimised: bool) -> None:
 
 @target
 def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
-    model = make_reproducible(model_of(target), per_row=True)
+    model = op.make_reproducible(model_of(target), per_row=True)
     draw = loaded(target, model)
     for states in (STATES[:1], STATES[:2]):
         with pytest.raises(Exception, match=r"(?i)shape|dimension|mismatch"):
@@ -97,12 +91,12 @@ def test_the_command_writes_such_a_file(
     assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
     feeds = {"x": X} if state is None else {"x": X, "random_state": state}
     outputs = RUN[target](onnx.load(out), feeds, optimised=True)
-    model = make_reproducible(model_of(target), **asked)
+    model = op.make_reproducible(model_of(target), **asked)
     assert_all_same(outputs, evaluate(model, feeds))
 
 
 def test_a_row_takes_no_longer_in_a_large_batch() -> None:
-    standard = to_standard_nodes(graphs.random_generator([None, 3], per_row=True))
+    standard = op.to_standard_nodes(op.graphs.random_generator([None, 3], per_row=True))
     session = ort.InferenceSession(standard.SerializeToString())
     seconds = []
     for rows in (2**13, 2**16):
@@ -113,5 +107,5 @@ def test_a_row_takes_no_longer_in_a_large_batch() -> None:
             (bits, _) = session.run(None, {"state": states})
             times.append(time.process_time() - start)
         seconds.append(min(times) / rows)
-        assert_same_bits(bits, reference.random_generator(states, [rows, 3])[0])
+        assert_same_bits(bits, op.reference.random_generator(states, [rows, 3])[0])
     assert seconds[1] < 3 * seconds[0], "before, it took 8 times as long"

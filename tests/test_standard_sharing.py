@@ -9,17 +9,10 @@ from cases import assert_all_same, assert_same_bits
 from foreign import parse, uniform
 from standard_targets import RUN, drawn, loaded, nodes
 
-from onnx_philox import (
-    PhiloxState,
-    graphs,
-    make_reproducible,
-    reference,
-    row_states,
-    to_standard_nodes,
-)
+import onnx_philox as op
 
 # The second carries through all words of the counter.
-STATES = [PhiloxState(counter, 2**64 - 1) for counter in (2**32 - 3, 2**128 - 2)]
+STATES = [op.PhiloxState(counter, 2**64 - 1) for counter in (2**32 - 3, 2**128 - 2)]
 target = pytest.mark.parametrize("target", RUN)
 
 
@@ -28,7 +21,7 @@ def count(model: onnx.ModelProto) -> int:
 
 
 def growth(model: onnx.ModelProto, target: str) -> int:
-    standard = to_standard_nodes(model, target=target)
+    standard = op.to_standard_nodes(model, target=target)
     return len(standard.SerializeToString()) - len(model.SerializeToString())
 
 
@@ -69,7 +62,7 @@ def booleans(key: int, state: np.ndarray | None) -> list[np.ndarray]:
     for i, size in enumerate((8, 5, 0, 5) * 5):
         seeds = {"op_seed": i + key, "global_seed": key}
         half = np.float32(0.5)
-        values, after = reference.random_bernoulli([size], half, **seeds, state=state)
+        values, after = op.reference.random_bernoulli([size], half, **seeds, state=state)
         found.append(values)
         following = after if i == 3 else following
     assert following is not None
@@ -89,7 +82,7 @@ def test_each_draws_what_it_draws_alone(target: str, key: int) -> None:
 def test_draws_of_functions_in_onnxruntime_are_their_own() -> None:
     state = STATES[0].to_array()
     for i, output in enumerate(drawn("onnxruntime", of_normals(), {"state": state})):
-        expected, _ = reference.random_normal([8], 0, 1, "f32", op_seed=i, state=state)
+        expected, _ = op.reference.random_normal([8], 0, 1, "f32", op_seed=i, state=state)
         assert_same_bits(output, expected)
 
 
@@ -103,17 +96,17 @@ def test_draws_of_several_generators_are_their_own() -> None:
     model = model_of([big, *lines], [f"bool[{size}] v{i}" for i in range(3)], "uint32[6] state")
     for i, output in enumerate(drawn("openvino", model, {"state": state})):
         half = np.float32(0.5)
-        expected = reference.random_bernoulli([size], half, op_seed=i, state=state)[0]
+        expected = op.reference.random_bernoulli([size], half, op_seed=i, state=state)[0]
         assert_same_bits(output, expected)
-    assert count(to_standard_nodes(model, target="openvino")) > 2 * 360
+    assert count(op.to_standard_nodes(model, target="openvino")) > 2 * 360
 
 
 def test_a_model_with_twenty_draws_grows_by_little() -> None:
     normals, booleans_ = of_normals(), of_booleans()
     assert growth(normals, "onnxruntime") < 20_000
-    assert count(to_standard_nodes(normals)) < 160 + 20 * 12
+    assert count(op.to_standard_nodes(normals)) < 160 + 20 * 12
     assert growth(booleans_, "openvino") < 40_000
-    assert count(to_standard_nodes(booleans_, target="openvino")) < 440 + 20 * 15
+    assert count(op.to_standard_nodes(booleans_, target="openvino")) < 440 + 20 * 15
 
 
 @pytest.mark.parametrize("batch", ["3", "n"])
@@ -122,11 +115,11 @@ def test_sizes_that_a_model_computes_of_shapes_are_known_too(batch: str) -> None
     outputs = ", ".join(f"float[{batch}, 5] v{i}" for i in range(20))
     lines = " ".join(f"v{i} = RandomUniformLike (x)" for i in range(20))
     plain = parse(f"g (float[{batch}, 5] x) => ({outputs}) {{ {lines} }}", 18)
-    model = make_reproducible(plain, per_row=batch == "n")
+    model = op.make_reproducible(plain, per_row=batch == "n")
     assert growth(model, "openvino") < 40_000
     draw = loaded("openvino", model)
     for rows in (1, 3) if batch == "n" else (3,):
-        state = row_states(range(rows)) if batch == "n" else STATES[0].to_array()
+        state = op.row_states(range(rows)) if batch == "n" else STATES[0].to_array()
         feeds = {"random_state": state, "x": np.zeros((rows, 5), np.float32)}
         *values, _ = draw(feeds)
         for i, output in enumerate(values):
@@ -144,13 +137,13 @@ def test_a_state_drawn_on_has_generators_of_its_own() -> None:
         lines, ["uint32[5] a", "uint32[8] b", "uint32[5] c", "uint32[6] last"], "uint32[6] state"
     )
     state = STATES[1].to_array()
-    a, following = reference.random_generator(state, [5])
-    b, last = reference.random_generator(following, [8])
-    c, _ = reference.random_generator(following, [5], op_seed=1)
+    a, following = op.reference.random_generator(state, [5])
+    b, last = op.reference.random_generator(following, [8])
+    c, _ = op.reference.random_generator(following, [5], op_seed=1)
     assert_all_same(drawn("openvino", model, {"state": state}), (a, b, c, last))
 
 
 def test_one_draw_is_as_before() -> None:
-    standard = to_standard_nodes(graphs.random_generator([9]), target="openvino")
+    standard = op.to_standard_nodes(op.graphs.random_generator([9]), target="openvino")
     assert "Gather" in {node.op_type for node in nodes(standard)}
     assert "Expand" not in {node.op_type for node in nodes(standard)}
