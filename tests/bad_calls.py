@@ -94,6 +94,7 @@ RULES: dict[tuple[str, str], tuple[str, str, list[float]]] = {
 }
 """What each number must be, what to do, and numbers that are none of these."""
 AS_TYPE = "f32, as output_type says"
+ULP = "input 'p' must be from 0 to 1, or at most 4 ulp above 1: got 1.00000"
 P_RULE = "a scalar, 1-D of one element, or the output's shape ["
 OF_ONE_CLASS = F32([[0, 1, 2], [0, -INF, -709]])
 OF_ROWS_RULE = "a scalar, 1-D of one element, or 1-D with one for each row"
@@ -221,6 +222,9 @@ an empty range of integers: minval=np.int32(5), maxval=np.int32(5), output_type=
 """,
     "RandomBernoulli": f"""
 p of half precision: p=np.array(1, np.float16) -> must be f32 or f64: got f16
+a p of f64 5 ulp above 1: p=np.array(1 + 5 * 2**-52) -> {ULP}0000000001. Pass probabilities.
+each p 5 ulp above 1: p=np.full((2, 3), 1 + 5 * 2**-23, F32) -> {ULP} ... at [0, 0]. Pass
+each p of f64 5 ulp above 1: p=np.full((2, 3), 1 + 5 * 2**-52) -> {ULP}0000000001 at [0, 0]. Pass
 p that is empty: p=np.zeros(0, F32) -> : got shape [0]. ... {P_RULE}
 """,
     "RandomCategorical": """

@@ -69,27 +69,19 @@ KINDS = {
 }
 
 
+HELD = {"float ratio": "{0.25}", "bool mode": "{1}", "float[3] ps": "{0.1, 0.5, 0.9}"}
+
+
 def model_of(kind: str, opset: int) -> onnx.ModelProto:
     """A model of the oldest IR version that a model of the opset may have."""
     opsets = [onnx.helper.make_opsetid("", opset)]
     ir_version = onnx.helper.find_min_ir_version_for(opsets) if opset > 4 else 3
     dtype = "int32" if kind == "randint" else "float"
-    text = f"g (float[2, 3] x) => ({dtype}[2, 3] y) {{ {KINDS[kind][1]} }}"
-    model = parse(text, opset, ir_version)
-    constants = {
-        "ratio": np.array(0.25, np.float32),
-        "mode": np.array(True),
-        "ps": np.float32([0.1, 0.5, 0.9]),
-    }
-    read = {name for node in model.graph.node for name in node.input}
-    for name, array in constants.items():
-        if name in read:
-            tensor = onnx.numpy_helper.from_array(array, name)
-            model.graph.initializer.append(tensor)
-            if ir_version < 4:
-                value = onnx.helper.make_tensor_value_info(name, tensor.data_type, array.shape)
-                model.graph.input.append(value)
-    return model
+    # There an initializer is an input.
+    inputs = ", ".join(["float[2, 3] x", *(HELD if ir_version < 4 else ())])
+    held = ", ".join(f"{name} = {value}" for name, value in HELD.items())
+    text = f"g ({inputs}) => ({dtype}[2, 3] y) <{held}> {{ {KINDS[kind][1]} }}"
+    return parse(text, opset, ir_version)
 
 
 ALL = [
