@@ -99,6 +99,24 @@ def test_a_number_of_outputs_that_a_node_cannot_have_is_refused(node: str, outpu
     assert_refused(lambda: onnx_philox.make_reproducible(model), words)
 
 
+BEYOND_SCHEMAS = {
+    'a = Shape <start = "1"> (x)': "TypeError: attribute 'start' must be INT: got STRING",
+    "a = Cast (x)": "attribute 'to' must be INT: got nothing. Give it.",
+    "= Shape (x)": "number of outputs must be ...: got 0",
+    "a = Concat <axis = 0> ()": "input 0 must be connected: got nothing",
+    "a = Clip (, x)": "input 0 must be connected: got nothing",
+    "a = Range (x, x, x, x)": "number of inputs must be at least 0 and at most 3: got 4",
+}
+
+
+@pytest.mark.parametrize(("node", "said"), BEYOND_SCHEMAS.items())
+def test_no_rows_are_proved_beside_a_node_that_its_schema_does_not_allow(node: str, said: str):
+    text = "g (float[batch, 2] x) => (float[batch, 2] y) {{ {} y = RandomNormalLike (x) }}"
+    model = parse(text.format(node))
+    assert_refused(lambda: onnx_philox.make_reproducible(model, per_row=True), said)
+    assert [each.problem for each in onnx_philox.rewriting.find_random_nodes(model)] == [None]
+
+
 def assert_one_line(result: Any) -> None:
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code in (1, 2)

@@ -34,7 +34,7 @@ NODES = table(f"""
 RandomUniform <shape = [2], low = 3.0, high = 1.0> ()
     -> minval' must be at most maxval...: got 3.0 with maxval 1.0
 RandomUniform <shape = [-2]> () -> 'shape' must be dimensions of 0...: got [-2]
-RandomUniform <dtype = 1> () -> attribute 'shape' must be a list of integers...: got nothing
+RandomUniform <dtype = 1> () -> attribute 'shape' must be INTS: got nothing. Give it.
 RandomUniform <shape = [2], dtype = 6> () -> type must be FLOAT16, FLOAT...: got INT32
 RandomUniform <shape = [2], dtype = 16> () -> must be FLOAT16, FLOAT...: got BFLOAT16
 RandomUniform <shape = [2], dtype = 99> () -> 'dtype' must be the number of...: got 99
@@ -66,6 +66,7 @@ StatelessMultinomial (p, n, s) -> {NUMBER}...: got one that is not constant
 Multinomial (p, two) -> {NUMBER}...: got [4, 5]
 TruncatedNormal <dtype = 1> () -> input 0 must be connected: got nothing
 RandomUniformInt (s, nine, four_) -> minval... 9 ... maxval 2
+RandomUniformInt () -> input 1 must be connected: got nothing
 RandomUniformInt (s, ul, ul) -> the element type must be INT32 or INT64...: got UINT64
 RandomShuffle (n) -> of 1 dimension or more: got a scalar
 com.microsoft.Sampling (x) -> got Sampling, ... draw each token by RandomToken

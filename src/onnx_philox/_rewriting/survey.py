@@ -76,7 +76,7 @@ def survey(format: Format[Model, Random, Any, Left], model: Model) -> Survey[Ran
         rows = format.rows(model, nodes, recorded, Asked())
         batch = rows.batch
         problems = {id(node): rows.obstacle(node) for node in nodes}
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         row_obstacle = error
     if recorded.has_rows and obstacle is None:
         obstacle = row_obstacle or next(filter(None, problems.values()), None)

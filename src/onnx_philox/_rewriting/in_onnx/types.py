@@ -8,12 +8,11 @@ import itertools
 import json
 from collections.abc import Iterator
 
-import onnx
 import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, opset_of
-from onnx_philox._rewriting.in_onnx.random_nodes.foreign import has_schema
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import declared_type, is_shuffle
 
 # From this version on Reshape takes the shape as an input.
@@ -78,10 +77,8 @@ def _of_the_same_type(value: ir.Value, model: ir.Model) -> ir.Value | None:
     if node is None or not node.inputs or node.domain not in STANDARD_DOMAINS:
         return None
     version = onnx_opset_of(model.opset_imports)
-    if not has_schema(node, version):
-        return None
-    schema = onnx.defs.get_schema(node.op_type, version, "")
-    if not schema.inputs or not schema.outputs:
+    schema = schema_of(node, version)
+    if schema is None or not schema.inputs or not schema.outputs:
         return None
     given, output = schema.inputs[0], schema.outputs[: 1 + (value.index() or 0)][-1]
     # Each state of a Scan has its own type, under one name.
@@ -149,7 +146,7 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
 
 def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> Iterator[tuple[ir.Value, ir.Value]]:
     """The outputs of a node that ONNX does not know, each with an input of the same type."""
-    if has_schema(node, opset_of(model.opset_imports, node.domain)):
+    if schema_of(node, opset_of(model.opset_imports, node.domain)):
         return
     of_node = rules().get(node.domain, {}).get(node.op_type, [])
     if is_shuffle(node):

@@ -14,8 +14,8 @@ from onnx_philox._models.graphs import STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
-    has_schema,
     randomness,
+    schema_of,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
 from onnx_philox._rewriting.report import RandomNode
@@ -41,7 +41,7 @@ def operators_of_no_runtime(model: ir.Model) -> list[str]:
         if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known:
             continue
         is_function = node.op_identifier() in model.functions
-        if not is_function and not has_schema(node, opset) and randomness(node, opset) is None:
+        if not is_function and not schema_of(node, opset) and randomness(node, opset) is None:
             found.setdefault(node.op_type, label(node))
     return list(found.values())
 

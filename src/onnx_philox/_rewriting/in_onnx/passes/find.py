@@ -43,7 +43,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     FUNCTION_OF_ORIGIN,
     Site,
     check_declared,
-    check_types,
+    check_schema,
     site_of,
 )
 from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
@@ -147,7 +147,7 @@ def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
         _check_owners(site)
         if version is not None:
             site = replace(site, version=version.since)
-            check_types(site, version)
+            check_schema(site.node, site.owners, site.version)
         elif site.node.domain in foreign.TENSORFLOW_DOMAINS and (n := len(site.node.outputs)) != 1:
             site.refuse("the number of outputs", n, "1", "Correct the node.")
         replacement, seeds = read(site, types), own_seeds(site.node)
@@ -282,6 +282,7 @@ def _check_owners(site: Site) -> None:
         node = owner.node
         is_standard = node.domain in graphs.STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
         if is_standard and not (node.op_type == "Scan" and site.opset < 9):
+            check_schema(node, site.owners, site.opset)
             continue
         name = f"{node.domain}::{graphs.label(node)}" if node.domain else graphs.label(node)
         given = f"a subgraph of {name}, which cannot carry a state"

@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, opset_of, subgraphs, walk
 from onnx_philox._models.inlining import with_callers
-from onnx_philox._rewriting.in_onnx.random_nodes.foreign import has_schema
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import key_of
 from onnx_philox._rewriting.in_onnx.types import Types
 
@@ -151,7 +151,7 @@ def _unknown(model: ir.Model) -> set[ir.Node]:
         for held in holders
         for node in held.all_nodes()
         if not (node.op_identifier() in model.functions or node.op_type in KEY_MAKERS)
-        and not (key_of(node) or has_schema(node, opset_of(held.opset_imports, node.domain)))
+        and not (key_of(node) or schema_of(node, opset_of(held.opset_imports, node.domain)))
     }
     holding = {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
     calls = with_callers(model, holding)

@@ -6,6 +6,8 @@ of TensorFlow that it cannot convert, torch its ATen fallbacks. No schema says w
 
 from __future__ import annotations
 
+import functools
+
 import onnx
 import onnx_ir as ir
 
@@ -24,7 +26,7 @@ def randomness(node: ir.Node, opset: int | None) -> str | None:
 
     None for all others. Gradients only read the mask that their operator has drawn.
     """
-    if has_schema(node, opset):
+    if schema_of(node, opset):
         return None
     name, domain = node.op_type, node.domain
     operator = node.attributes.get("operator")
@@ -34,11 +36,18 @@ def randomness(node: ir.Node, opset: int | None) -> str | None:
     return randomness_of(name, domain)
 
 
-def has_schema(node: ir.Node, opset: int | None) -> bool:
-    """Whether ONNX knows an operator, in a version of its domain."""
-    domain = "" if node.domain in STANDARD_DOMAINS else node.domain
-    is_known = bool(onnx.defs.has(node.op_type, max(opset or 1, 1), domain))
-    return is_known and not has_inputs_of_tensorflow(node)
+def schema_of(node: ir.Node, opset: int | None) -> onnx.defs.OpSchema | None:
+    """What ONNX declares of an operator, in a version of its domain; None where it knows none."""
+    if has_inputs_of_tensorflow(node):
+        return None
+    return _schema(node.op_type, max(opset or 1, 1), node.domain)
+
+
+@functools.cache
+def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
+    domain = "" if domain in STANDARD_DOMAINS else domain
+    is_known = onnx.defs.has(op_type, version, domain)
+    return onnx.defs.get_schema(op_type, version, domain) if is_known else None
 
 
 def has_inputs_of_tensorflow(node: ir.Node) -> bool:

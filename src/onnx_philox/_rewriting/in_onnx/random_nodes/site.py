@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import onnx
 import onnx_ir as ir
+from onnx.defs import OpSchema
 
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import TypeRefusalError
 from onnx_philox._contract.types import ElementType
-from onnx_philox._models.graphs import Owner, label
+from onnx_philox._models.graphs import Owner, label, opset_of, walk
 from onnx_philox._rewriting import found
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import is_known
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
+
+_OPTIONAL = OpSchema.FormalParameterOption.Optional
 
 Site = found.Site[ir.Node, Owner]
 
@@ -75,26 +77,42 @@ def allowed_type(
     return site.refuse("the element type", given, names, remedy, TypeError)
 
 
-def check_types(site: Site, version: Version) -> None:
-    """Refuses a node of ONNX with other attributes or outputs than its operator declares.
+def check_schemas(model: ir.Model) -> None:
+    """Refuses a model in which `check_schema` refuses a node."""
+    parts: list[ir.Model | ir.Function] = [model, *model.functions.values()]
+    for part in parts:
+        for node, owners in walk(part.graph):
+            check_schema(node, owners, opset_of(part.opset_imports, node.domain))
+
+
+def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) -> None:
+    """Refuses a node with other inputs, outputs or attributes than its operator declares.
 
     Raises:
         TypeError: An attribute has another type.
-        ValueError: There are too few or too many outputs.
+        ValueError: There are too many or too few of them, or one is missing.
     """
-    node = site.node
-    schema = onnx.defs.get_schema(node.op_type, version.since, "")
-    if not schema.min_output <= len(node.outputs) <= schema.max_output:
-        allowed = f"at least {schema.min_output} and at most {schema.max_output}"
-        site.refuse("the number of outputs", len(node.outputs), allowed, "Correct the node.")
-    declared = schema.attributes
-    for name, attribute in node.attributes.items():
-        if name not in declared or attribute.is_ref():
-            continue
-        given, wanted = attribute.type.name, str(declared[name].type).rpartition(".")[2]
-        if given != wanted:
+    schema = schema_of(node, opset)
+    if schema is None:
+        return
+    site = site_of(node, owners, opset, 0)
+    for what, given, least, most in (
+        ("inputs", node.inputs, 0, schema.max_input),
+        ("outputs", node.outputs, schema.min_output, schema.max_output),
+    ):
+        if not least <= len(given) <= most:
+            allowed = f"at least {least} and at most {most}"
+            site.refuse(f"the number of {what}", len(given), allowed, "Correct the node.")
+    for index in range(schema.min_input):
+        if schema.inputs[min(index, len(schema.inputs) - 1)].option is not _OPTIONAL:
+            required_input(site, index)
+    for name, declared in schema.attributes.items():
+        wanted, attribute = str(declared.type).rpartition(".")[2], node.attributes.get(name)
+        if attribute is None and declared.required:
+            site.refuse(f"attribute {name!r}", "nothing", wanted, "Give it.")
+        if attribute and not attribute.is_ref() and attribute.type.name != wanted:
             remedy = "Give it that type, or remove it."
-            site.refuse(f"attribute {name!r}", given, wanted, remedy, TypeError)
+            site.refuse(f"attribute {name!r}", attribute.type.name, wanted, remedy, TypeError)
 
 
 class DeclaredTypeError(TypeRefusalError):
@@ -118,10 +136,8 @@ def check_declared(site: Site, drawn: ir.DataType) -> None:
     remedy = f"Declare it {drawn.name}"
     if op != "Dropout":
         remedy = f"Set dtype to {declared.value} ({declared.name})"
-    remedy += (
-        f", or put {op!r} into the op_block_list of the float16 converter: no runtime loads the "
-        "model as it is."
-    )
+    remedy += f", or put {op!r} into the op_block_list of the float16 converter: "
+    remedy += "no runtime loads the model as it is."
     what = f"the type of output {output.name!r}"
     given = f"one that is declared {declared.name}"
     raise DeclaredTypeError(site.title, what, given, f"{drawn.name}, which the node draws", remedy)

@@ -93,9 +93,6 @@ class FloatReplacement(TypedReplacement):
         }
         if is_like:
             _check_rank(site)
-        elif "shape" not in attributes:
-            remedy = "Set it to the dimensions of the output."
-            site.refuse("attribute 'shape'", "nothing", "a list of integers", remedy)
         shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
         known = {name: Known.array(array) for name, array in parameters.items()}
         known["shape"] = UNKNOWN if shape is None else Known.array(shape)

@@ -72,11 +72,9 @@ class TensorFlowReplacement(of_onnx.TypedReplacement):
     @classmethod
     def read_integers(cls, site: Site, types: Types) -> TensorFlowReplacement:
         """Integers from the last input but one up to, but not including, the last."""
-        first = len(site.node.inputs) - 2
+        first = max(len(site.node.inputs) - 2, 1)
         # tf2onnx drops the attribute that gives RandomUniformInt its type.
-        if (dtype := _attribute(site, "dtype")) is None and first > 0:
-            given = site.node.inputs[first]
-            dtype = None if given is None else types(given)
+        dtype = _attribute(site, "dtype") or types(required_input(site, first))
         values = _allowed(site, dtype, _INTEGERS)
         parameters: dict[str, NDArray[Any] | int] = {}
         for index, name in enumerate(("minval", "maxval"), first):

@@ -15,7 +15,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant, tensor_in
-from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 _INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
@@ -71,27 +71,23 @@ class Arithmetic:
         return _of_array(small_constant(node.outputs[0], MOST_NUMBERS))
 
     def _shape(self, node: ir.Node) -> Numbers | None:
-        dims = self._dimensions_of_input(node)
+        dims = self._dimensions(input_of(node, 0))
         if dims is None:
             return None
         start = node.attributes.get_int("start", 0)
         return np.array(dims[start : node.attributes.get_int("end", len(dims))], object)
 
     def _size(self, node: ir.Node) -> Numbers | None:
-        dims = self._dimensions_of_input(node)
+        dims = self._dimensions(input_of(node, 0))
         return None if dims is None else np.array(self._products.of(dims), object)
-
-    def _dimensions_of_input(self, node: ir.Node) -> Dimensions | None:
-        return None if node.inputs[0] is None else self._dimensions(node.inputs[0])
 
     def _gather(self, node: ir.Node) -> Numbers | None:
         data, indices = self.of(node.inputs[0]), whole(self.of(node.inputs[1]))
         axis = node.attributes.get_int("axis", 0)
         if data is None or indices is None or not data.ndim:
             return None
-        if not all(-data.shape[axis] <= i < data.shape[axis] for i in indices.reshape(-1)):
-            return None
-        return data.take(indices, axis)
+        is_inside = all(-data.shape[axis] <= i < data.shape[axis] for i in indices.reshape(-1))
+        return data.take(indices, axis) if is_inside else None
 
     def _slice(self, node: ir.Node) -> Numbers | None:
         data, cuts = self.of(node.inputs[0]), self.cuts(node)
@@ -99,9 +95,8 @@ class Arithmetic:
             return None
         at = [slice(None)] * data.ndim
         for axis, (start, end, step) in cuts.items():
-            if not isinstance(start, int) or not isinstance(end, int) or step == 0:
-                return None
-            if not -data.ndim <= axis < data.ndim:
+            is_whole = isinstance(start, int) and isinstance(end, int) and step != 0
+            if not is_whole or not -data.ndim <= axis < data.ndim:
                 return None
             # An end before the first element means all of them.
             stop = None if step < 0 and end < -data.shape[axis] else end
@@ -183,9 +178,7 @@ class Arithmetic:
         return self._products.quotient((a,), (b,))
 
     def _mod(self, a: Dimension, b: Dimension) -> Dimension:
-        if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
-            return a % b
-        return None
+        return a % b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else None
 
     def _equal(self, a: Dimension, b: Dimension) -> Dimension:
         if a is None or b is None:

@@ -6,7 +6,6 @@ follows the integers that shapes are computed from, further than ONNX does.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
-from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes import foreign, of_tensorflow
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, whole
 from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
 
@@ -158,16 +157,13 @@ class Walk:
         is_constant = node.op_type == "Constant" and node.domain in graphs.STANDARD_DOMAINS
         if is_constant and not _has_references(node):
             return _of_constant(node)
-        is_shuffle = of_tensorflow.is_shuffle(node)
-        if is_shuffle and node.inputs and node.inputs[0] is not None:
+        schema = foreign.schema_of(node, graphs.opset_of(self._imports, node.domain))
+        is_like = schema is not None and node.op_type in _LIKE_THEIR_INPUT
+        if (is_like or of_tensorflow.is_shuffle(node)) and node.inputs and node.inputs[0]:
             return {node.outputs[0].name or "": self._type(node.inputs[0])}
-        version = graphs.opset_of(self._imports, node.domain)
-        schema = None if version is None else _schema(node.op_type, version, node.domain)
         if schema is None or any(True for _ in graphs.subgraphs(node)):
             return {}
         values = {value.name or "": value for value in node.inputs if value is not None}
-        if node.op_type in _LIKE_THEIR_INPUT and node.inputs[0] is not None:
-            return {node.outputs[0].name or "": self._type(node.inputs[0])}
         types = {name: self._type(value) for name, value in values.items()}
         data = {name: t for name, value in values.items() if (t := self._data(value)) is not None}
         imports = [
@@ -179,7 +175,10 @@ class Walk:
             return shape_inference.infer_node_outputs(
                 schema, proto, types, data, opset_imports=imports
             )
-        except (shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError):
+        except (
+            *(ValueError, RuntimeError),
+            *(shape_inference.InferenceError, onnx.checker.ValidationError),
+        ):
             # The node is wrong, or too little is known of its inputs.
             return {}
 
@@ -263,7 +262,7 @@ class Walk:
 
     def _expanded(self, node: ir.Node) -> Dimensions | None:
         shape = self._said_by(node.inputs[1])
-        given = None if node.inputs[0] is None else self.dimensions(node.inputs[0])
+        given = self.dimensions(graphs.input_of(node, 0))
         if shape is None or given is None:
             return None
         rank = max(len(shape), len(given))
@@ -272,7 +271,7 @@ class Walk:
 
     def _reshaped(self, node: ir.Node) -> Dimensions | None:
         shape = self._said_by(node.inputs[1], least=-1)
-        given = None if node.inputs[0] is None else self.dimensions(node.inputs[0])
+        given = self.dimensions(graphs.input_of(node, 0))
         if shape is None:
             return None
         dims = list(shape)
@@ -296,7 +295,7 @@ class Walk:
 
     def _sliced(self, node: ir.Node) -> Dimensions | None:
         """Of a Slice whose ends are dimensions: the axes that it leaves whole."""
-        given = None if node.inputs[0] is None else self.dimensions(node.inputs[0])
+        given = self.dimensions(graphs.input_of(node, 0))
         cuts = self._numbers.cuts(node)
         if given is None or cuts is None:
             return None
@@ -407,14 +406,6 @@ class Walk:
                 axis = range(len(dims) + 1)[axes[index - states]]
                 dims = (*dims[:axis], length, *dims[axis:])
             self._declare(outer, _type_of(self._element_type(inner), dims))
-
-
-@functools.cache
-def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
-    domain = "" if domain in graphs.STANDARD_DOMAINS else domain
-    if not onnx.defs.has(op_type, version, domain):
-        return None
-    return onnx.defs.get_schema(op_type, version, domain)
 
 
 def _has_references(node: ir.Node) -> bool:

@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._models import graphs
+from onnx_philox._rewriting.in_onnx.random_nodes.site import check_schemas
 from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk, common
 from onnx_philox._rewriting.places import BatchPlaces, Dimension, Dimensions, MadeBy, Products
 
@@ -22,9 +23,13 @@ class SymbolicShapes:
 
     Shapes that it declares count as far as they use names of its inputs' dimensions; all other
     names say nothing.
+
+    Raises:
+        TypeError, ValueError: A node is not as its operator declares it.
     """
 
     def __init__(self, model: ir.Model) -> None:
+        check_schemas(model)
         self._inputs = _inputs(model)
         names = {d for dims in self._inputs.values() for d in dims if isinstance(d, str)}
         self._products = Products(names)
