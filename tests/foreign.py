@@ -31,8 +31,8 @@ STATE = PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array()
 
 
 def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """All nodes, those of branches and bodies too."""
-    found = list(model.graph.node)
+    """All nodes, those of functions, branches and bodies too."""
+    found = [*model.graph.node, *(node for f in model.functions for node in f.node)]
     for node in found:
         found += [inner for attribute in node.attribute for inner in attribute.g.node]
     return found

@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import openvino as ov
+from foreign import nodes
 from onnx import TensorProto, helper
 from runtimes import infer
 
@@ -47,27 +48,22 @@ def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     graph = copy.graph
-    is_bf16 = []
-    for value in [*graph.input, *graph.output]:
-        tensor = value.type.tensor_type
-        if value in graph.output:
-            is_bf16.append(tensor.elem_type == TensorProto.BFLOAT16)
-        if tensor.elem_type != TensorProto.BFLOAT16:
+    types = [value.type.tensor_type for value in (*graph.output, *graph.input)]
+    is_bf16 = [type_.elem_type == TensorProto.BFLOAT16 for type_ in types]
+    for value, type_, is_wanted in zip((*graph.output, *graph.input), types, is_bf16, strict=True):
+        if not is_wanted:
             continue
-        name = value.name
-        if value in graph.input:
-            for node in graph.node:
-                node.input[:] = [f"{name}_bf16" if i == name else i for i in node.input]
-            cast = helper.make_node("Cast", [name], [f"{name}_bf16"], to=TensorProto.BFLOAT16)
-            graph.node.insert(0, cast)
+        type_.elem_type = TensorProto.FLOAT
+        is_input, inner = value in graph.input, f"{value.name}_bf16"
+        for node in graph.node:
+            names = node.input if is_input else node.output
+            names[:] = [inner if name == value.name else name for name in names]
+        if is_input:
+            cast = helper.make_node("Cast", [value.name], [inner], to=TensorProto.BFLOAT16)
         else:
-            for node in graph.node:
-                node.output[:] = [f"{name}_bf16" if o == name else o for o in node.output]
-            graph.node.append(
-                helper.make_node("Cast", [f"{name}_bf16"], [name], to=TensorProto.FLOAT)
-            )
-        tensor.elem_type = TensorProto.FLOAT
-    return copy, is_bf16
+            cast = helper.make_node("Cast", [inner], [value.name], to=TensorProto.FLOAT)
+        graph.node.insert(0 if is_input else len(graph.node), cast)
+    return copy, is_bf16[: len(graph.output)]
 
 
 def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
@@ -118,15 +114,3 @@ def loaded(target: str, model: onnx.ModelProto, *, optimised: bool = True) -> Lo
     onnx.checker.check_model(standard, full_check=True)
     assert all(node.domain != "onnx_philox" for node in nodes(standard))
     return LOAD[target](standard, optimised=optimised)
-
-
-def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """All nodes of a model, those of functions and subgraphs too."""
-    found: list[onnx.NodeProto] = []
-    waiting = [*model.graph.node, *(node for f in model.functions for node in f.node)]
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        for attribute in node.attribute:
-            waiting += attribute.g.node
-    return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
 import pytest
-from onnx.backend.base import Backend, BackendRep
+from onnx.backend.base import Backend
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 from onnx.reference import ReferenceEvaluator
@@ -18,23 +19,16 @@ from standard_targets import loaded_in_onnxruntime, loaded_in_openvino
 FOLDER = Path(__file__).parents[1] / "graphs" / "backend_tests"
 
 
-class Loaded(BackendRep):
-    def __init__(self, model: onnx.ModelProto, run: Any) -> None:
-        self._names = [i.name for i in model.graph.input]
-        self._model, self._run = model, run
-
-    def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
-        feeds = dict(zip(self._names, inputs, strict=True))
-        return tuple(self._run(self._model, feeds))
-
-
 def backend(run: Any) -> type[Backend]:
     """ONNX's interface of a runtime."""
 
     class Runtime(Backend):
         @classmethod
-        def prepare(cls, model: onnx.ModelProto, *_: Any, **__: Any) -> Loaded:
-            return Loaded(model, run)
+        def prepare(cls, model: onnx.ModelProto, *_: Any, **__: Any) -> Any:
+            names = [i.name for i in model.graph.input]
+            return SimpleNamespace(
+                run=lambda arrays, **_: run(model, dict(zip(names, arrays, strict=True)))
+            )
 
         @classmethod
         def supports_device(cls, device: str) -> bool:

@@ -27,6 +27,7 @@ import openvino as ov
 import pytest
 from cases import EDGE_COUNTERS, assert_same_bits
 from constructs import CONSTRUCTS, Node, build, in_bodies
+from foreign import nodes
 from half_precision import differing, evaluate, in_half_precision
 from missing_backend import is_missing
 from onnx.reference import ReferenceEvaluator
@@ -49,7 +50,7 @@ from operators import (
     words,
 )
 from runtimes import OpenVino, joined, parted, request_of
-from standard_targets import LOAD, nodes
+from standard_targets import LOAD
 
 import onnx_philox
 from onnx_philox import PhiloxState, RefusedInputError, generate, graphs, onnx_reference, reference

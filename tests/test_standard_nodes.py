@@ -9,8 +9,9 @@ import numpy as np
 import onnx
 import pytest
 from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from foreign import nodes
 from onnx import parser
-from standard_targets import RUN, drawn, loaded, nodes
+from standard_targets import RUN, drawn, loaded
 from test_distributions_bits import state_before
 
 from onnx_philox import PhiloxState, RefusedInputError, graphs, reference, to_standard_nodes
