@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import cli
 import click
@@ -13,6 +12,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from cases import assert_all_same
 from cli import document, invoke, keys_of, keys_said, refusal
 from foreign import nodes, parse
 from onnx import helper
@@ -41,19 +41,6 @@ def rewrite(*arguments: object) -> str:
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def plain() -> str:
-    """A model without random nodes."""
-    onnx.save(parse("g (float[4] x) => (float[4] y) { y = Relu(x) }"), "plain.onnx")
-    return "plain.onnx"
-
-
-def test_torch_s_generator_is_said_to_go_through_the_nodes():
-    said = rewrite(MODEL, "-o", "out.onnx", "--alignment", "pytorch")
-    nodes = "1 random node rewritten; one generator of torch's goes through them in the order"
-    assert nodes in said
 
 
 @pytest.mark.parametrize("target", ["out.onnx", "out.xml", "a folder/out.onnx"])
@@ -87,7 +74,9 @@ def test_a_seed_goes_inside_and_the_line_to_run_has_none():
 
 
 @pytest.mark.parametrize("target", ["out.onnx", "out.xml"])
-def test_a_model_without_random_nodes_is_written_unchanged(plain, target):
+def test_a_model_without_random_nodes_is_written_unchanged(target):
+    plain = "plain.onnx"
+    onnx.save(parse("g (float[4] x) => (float[4] y) { y = Relu(x) }"), plain)
     said, command = rewrite(plain, "-o", target).splitlines()
     assert said.startswith("plain.onnx: unchanged, it has no random nodes Written: out.")
     assert command == f"  onnx-philox run {target} --fill"
@@ -97,14 +86,21 @@ def test_a_model_without_random_nodes_is_written_unchanged(plain, target):
         assert onnx.load(target) == onnx.load(plain)
 
 
-def test_a_model_that_was_rewritten_is_written_unchanged():
+def test_a_model_that_was_rewritten_or_built_is_written_unchanged():
     rewrite(MODEL, "-o", "once.onnx")
     said = rewrite("once.onnx", "-o", "twice.onnx")
     assert said.startswith("once.onnx: unchanged, 1 random node rewritten already")
     assert onnx.load("twice.onnx") == onnx.load("once.onnx")
+    onnx.save(graphs.random_uniform([3], 0, 1, "f32", stateful=True), "built.onnx")
+    said, command = rewrite("built.onnx", "-o", "out.onnx").splitlines()
+    assert said.startswith("built.onnx: unchanged, it has no random nodes")
+    assert command == "  onnx-philox run out.onnx --seed 42 --runs 3"
+    assert invoke(*shlex.split(command)[1:]).exit_code == 0
 
 
-def test_keep_unknown_leaves_it_with_a_warning():
+def test_keep_unknown_leaves_it_with_a_warning_and_torch_s_generator_is_named():
+    said = rewrite(MODEL, "-o", "out.onnx", "--alignment", "pytorch")
+    assert "1 random node rewritten; one generator of torch's goes through them in the" in said
     onnx.save(parse(UNKNOWN), "model.onnx")
     said = rewrite("model.onnx", "-o", "out.onnx", "--keep-unknown")
     assert "model.onnx: 1 random node rewritten, stream 0 " in said
@@ -119,14 +115,6 @@ def test_the_json_document_keeps_its_keys_and_many_nodes_are_counted_by_operator
     assert [node["stream"] for node in said["replaced"]] == [0]
     said = rewrite(MODELS / "mc_dropout.onnx", "-o", "out.onnx")
     assert "2 random nodes rewritten, streams 0 to 1 2 Dropout-13 is now RandomDropout " in said
-
-
-def test_a_model_of_a_builder_is_no_rewritten_one():
-    onnx.save(graphs.random_uniform([3], 0, 1, "f32", stateful=True), "built.onnx")
-    said, command = rewrite("built.onnx", "-o", "out.onnx").splitlines()
-    assert said.startswith("built.onnx: unchanged, it has no random nodes")
-    assert command == "  onnx-philox run out.onnx --seed 42 --runs 3"
-    assert invoke(*shlex.split(command)[1:]).exit_code == 0
 
 
 @pytest.mark.parametrize("target", ["out.onnx", "out.xml"])
@@ -182,50 +170,35 @@ OF_A_PAGE = """g (float[n, 3] x, int64 count) => (float[n, 3] y, float[steps, 3]
         d = Identity (c) v = RandomUniform <shape = [3]> () }> }"""
 
 
-def rewritten_for_the_web(folder: Path) -> str:
-    (folder / "out").mkdir()
+def test_one_file_has_the_draws_as_outputs_and_names_what_draws_in_its_metadata() -> None:
+    Path("out").mkdir()
     beside = {"save_as_external_data": True, "location": "m.bin", "size_threshold": 0}
     onnx.save(parse(OF_A_PAGE, 18), "m.onnx", **beside)
-    return cli.text("rewrite", "m.onnx", "-o", "out/w.onnx", "--standard", "--target", "web")
-
-
-def feeds() -> dict[str, Any]:
-    state = PhiloxState.for_run(42).to_array()
-    return {"x": np.ones((2, 3), np.float32), "count": np.array(2), "random_state": state}
-
-
-def test_one_file_has_the_draws_as_outputs(tmp_path: Path) -> None:
-    said = rewritten_for_the_web(tmp_path)
+    said = cli.text("rewrite", "m.onnx", "-o", "out/w.onnx", "--standard", "--target", "web")
     assert "Drop the file on the page examples/web/drop.html" in said
-    (path,) = (tmp_path / "out").iterdir()
+    (path,) = Path("out").iterdir()
     model = onnx.load(path)
     assert not model.functions
     assert {node.domain for node in nodes(model)} == {""}
+    state = PhiloxState.for_run(42).to_array()
+    feeds = {"x": np.ones((2, 3), np.float32), "count": np.array(2), "random_state": state}
     session = onnxruntime.InferenceSession(path)  # without this package
     names = [o.name for o in session.get_outputs()]
-    found = dict(zip(names, session.run(None, feeds()), strict=True))
-
-    ours = onnx_philox.make_reproducible(tmp_path / "m.onnx")
     assert names == ["y", "z", "next_random_state", "kept/mask", "noise"]
+    found = dict(zip(names, session.run(None, feeds), strict=True))
+    ours = onnx_philox.make_reproducible("m.onnx")
     ours.graph.output.append(helper.make_empty_tensor_value_info("noise"))
     shared = [name for name in names if name != "kept/mask"]
-    expected = onnx_philox.onnxruntime.InferenceSession(ours).run(shared, feeds())
-    for name, array in zip(shared, expected, strict=True):
-        np.testing.assert_array_equal(found[name], array)
+    expected = onnx_philox.onnxruntime.InferenceSession(ours).run(shared, feeds)
+    assert_all_same([found[name] for name in shared], expected)
     assert found["kept/mask"].dtype == bool
-
-
-def test_the_metadata_name_what_draws(tmp_path: Path) -> None:
-    rewritten_for_the_web(tmp_path)
-    model = onnx.load(tmp_path / "out" / "w.onnx")
-    said = json.loads({e.key: e.value for e in model.metadata_props}["onnx_philox.web"])
-    assert said["version"] == 1
-    assert [d["operator"] for d in said["draws"]] == ["RandomNormal", "RandomDropout"]
-    every = nodes(model)
-    names = [node.name for node in every]
-    assert len({*names}) == len(names)
-    assert {*said["nodes"]} < {*names}
-    others = [node.op_type for node in every if node.name not in said["nodes"]]
+    metadata = json.loads({e.key: e.value for e in model.metadata_props}["onnx_philox.web"])
+    assert metadata["version"] == 1
+    assert [d["operator"] for d in metadata["draws"]] == ["RandomNormal", "RandomDropout"]
+    named = {node.name: node.op_type for node in nodes(model)}
+    assert len(named) == len(nodes(model))
+    assert {*metadata["nodes"]} < named.keys()
     # The model's own nodes alone may run on a GPU.
+    others = [op_type for name, op_type in named.items() if name not in metadata["nodes"]]
     assert {"Mul", "Loop"} <= {*others}
     assert not {"BitShift", "BitwiseAnd", "BitwiseXor", "Sqrt"} & {*others}

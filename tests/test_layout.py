@@ -7,7 +7,7 @@ import graphlib
 import re
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -21,64 +21,47 @@ PACKAGE = "onnx_philox"
 MAX_LINES = 500
 
 # What each room may use. Public modules are doors: they hold what users import, and little else.
-ROOMS: dict[str, set[str]] = {
-    "_philox": set(),
-    "_contract": {"_native", "_philox"},
-    "_native": {"_native_library"},
-    "_numbers": {"_contract", "_native", "_philox"},
-    "_progress": set(),
-    "_models": {"_contract", "_files"},
-    "_files": {"_contract", "_progress"},
-    "_rewriting": {
-        *("_contract", "_files", "_models", "_openvino_models", "_progress", "_runtime_errors"),
-        "openvino",
-    },
-    "_torch": {
-        *("_backends", "_contract", "_files", "_models", "_native", "_numbers", "_openvino_models"),
-        *("_philox", "_rewriting", "_runtime_errors", "_runtimes", "openvino"),
-    },
-    "_pipeline": {
-        *("_backends", "_contract", "_files", "_models", "_numbers", "_record", "_rewriting"),
-        *("_runtime_errors", "_runtimes", "_standard", "onnxruntime"),
-    },
-    "_record": {"_contract", "_files", "_models", "_runtimes"},
-    "_runtimes": {
-        *("_backends", "_contract", "_files", "_openvino_models", "_runtime_errors", "_standard"),
-        *("onnx_reference", "onnxruntime", "openvino"),
-    },
-    "_standard": {
-        *("_contract", "_files", "_models", "_numbers", "_philox", "_progress", "_rewriting")
-    },
-    "_runtime_errors": {"_contract"},
-    "_backends": {"_contract"},
-    "_native_library": set(),
-    "_versions": {"_contract"},
-    "_openvino_models": {"_contract"},
-    "diffusers": {"_numbers"},
-    "torch": {"_torch"},
-    "_builders": {"_contract"},
-    "graphs": {"_builders", "_contract"},
-    "reference": {"_contract", "_numbers"},
-    "onnx_reference": {"_contract", "reference"},
-    "onnxruntime": {
-        *("_backends", "_contract", "_files", "_models", "_native_library", "_numbers"),
-        *("_runtime_errors", "_versions"),
-    },
-    "openvino": {
-        *("_backends", "_contract", "_native_library", "_numbers", "_openvino_models"),
-        *("_runtime_errors", "_versions"),
-    },
-    "rewriting": {"_rewriting", "_standard"},
-    "__main__": {"_command"},
-    "_command": {
-        *("", "_backends", "_contract", "_files", "_models", "_native", "_native_library"),
-        *("_openvino_models", "_progress", "_record", "_rewriting", "_runtime_errors", "_runtimes"),
-        *("_standard", "_versions", "graphs", "openvino", "reference", "rewriting"),
-    },
-    "": {
-        *("_contract", "_pipeline", "_numbers", "diffusers", "graphs", "onnx_reference"),
-        *("_torch", "onnxruntime", "openvino", "reference", "rewriting", "torch"),
-    },
+USES = """
+_philox:
+_contract: _native _philox
+_native: _native_library
+_numbers: _contract _native _philox
+_progress:
+_models: _contract _files
+_files: _contract _progress
+_rewriting: _contract _files _models _openvino_models _progress _runtime_errors openvino
+_torch: _backends _contract _files _models _native _numbers _openvino_models _philox _rewriting
+    _runtime_errors _runtimes openvino
+_pipeline: _backends _contract _files _models _numbers _record _rewriting _runtime_errors
+    _runtimes _standard onnxruntime
+_record: _contract _files _models _runtimes
+_runtimes: _backends _contract _files _openvino_models _runtime_errors _standard onnx_reference
+    onnxruntime openvino
+_standard: _contract _files _models _numbers _philox _progress _rewriting
+_runtime_errors: _contract
+_backends: _contract
+_native_library:
+_versions: _contract
+_openvino_models: _contract
+diffusers: _numbers
+torch: _torch
+_builders: _contract
+graphs: _builders _contract
+reference: _contract _numbers
+onnx_reference: _contract reference
+onnxruntime: _backends _contract _files _models _native_library _numbers _runtime_errors _versions
+openvino: _backends _contract _native_library _numbers _openvino_models _runtime_errors _versions
+rewriting: _rewriting _standard
+__main__: _command
+_command: _backends _contract _files _models _native _native_library _openvino_models _progress
+    _record _rewriting _runtime_errors _runtimes _standard _versions graphs onnx_philox openvino
+    reference rewriting
+onnx_philox: _contract _numbers _pipeline _torch diffusers graphs onnx_reference onnxruntime
+    openvino reference rewriting torch
+"""
+ROOMS = {
+    name.removeprefix(PACKAGE): {room.removeprefix(PACKAGE) for room in used.split()}
+    for name, used in re.findall(r"^(\w+):(.*(?:\n .*)*)", USES, re.MULTILINE)
 }
 
 GENERATORS = (
@@ -91,13 +74,9 @@ GENERATORS = (
 
 def modules() -> dict[str, Path]:
     """Every module by its name, compiled ones too; a package is its `__init__`."""
-    found = {}
-    for file in sorted((SOURCES / PACKAGE).rglob("*.py*")):
-        if file.suffix not in (".py", ".pyi"):
-            continue
-        parts = file.relative_to(SOURCES).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-    return found
+    files = [f for f in (SOURCES / PACKAGE).rglob("*.py*") if f.suffix in (".py", ".pyi")]
+    names = (".".join(f.relative_to(SOURCES).with_suffix("").parts) for f in sorted(files))
+    return dict(zip((n.removesuffix(".__init__") for n in names), sorted(files), strict=True))
 
 
 MODULES = modules()
@@ -106,17 +85,14 @@ MODULES = modules()
 @cache
 def imports(name: str) -> list[str]:
     """What a module imports of the package, wherever in the file: modules, and names in them."""
-    return list(_imports(name))
-
-
-def _imports(name: str) -> Iterator[str]:
+    found = []
     for node in ast.walk(ast.parse(MODULES[name].read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} imports relatively"
-            if node.module and node.module.split(".")[0] == PACKAGE:
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
-            yield from (a.name for a in node.names if a.name.split(".")[0] == PACKAGE)
+            found += [alias.name for alias in node.names]
+    return [imported for imported in found if imported.split(".")[0] == PACKAGE]
 
 
 def module_of(imported: str) -> str:
@@ -129,25 +105,30 @@ def room(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-def circle(arrows: dict[str, set[str]]) -> list[str]:
+def arrows(beginning: str, part: Callable[[str], str]) -> dict[str, set[str]]:
+    """What the parts of all modules whose names begin so use of each other."""
+    found: dict[str, set[str]] = {}
+    for name in (name for name in MODULES if name.startswith(beginning)):
+        used = {part(m) for m in map(module_of, imports(name)) if m.startswith(beginning)}
+        found.setdefault(part(name), set()).update(used - {part(name)})
+    return found
+
+
+def circle(uses: dict[str, set[str]]) -> list[str]:
     """A circle among the arrows, or nothing."""
     try:
-        graphlib.TopologicalSorter(arrows).prepare()
+        graphlib.TopologicalSorter(uses).prepare()
     except graphlib.CycleError as error:
         return list(error.args[1])
     return []
 
 
 def test_modules_and_rooms_use_each_other_in_no_circle() -> None:
-    arrows = {name: {module_of(i) for i in imports(name)} - {name} for name in MODULES}
-    assert circle(arrows) == circle(ROOMS) == []
+    assert circle(arrows(PACKAGE, str)) == circle(ROOMS) == []
 
 
 def test_each_room_uses_only_the_rooms_that_it_may() -> None:
-    used: dict[str, set[str]] = {}
-    for name in MODULES:
-        rooms = {room(module_of(i)) for i in imports(name)} - {room(name)}
-        used.setdefault(room(name), set()).update(rooms)
+    used = arrows(PACKAGE, room)
     assert {name: rooms - ROOMS[name] for name, rooms in used.items() if rooms - ROOMS[name]} == {}
 
 
@@ -162,12 +143,7 @@ def test_the_house_is_read_without_the_wing_of_torch() -> None:
     assert {name.partition(".")[2] for name in said} == REGISTERED
     files = [f for f in (SOURCES / PACKAGE).rglob("*torch*") if f.suffix not in ("", ".pyc")]
     assert [f for f in files if "_torch" not in f.parts] == []
-    rooms: dict[str, set[str]] = {}
-    for name in (name for name in MODULES if name.startswith(f"{wing}.")):
-        used = {module_of(i) for i in imports(name)}
-        inside = {m.split(".")[2] for m in used if m.startswith(f"{wing}.")}
-        rooms.setdefault(name.split(".")[2], set()).update(inside - {name.split(".")[2]})
-    assert circle(rooms) == []
+    assert circle(arrows(f"{wing}.", lambda module: module.split(".")[2])) == []
 
 
 def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> None:
@@ -179,21 +155,17 @@ def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> Non
         parts = module.removeprefix(frame).split(".")
         return ".".join(parts[: 2 if parts[0] in formats else 1])
 
-    names = [name for name in MODULES if name.startswith(frame)]
-    arrows: dict[str, set[str]] = {}
-    for name in names:
-        used = {part(m) for m in map(module_of, imports(name)) if m.startswith(frame)}
-        arrows.setdefault(part(name), set()).update(used - {part(name)})
-    assert circle(arrows) == []
+    uses = arrows(frame, part)
+    assert circle(uses) == []
     wrong = [
         f"{user}: {used}"
-        for user, all_used in arrows.items()
+        for user, all_used in uses.items()
         for used in all_used
         if user != "api" and used.startswith(formats) and used.split(".")[0] != user.split(".")[0]
     ]
     assert wrong == []
     # What nodes are does not depend on what takes their place.
-    assert {"in_onnx.replacements", "in_onnx.passes"}.isdisjoint(arrows["in_onnx.types"])
+    assert {"in_onnx.replacements", "in_onnx.passes"}.isdisjoint(uses["in_onnx.types"])
 
 
 def test_no_private_name_is_imported_from_another_package() -> None:
@@ -240,12 +212,9 @@ def cpp_files() -> list[Path]:
 
 
 def test_headers_include_in_no_circle() -> None:
-    files = cpp_files()
-    arrows = {
-        str(f.relative_to(ROOT)): {str(i.relative_to(ROOT)) for i in includes(f)} for f in files
-    }
-    assert sum(map(len, arrows.values())) > 50
-    assert circle(arrows) == []
+    uses = {str(f): {*map(str, includes(f))} for f in cpp_files()}
+    assert sum(map(len, uses.values())) > 50
+    assert circle(uses) == []
 
 
 def test_kernels_know_only_kernels() -> None:

@@ -26,6 +26,7 @@ import pytest
 from cli import keys_of, keys_said
 from rich.console import Console
 
+import onnx_philox
 from onnx_philox._command import terminal
 from onnx_philox._command.verify import (
     CaseVerdict,
@@ -80,18 +81,11 @@ def few_vectors() -> dict[str, dict]:
     return files
 
 
-def written(files: dict[str, dict], folder: Path) -> Path:
+def written(files: dict[str, dict], folder: Path) -> list[cases.Case]:
+    """The cases of these files, as they are read."""
     for name, data in files.items():
         (folder / name).write_text(json.dumps(data), "utf-8")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def few(tmp_path_factory) -> Path:
-    """A folder of vectors: all cases, and few vectors of each."""
-    folder = written(few_vectors(), tmp_path_factory.mktemp("few"))
-    assert [c.name for c in cases.load_cases(folder)] == [c.name for c in cases.load_cases()]
-    return folder
+    return cases.load_cases(folder)
 
 
 @pytest.fixture
@@ -112,8 +106,10 @@ def first_of_each(found: list[cases.Case]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def report(few) -> Verification:
-    found = cases.load_cases(few)
+def report(tmp_path_factory) -> Verification:
+    """All cases, and few vectors of each."""
+    found = written(few_vectors(), tmp_path_factory.mktemp("few"))
+    assert [c.name for c in found] == [c.name for c in cases.load_cases()]
     part = first_of_each(found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -194,30 +190,23 @@ def test_every_vector_of_the_files_is_in_a_case_and_no_two_cases_have_one_name()
     assert of_torch <= counts.keys()
 
 
-def test_the_json_document_keeps_its_keys(document):
+def test_the_json_document_keeps_its_keys_and_its_counts_add_up(document, report):
     assert (document["schema"], set(keys_of(document))) == keys_said("verify")
-    assert {"onnx-philox", "python", "numpy", "onnx", "onnxruntime", "openvino"} <= set(
+    assert {"onnx-philox", "python", "numpy", "onnx", *RUNTIMES} - {"reference", "standard"} <= set(
         document["versions"]
     )
-    for case in document["cases"]:
-        assert set(case["detail"]) == {
-            *("reason", "draw", "equal_elements", "elements", "first_difference")
-        }
-
-
-@pytest.mark.parametrize("party", ["ours", "peer"])
-def test_the_counts_add_up(document, report, party):
-    counts = document["summary"][party]
-    chosen = [c for c in document["cases"] if c["is_peer"] is (party == "peer")]
-    assert counts["cases"] == len(chosen) == sum(counts["verdicts"].values()) > 0
-    assert counts["vectors"] == sum(c["vectors"] for c in chosen)
-    for verdict, count in counts["verdicts"].items():
-        assert count == sum(c["verdict"] == verdict for c in chosen)
-    if party == "ours":
-        text = " ".join(printed(report).split())
-        assert f"Ours: {counts['cases']} cases, {counts['vectors']} vectors; " in text
-        same = counts["verdicts"]["same bits"]
-        assert f"{same} same bits, 0 mismatches, 22 not carried." in text
+    keys = {"reason", "draw", "equal_elements", "elements", "first_difference"}
+    assert all(set(case["detail"]) == keys for case in document["cases"])
+    for party, counts in document["summary"].items():
+        chosen = [c for c in document["cases"] if c["is_peer"] is (party == "peer")]
+        assert counts["cases"] == len(chosen) > 0
+        assert counts["vectors"] == sum(c["vectors"] for c in chosen)
+        found = Counter(c["verdict"] for c in chosen)
+        assert {verdict: n for verdict, n in counts["verdicts"].items() if n} == found
+    ours = document["summary"]["ours"]
+    text = " ".join(printed(report).split())
+    assert f"Ours: {ours['cases']} cases, {ours['vectors']} vectors; " in text
+    assert f"{ours['verdicts']['same bits']} same bits, 0 mismatches, 22 not carried." in text
 
 
 def test_openvinos_own_operator_is_wrong_on_cpu_alone_and_where_it_is_known_to_be(document):
@@ -266,7 +255,7 @@ def test_the_verdict_comes_first_then_the_matrix_which_fits_80_columns(report, d
     assert max(map(len, said)) <= 80
 
 
-def test_a_narrow_terminal_has_the_matrix_in_parts_and_a_pipe_lines_as_they_are(report):
+def test_a_narrow_terminal_has_the_matrix_in_parts_a_pipe_lines_as_they_are_and_verbose_all(report):
     said = printed(report, 50).splitlines()
     assert max(map(len, said)) <= 50
     assert sum(line.startswith("Generator") for line in said) > 1
@@ -275,9 +264,6 @@ def test_a_narrow_terminal_has_the_matrix_in_parts_and_a_pipe_lines_as_they_are(
     (note,) = (line for line in said if line.startswith("some, other: "))
     assert len(note) > 100
     assert note.endswith(".")
-
-
-def test_verbose_adds_every_case_and_every_note(report):
     said = printed(dataclasses.replace(report, is_verbose=True), 80)
     assert max(map(len, said.splitlines())) <= 80
     assert "…" not in said
@@ -311,14 +297,10 @@ def test_options_choose_the_runtimes_and_backends(arguments, chosen):
 
 
 @pytest.mark.usefixtures("takes_few")
-def test_a_device_is_told():
+def test_a_device_is_told_and_backend_auto_is_one_of_each_runtime():
     assert "All is well" in invoke("--verbose", "--device", "CPU", "--backend", "native").output
-
-
-def test_backend_auto_is_one_backend_of_each_runtime():
-    chosen = [(r.runtime, r.backend) for r in choice.select((), ("auto",))]
     usual = [name for name, runtime in RUNTIMES.items() if not runtime.is_only_asked_for]
-    assert sorted(runtime for runtime, _ in chosen) == sorted(usual)
+    assert sorted(runner.runtime for runner in choice.select((), ("auto",))) == sorted(usual)
 
 
 @pytest.mark.parametrize("runtimes", ["openvino", "onnxruntime openvino"])
@@ -377,7 +359,7 @@ def altered(tmp_path_factory) -> Verification:
     for case in (case for file in files.values() for case in file["cases"]):
         change, _ = CHANGES.get((case["family"], case["type"], case.get("part", "")), ("", ""))
         changed(case["vectors"][0], change)
-    found = cases.load_cases(written(files, tmp_path_factory.mktemp("altered")))
+    found = written(files, tmp_path_factory.mktemp("altered"))
     right = ("torch seeds", "Seeded draws i64")
     chosen = [c for c in found if c.name in dict(CHANGED) or c.name.startswith(right)]
     return run(expected=chosen)
@@ -392,31 +374,25 @@ def test_a_report_with_mismatches_fits_80_columns_too(altered, is_verbose):
     assert (found is not None) is is_verbose
 
 
-@pytest.mark.usefixtures("takes_few")
-def test_a_mismatch_exits_1(altered, monkeypatch):
+def test_a_mismatch_names_the_case_and_the_place_in_every_backend(altered):
     said = printed(altered)
     assert said.startswith("Do not rely on reference numpy, reference onnx")
     assert "what came was numbers that differ from the documented ones." in said
+    text = " ".join(said.split())
+    for case, where in CHANGED:
+        for runtime, backend in BACKENDS:
+            pattern = rf"Mismatch: {case} in {runtime} [0-9.]+, backend {backend} draw: "
+            assert re.search(pattern, text), pattern
+        # A peer that differs is no failure and has no lines of its own.
+        assert text.count(f"where: {where};") == len(BACKENDS), case
+
+
+@pytest.mark.usefixtures("takes_few")
+def test_a_mismatch_exits_1_and_shows_what_was_expected_and_what_came_in_bits(altered, monkeypatch):
     monkeypatch.setattr("onnx_philox._command.verify.run", lambda *_, **__: altered)
-    assert invoke("--json").exit_code == 1
-
-
-@pytest.mark.parametrize(("case", "where"), CHANGED)
-def test_a_mismatch_names_the_case_and_the_place_in_every_backend(altered, case, where):
-    text = " ".join(printed(altered).split())
-    for runtime, backend in BACKENDS:
-        pattern = rf"Mismatch: {case} in {runtime} [0-9.]+, backend {backend} draw: "
-        assert re.search(pattern, text), pattern
-    # A peer that differs is no failure and has no lines of its own.
-    assert text.count(f"where: {where};") == len(BACKENDS)
-    document = json.loads(altered.to_json())
+    document = cli.document("verify", code=1)
     mismatches = {c["case"] for c in document["cases"] if c["verdict"] == "mismatch"}
-    assert mismatches == {case for case, _ in CHANGED}
-    assert document["ok"] is False
-
-
-def test_a_mismatch_shows_what_was_expected_and_what_came_in_bits(altered):
-    document = json.loads(altered.to_json())
+    assert (document["ok"], mismatches) == (False, {case for case, _ in CHANGED})
     detail = cases_of(document, "onnxruntime", "python")["TensorFlow bits u32"]["detail"]
     assert detail["first_difference"] == {
         "parameters": "RandomGenerator u32; shape [26]; counter 0x0, key 0x0",
@@ -480,26 +456,29 @@ def test_another_type_shape_or_sign_of_zero_or_nothing_is_a_difference(expected,
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
     case = next(c for c in cases.load_cases() if c.name == f"TensorFlow normal {type_name}")
-    vector = case.vectors[0]
-    got = vector.expected["values"]
-
-    def compared(off_by: float) -> comparison.Comparison:
-        moved = got.astype(np.float64)
-        moved[3] += off_by
-        altered = dataclasses.replace(vector, near=moved)
-        return comparison.compare(altered, {"values": got}, ["values"])
-
+    got = case.vectors[0].expected["values"]
     tolerance = cases.NORMAL_TOLERANCES[case.type]
-    assert compared(0.9 * tolerance).first is None
-    far = compared(1.1 * tolerance)
+    off_by = np.eye(got.size)[3].reshape(got.shape) * tolerance
+    near, far = (
+        comparison.compare(
+            dataclasses.replace(case.vectors[0], near=got.astype(np.float64) + share * off_by),
+            {"values": got},
+            ["values"],
+        )
+        for share in (0.9, 1.1)
+    )
+    assert near.first is None
     assert (far.first.index, far.equal, far.total) == ((3,), got.size - 1, got.size)
     assert f"within {tolerance}" in far.first.expected
 
 
-def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
-    page = tmp_path / "page.html"
-    write_page(report, page)
-    text = page.read_text("utf-8")
+def page_of(report: Verification, folder: Path) -> str:
+    write_page(report, folder / "page.html")
+    return (folder / "page.html").read_text("utf-8")
+
+
+def test_a_page_has_the_matrix_and_the_pictures(report, altered, tmp_path):
+    text = page_of(report, tmp_path)
     cells = re.findall(r'data-standing="(\w+)"', text)
     found = [cell.standing for row in matrix(report.results) for cell in row.cells]
     assert cells == [standing.name for standing in found if standing is not None]
@@ -512,12 +491,7 @@ def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
     assert "Every number of onnx-philox is the published one" in text
     # It loads nothing.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)|url\(|@import", text)
-
-
-def test_a_page_of_mismatches_shows_where_they_are(altered, tmp_path):
-    page = tmp_path / "page.html"
-    write_page(altered, page)
-    text = page.read_text("utf-8")
+    text = page_of(altered, tmp_path)
     assert "Some numbers are wrong" in text
     assert "expected 159317862 0x097eff66, got 159317863 0x097eff67." in text
     assert 'aria-label="1 of ' in text
@@ -530,9 +504,7 @@ def test_a_picture_has_a_square_for_each_number_that_differs():
     assert picture.count("a.22.22 0 1 0 .44 0a") == 2
     # The first of the second row.
     assert "M0.06 1.06h.88" in picture
-
-
-def test_a_picture_of_many_numbers_begins_in_the_row_of_the_first_that_differs():
+    # One of many numbers begins in the row of the first that differs.
     assert "shown are" not in pictures.grid(b"\0" * (pictures._SHOWN - 1) + b"\1")
     picture = pictures.grid(b"\0" * 100_000 + b"\1" + b"\0" * 10**6)
     assert "1 of 1100001 numbers differ; shown are 1920, from number 99984" in picture
@@ -551,15 +523,8 @@ def test_a_histogram_and_bars_are_as_high_as_they_should():
     assert heights[1] / heights[0] == pytest.approx(7 / 3, abs=0.05)
 
 
-def test_the_command_is_a_subcommand_and_tells_its_version():
-    import onnx_philox
-
-    result = cli.invoke("--version")
-    assert (result.exit_code, result.stdout) == (0, f"onnx-philox {onnx_philox.__version__}\n")
-    assert "verify" in cli.invoke("--help").stdout
-
-
 def test_the_script_of_the_package_is_this_command():
+    assert cli.text("--version") == f"onnx-philox {onnx_philox.__version__}"
     script = Path(sys.executable).with_name("onnx-philox")
     command = [script, "verify", "--runtime", "reference", "--backend", "numpy", "--json"]
     result = child.run(*command, code=None, timeout=120)
