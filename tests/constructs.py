@@ -7,19 +7,19 @@ CPU plugin refuses uint32 at their borders.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import onnx
+from foreign import evaluate
 from onnx import parser
 from operators import Arrays, Case, Role, Shape, plain
 
 # High bits in every word, a counter that carries into the run, which is the largest.
 STATE = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.uint32)
 TRIPS = 3
-Draw = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,6 @@ class Node:
         mask = f"{values}_mask, " * (len(self.case.operator.values_outputs) == 2)
         call = f"onnx_philox.{self.case.operator.name} <{attributes}> ({inputs})"
         return f"{values}, {mask}{next_state} = {call}"
-
-    def draw(self, state: np.ndarray, op_seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """What it must draw, and the next state."""
-        setting = replace(self.case, seeds={"global_seed": self.seed, "op_seed": op_seed})
-        values, *_, after = setting.oracle(self.shape, state, self.inputs)
-        return values, after
 
     def place_initializers(self, graph: onnx.GraphProto) -> None:
         """Puts them into each graph that holds such a node."""
@@ -170,62 +164,41 @@ def in_if_in_loop(node: Node) -> str:
         }}> (trips, always, carried) {END}"""
 
 
-def once(draw: Draw, op_seed: int = 5) -> tuple[np.ndarray, np.ndarray | None]:
-    return draw(STATE, op_seed)
-
-
-def carried(draw: Draw, trips: int = TRIPS, op_seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    state, drawn = STATE, []
-    for _ in range(trips):
-        values, state = draw(state, op_seed)
-        drawn.append(values)
-    return np.stack(drawn), state
-
-
-def nested(draw: Draw) -> tuple[np.ndarray, np.ndarray]:
-    values, state = carried(draw, 2 * TRIPS)
-    return values.reshape(TRIPS, 2, *values.shape[1:]), state
-
-
-Construct = tuple[Callable[[Node], str], dict[str, Any], Callable[[Draw], Any]]
+Construct = tuple[Callable[[Node], str], dict[str, Any], Shape]
+"""What writes it, what it is fed besides the state, and by what it stacks its draws."""
 LOOPED = {"trips": np.array(TRIPS)}
 CONSTRUCTS: dict[str, Construct] = {
-    "main graph": (in_main, {}, once),
-    "Loop": (in_loop, LOOPED, carried),
-    "Loop that captures": (
-        *(in_loop_of_captured, LOOPED),
-        lambda draw: (np.stack([once(draw)[0]] * TRIPS), None),
-    ),
-    "Loop in a Loop": (in_loop_in_loop, LOOPED, nested),
-    "Scan": (in_scan, {"xs": np.zeros((TRIPS, 2), np.float32)}, carried),
-    "If, then": (in_if, {"yes": np.array(True)}, once),
-    "If, else": (in_if, {"yes": np.array(False)}, lambda draw: once(draw, 6)),
-    "If in a Loop": (
-        *(in_if_in_loop, {**LOOPED, "yes": np.array(False)}),
-        lambda draw: carried(draw, op_seed=6),
-    ),
+    "main graph": (in_main, {}, ()),
+    "Loop": (in_loop, LOOPED, (TRIPS,)),
+    "Loop that captures": (in_loop_of_captured, LOOPED, (TRIPS,)),
+    "Loop in a Loop": (in_loop_in_loop, LOOPED, (TRIPS, 2)),
+    "Scan": (in_scan, {"xs": np.zeros((TRIPS, 2), np.float32)}, (TRIPS,)),
+    "If, then": (in_if, {"yes": np.array(True)}, ()),
+    "If, else": (in_if, {"yes": np.array(False)}, ()),
+    "If in a Loop": (in_if_in_loop, {**LOOPED, "yes": np.array(False)}, (TRIPS,)),
 }
 INPUT_TYPES = {"trips": "int64", "xs": f"float[{TRIPS}, 2]", "yes": "bool"}
 
 
-def build(construct: str, node: Node) -> tuple[onnx.ModelProto, dict[str, Any], dict[str, Any]]:
-    """The model, what to feed it with, and what it must give."""
-    write, feeds, expect = CONSTRUCTS[construct]
-    values, final = expect(node.draw)
-    element = node.type.partition("[")[0]
-    expected = {"y": values, "next_random_state": STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)}
-    outputs = [f"{element}[{', '.join('?' * values.ndim)}] y", "uint32[6] next_random_state"]
-    if final is not None:
-        expected["final"] = final
-        outputs.append("uint32[6] final")
-    if "xs" in feeds:
-        # OpenVINO runs a Scan once only if nothing that is used comes of what it scans.
-        expected["same"] = feeds["xs"]
-        outputs.append("float[?, ?] same")
+def build(
+    construct: str, node: Node, state: np.ndarray = STATE
+) -> tuple[onnx.ModelProto, dict[str, Any], dict[str, Any]]:
+    """The model, what to feed it with, and what it must give: what `onnx.reference` draws."""
+    write, feeds, stacked = CONSTRUCTS[construct]
+    written, element = write(node), node.type.partition("[")[0]
+    outputs = [f"{element}[{', '.join('?' * len(stacked + node.shape))}] y"]
+    outputs += ["uint32[6] next_random_state"] + ["uint32[6] final"] * ("final" in written)
+    # OpenVINO runs a Scan once only if nothing that is used comes of what it scans.
+    outputs += ["float[?, ?] same"] * ("xs" in feeds)
     inputs = ["uint32[6] random_state", *(f"{INPUT_TYPES[name]} {name}" for name in feeds)]
-    text = f"g ({', '.join(inputs)}) => ({', '.join(outputs)}) {{ {write(node)} {NEXT_RUN} }}"
+    text = f"g ({', '.join(inputs)}) => ({', '.join(outputs)}) {{ {written} {NEXT_RUN} }}"
     parsed = parser.parse_model(
         f'<ir_version: 10, opset_import: ["": 21, "onnx_philox": 1]> {text}'
     )
     node.place_initializers(parsed.graph)
-    return parsed, {"random_state": STATE, **feeds}, expected
+    fed = {"random_state": state, **feeds}
+    names = [output.name for output in parsed.graph.output]
+    expected = dict(zip(names, evaluate(parsed, fed), strict=True))
+    # Its Loop joins what others stack.
+    expected["y"] = expected["y"].reshape(stacked + node.shape)
+    return parsed, fed, expected

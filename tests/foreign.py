@@ -48,9 +48,6 @@ def uniform(shape: Any, op_seed: int = 0, state: np.ndarray = STATE, type_: str 
     return reference.random_uniform(shape, 0, 1, type_, op_seed=op_seed, state=state)[0]
 
 
-# ------------------------------------------------------------------ the runtimes
-
-
 def evaluate(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
     """In `onnx.reference`, with this package's operators."""
     evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
@@ -84,8 +81,6 @@ def in_both(
         assert_same_bits(one, other)
     return ours
 
-
-# ------------------------------------------------------------------ the rule
 
 _TYPES = {1: "f32", 10: "f16", 11: "f64", 16: "bf16", 6: "i32", 7: "i64"}
 _NUMBERS = {name: number for number, name in _TYPES.items()}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from cases import DTYPES
 from onnx import TensorProto, helper
 from runtimes import OpenVino, infer
@@ -121,6 +122,11 @@ TOKENS = RealModel(
     lambda _: [],
     atol_f32=0,
     atol_bf16=0,
+)
+
+
+every_model = pytest.mark.parametrize(
+    "real", [VAE, DROPOUT, *DIFFUSION, TOKENS], ids=lambda real: real.name
 )
 
 

@@ -37,9 +37,6 @@ def reference(
     return op.reference.random_uniform(shape, low, high, type_, **{**SAID, **given})[0]
 
 
-# Documented numbers.
-
-
 @pytest.mark.parametrize("row", load_vectors("openvino"))
 def test_the_documented_outputs_are_drawn(row: dict[str, Any]) -> None:
     seeds, type_ = (row["global_seed"], row["op_seed"]), row["type"]
@@ -120,9 +117,6 @@ def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
         assert_same_bits(got[name], want.astype(np.float32))
 
 
-# What the nodes become.
-
-
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("shape", [(), (4,)])
 def test_a_comparison_has_the_booleans_of_its_seeds(type_: str, shape: tuple[int, ...]) -> None:
@@ -153,9 +147,6 @@ def test_integers_of_floats_and_pairs_of_normals_stay_what_their_seeds_document(
     angle = reference([4], 0, 2 * np.pi, op_seed=second, **of_normal).astype(float)
     wanted = np.sqrt(-2 * np.log(radius)) * np.cos(angle)
     np.testing.assert_allclose(got["n"], wanted, atol=1e-5)
-
-
-# Refused, or named.
 
 
 def awaiting(name: str, stream: int) -> ov.Node:
@@ -192,9 +183,6 @@ def test_seeds_above_the_largest_are_refused_by_the_node_s_name(seed, name, tmp_
     message = rf"RandomUniform 'noise'.*{name}.*from 0 to 2\^63-1.*{seed}"
     with pytest.raises(ValueError, match=message):
         kept(path)
-
-
-# Alignment pytorch.
 
 
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16", "i32", "i64"])
@@ -264,9 +252,6 @@ def test_in_a_branch_a_kept_node_draws() -> None:
         v = reference([2, 4], global_seed=7, op_seed=8, state=state)
         feeds = {"x": np.zeros((2, 4), np.float32), "c": np.array(True)}
         assert_same_bits(made.drawn(new, state, **feeds)["z"], v)
-
-
-# The command.
 
 
 def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:

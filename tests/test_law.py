@@ -337,8 +337,6 @@ def test_what_has_no_law_to_compare_is_refused(noise):
     assert "Could not find an implementation for Multinomial(22)" in said
 
 
-# ------------------------------------------------------------------ statistics
-
 RANDOM = np.random.default_rng(43)
 
 

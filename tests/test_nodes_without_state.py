@@ -74,8 +74,6 @@ class InOnnx:
     ) -> onnx.ModelProto:
         new, more = onnx.ModelProto(), self.model({name: seeds}).graph
         new.CopyFrom(model)
-        known = {held.name for held in new.graph.initializer}
-        new.graph.initializer.extend(held for held in more.initializer if held.name not in known)
         new.graph.node.extend(more.node)
         new.graph.output.extend(more.output)
         return new
@@ -156,9 +154,6 @@ FORMS = {"ONNX": InOnnx(), "OpenVINO": InOpenVino()}
 @pytest.fixture(params=FORMS)
 def form(request: pytest.FixtureRequest) -> Form:
     return FORMS[request.param]
-
-
-# ------------------------------------------------------------------ the rules of both
 
 
 def test_nodes_without_seeds_get_the_lowest_streams_that_kept_seeds_leave(form: Form) -> None:
@@ -256,8 +251,6 @@ def test_each_row_s_state_is_shifted_by_the_seeds(form: Form) -> None:
     # Row 0 alone draws what the seeds document.
     assert_same_bits(wanted[:1], uniform((150, 10), ZEROS, [1, 4]))
 
-
-# ------------------------------------------------------------------ nodes of ours
 
 ONNX = InOnnx()
 LOGITS, WARM = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50), np.ones(3, np.float32)

@@ -23,9 +23,6 @@ FEED = {"random_state": STATE}
 OPENVINO = OpenVino("native")
 
 
-# ------------------------------------------------------------------ 1000, by ONNX Runtime
-
-
 def test_a_model_that_onnx_runtime_saved_after_one_of_ours_was_loaded_is_no_newer_one(
     tmp_path: Path, ort_backend: str
 ) -> None:
@@ -48,8 +45,6 @@ def test_nodes_of_a_model_that_names_no_real_opset_are_those_of_ours(ort_backend
     for run in (evaluate, in_onnxruntime(ort_backend)):
         assert_all_same(run(model, FEED)[:2], drawn(parse(TWO), {}))
 
-
-# ------------------------------------------------------------------ every opset of ONNX
 
 NEWEST = onnx.defs.onnx_opset_version()
 KINDS = {

@@ -15,15 +15,14 @@ import openvino as ov
 import pytest
 from real_models import (
     ALPHABET,
-    DIFFUSION,
     DROPOUT,
     SEED,
     TOKENS,
-    VAE,
     Arrays,
     RealModel,
     Run,
     draws_of,
+    every_model,
     load_in_onnxruntime,
     load_in_openvino,
     same,
@@ -34,9 +33,6 @@ from runtimes import OpenVino
 import onnx_philox
 from onnx_philox import PhiloxState, reference
 
-every_model = pytest.mark.parametrize(
-    "real", [VAE, DROPOUT, *DIFFUSION, TOKENS], ids=lambda real: real.name
-)
 # None asks for no precision, as most users do: bf16, where the processor has it.
 every_precision = pytest.mark.parametrize("precision", [None, "f32"])
 
@@ -71,9 +67,6 @@ def two_runs(run: Run, real: RealModel, first: int = 0, feed: Arrays | None = No
 def output_of(real: RealModel, outputs: Arrays) -> np.ndarray:
     """The model's own output."""
     return outputs[real.original.graph.output[0].name]
-
-
-# The draws.
 
 
 @every_precision

@@ -100,8 +100,6 @@ class Case:
             np.testing.assert_allclose(one, other, rtol=2 * float(epsilon))
 
 
-# ------------------------------------------------------------------ the cases
-
 NEXT_STATE = STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)
 X = np.linspace(-3, 3, 35, dtype=np.float32).reshape(5, 7)
 
@@ -213,8 +211,6 @@ def test_dropout_drops_with_its_ratio_to_the_last_bit_of_f32(type_: type) -> Non
     x = {"x": np.ones(2**22, np.float32)}
     Case("y, m = Dropout (x, ratio, mode)", 17, x, constants).check(evaluate, is_runtime=False)
 
-
-# ------------------------------------------------------------------ a dropout that drops nothing
 
 OF_X = "g (float[n, 3] x) => (float[n, 3] y, bool[n, 3] mask, float[n, 3] z)"
 ZERO = "<float zero = {0}, bool on = {1}"

@@ -25,9 +25,6 @@ SIZE = 3
 SEED = 2**63 - 25
 
 
-# ------------------------------------------------------------------ programs
-
-
 @dataclass(frozen=True)
 class Draw:
     """total = (total + a draw) / 2."""
@@ -150,9 +147,6 @@ class Builder:
         return self._mean(final, added, nodes)
 
 
-# ------------------------------------------------------------------ what they draw
-
-
 UNIFORM, NORMAL, COIN = Draw("RandomUniform"), Draw("RandomNormalLike"), Draw("Bernoulli")
 
 PROGRAMS: dict[str, Block] = {
@@ -217,8 +211,6 @@ def test_openvino_draws_the_expected_values_in_control_flow(
     # The sums are its own arithmetic; a wrong draw is far off.
     check(PROGRAMS[name], in_openvino(openvino, precision), 17, seed, atol=1e-6)
 
-
-# ------------------------------------------------------------------ what loops may leave out
 
 OF_N = "g (int64 n) => (float[K, 3] rows) { t = Constant <value = bool {1}> ()"
 OF_XS = "g (float[3] xs) => (float[K, 3] rows) {"
@@ -297,8 +289,6 @@ def test_a_scan_whose_outputs_have_no_shapes_loads(
     got = in_onnxruntime(ort_backend)(model, feeds)
     np.testing.assert_array_equal(got[1], evaluate(model, feeds)[1])
 
-
-# ------------------------------------------------------------------ any program
 
 DRAWS = st.sampled_from(["RandomUniform", "RandomNormalLike", "Bernoulli"]).map(Draw)
 

@@ -47,8 +47,6 @@ def after(size: int, state: np.ndarray) -> np.ndarray:
     return op.reference.random_uniform([size], 0, 1, "f32", state=state)[1]
 
 
-# ------------------------------------------------------------------ keys
-
 UNIFORM = "StatelessRandomUniformV2 <dtype = 1>"
 
 # Two draws of one key, or of two: where they have the key from, and which streams they have.
@@ -292,9 +290,6 @@ ONE_KEY = {
 def test_one_generator_of_torch_s_draws_nothing_twice(name: str) -> None:
     with pytest.raises(ValueError, match=r"the key must be one of its own, .* torch has one gen"):
         op.make_reproducible(parse(ONE_KEY[name]), alignment="pytorch")
-
-
-# ------------------------------------------------------------------ explicit seeds
 
 
 def test_by_default_nodes_of_one_seed_draw_their_own_numbers_and_one_warning_says_so() -> None:

@@ -286,9 +286,6 @@ def test_a_model_may_get_another_batch_later(openvino: OpenVino) -> None:
         assert_same_bits(got[0], drawn(parse(CHAIN), feeds)[0])
 
 
-# ------------------------------------------------------------------ what tf2onnx exported
-
-
 def test_the_exported_model_holds_what_tf2onnx_does_not_convert() -> None:
     kinds = {node.op_type for node in onnx.load(EXPORTED).graph.node}
     assert len([kind for kind in kinds if not onnx.defs.has(kind)]) == 11
@@ -359,9 +356,6 @@ def test_the_command_rewrites_tensorflow_s_and_says_that_the_seed_is_gone(
     assert len({document["drawn_sha256"] for document in ran}) == 1
 
 
-# ------------------------------------------------------------------ truncated normals, rows
-
-
 def test_the_truncated_normal_has_its_distribution() -> None:
     from scipy import stats  # takes seconds, in each process that collects the tests
 
@@ -428,8 +422,6 @@ def test_a_row_draws_at_most_2_27_gammas(size: int, is_refused: bool) -> None:
         with pytest.raises(ValueError, match=words):
             make_reproducible(model, per_row=True)
 
-
-# ------------------------------------------------------------------ fused dropouts
 
 FLOATS = {
     "float": np.dtype(np.float32),

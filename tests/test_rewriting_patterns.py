@@ -197,8 +197,6 @@ def test_openvino_draws_it_at_every_precision(
     assert_same_bits(y, uniform(X.shape) < p)
 
 
-# ------------------------------------------------------------------ in subgraphs
-
 IN_A_LOOP = """g (int64 trips, bool c, float[4] start, float threshold)
     => (bool[3, 4] masks, bool[4] first{}) {{
     u0 = RandomUniformLike (start) first = Less (u0, threshold)
@@ -237,9 +235,6 @@ def test_a_comparison_in_another_graph_stays() -> None:
                     else_branch = e () => (bool[4] b) { b = Cast <to = 9> (x) }> }""")
     found = [name for name in operators(make_reproducible(model)) if name.startswith("Random")]
     assert found == ["RandomUniform"]
-
-
-# ------------------------------------------------------------------ what stays
 
 
 STAYS = {

@@ -258,9 +258,6 @@ def test_a_subgraph_that_can_carry_no_state_is_refused_by_name() -> None:
         assert make_reproducible(model, keep_unknown=True) is model
 
 
-# ------------------------------------------------------------------ seeds and opsets that are asked
-
-
 def made(seed: int | None = None, version: int = 1) -> onnx.ModelProto:
     """A rewritten model, of a version of our opset."""
     model = make_reproducible(parse(TWO), seed=seed)
@@ -294,8 +291,6 @@ def test_a_misspelt_operator_of_this_package_is_refused_by_name() -> None:
         with pytest.raises(ValueError, match=r"RandomTokn.* Did you mean 'RandomToken'\?"):
             refused(parse(text))
 
-
-# ------------------------------------------------------------------ known and suspicious names
 
 IN_ANY_DOMAIN = [
     *("RandomPoisson", "StatelessRandomGammaV3", "StatelessRandomBinomial", "StatefulUniformInt"),

@@ -27,6 +27,7 @@ from real_models import (
     RealModel,
     Run,
     draws_of,
+    every_model,
     load_in_openvino,
     same,
     with_draws_as_outputs,
@@ -43,13 +44,6 @@ def states_of(rows: Sequence[int], run: int = 0) -> np.ndarray:
     states = np.tile(PhiloxState.for_run(SEED, run).to_array(), (len(rows), 1))
     states[:, 1] = rows
     return states
-
-
-# Models as torch exports them.
-
-every_model = pytest.mark.parametrize(
-    "real", [VAE, DROPOUT, *DIFFUSION, TOKENS], ids=lambda real: real.name
-)
 
 
 def batch_of(real: RealModel) -> int:
@@ -175,8 +169,6 @@ def test_the_state_is_named_like_the_batch(real: RealModel) -> None:
         assert (first.dim_param, words.dim_value) == (batch, 6)
     assert make_reproducible(real.original, per_row=False) == real.reproducible
 
-
-# What is proved.
 
 X = "float[batch, 4] x"
 BESIDE = "y = RandomNormalLike (x)"
@@ -332,8 +324,6 @@ def test_exports_need_not_declare_their_shapes(real: RealModel) -> None:
     without_shapes(model.graph)
     make_reproducible(model, per_row=True)
 
-
-# What is refused.
 
 UNPROVED = {
     "two for each row": ("both = Concat <axis = 0> (x, x) y = RandomNormalLike (both)", "[?, 4]"),
@@ -499,9 +489,6 @@ def test_what_has_no_rows_to_draw_is_refused(
     assert_refused(lambda: make_reproducible(model, **asked), words)
 
 
-# How often a row draws must be no other row's affair.
-
-
 def within_a_loop(condition: str, inner: str, inputs: str = X) -> onnx.ModelProto:
     return model_of(TRUE + looped(f"{condition} {inner}"), inputs)
 
@@ -607,8 +594,6 @@ def test_an_if_outside_of_loops_may_depend_on_the_batch(load: Load) -> None:
         checked_rows(make_reproducible(given, per_row=True), load)
 
 
-# A state of another batch.
-
 SIZES = [(3, 3), (1, 1), (0, 0), (1, 3), (3, 1), (3, 4), (4, 3), (0, 3), (3, 0), (1, 0), (0, 1)]
 
 
@@ -694,9 +679,6 @@ def test_in_openvino_the_states_can_live_in_a_variable(real: RealModel, openvino
     variable.state = ov.Tensor(states[:1].view(np.int32).copy())
     with pytest.raises(Exception, match="random_state_must_have_one_row"):
         infer(request, real.feed)
-
-
-# Models that were rewritten before.
 
 
 def test_a_node_that_is_added_later_draws_rows_too(load: Load) -> None:

@@ -22,9 +22,6 @@ STATE = op.PhiloxState.for_run(3).to_array()
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
 
 
-# ------------------------------------------------------------------ types
-
-
 def test_the_type_passes_through_onnx_runtime_s_own_operators() -> None:
     model = parse("""g (float[N, 4] x) => (y, p) {
         q = com.microsoft.QuickGelu <alpha = 1.0> (x) p = Sigmoid (q) y = Bernoulli (p) }""")
@@ -83,9 +80,6 @@ def test_the_rules_are_those_of_onnx_runtime_s_schemas(domain: str) -> None:
     for name in both:
         for like, now in zip(ours[name], theirs[name], strict=False):
             assert set(like) <= set(now) or set(now) <= set(like), name
-
-
-# ------------------------------------------------------------------ types that are no tensors
 
 
 def tensor_type(element: int) -> onnx.TypeProto:

@@ -43,9 +43,6 @@ TWO = """g () => (float[2] a, float[3] b) {
 PLAIN = "g (float[2] x) => (float[2] y) { y = Relu (x) }"
 
 
-# ------------------------------------------------------------------ nothing to do
-
-
 def test_a_model_without_random_nodes_comes_back_itself(caplog: pytest.LogCaptureFixture) -> None:
     model = parse(PLAIN)
     before = model.SerializeToString()
@@ -87,9 +84,6 @@ def test_the_model_that_is_given_is_not_changed() -> None:
     find_random_nodes(model)
     assert model == parse(TWO)
     assert ir.to_proto(graph) == ir.to_proto(ir.from_proto(parse(TWO)))
-
-
-# ------------------------------------------------------------------ everything else stays
 
 
 def rich_model() -> onnx.ModelProto:
@@ -220,8 +214,6 @@ def test_models_of_onnx_s_own_tests_come_back_to_the_byte(start: int) -> None:
         onnx.checker.check_model(make_reproducible(case.model))
 
 
-# ------------------------------------------------------------------ streams
-
 OURS = 'onnx_philox.RandomUniform <output_type = "f32", {}> (shape, low, high{})'
 BOUNDS = "<int64[1] shape = {2}, float low = {0}, float high = {1}>"
 
@@ -303,8 +295,6 @@ def test_the_seed_of_a_model_is_that_of_its_nodes_and_not_of_the_user_s_own() ->
         make_reproducible(rewritten, seed=80)
 
 
-# ------------------------------------------------------------------ functions and subgraphs
-
 FUNCTIONS = """g (float[2] x) => (float[2] y, float[2] w) {
     y = local.outer (x) w = local.quiet (y) }
 <domain: "local", opset_import: ["": 17, "local": 1]>
@@ -333,8 +323,6 @@ def test_an_attribute_of_a_graph_without_one_stays_as_it_is() -> None:
     (rewritten,) = (n for n in make_reproducible(model).graph.node if n.op_type == "If")
     assert not rewritten.attribute[1].g.node
 
-
-# ------------------------------------------------------------------ states that others move on
 
 UNIFORM = 'u = onnx_philox.RandomUniform <output_type = "f32"> (four, low, high, {0})'
 MOVED_ON = {
@@ -401,9 +389,6 @@ def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(
         assert first["y"] != second["y"]
 
 
-# ------------------------------------------------------------------ where it runs
-
-
 @pytest.mark.parametrize("on_nodes", ["ai.onnx", ""])
 def test_the_domain_has_two_names(on_nodes: str) -> None:
     """And "ai.onnx" on a new node is refused by OpenVINO, and by ONNX Runtime in subgraphs."""
@@ -466,16 +451,6 @@ def test_a_record_says_where_a_node_is_and_types_that_are_inferred_are_not_writt
     assert node.where == "main graph > Loop 'steps' body > If of 'r' then_branch"
     assert (node.op_type, node.version, node.output_type) == ("RandomNormalLike", 1, "f32")
     assert "a" not in [info.name for info in make_reproducible(model).graph.value_info]
-
-
-def test_a_path_is_read_with_its_external_data(tmp_path: Path) -> None:
-    weight, path = np.arange(5000, dtype=np.float32), tmp_path / "m.onnx"
-    model = parse("g (float[2] x) => (float[2] y) { y = RandomNormalLike (x) }")
-    model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
-    onnx.save(model, path, save_as_external_data=True, location="w.bin")
-    (kept,) = make_reproducible(path).graph.initializer
-    assert_same_bits(numpy_helper.to_array(kept), weight)
-    assert len(find_random_nodes(path)) == 1
 
 
 @pytest.mark.parametrize("type_", [TensorProto.UINT32, TensorProto.BFLOAT16])

@@ -68,9 +68,6 @@ def test_numbers_may_be_any_integers_and_ranges_have_steps_and_go_down(rows: Any
     assert_same_bits(row_states(9, run=3)[0], PhiloxState.for_run(9, 3).to_array())
 
 
-# Children.
-
-
 def child(words: list[str]) -> PhiloxState:
     """torch's key of a seed and an offset, as a state."""
     seed, offset = (int(word) for word in words)
@@ -136,8 +133,6 @@ def test_millions_of_children_take_no_longer_than_a_second() -> None:
     assert seconds < 1
 
 
-# Streams that never overlap.
-
 EDGES = (0, 1, 2, 2**31, 2**32 - 1)
 
 
@@ -173,9 +168,6 @@ def test_a_row_ends_where_the_next_begins_after_2_34_words() -> None:
     assert rows[3].advance(2**34) == rows[0].with_seeds(0, 1)
     last = rows[3].with_seeds(0, 2**32 - 1)
     assert last.advance(2**34) == PhiloxState.for_run(7, 1)
-
-
-# A state is an array wherever one is needed.
 
 
 def test_sessions_take_a_state_as_it_is(ort_backend: str, openvino: OpenVino) -> None:

@@ -79,9 +79,6 @@ def test_generate_returns_what_it_was_given() -> None:
         generate(row_states([1, 2, 3]), out=out)
 
 
-# Builders, and what is known of a shape before a run.
-
-
 def dimensions(value: onnx.ValueInfoProto) -> list[int | str]:
     return [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
 
