@@ -17,16 +17,19 @@ import ctypes
 import gc
 import io
 import itertools
-import os
+import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import bad_calls
 import child
+import fuzz_files
 import ml_dtypes
 import numpy as np
 import onnx
@@ -118,24 +121,18 @@ def _made(case: Case, first: int, last: int) -> int:
 
 def _apart(case: Case, number: int, last: int) -> int:
     """Tries it in a process of its own, which has not called the library yet."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        said = ""
-        try:
-            made, _ = _fails(case, number, last)
-            said = f"{made}"
-        except BaseException as error:
-            said = f"! {error}"
-        os.write(write, said.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(child, 0)
-    if status or not said or said.startswith("!"):
-        raise AssertionError(said or f"the process ended by {status}")
-    return int(said)
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        action = partial(_say, case, number, last)
+        code = fuzz_files.run_apart(action, log, 600, resource.RLIM_INFINITY)
+        said = log.read_text(errors="replace")
+    if code != 0:
+        raise AssertionError(f"the process ended by {code}: {said}")
+    return int(said.splitlines()[-1])
+
+
+def _say(case: Case, first: int, last: int) -> None:
+    print(_made(case, first, last))
 
 
 def _plain() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any], Arrays]]:
@@ -144,21 +141,16 @@ def _plain() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any], Arrays]]:
         given = operators.cases(operator)
         others = [g for g in given if g.edge == 0][1:2]
         chosen = [given[0], *others, *[g for g in given if g.edge][:1]]
-        for case, is_constant in itertools.product(chosen, (False, True)):
+        for case, kind in [*itertools.product(chosen, ("", ", constants")), (given[0], ", rows")]:
             shape = case.shape()
-            inputs = case.inputs(shape)
-            model = case.model(shape, inputs, constant=is_constant and not case.has_data)
-            feeds = case.feeds(shape, STATE, inputs)
+            inputs, is_rows = case.inputs(shape), kind == ", rows"
+            of_kind = {"constant": kind == ", constants" and not case.has_data, "per_row": is_rows}
+            model = case.model(shape, inputs, **of_kind)
+            state = operators.some_states(3) if is_rows else STATE
+            feeds = case.feeds(shape, state, inputs)
             feeds = {i.name: feeds[i.name] for i in model.graph.input}
-            drawn = case.oracle(shape, STATE, inputs)[: len(model.graph.output)]
-            yield f"{case.name}{', constants' * is_constant}", model, feeds, [*drawn]
-        case = given[0]
-        shape, states = case.shape(), operators.some_states(3)
-        inputs = case.inputs(shape)
-        model = case.model(shape, inputs, per_row=True)
-        feeds = case.feeds(shape, states, inputs)
-        feeds = {i.name: feeds[i.name] for i in model.graph.input}
-        yield f"{case.name}, rows", model, feeds, case.alone(shape, states, inputs)
+            drawn = (case.alone if is_rows else case.oracle)(shape, state, inputs)
+            yield f"{case.name}{kind}", model, feeds, [*drawn][: len(model.graph.output)]
     large = graphs.random_permutation([3, 70_000], stateful=True)
     expected = reference.random_permutation([3, 70_000], state=STATE)
     yield "RandomPermutation, large", large, {"state": STATE}, [*expected]

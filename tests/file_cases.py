@@ -19,7 +19,6 @@ from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
 WEIGHTS = np.arange(5000, dtype=np.float32)
 
-
 READERS = (make_reproducible, find_random_nodes, lambda p: rewrite_file(p, p.parent / "out.onnx"))
 COMMANDS = ("inspect MODEL", "rewrite MODEL -o OUT.onnx", "rewrite MODEL -o OUT.xml")
 RUNS = tuple(f"run MODEL --runtime {r} -o OUT" for r in ("onnxruntime", "openvino", "reference"))

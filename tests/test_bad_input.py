@@ -203,7 +203,6 @@ RUNTIMES = ["onnxruntime", *OV_BACKENDS]
 ATTRIBUTES = {attribute.name for op in OPERATORS.values() for attribute in op.attributes}
 ATTRIBUTES |= {"dtype", "high", "low", "mean", "ratio", "scale", "seed"}
 
-
 MEANT = {
     "global_seed": "globel_seed golbal_seed global__seed globalseed globalSeed",
     "op_seed": "op-seed op_see random_seed sed seed",

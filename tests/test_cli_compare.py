@@ -42,7 +42,6 @@ class WrongModel(in_reference.ReferenceModel):
 """
 LAST_BIT = "array.reshape(-1)[-1:].view(np.uint32)[...] ^= {}"
 
-
 text = partial(cli.text, "compare", env={"COLUMNS": "120"})
 document = partial(cli.document, "compare")
 refusal = partial(cli.refusal, "compare", env={"COLUMNS": "120"})

@@ -32,10 +32,8 @@ NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
     noise = RandomNormalLike(x)  y = Add(x, noise) }"""
 INPUT = "x=[[1,2,3],[4,5,6]]"
 
-
 invoke, document = partial(cli.invoke, "run"), partial(cli.document, "run")
 text, refusal = partial(cli.text, "run"), partial(cli.refusal, "run")
-
 
 MODELS = {
     "model": NOISY,
@@ -162,15 +160,12 @@ def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
     model = parse(NOISY.replace("Add(x, noise)", "Add(weights, noise)"))
     weights = np.arange(3, dtype=np.float32)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
-    path = folder / "weights.onnx"
-    onnx.save(
-        onnx_philox.make_reproducible(model), path, save_as_external_data=True, size_threshold=0
-    )
+    path, made = folder / "weights.onnx", onnx_philox.make_reproducible(model)
+    onnx.save(made, path, save_as_external_data=True, size_threshold=0)
     for runtime in ("onnxruntime", "openvino", "reference"):
         how = ("--runtime", runtime, "--seed", SEED, "--drawn", "-o", "./")
         ran = document(path, "--input", INPUT, *how)
-        saved = load(ran["runs"][0]["file"])
-        np.testing.assert_array_equal(saved["noise"], noise(0))
+        np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference"])
@@ -207,7 +202,7 @@ def test_a_state_of_a_builder_s_model_may_have_a_higher_rank_or_a_prefix():
         np.testing.assert_array_equal(load(run["file"])[f"{prefix}values"], expected)
 
 
-def test_a_given_state_goes_alone():
+def test_a_given_state_goes_alone_and_a_seed_inside_gives_the_same_in_each_run():
     np.save("state.npy", PhiloxState.for_run(SEED, 9).to_array())
     given = ("--input", INPUT, "--input", "random_state=state.npy")
     said = text("noisy.onnx", *given)
@@ -216,9 +211,6 @@ def test_a_given_state_goes_alone():
     ran = document("noisy.onnx", *given, "--drawn", "-o", "./")
     assert ran["seed"] is None
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(9))
-
-
-def test_a_model_with_its_seed_inside_gives_the_same_in_each_run():
     ran = document("fixed.onnx", "--input", INPUT, "--runs", 2, "--drawn", "-o", "./")
     assert (ran["seed"], ran["record"]) == (None, None)
     assert len({run["sha256"] for run in ran["runs"]}) == 1
@@ -226,10 +218,7 @@ def test_a_model_with_its_seed_inside_gives_the_same_in_each_run():
     said = text("fixed.onnx", "--input", INPUT, "--runs", 2)
     assert "Each run gave the same numbers. Its seed is inside." in said
     assert "seed" not in text("fixed.onnx", "--input", INPUT)
-
-
-def test_an_input_is_a_state_only_if_random_nodes_read_it():
-    """Its name and type alone do not say so: a user's model may have both."""
+    # An input is a state only if random nodes read it: a user's model may have its name and type.
     made_up = text("inside.onnx", "--input", INPUT, "--fill", "--runs", 2)
     assert "Made up by --fill: state uint32[6]." in made_up
     assert "Each run gave the same numbers. Its seed is inside." in made_up
@@ -246,16 +235,15 @@ def test_a_state_behind_a_prefix_is_made_of_the_seed(kind):
         model = onnx_philox.make_reproducible(parse(NOISY), per_row=True)
     path = save(onnx.compose.add_prefix(model, "a/"), "prefixed.onnx")
     if kind == "IR":
-        path = ir_of(path)
+        path = str(save_ir(path, Path("prefixed.xml")))
     given = (path, "--input", f"a/{INPUT}", "--seed", SEED)
     for runtime in ("onnxruntime", "openvino"):
         if runtime in {"IR": "onnxruntime", "standard nodes": "openvino"}.get(kind, ""):
             continue
         ran = document(*given, "--runtime", runtime, "-o", "./", "--first-run", 1, "--runs", 2)
         for number, run in zip((1, 2), ran["runs"], strict=True):
-            state = PhiloxState.for_run(SEED, number).to_array()
-            if kind == "rows":
-                state = onnx_philox.row_states(SEED, range(2), number)
+            of_rows = onnx_philox.row_states(SEED, range(2), number)
+            state = of_rows if kind == "rows" else PhiloxState.for_run(SEED, number).to_array()
             assert run["state"] == state.tolist()
             x = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
             drawn = reference.random_normal([2, 3], 0, 1, "f32", op_seed=0, state=state)[0]
@@ -266,10 +254,6 @@ def test_a_state_behind_a_prefix_is_made_of_the_seed(kind):
     assert compared.exit_code == 0 or kind in ("standard nodes", "IR"), compared.output
 
 
-def ir_of(path: str) -> str:
-    return str(save_ir(path, Path(path).with_suffix(".xml")))
-
-
 def test_a_model_that_is_not_rewritten_is_told_apart():
     said = text(save(parse(NOISY)), "--input", INPUT, "--runs", 2)
     own = "This model has 1 random node of its own and no state."
@@ -277,15 +261,12 @@ def test_a_model_that_is_not_rewritten_is_told_apart():
     assert f"Each run gave different numbers. {own} Rewrite it first: {rewrite}" in said
 
 
-def test_inputs_come_from_npy_npz_and_numbers():
+def test_inputs_come_from_npy_npz_and_numbers_bfloat16_as_float32_or_as_numpy_saves_it():
     x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     np.save("x.npy", x)
     np.savez("inputs.npz", x=x)
     arguments = (INPUT, "x=x.npy", "inputs.npz")
     assert len({document("noisy.onnx", "--input", a)["sha256"] for a in arguments}) == 1
-
-
-def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
     path = save(parse("g (bfloat16[n] x) => (bfloat16[n] y) { y = Identity(x) }"))
     x = np.array([0.5, -2, 3], ml_dtypes.bfloat16)
     np.save("raw.npy", x)
@@ -293,26 +274,23 @@ def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
     for name in ("raw.npy", "f32.npy"):
         for runtime in ("onnxruntime", "openvino", "reference"):
             ran = document(path, "--runtime", runtime, "--input", f"x={name}")
-            expected = hash_of(x)
-            assert ran["runs"][0]["outputs"][0]["sha256"] == expected
+            assert ran["runs"][0]["outputs"][0]["sha256"] == hash_of(x)
 
 
-def test_a_model_that_a_runtime_does_not_load_ends_with_1_and_its_words():
+def test_what_a_runtime_does_not_load_or_run_ends_with_1_and_its_words_or_the_operator_s():
     path = save(parse(NOISY, opset=22))
     said = refusal(path, "--runtime", "onnxruntime", "--input", INPUT, code=1)
     assert said == (
         "onnx-philox run: onnxruntime does not load model.onnx: Could not find an implementation "
         "for RandomNormalLike(22)\n"
     )
-
-
-@pytest.mark.parametrize(("runtime", "backend"), RUNTIMES)
-def test_a_run_that_fails_ends_with_1_and_the_operators_words(runtime, backend):
     path = save(graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=2))
-    how = ("--runtime", runtime, "--backend", backend)
-    said = refusal(path, *how, "--input", "shape=[2,-3]", code=1)
-    assert said.startswith(f"onnx-philox run: {runtime} does not run the model: RandomUniform: ")
-    assert said.count("\n") == 1
+    for runtime, backend in RUNTIMES:
+        how = ("--runtime", runtime, "--backend", backend)
+        said = refusal(path, *how, "--input", "shape=[2,-3]", code=1)
+        words = f"onnx-philox run: {runtime} does not run the model: RandomUniform: "
+        assert said.startswith(words)
+        assert said.count("\n") == 1
 
 
 def test_outputs_go_where_they_are_told(tmp_path):
@@ -329,27 +307,14 @@ def test_outputs_go_where_they_are_told(tmp_path):
     assert files("-o", "new/prefix") == [str(Path("new/prefix.run0.npz"))]
     # The same outputs are the same file, byte by byte.
     assert Path("new/prefix.run0.npz").read_bytes() == Path("noisy.run0.npz").read_bytes()
-
-
-def test_an_output_may_have_any_name():
+    # An output may have any name.
     text = 'g (float[2] x) => (float[2] file, float[2] "/a/b") { file = Relu(x) "/a/b" = Neg(x) }'
-    path = save(parse(text))
-    ran = document(path, "--input", "x=[1,-2]", "-o", "./")
+    ran = document(save(parse(text)), "--input", "x=[1,-2]", "-o", "./")
     saved = load(ran["runs"][0]["file"])
     assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_table_fits_and_nothing_is_cut(monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    for arguments in ([], ["--drawn", "--runtime", "openvino"]):
-        result = invoke("noisy.onnx", "--input", INPUT, "--runs", 2, *arguments)
-        assert max(map(len, click.unstyle(result.stdout).splitlines())) <= width
-        assert "…" not in result.stdout
-
-
-def test_the_text_says_what_the_numbers_mean_and_many_runs_are_a_line_each():
+def test_the_text_fits_says_what_the_numbers_mean_and_many_runs_are_a_line_each(monkeypatch):
     said = text("noisy.onnx", "--input", INPUT, "--runs", 2, "--seed", 5, "-o", "./")
     assert said.startswith("noisy.onnx in onnxruntime ")
     assert "; seed 5 run output type shape sha256" in said
@@ -360,6 +325,15 @@ def test_the_text_says_what_the_numbers_mean_and_many_runs_are_a_line_each():
     lines = re.findall(r"^ +(\d+) +all outputs +[0-9a-f]{12} *$", many, re.M)
     assert [int(number) for number in lines] == list(range(40))
     assert "Saved: noisy.run0.npz, ..., noisy.run39.npz." in many
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for width, *arguments in (
+        *((80,), (120,)),
+        *((80, "--drawn", "--runtime", "openvino"), (120, "--drawn", "--runtime", "openvino")),
+    ):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = invoke("noisy.onnx", "--input", INPUT, "--runs", 2, *arguments).stdout
+        assert max(map(len, click.unstyle(shown).splitlines())) <= width
+        assert "…" not in shown
 
 
 def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
@@ -374,12 +348,11 @@ def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
 
 
 def test_a_runtime_that_is_not_installed_is_an_error_only_if_it_was_asked_for():
-    result = cli.apart("run", "noisy.onnx", "--input", INPUT, "--json", without=["onnxruntime"])
+    given, without = ("run", "noisy.onnx", "--input", INPUT), ["onnxruntime"]
+    result = cli.apart(*given, "--json", without=without)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["runtime"] == "openvino"
-    result = cli.apart(
-        "run", "noisy.onnx", "--input", INPUT, "--runtime", "onnxruntime", without=["onnxruntime"]
-    )
+    result = cli.apart(*given, "--runtime", "onnxruntime", without=without)
     assert (result.returncode, result.stdout) == (2, "")
     assert "pip install 'onnx-philox[onnxruntime]'" in result.stderr
 
@@ -424,8 +397,7 @@ CITIES = """g (string[N] city) => (float[N] y) {
 }"""
 
 
-@pytest.mark.parametrize("given", ["city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'])
-def test_strings_are_an_input_by_each_way_that_is_named(given, tmp_path):
+def test_strings_are_an_input_by_each_way_that_is_named():
     np.save("plain.npy", np.array(["a", "b"]))
     onnx.save(parse(CITIES.replace("city)", "city, float x)", 1), **ML), "old.onnx")
     *_, command, said = cli.invoke("rewrite", "old.onnx", "-o", "new.onnx").stdout.splitlines()
@@ -433,43 +405,34 @@ def test_strings_are_an_input_by_each_way_that_is_named(given, tmp_path):
     assert command in cli.invoke("inspect", "new.onnx").stdout
     assert command == "  onnx-philox run new.onnx --seed 42 --runs 3 --input city=FILE.npy --fill"
     cli.text(*command.replace("FILE", "plain").split()[1:])
-    model = onnx_philox.make_reproducible(parse(CITIES, **ML))
-    onnx.save(model, tmp_path / "m.onnx")
+    path = save(onnx_philox.make_reproducible(parse(CITIES, **ML)), "m.onnx")
     objects = np.array(["a", "b"], object)
     np.save("of_objects.npy", objects.astype(str))
-    record = tmp_path / "r.json"
-    ran = document(
-        tmp_path / "m.onnx", "--seed", "3", "--input", given, "--record", record, "-o", "./"
-    )
-    pipe = onnx_philox.Pipeline(tmp_path / "m.onnx")
+    pipe = onnx_philox.Pipeline(path)
     served = pipe({"city": objects}, seed=3)
-    assert_same_bits(load(ran["runs"][0]["file"])["y"], served["y"])
-    assert cli.invoke("replay", record).exit_code == 0
-    from_pipeline = tmp_path / "p.json"
-    from_pipeline.write_text(json.dumps(served.record()))
-    again = ("--model", tmp_path / "m.onnx", "--input", given)
-    assert cli.invoke("replay", from_pipeline, *again).exit_code == 0
+    Path("p.json").write_text(json.dumps(served.record()))
+    for given in ("city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'):
+        ran = document(path, "--seed", 3, "--input", given, "--record", "r.json", "-o", "./")
+        assert_same_bits(load(ran["runs"][0]["file"])["y"], served["y"])
+        cli.text("replay", "r.json")
+        cli.text("replay", "p.json", "--model", path, "--input", given)
 
 
-def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
+def test_numbers_that_openvino_misreads_are_refused_and_repaired():
     state = [7, 2**32 - 1, 0, 5, 42, 2**31]
     model = graphs.random_generator([5])
     held = onnx.helper.make_tensor("state", onnx.TensorProto.UINT32, [6], state)
     assert held.uint64_data
     model.graph.initializer.append(held)
     del model.graph.input[:]
-    onnx.save(model, tmp_path / "m.onnx")
-    run = ("--runtime", "openvino")
-    refused = refusal(tmp_path / "m.onnx", *run, code=2)
-    assert "the constant 'state' must be raw data: got the field uint64_data" in refused
-    (expected,) = document(tmp_path / "m.onnx", "--runtime", "onnxruntime")["runs"]
+    path, run = save(model, "m.onnx"), ("--runtime", "openvino")
+    words = "the constant 'state' must be raw data: got the field uint64_data"
+    assert words in refusal(path, *run)
+    (expected,) = document(path, "--runtime", "onnxruntime")["runs"]
     for name in ("n.onnx", "n.xml"):
-        cli.text("rewrite", tmp_path / "m.onnx", "-o", tmp_path / name)
-        (drawn,) = document(tmp_path / name, *run)["runs"]
+        cli.text("rewrite", path, "-o", name)
+        (drawn,) = document(name, *run)["runs"]
         assert drawn["outputs"] == expected["outputs"]
-
-
-# A state for each row of the batch.
 
 
 ROWS_OF = NOISY.replace("x) =>", "x, float[other] z) =>")
@@ -479,7 +442,7 @@ def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told():
     np.save("x.npy", np.zeros((4, 3), np.float32))
     inputs = ["--input", "x=x.npy", "--input", "z=[1, 2]"]
     assert document("rows.onnx", *inputs, "--runtime", "onnxruntime")
-    ir = Path(ir_of("rows.onnx"))
+    ir = save_ir("rows.onnx", Path("rows.xml"))
     assert document(ir, *inputs)
     ir.write_text(ir.read_text().replace("onnx_philox.streams", "lost"))
     refused = refusal("rows.xml", *inputs)

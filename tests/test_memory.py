@@ -39,7 +39,6 @@ MACHINE = {
     "proc/self/status": "Name:\tx\nVmSize:\t  3000 kB\nVmData:\t 2000 kB\nRssAnon:\t  700 kB\n",
 }
 
-
 STATS = {
     "STAT": "anon 5\nfile 900\ninactive_file 100\nactive_file 20\nslab_reclaimable 3\nslab 10",
     "STAT_1": "cache 900\ninactive_file 1\ntotal_inactive_file 100\ntotal_active_file 20",

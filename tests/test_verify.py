@@ -52,9 +52,7 @@ BACKENDS += [(runtime, b) for runtime in ("onnxruntime", "openvino") for b in ("
 IN_PART = ("openvino", "python")
 PEERS = [("openvino", "built-in"), ("openvino", "evaluate")]
 
-
 invoke = partial(cli.invoke, "verify")
-
 
 ONE_CASE = """
 from onnx_philox._command.app import app
