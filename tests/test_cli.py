@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -29,22 +30,18 @@ MODEL = Path(__file__).with_name("models") / "vae_decoder.onnx"
 COMMANDS = list(app.app.commands)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_is_the_same_by_both_names_and_fits(command: str) -> None:
-    said = invoke(command, "-h").stdout
-    assert said == invoke(command, "--help").stdout
-    assert max(map(len, said.splitlines())) <= 80
-    assert not any(line.endswith(" ") for line in said.splitlines())
-    assert "<" not in said
-    for line in ("Usage: onnx-philox ", "\nExample:\n  onnx-philox ", "\nExit code: 0, "):
-        assert line in said
-
-
-def test_the_help_of_all_lists_every_command_whole() -> None:
+def test_the_help_is_the_same_by_both_names_fits_and_lists_every_command_whole() -> None:
+    for command in COMMANDS:
+        said = invoke(command, "-h").stdout
+        assert said == invoke(command, "--help").stdout
+        assert max(map(len, said.splitlines())) <= 80
+        assert not any(line.endswith(" ") for line in said.splitlines())
+        assert "<" not in said
+        for line in ("Usage: onnx-philox ", "\nExample:\n  onnx-philox ", "\nExit code: 0, "):
+            assert line in said
     said = invoke("-h").stdout
     assert invoke().stdout == said
-    for command in COMMANDS:
-        assert f"\n  {command} " in said
+    assert [command for command in COMMANDS if f"\n  {command} " not in said] == []
     assert "..." not in said.partition("Commands:")[2]
     steps = [said.index(f"onnx-philox {step}") for step in ("inspect", "rewrite", "run")]
     assert steps == sorted(steps)
@@ -69,18 +66,16 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
     assert written == {"model.onnx", "new.onnx", "record.json", "report.html"}
 
 
-def test_a_file_that_may_not_be_read_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The root user may read every file.
-    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.R_OK)
-    result = invoke("inspect", str(MODEL))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert f"inspect: MODEL must be a file that you may read: got {MODEL}" in result.stderr
-
-
 @pytest.mark.usefixtures("untried")
-def test_a_page_that_cannot_be_written_does_not_lose_the_report(
+def test_a_file_that_may_not_be_read_is_one_line_and_a_page_not_written_loses_no_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with monkeypatch.context() as patch:
+        # The root user may read every file.
+        patch.setattr(os, "access", lambda _, mode: mode != os.R_OK)
+        words = f"inspect: MODEL must be a file that you may read: got {MODEL}"
+        assert words in cli.refusal("inspect", MODEL)
+
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "page.html")
 
@@ -118,37 +113,29 @@ def test_a_working_directory_that_was_deleted_is_named(
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    result = invoke(*shlex.split(command.format(MODEL)))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.endswith(
+    assert cli.refusal(*shlex.split(command.format(MODEL))).endswith(
         ": the working directory has been deleted. Change to another, or give absolute paths.\n"
     )
 
 
-def test_the_package_is_the_command_too() -> None:
-    done = child.python("-m", "onnx_philox", "path", "x", code=None, timeout=120)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'"
-    )
+def test_the_package_is_the_command_too_and_an_interrupt_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = child.python("-m", "onnx_philox", "path", "x", code=2, timeout=120)
+    words = "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'"
+    assert (done.stdout, done.stderr.startswith(words)) == ("", True)
 
-
-def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(frame, "check_stdout", interrupt)
-    result = invoke("path", "onnxruntime")
-    assert (result.exit_code, result.stderr) == (130, "\nonnx-philox: interrupted.\n")
+    said = cli.refusal("path", "onnxruntime", code=130)
+    assert said == "\nonnx-philox: interrupted.\n"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
-    said = invoke("completion", shell).stdout
-    assert f"_ONNX_PHILOX_COMPLETE={shell}_complete" in said
-
-
-def test_bash_completes_commands_options_and_names(tmp_path: Path) -> None:
+def test_completion_has_a_script_for_each_shell_and_bash_completes(tmp_path: Path) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert f"_ONNX_PHILOX_COMPLETE={shell}_complete" in invoke("completion", shell).stdout
     script = tmp_path / "complete.bash"
     script.write_text(invoke("completion", "bash").stdout)
     for words, expected in (
@@ -165,12 +152,10 @@ def test_bash_completes_commands_options_and_names(tmp_path: Path) -> None:
         assert set(done.stdout.split()) == expected
 
 
-def test_colours_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = invoke("run").stderr
-    assert said == click.unstyle(said)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    said = invoke("run").stderr
-    assert said != click.unstyle(said)
+def test_colours_are_for_terminals_only() -> None:
+    for environment, is_coloured in (({}, False), ({"FORCE_COLOR": "1"}, True)):
+        said = invoke("run", env=environment).stderr
+        assert (said != click.unstyle(said)) is is_coloured
 
 
 # What no machine can take: one line, no traceback, nothing written.
@@ -197,49 +182,38 @@ def refused(given: str) -> str:
 
 
 @pytest.mark.usefixtures("noisy")
-@pytest.mark.parametrize("depth", [100, 2000, 200_000])
-def test_an_input_nested_too_deep_is_refused(depth: int) -> None:
-    said = refused(f"x={'[' * depth}1{']' * depth}")
-    assert "got '[[[[" in said
-    assert "must be a file that ends in .npy, or numbers" in said
-    assert len(said) < 500
+def test_an_input_nested_too_deep_is_refused_and_a_long_argument_not_echoed_whole() -> None:
+    for depth in (100, 2000, 200_000):
+        said = refused(f"x={'[' * depth}1{']' * depth}")
+        assert "got '[[[[" in said
+        assert "must be a file that ends in .npy, or numbers" in said
+        assert len(said) < 500
+    for argument in ("{}", "{}=1", "x={}.npy", "{}.npy", "{}.npz", "z={}", "{}=x.npy"):
+        given = argument.format("[" * 2000 + "1" + "]" * 2000)
+        assert len(cli.refusal("run", "noisy.onnx", "--input", given)) < 500
 
 
 @pytest.mark.usefixtures("noisy")
-@pytest.mark.parametrize(
-    "argument", ["{}", "{}=1", "x={}.npy", "{}.npy", "{}.npz", "z={}", "{}=x.npy"]
-)
-def test_a_long_argument_is_not_echoed_whole(argument: str) -> None:
-    given = argument.format("[" * 2000 + "1" + "]" * 2000)
-    assert len(cli.refusal("run", "noisy.onnx", "--input", given)) < 500
-
-
-@pytest.mark.usefixtures("noisy")
-@pytest.mark.parametrize("elements", [2**40, 2**60, 2**62, 2**70])
-def test_a_header_that_claims_more_than_memory_holds_is_refused(elements: int) -> None:
-    header = {"descr": "<f4", "fortran_order": False, "shape": (elements,)}
-    member = io.BytesIO()
-    np.lib.format.write_array_header_1_0(member, header)
-    Path("x.npy").write_bytes(member.getvalue() + b"\0" * 64)
-    said = refused("x=x.npy")
-    words = "x.npy cannot be read: its header tells of more numbers than memory can hold. If "
-    assert words in said
-    assert said.endswith("damaged: write it again with numpy.save or numpy.savez.\n")
-    with zipfile.ZipFile("x.npz", "w") as archive:
-        archive.writestr("x.npy", member.getvalue())
-    assert "x.npz cannot be read: " in refused("x.npz")
-
-
-@pytest.mark.usefixtures("noisy")
-def test_an_npy_header_that_is_too_long_gets_advice_for_users_of_the_command() -> None:
+def test_a_header_that_is_too_long_or_claims_more_than_memory_holds_is_refused() -> None:
+    for elements in (2**40, 2**60, 2**62, 2**70):
+        header = {"descr": "<f4", "fortran_order": False, "shape": (elements,)}
+        member = io.BytesIO()
+        np.lib.format.write_array_header_1_0(member, header)
+        Path("x.npy").write_bytes(member.getvalue() + b"\0" * 64)
+        said = refused("x=x.npy")
+        words = "x.npy cannot be read: its header tells of more numbers than memory can hold. If "
+        assert words in said
+        assert said.endswith("damaged: write it again with numpy.save or numpy.savez.\n")
+        with zipfile.ZipFile("x.npz", "w") as archive:
+            archive.writestr("x.npy", member.getvalue())
+        assert "x.npz cannot be read: " in refused("x.npz")
     fields = {"descr": [(f"f{i}", "<f4") for i in range(3000)]}
     with open("x.npy", "wb") as file:
         np.lib.format.write_array_header_2_0(file, fields | {"fortran_order": False, "shape": (2,)})
     said = refused("x=x.npy")
     assert "x.npy cannot be read: Header info length (" in said
     assert said.endswith(" numpy.save or numpy.savez, one of strings as array.astype(str).\n")
-    assert "max_header_size" not in said
-    assert "allow_pickle" not in said
+    assert not re.search("max_header_size|allow_pickle", said)
 
 
 @pytest.mark.usefixtures("noisy")

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import child
@@ -24,8 +24,6 @@ from onnx_philox._files import new_files
 from onnx_philox.rewriting import rewrite_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
-
-# ------------------------------------------------------------------ nothing is written over
 
 
 # The name of the model's external data, a link to it or to the model's folder, a command, and what
@@ -115,38 +113,25 @@ def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp
     onnx.save(made, path)
     before = tree(tmp_path)
     for runtime in ("onnxruntime", "reference"):
-        command = ["run", path, "--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out"]
-        result = cli.invoke(*command)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "after the name: got 'y[0]' twice." in result.stderr
+        given = ("--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out")
+        said = cli.refusal("run", path, *given, code=1)
+        assert "after the name: got 'y[0]' twice." in said
         assert tree(tmp_path) == before
 
 
-# ------------------------------------------------------------------ whole or not at all
-
-
 @contextlib.contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[None]:
-    child.run("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder)
+def small_disk(folder: Path, size: str) -> Iterator[bool]:
+    """A file system of its own, where one can be mounted; else it says that it is none."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
     try:
-        yield
+        is_there = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except OSError:
+        is_there = False
+    try:
+        yield is_there
     finally:
-        subprocess.run(["umount", folder], check=True)
-
-
-def may_mount(tmp_path_factory) -> bool:
-    folder = tmp_path_factory.mktemp("mount")
-    try:
-        with small_disk(folder, "64k"):
-            return True
-    except (OSError, subprocess.CalledProcessError):
-        return False
-
-
-@pytest.fixture(scope="module")
-def disk_or_limit(tmp_path_factory) -> str:
-    """A file system of its own where one can be mounted; else a limit of the size of files."""
-    return "disk" if may_mount(tmp_path_factory) else "limit"
+        if is_there:
+            subprocess.run(["umount", folder], check=True)
 
 
 LIMITED = """
@@ -164,44 +149,29 @@ ROOM = (("out.onnx", 8), ("out.xml", 8), ("out.xml", 28), ("out.xml", 44))
 @pytest.mark.parametrize(
     ("way", "name", "room"), [*(("disk", *r) for r in ROOM), *(("limit", *r) for r in ROOM[:2])]
 )
-def test_a_full_disk_leaves_what_was_there(tmp_path, disk_or_limit, way, name, room):
+def test_a_full_disk_leaves_what_was_there(tmp_path, way, name, room):
     source = write(tmp_path / "model.onnx")
     out = tmp_path / "out"
     out.mkdir()
     command = ["rewrite", str(source), "-o", str(out / name)]
     old = dict.fromkeys(("out.onnx", "out.xml", "out.bin"), b"old")
-    with contextlib.ExitStack() as stack:
-        if way == "disk" and disk_or_limit == "disk":
-            # What was there takes a page of each file.
-            stack.enter_context(small_disk(out, f"{room + 12}k"))
-            run, said = in_this_process, "No space left on device"
-        else:
-            # Of each file, so one that ends the .onnx file.
-            run, said = limited_to(min(room, 16) * 1024), "File too large"
+    # What was there takes a page of each file.
+    disk = small_disk(out, f"{room + 12}k") if way == "disk" else contextlib.nullcontext(False)
+    with disk as is_small:
         for file, content in old.items():
             (out / file).write_bytes(content)
-        code, errors = run(command)
+        # The limit is of each file, so one that ends the .onnx file.
+        errors = cli.refusal(*command) if is_small else limited(min(room, 16) * 1024, *command)
         assert {p.name: p.read_bytes() for p in out.iterdir()} == old
-    assert code == 2, errors
+    said = "No space left on device" if is_small else "File too large"
     assert errors.startswith(f"onnx-philox rewrite: {out / name}: {said}. "), errors
     assert "Traceback" not in errors
 
 
-def in_this_process(command: list[str]) -> tuple[int, str]:
-    """Runs a command here; returns its exit code and its errors."""
-    result = cli.invoke(*command)
-    return result.exit_code, result.stderr
-
-
-def limited_to(size: int) -> Callable[[list[str]], tuple[int, str]]:
-    """Makes a function that runs a command in a process whose files have a maximum size."""
-
-    def run(command: list[str]) -> tuple[int, str]:
-        # Without files of code, which it would cut.
-        done = child.python("-Bc", LIMITED, str(size), *command, code=None)
-        return done.returncode, done.stderr
-
-    return run
+def limited(size: int, *command: object) -> str:
+    """What a command refuses in a process whose files have a maximum size."""
+    # Without files of code, which it would cut.
+    return child.python("-Bc", LIMITED, size, *command, code=2).stderr
 
 
 def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
@@ -210,9 +180,7 @@ def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
     target = tmp_path / "out.run0.npz"
     target.write_bytes(b"old")
     before = tree(tmp_path)
-    command = ["run", str(source), "-o", str(tmp_path / "out"), "--runtime", "reference"]
-    code, errors = limited_to(8192)(command)
-    assert code == 2, errors
+    errors = limited(8192, "run", source, "-o", tmp_path / "out", "--runtime", "reference")
     assert errors.startswith(f"onnx-philox run: {target}: File too large. ")
     assert tree(tmp_path) == before
 
