@@ -523,40 +523,25 @@ def called(made: str, call: str, is_first: bool) -> tuple[Any, Any, int]:
 
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+@pytest.mark.parametrize("way", ["tensorflow", "pytorch", "trace", "program"])
 @pytest.mark.parametrize(("made", "call", "is_first"), MODULES_THAT_DRAW)
-def test_a_module_of_torch_s_exports_with_rows(
-    made: str, call: str, is_first: bool, alignment: str
+def test_a_module_of_torch_s_exports_and_converts_with_rows(
+    made: str, call: str, is_first: bool, way: str
 ) -> None:
     import torch
 
     module, x, axis = called(made, call, is_first)
-    # Each row is drawn by the model as by torch of that row alone, and outputs are equal.
-    verdict = onnx_philox.torch.export(
-        module,
-        (x,),
-        dynamic_shapes=({axis: torch.export.Dim("batch", min=1)},),
-        per_row=True,
-        alignment=alignment,
-        verify=True,
-        verbose=False,
-    ).verdict
-    assert verdict.is_ok, verdict
-
-
-@pytest.mark.engines
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("way", ["trace", "program"])
-@pytest.mark.parametrize(("made", "call", "is_first"), MODULES_THAT_DRAW)
-def test_a_module_converts_with_rows(made: str, call: str, is_first: bool, way: str) -> None:
-    import torch
-
-    module, x, axis = called(made, call, is_first)
+    dynamic = {"dynamic_shapes": ({axis: torch.export.Dim("batch", min=1)},)}
+    if way in ("tensorflow", "pytorch"):
+        # Each row is drawn by the model as by torch of that row alone, and outputs are equal.
+        asked = {"per_row": True, "verify": True, "verbose": False, "alignment": way}
+        verdict = onnx_philox.torch.export(module, (x,), **dynamic, **asked).verdict
+        assert verdict.is_ok, verdict
+        return
     if way == "trace":
         captured = torch.jit.trace(module, x, check_trace=False)
     else:
-        dynamic = ({axis: torch.export.Dim("batch", min=1)},)
-        captured = torch.export.export(module, (x,), dynamic_shapes=dynamic)
+        captured = torch.export.export(module, (x,), **dynamic)
     shape = [-1 if i == axis else size for i, size in enumerate(x.shape)]
     extension = onnx_philox.openvino.pytorch_extensions()
     given = ov.convert_model(

@@ -8,13 +8,13 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_same_bits
-from foreign import nodes
+from cases import EDGE_COUNTERS, SEED, assert_all_same
+from foreign import Arrays, evaluate, nodes
 from onnx import parser
 from standard_targets import RUN, drawn, loaded
 from test_distributions_bits import state_before
 
-from onnx_philox import PhiloxState, RefusedInputError, graphs, reference, to_standard_nodes
+from onnx_philox import PhiloxState, RefusedInputError, graphs, to_standard_nodes
 
 TARGETS = tuple(RUN)
 ON_OFF = (True, False)
@@ -24,17 +24,8 @@ FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
 INTEGERS = {"i32": np.int32, "i64": np.int64}
 
 
-def check(
-    target: str,
-    model: onnx.ModelProto,
-    feeds: dict[str, np.ndarray],
-    expected: tuple[np.ndarray, ...],
-    *,
-    optimised: bool = True,
-) -> None:
-    outputs = drawn(target, model, feeds, optimised=optimised)
-    for output, right in zip(outputs, expected, strict=False):
-        assert_same_bits(output, right)
+def check(target: str, model: onnx.ModelProto, feeds: Arrays, *, optimised: bool = True) -> None:
+    assert_all_same(drawn(target, model, feeds, optimised=optimised), evaluate(model, feeds))
 
 
 @target
@@ -42,12 +33,11 @@ def check(
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
 def test_bits_carry_as_the_reference_does(target: str, counter: int, optimised: bool) -> None:
     state = PhiloxState(counter, 0xDEADBEEF_FFFFFFFF).to_array()
-    draw = loaded(target, graphs.random_generator(None, rank=1, **SEED), optimised=optimised)
+    model = graphs.random_generator(None, rank=1, **SEED)
+    draw = loaded(target, model, optimised=optimised)
     for count in (0, 1, 4, 21, 1000):
-        shape = np.array([count])
-        expected = reference.random_generator(state, shape, **SEED)
-        for output, right in zip(draw({"state": state, "shape": shape}), expected, strict=False):
-            assert_same_bits(output, right)
+        feeds = {"state": state, "shape": np.array([count])}
+        assert_all_same(draw(feeds), evaluate(model, feeds))
 
 
 @target
@@ -61,7 +51,7 @@ def test_a_state_has_any_rank_and_the_next_one_has_it_too(target: str, rank: int
         given.type.tensor_type.shape.dim.add().dim_value = size
     next_state = model.graph.output[1].type.tensor_type.shape
     next_state.CopyFrom(given.type.tensor_type.shape)
-    check(target, model, {"state": state}, reference.random_generator(state, [3, 2]))
+    check(target, model, {"state": state})
 
 
 def check_draw(
@@ -69,9 +59,7 @@ def check_draw(
 ) -> None:
     """A draw of these arguments and of a state that is fed."""
     model = getattr(graphs, f"random_{name}")(*arguments, stateful=True)
-    words = state.to_array()
-    expected = getattr(reference, f"random_{name}")(*arguments, state=words)
-    check(target, model, {"state": words}, expected, optimised=optimised)
+    check(target, model, {"state": state.to_array()}, optimised=optimised)
 
 
 @target
@@ -90,9 +78,8 @@ def test_openvino_draws_f32_from_0_to_any_number(maxval: float) -> None:
 def test_openvino_draws_the_inexact_when_that_is_allowed(
     name: str, parameters: tuple[float, float], most: float
 ) -> None:
-    given = ([2**16], *parameters, "f32")
-    model = getattr(graphs, f"random_{name}")(*given, op_seed=1)
-    expected = getattr(reference, f"random_{name}")(*given, op_seed=1)[0]
+    model = getattr(graphs, f"random_{name}")([2**16], *parameters, "f32", op_seed=1)
+    expected = evaluate(model, {})[0]
     standard = to_standard_nodes(model, target="openvino", inexact="allow")
     (values,) = RUN["openvino"](standard, {}, optimised=True)
     assert np.abs(values - expected).max() < most
@@ -169,10 +156,7 @@ SCALAR = """
 def test_a_p_of_shape_1_leaves_a_scalar_a_scalar(target: str, rank: str) -> None:
     model = parser.parse_model(SCALAR.replace("rank", rank))
     state = PhiloxState(2**64 - 9, 12).to_array()
-    p = np.array([0.6], np.float32)
-    feeds = {"state": state, "shape": np.zeros(0, np.int64), "p": p}
-    expected = reference.random_bernoulli([], p, state=state)
-    check(target, model, feeds, expected)
+    check(target, model, {"state": state, "shape": np.zeros(0, np.int64), "p": np.float32([0.6])})
 
 
 @optimised
@@ -184,11 +168,8 @@ def test_classes(type_: str, classes: int, optimised: bool) -> None:
     logits[1:, 1:][rng.random((3, classes - 1)) < 0.3] = -np.inf
     state = PhiloxState(2**64 - 9, 12).to_array()
     for output_type in ("i32", "i64"):
-        arguments = {"sample_size": 77, "output_type": output_type}
-        model = graphs.random_categorical(None, logits_type=type_, **arguments, stateful=True)
-        expected = reference.random_categorical(logits, **arguments, state=state)
-        feeds = {"state": state, "logits": logits}
-        check("onnxruntime", model, feeds, expected, optimised=optimised)
+        model = graphs.random_categorical(None, 77, output_type, logits_type=type_, stateful=True)
+        check("onnxruntime", model, {"state": state, "logits": logits}, optimised=optimised)
 
 
 @pytest.mark.parametrize(("target", "most"), [("onnxruntime", 160), ("openvino", 440)])
