@@ -52,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # As on a CI server, OpenVINO's telemetry sends nothing: at each import of OpenVINO, and at each
     # conversion, it would fork this process. No other program here reads this name.
     os.environ.setdefault("JENKINS_URL", "none")
+    gc.disable()
     config.pluginmanager.register(missing_backend, "missing_backend")
     config.pluginmanager.register(exhaustive, "exhaustive")
 
@@ -70,6 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Keeps the tests themselves, which stay until the end, out of each collection of garbage."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))

@@ -349,19 +349,23 @@ def test_compiled_models_that_are_cached_or_exported_draw_the_same(
 def test_a_factory_makes_the_node_also_in_a_file(
     operator: str, factories: str, tmp_path: Path
 ) -> None:
-    openvino = OpenVino(factories)
+    openvino, draws, outputs = OpenVino(factories), [], []
     for case, state in itertools.product(plain(operator), (STATE, some_states(3))):
         d = drawn(case, state=state, per_row=state.ndim == 2)
         make: Callable[..., ov.Node] = getattr(onnx_philox.openvino, case.operator.function)
         given = d.feeds | ({"shape": list(case.shape())} if case.operator.has_shape else {})
         node = make(**given, **case.attributes)
-        made = ov.Model(node.outputs(), [], "made")
-        d.check(openvino(made), is_openvino=True)
-        if not case.has_data:
-            ov.save_model(made, tmp_path / "made.xml")
-            d.check(openvino(tmp_path / "made.xml"), is_openvino=True)
         shapes = [output.get_partial_shape() for output in node.outputs()]
         assert shapes == [ov.PartialShape(list(wanted.shape)) for wanted in d.expected]
+        draws.append(d)
+        outputs += node.outputs()
+    made = ov.Model(outputs, [], "made")
+    ov.save_model(made, tmp_path / "made.xml")
+    has_data = OPERATORS[operator].size_input.role is Role.DATA
+    for model in (made, tmp_path / "made.xml")[: 2 - has_data]:
+        results = parted(openvino(model), [(d.model, {}) for d in draws])
+        for found, d in zip(results, draws, strict=True):
+            d.check(found, is_openvino=True)
 
 
 @every_operator
@@ -471,15 +475,12 @@ def test_draws_that_threads_share_are_whole(operator: str) -> None:
     """Of lengths that do not split evenly among them."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 3
-    for rows, row in ((1, 150_001), (20_003, 3)):
-        draws = []
-        for case in plain(operator):
-            fewer = (
-                16 if operator == "RandomToken" else max(1, words(case, case.shape(4, ())) // 32)
-            )
-            draws.append(drawn(case, case.shape(-(-rows // fewer), (-(-row // fewer),))))
-        in_onnxruntime_s_backends(draws, options)
-        in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
+    draws = []
+    for (rows, row), case in itertools.product(((1, 150_001), (20_003, 3)), plain(operator)):
+        fewer = 16 if operator == "RandomToken" else max(1, words(case, case.shape(4, ())) // 32)
+        draws.append(drawn(case, case.shape(-(-rows // fewer), (-(-row // fewer),))))
+    in_onnxruntime_s_backends(draws, options)
+    in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
 
 
 @every_operator
@@ -487,10 +488,10 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
     op = OPERATORS[operator]
     if op.draws_rows or op.size_input.role is Role.LOGITS:
         return  # which have one or two dimensions
-    for shape in ((), (0,), (1,), (2, 0, 3), (1, 2, 3, 1, 1, 1, 1, 2)):
-        draws = [drawn(case, shape) for case in plain(operator)]
-        in_onnxruntime_s_backends(draws)
-        in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
+    shapes = ((), (0,), (1,), (2, 0, 3), (1, 2, 3, 1, 1, 1, 1, 2))
+    draws = [drawn(case, shape) for shape in shapes for case in plain(operator)]
+    in_onnxruntime_s_backends(draws)
+    in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
 
 
 # Standard nodes, arrays.

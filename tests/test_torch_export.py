@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-import scipy.stats
+import scipy
 from cases import assert_refused, assert_same_bits, table
 from torch_modules import of_a_function
 
