@@ -291,29 +291,22 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
         domain="onnx_philox",
         **{k: v for k, v in call.items() if k not in names and v is not None},
     )
+    # The ranks of inputs and outputs are known, since OpenVINO's CPU plugin needs them.
+    info, type_of = onnx.helper.make_tensor_value_info, onnx.helper.np_dtype_to_tensor_dtype
     infos = [
-        # The ranks of inputs and outputs are known, since OpenVINO's CPU plugin needs them.
-        onnx.helper.make_tensor_value_info(
-            n,
-            onnx.helper.np_dtype_to_tensor_dtype(a.dtype),
-            list(a.shape) if n == "shape" else [None] * a.ndim,
-        )
+        info(n, type_of(a.dtype), list(a.shape) if n == "shape" else [None] * a.ndim)
         for n, a in arrays.items()
     ]
     rank = arrays["shape"].size if "shape" in arrays else 2
-    state_rank = arrays.get("state", STATE).ndim
     declared = {a.name: a.default for a in OPERATORS[operator].attributes}
     types = (call.get("output_type"), declared.get("output_type"), "f32")
     named = next(BY_NAME[name] for name in types if name in BY_NAME)
     values_type = OPERATORS[operator].outputs[0].type or named
-    outputs = [
-        onnx.helper.make_tensor_value_info("values", values_type.onnx, [None] * rank),
-        onnx.helper.make_tensor_value_info("next_state", 12, [None] * state_rank),
-    ]
-    absences = [onnx.numpy_helper.from_array(array, name) for name, array in absent.items()]
-    held = [onnx.numpy_helper.from_array(a, n) for n, a in arrays.items()] if constant else []
-    inputs = [] if constant else infos
-    graph = onnx.helper.make_graph([node], "bad", inputs, outputs, [*held, *absences])
+    after = info("next_state", 12, [None] * arrays.get("state", STATE).ndim)
+    outputs = [info("values", values_type.onnx, [None] * rank), after]
+    held = (arrays if constant else {}) | absent
+    tensors = [onnx.numpy_helper.from_array(array, name) for name, array in held.items()]
+    graph = onnx.helper.make_graph([node], "bad", [] if constant else infos, outputs, tensors)
     imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]
     return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
 
@@ -369,9 +362,8 @@ def meet_all(runtime: str, backend: str, part: int | None) -> None:
         call, _ = call_of(operator, what)
         for constant in kinds_of(backend, number):
             model = model_of(operator, call, constant=constant)
-            feeds = (
-                {} if constant else {n: np.asarray(call[n]) for n in INPUTS[operator] if n in call}
-            )
+            fed = () if constant else INPUTS[operator]
+            feeds = {n: np.asarray(call[n]) for n in fed if n in call}
             raised = None
             try:
                 run(model, feeds)

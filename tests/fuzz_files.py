@@ -83,22 +83,15 @@ twice (x) => (y) { a = local.noisy (x)  y = local.noisy (a) }""",
 
 def make_corpus(folder: Path) -> list[Path]:
     """Folders with a model each, and what belongs to it."""
-    made = {name: parser.parse_model(text) for name, text in TEXTS.items()}
-    large = onnx.ModelProto()
-    large.CopyFrom(made["flat"])
-    weights = np.arange(8192, dtype=np.float32)
-    large.graph.initializer.append(numpy_helper.from_array(weights, "large"))
-    made["large"] = large
-    for name, model in made.items():
+    large = numpy_helper.from_array(np.arange(8192, dtype=np.float32), "large")
+    for name, text in {**TEXTS, "large": TEXTS["flat"], "external": TEXTS["flat"]}.items():
+        model = parser.parse_model(text)
+        model.graph.initializer.extend([large] * (name not in TEXTS))
+        beside = {"save_as_external_data": name == "external", "size_threshold": 0}
         (folder / name).mkdir()
-        onnx.save(model, folder / name / "m.onnx")
+        onnx.save(model, folder / name / "m.onnx", location="w.bin", **beside)
         (folder / f"{name}-rewritten").mkdir()
         rewriting.rewrite_file(folder / name / "m.onnx", folder / f"{name}-rewritten" / "m.onnx")
-    (folder / "external").mkdir()
-    options = {"save_as_external_data": True, "size_threshold": 0, "location": "w.bin"}
-    onnx.save(large, folder / "external" / "m.onnx", **options)
-    (folder / "external-rewritten").mkdir()
-    rewriting.rewrite_file(folder / "external" / "m.onnx", folder / "external-rewritten" / "m.onnx")
     for path in MODELS.glob("*.onnx"):
         (folder / path.stem).mkdir()
         shutil.copy(path, folder / path.stem / "m.onnx")
@@ -162,7 +155,7 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     path = rng.choice(files)
     path.write_bytes(damage(path.read_bytes(), others, rng))
     model = str(work / "in" / ("m.xml" if base.name == "ir" else "m.onnx"))
-    title = f"{base.name}/{path.name}"
+    title, out = f"{base.name}/{path.name}", work / "out"
     if number % TRIALS_EVERY == 0:
         command = ["inspect", model]
         return Case(title, command, (0, 2), LIMIT_OF_TRIALS_SECONDS, has_trials=True)
@@ -170,13 +163,12 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     if what == "inspect":
         return Case(title, [what, model], (0, 2), LIMIT_SECONDS)
     if what == "rewrite":
-        target = str(work / "out" / rng.choice(("o.onnx", "o.onnx", "o.xml")))
-        options = rng.choice(([], ["--seed", "1"], ["--keep-unknown"]))
-        return Case(title, [what, model, "-o", target, *options], (0, 1, 2), LIMIT_SECONDS)
-    runtime = rng.choice(("onnxruntime", "openvino", "reference"))
-    options = rng.choice(([], ["--drawn"]))
-    command = [what, model, "--runtime", runtime, "-o", str(work / "out" / "o"), *options]
-    return Case(title, command, (0, 1, 2), LIMIT_SECONDS)
+        target = out / rng.choice(("o.onnx", "o.onnx", "o.xml"))
+        options = ["-o", f"{target}", *rng.choice(([], ["--seed", "1"], ["--keep-unknown"]))]
+    else:
+        runtime = rng.choice(("onnxruntime", "openvino", "reference"))
+        options = ["--runtime", runtime, "-o", f"{out / 'o'}", *rng.choice(([], ["--drawn"]))]
+    return Case(title, [what, model, *options], (0, 1, 2), LIMIT_SECONDS)
 
 
 def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int) -> int | None:
@@ -188,13 +180,12 @@ def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int)
         with contextlib.suppress(BaseException):
             # With all that it starts, to be ended together.
             os.setsid()
-            handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            null = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null, 0)
-            os.dup2(handle, 1)
-            os.dup2(handle, 2)
-            sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), "utf-8", write_through=True)
-            sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), "utf-8", write_through=True)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
+            os.dup2(1, 2)
+            sys.stdout, sys.stderr = (
+                io.TextIOWrapper(io.FileIO(n, "w"), "utf-8", write_through=True) for n in (1, 2)
+            )
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
             try:
@@ -206,20 +197,15 @@ def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int)
                 traceback.print_exc()
         os._exit(code)
     end = time.monotonic() + seconds
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > end:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
         time.sleep(0.002)
-    # What the command has started, and left behind.
+    # And what the command has started, and left behind.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(status)
+    if not ended[0]:
+        os.waitpid(child, 0)
+        return None
+    return os.waitstatus_to_exitcode(ended[1])
 
 
 def hide_runtimes() -> None:

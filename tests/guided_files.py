@@ -14,12 +14,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import child
 
 SECONDS, SEED = 20.0, 1
 TARGETS = ("models", "irs", "records", "checkpoints", "states")
@@ -57,7 +58,6 @@ def readers(folder: Path) -> dict[str, Read]:
             document.array_of(entry)
 
     def of_checkpoints(data: bytes) -> None:
-        """Checkpoints of requests, and states as a request takes them."""
         pipeline.request(resume=data.decode(errors="replace"))
 
     def of_states(data: bytes) -> None:
@@ -67,9 +67,8 @@ def readers(folder: Path) -> dict[str, Read]:
         else:
             TorchState.from_torch(np.frombuffer(data[1:], np.uint8))
 
-    return dict(
-        zip(TARGETS, (of_models, of_irs, of_records, of_checkpoints, of_states), strict=True)
-    )
+    found = (of_models, of_irs, of_records, of_checkpoints, of_states)
+    return dict(zip(TARGETS, found, strict=True))
 
 
 def _pipeline() -> Any:
@@ -100,19 +99,14 @@ def make_corpus(folder: Path) -> None:
     for golden in (Path(__file__).parents[1] / "graphs" / "golden").rglob("*_seeds.xml"):
         shutil.copy(golden, folder / "irs" / f"{golden.parent.name}-{golden.name}")
     model = folder / "all" / "flat-rewritten" / "m.onnx"
-    record = folder / "records" / "record"
-    app(
-        ["run", str(model), "--runtime", "reference", "--seed", "1", "--record", str(record)],
-        standalone_mode=False,
-    )
+    run = f"run {model} --runtime reference --seed 1 --record {folder}/records/record"
+    app(run.split(), standalone_mode=False)
     request = _pipeline().request(seed=1)
     request({})
-    written = json.dumps(request.checkpoint())
-    (folder / "checkpoints" / "one").write_text(written)
-    states = folder / "states"
+    (folder / "checkpoints" / "one").write_text(json.dumps(request.checkpoint()))
     torch = TorchState.from_seed(3)
-    (states / "torch").write_bytes(b"t" + torch.to_json().encode())
-    (states / "bytes").write_bytes(b"b" + np.asarray(torch.to_torch()).tobytes())
+    (folder / "states" / "torch").write_bytes(b"t" + torch.to_json().encode())
+    (folder / "states" / "bytes").write_bytes(b"b" + np.asarray(torch.to_torch()).tobytes())
 
 
 def fuzz(target: str, arguments: list[str]) -> None:
@@ -151,10 +145,8 @@ def main() -> int:
         for target in TARGETS:
             options = [f"-max_total_time={seconds:g}", f"-seed={seed}", f"-max_len={LONGEST}"]
             options += ["-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
-            command = [sys.executable, __file__, target, str(folder / target), *options]
-            done = subprocess.run(
-                command, capture_output=True, text=True, check=False, errors="replace"
-            )
+            command = [sys.executable, __file__, target, folder / target, *options]
+            done = child.run(*command, code=None, errors="replace")
             last = [line for line in done.stderr.splitlines() if line.startswith(("#", "Done"))]
             print(f"{target}: {'; '.join(last[-2:])}", flush=True)
             if done.returncode != 0:

@@ -57,19 +57,16 @@ MODELS = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models, arrays, and files that are neither."""
     folder = tmp_path_factory.mktemp("refusals")
-    for name, text in MODELS.items():
-        onnx.save(parser.parse_model(text), folder / f"{name}.onnx")
-    noisy = onnx_philox.make_reproducible(parser.parse_model(NOISY))
+    parsed = {name: parser.parse_model(text) for name, text in MODELS.items()}
+    rewrite, noisy = onnx_philox.make_reproducible, parsed["model"]
     built = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
-    by_rows = graphs.random_uniform([4, 5], 0, 1, "f32", per_row=True)
     for name, model in {
-        "noisy": noisy,
-        "inside": onnx_philox.make_reproducible(parser.parse_model(NOISY), seed=1),
-        "counting inside": onnx_philox.make_reproducible(parser.parse_model(COUNTING), seed=1),
-        "rows": onnx_philox.make_reproducible(parser.parse_model(NOISY), per_row=True),
-        "built": built,
-        "by rows": by_rows,
-        "standard": onnx_philox.to_standard_nodes(noisy),
+        **parsed,
+        **{"noisy": rewrite(noisy), "inside": rewrite(noisy, seed=1)},
+        **{"rows": rewrite(noisy, per_row=True), "built": built},
+        "counting inside": rewrite(parsed["counting"], seed=1),
+        "by rows": graphs.random_uniform([4, 5], 0, 1, "f32", per_row=True),
+        "standard": onnx_philox.to_standard_nodes(rewrite(noisy)),
         "for openvino": onnx_philox.to_standard_nodes(built, target="openvino"),
     }.items():
         onnx.save(model, folder / f"{name}.onnx")
@@ -294,30 +291,19 @@ def test_a_refusal_is_one_line_that_begins_with_the_command(arguments: str, word
     assert result.stderr.count("\n") == 1 or "takes:\n  x " in result.stderr
 
 
-DOORS = [
-    *(
-        f"run {{}} --runtime {name}"
-        for name in ("onnxruntime", "openvino", "reference", "standard")
-    ),
-    *("compare {} --fill", "inspect {}", "rewrite {} -o out.onnx", "rewrite {} -o out.xml"),
-]
+RUNTIMES = ("onnxruntime", "openvino", "reference", "standard")
+DOORS = [*(f"run {{}} --runtime {name}" for name in RUNTIMES), "compare {} --fill", "inspect {}"]
+DOORS += ["rewrite {} -o out.onnx", "rewrite {} -o out.xml"]
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("empty.onnx", "an empty file"),
-        *((name, "other bytes (") for name in ("cut.onnx", "text.onnx", "tenth.npy")),
-    ],
-)
-def test_what_is_no_model_is_refused_in_the_same_words_at_every_door(
-    door: str, name: str, given: str
-) -> None:
-    said = cli.refusal(*shlex.split(door.format(name)))
-    assert f"the file '{name}' must be a serialised ONNX model: got {given}" in said
-    assert said.endswith("Pass a file that onnx.load reads as protobuf.\n")
+def test_what_is_no_model_is_refused_in_the_same_words_at_every_door(door: str) -> None:
+    for name in ("empty.onnx", "cut.onnx", "text.onnx", "tenth.npy"):
+        given = "an empty file" if name == "empty.onnx" else "other bytes ("
+        said = cli.refusal(*door.format(name).split())
+        assert f"the file '{name}' must be a serialised ONNX model: got {given}" in said
+        assert said.endswith("Pass a file that onnx.load reads as protobuf.\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
@@ -330,9 +316,6 @@ def test_a_path_that_is_not_utf_8_is_refused(
     Path(name).write_bytes((made / "noisy.onnx").read_bytes())
     words = "the path must be UTF-8, since the runtimes open no other paths: got 'b\\udcffd.onnx'"
     assert words in cli.refusal(*door.format(name).split())
-    for open_model in (
-        onnx_philox.onnxruntime.InferenceSession,
-        onnx_philox.Pipeline,
-        partial(onnx_philox.Pipeline, runtime="openvino"),
-    ):
-        assert_refused(partial(open_model, name), words)
+    in_openvino = partial(onnx_philox.Pipeline, runtime="openvino")
+    for call in (onnx_philox.onnxruntime.InferenceSession, onnx_philox.Pipeline, in_openvino):
+        assert_refused(partial(call, name), words)

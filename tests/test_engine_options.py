@@ -41,16 +41,11 @@ OF_ONNXRUNTIME = """session.disable_prepacking=1 session.intra_op.allow_spinning
     optimization.disable_specified_optimizers=ConstantFolding
     optimization.enable_gelu_approximation=1"""
 OF_A_SESSION: dict[str, Any] = {
-    "enable_cpu_mem_arena": False,
-    "enable_mem_pattern": False,
-    "enable_mem_reuse": False,
-    "use_deterministic_compute": True,
-    "intra_op_num_threads": 7,
+    **dict.fromkeys(("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse"), False),
+    **{"use_deterministic_compute": True, "intra_op_num_threads": 7},
     "execution_mode": ort.ExecutionMode.ORT_PARALLEL,
 }
-LEVELS = [
-    f"ORT_{level}" for level in ("DISABLE_ALL", "ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL")
-]
+LEVELS = ("DISABLE_ALL", "ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL")
 OF_OPENVINO = """NUM_STREAMS=4 NUM_STREAMS=AUTO PERFORMANCE_HINT=THROUGHPUT
     PERFORMANCE_HINT=CUMULATIVE_THROUGHPUT INFERENCE_NUM_THREADS=1 CPU_DENORMALS_OPTIMIZATION=YES
     DYNAMIC_QUANTIZATION_GROUP_SIZE=32 KV_CACHE_PRECISION=u8 EXECUTION_MODE_HINT=ACCURACY
@@ -124,7 +119,7 @@ def test_an_option_of_onnxruntime_changes_no_draw(given: dict[str, Any]) -> None
 def test_an_optimised_file_draws_the_same(level: Any, format_: str, tmp_path: Path) -> None:
     file = tmp_path / f"model.{format_}"
     config = {"session.save_model_format": "ORT"} if format_ == "ort" else {}
-    given = getattr(ort.GraphOptimizationLevel, level)
+    given = getattr(ort.GraphOptimizationLevel, f"ORT_{level}")
     saved = {"optimized_model_filepath": str(file), "graph_optimization_level": given}
     _compare(_in_onnxruntime(config=config, **saved))
     _compare(_in_onnxruntime(str(file)))
@@ -135,11 +130,7 @@ def test_a_run_that_is_terminated_leaves_the_session_whole() -> None:
     before = session.run(None, {"state": STATE})
     run = ort.RunOptions()
 
-    def stop() -> None:
-        time.sleep(0.01)
-        run.terminate = True
-
-    stopping = threading.Thread(target=stop)
+    stopping = threading.Timer(0.01, setattr, (run, "terminate", True))
     stopping.start()
     with contextlib.suppress(Exception):
         session.run(None, {"state": STATE}, run)  # to its end, if the kernel had begun
@@ -150,31 +141,23 @@ def test_a_run_that_is_terminated_leaves_the_session_whole() -> None:
         assert_array_equal(drawn, expected)
 
 
-def _in_openvino(loaded: ov.CompiledModel) -> dict[str, np.ndarray[Any, Any]]:
-    found = infer(loaded, FEEDS)
-    return {name: found[name] for name in DRAWS}
-
-
-def _compiled(config: dict[str, Any]) -> ov.CompiledModel:
-    return compiled(_model(), config)
+def _compare_in_openvino(config: dict[str, Any]) -> None:
+    """Compares two runs of the model that is compiled so."""
+    loaded = compiled(_model(), config)
+    for _ in range(2):
+        _compare(infer(loaded, FEEDS))
 
 
 @pytest.mark.parametrize("given", OF_OPENVINO.split())
 def test_a_property_of_openvino_changes_no_draw(given: str) -> None:
-    def twice() -> None:
-        loaded = _compiled(dict([given.split("=")]))
-        for _ in range(2):
-            _compare(_in_openvino(loaded))
-
-    _apart(twice)
+    _apart(lambda: _compare_in_openvino(dict([given.split("=")])))
 
 
 FROM_THE_CACHE = """
 import sys
 import test_engine_options as t
 for mode in ("OPTIMIZE_SIZE", "OPTIMIZE_SPEED"):
-    config = {"CACHE_DIR": f"{sys.argv[1]}/{mode}", "CACHE_MODE": mode}
-    t._compare(t._in_openvino(t._compiled(config)))
+    t._compare_in_openvino({"CACHE_DIR": f"{sys.argv[1]}/{mode}", "CACHE_MODE": mode})
 """
 REFUSED = """
 import io, openvino as ov, onnx_philox, pytest
@@ -187,7 +170,7 @@ with pytest.raises(RuntimeError, match="isa="):
 def test_a_cached_model_draws_the_same_on_a_lesser_processor_which_imports_no_exported_one(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "exported").write_bytes(_compiled({}).export_model().getvalue())
+    (tmp_path / "exported").write_bytes(compiled(_model(), {}).export_model().getvalue())
     _run_apart(FROM_THE_CACHE, tmp_path)
     for isa in ("AVX2", "SSE41"):
         _run_apart(FROM_THE_CACHE + REFUSED, tmp_path, ONEDNN_MAX_CPU_ISA=isa)
@@ -196,14 +179,14 @@ def test_a_cached_model_draws_the_same_on_a_lesser_processor_which_imports_no_ex
 
 def test_a_cache_that_another_release_wrote_is_not_taken(tmp_path: Path) -> None:
     config = {"CACHE_DIR": str(tmp_path)}
-    _compare(_in_openvino(_compiled(config)))
+    _compare_in_openvino(config)
     (blob,) = tmp_path.glob("*.blob")
     written = blob.read_bytes()
     release = ov.get_version().split("-")[0].encode()
     assert release in written
     other = b"9" + release[1:]
     blob.write_bytes(written.replace(release, other))
-    _compare(_in_openvino(_compiled(config)))
+    _compare_in_openvino(config)
     assert other not in blob.read_bytes()  # written anew
 
 
@@ -212,10 +195,7 @@ def test_a_cancelled_request_of_openvino_leaves_its_state_whole() -> None:
     model = onnx_philox.openvino.make_stateful(OpenVino("auto").read(graph))
     request = compiled(model).create_infer_request()
     variable = request.query_state()[0]
-    states = [STATE]
-    for _ in range(3):
-        advanced = PhiloxState.from_array(states[-1]).advance(2**24)
-        states.append(advanced.to_array())
+    states = [PhiloxState.from_array(STATE).advance(2**24 * i).to_array() for i in range(4)]
     for state, after in itertools.pairwise(states):
         variable.state = ov.Tensor(state.view(np.int32))
         request.start_async()
@@ -232,7 +212,7 @@ import os
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 import test_engine_options as t
 for config in ({}, {"NUM_STREAMS": "2"}, {"PERFORMANCE_HINT": "THROUGHPUT"}):
-    t._compare(t._in_openvino(t._compiled(config)))
+    t._compare_in_openvino(config)
 t._compare(t._in_onnxruntime())
 """)
 

@@ -6,6 +6,7 @@ Each case runs in a child process, which must survive it and draw again afterwar
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import uuid
 from collections.abc import Iterator
@@ -88,23 +89,16 @@ def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
     assert (found, held) == (int(free), 700 * 1024)
 
 
-def test_this_machine_tells_its_memory():
+def test_python_asks_the_core_or_the_machine_and_the_limits(monkeypatch: pytest.MonkeyPatch):
     free, address, held = _native.memory()
     assert 2**26 < free < 2**60
     assert address > 2**26
     assert 2**20 < held < 2**40
-
-
-@pytest.mark.parametrize("limit", LIMITS)
-@pytest.mark.parametrize("has_core", [True, False])
-def test_python_asks_the_core_or_the_machine_and_the_limits(
-    limit: str, *, has_core: bool, monkeypatch: pytest.MonkeyPatch
-):
-    if not has_core:
-        monkeypatch.setattr(_native, "IS_THERE", False)
-    assert 2**26 < memory.reach() < 2**60
-    with limited(limit, 2**27):
-        assert 2**26 < memory.reach() < 2**28
+    for has_core, limit in itertools.product((True, False), LIMITS):
+        monkeypatch.setattr(_native, "IS_THERE", has_core)
+        assert 2**26 < memory.reach() < 2**60
+        with limited(limit, 2**27):
+            assert 2**26 < memory.reach() < 2**28
 
 
 def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch):
@@ -167,47 +161,38 @@ def test_what_a_limit_of_the_process_denies_is_refused(backend: str):
 @contextlib.contextmanager
 def control_group(limit: int) -> Iterator[Path]:
     """A new control group with a limit of memory, of whichever version can be made here."""
-    name = f"onnx_philox_test_{uuid.uuid4().hex}"
     why = []
-    for mount, file in (
-        ("/sys/fs/cgroup", "memory.max"),
-        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-    ):
-        group = Path(mount, name)
-        try:
-            if not Path(mount, "cgroup.procs").exists():
-                raise OSError(f"no control groups at {mount}")
-            group.mkdir()
-            (group / file).write_text(str(limit))
-            swap = group / "memory.swap.max"
-            if swap.exists():
-                swap.write_text("0")
-        except OSError as error:
-            why.append(str(error))
-            if group.exists():
-                group.rmdir()
-            continue
-        try:
+    for file in ("memory.max", "memory/memory.limit_in_bytes"):
+        mount = Path("/sys/fs/cgroup", file).parent
+        group = mount / f"onnx_philox_test_{uuid.uuid4().hex}"
+        with contextlib.ExitStack() as stack:
+            try:
+                if not (mount / "cgroup.procs").exists():
+                    raise OSError(f"no control groups at {mount}")
+                group.mkdir()
+                stack.callback(group.rmdir)
+                (group / Path(file).name).write_text(str(limit))
+                if (swap := group / "memory.swap.max").exists():
+                    swap.write_text("0")
+            except OSError as error:
+                why.append(str(error))
+                continue
             yield group
-        finally:
-            group.rmdir()
-        return
+            return
     pytest.skip(f"no control group can be made here ({'; '.join(why)}); their files are read above")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_a_control_group_denies_is_refused(backend: str):
+def test_what_a_control_group_denies_is_refused_and_what_a_runtime_keeps_is_not_asked_for_twice(
+    backend: str,
+):
     with control_group(GROUP) as group:
         # The second is less than the limit, and more than the process leaves of it.
         steps = [{"size": 2 * GIB, "constant": c} for c in kinds(backend)]
         steps += [{"size": 225 * 2**20, "constant": c} for c in kinds(backend)]
         steps[-len(kinds(backend))]["ballast"] = 75 * 2**20
         assert_refuses(steps, outcomes(backend, str(group), steps))
-
-
-@pytest.mark.parametrize("backend", ["ort-native", "ov-native"])
-def test_memory_that_a_runtime_keeps_is_not_asked_for_twice(backend: str):
-    """More than half of a group: the second output is written where the first one was."""
-    with control_group(GROUP) as group:
-        steps = [{"size": 150 * 2**20, "constant": False}] * 2
-        assert outcomes(backend, str(group), steps) == [None] * 4
+        if backend.endswith("native"):
+            # More than half of a group: the second output is written where the first one was.
+            steps = [{"size": 150 * 2**20, "constant": False}] * 2
+            assert outcomes(backend, str(group), steps) == [None] * 4

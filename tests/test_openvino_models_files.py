@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_refused, assert_same_bits, table
+from cases import assert_all_same, assert_refused, assert_same_bits, table
 from openvino import opset8
 from openvino_models import (
     CORE,
@@ -70,18 +70,15 @@ def test_an_ir_needs_its_weights_beside_it(
     cli.text("rewrite", "m.xml", "-o", "new.xml")
     eval(change)
     is_taken = said == "it is taken"
-    drawing = "new.xml --fill --seed 3"
+    drawing, pipeline = "new.xml --fill --seed 3", partial(op.Pipeline, runtime="openvino")
     for command in (f"run {drawing}", "inspect new.xml", f"compare {drawing} --rtol 1 --atol 1"):
-        if is_taken:
-            cli.text(*command.split())
-        else:
-            refused = cli.refusal(*command.split())
-            assert said in refused
-            assert "run: run:" not in refused
+        shown = (cli.text if is_taken else cli.refusal)(*command.split())
+        assert is_taken or said in shown
+        assert "run: run:" not in shown
     if is_taken:
-        op.Pipeline("new.xml", runtime="openvino")
+        pipeline("new.xml")
     else:
-        assert_refused(lambda: op.Pipeline("new.xml", runtime="openvino"), said)
+        assert_refused(partial(pipeline, "new.xml"), said)
 
 
 def test_the_commands_rewrite_and_run_an_ir(
@@ -181,39 +178,32 @@ def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
     assert one["runs"] == other["runs"]
 
 
-def test_a_file_is_rewritten_into_a_file(tmp_path: Path) -> None:
-    source, target = tmp_path / "m.xml", tmp_path / "new.xml"
-    ov.save_model(two_draws(), source)
+def test_a_file_is_rewritten_into_a_file_and_a_pipeline_takes_a_model_of_openvino_s(
+    tmp_path: Path,
+) -> None:
+    given, source, target = two_draws(), tmp_path / "m.xml", tmp_path / "new.xml"
+    ov.save_model(given, source, compress_to_fp16=False)
     report = op.rewriting.rewrite_file(source, target)
     assert [node.replacement for node in report.replaced] == ["RandomUniform", "RandomNormal"]
-    wanted = drawn(op.make_reproducible(source), STATE, **ZEROS)
-    for name, values in drawn(CORE.read_model(target), STATE, **ZEROS).items():
-        assert_same_bits(values, wanted[name])
+    new = op.make_reproducible(given)
+    wanted = drawn(new, STATE, **ZEROS)
+    assert_all_same(drawn(CORE.read_model(target), STATE, **ZEROS).values(), wanted.values())
     same = partial(op.rewriting.rewrite_file, source, source)
     assert_refused(same, "neither read nor written twice")
-
-
-def test_a_pipeline_takes_a_model_of_openvino_s(tmp_path: Path) -> None:
-    given, feeds = two_draws(), ZEROS
-    ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=False)
-    new = op.make_reproducible(given)
     pipes = [
         op.Pipeline(each, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f32"})
-        for each in (given, new, tmp_path / "m.xml")
+        for each in (given, new, source)
     ]
-    wanted = drawn(new, STATE, **feeds)
     for pipe in pipes:
         assert [node.op_seed for node in pipe.streams.nodes] == [0, 1]
-        answer = pipe(feeds, seed=42)
+        answer = pipe(ZEROS, seed=42)
         assert sorted(answer) == ["y", "z"]
         for name in answer:
             assert_same_bits(answer[name], wanted[name])
-    first = pipes[1].request(seed=42)
-    first(feeds)
-    second = first(feeds)["y"]
-    on = pipes[2].request(resume=json.loads(json.dumps(pipes[0].request(seed=42).checkpoint())))
-    on(feeds)
-    assert_same_bits(on(feeds)["y"], second)
+    checkpoint = json.loads(json.dumps(pipes[0].request(seed=42).checkpoint()))
+    first, on = pipes[1].request(seed=42), pipes[2].request(resume=checkpoint)
+    for _ in range(2):
+        assert_same_bits(on(ZEROS)["y"], first(ZEROS)["y"])
     in_openvino = partial(op.Pipeline, runtime="openvino")
     assert_refused(partial(op.Pipeline, given), "runtime='openvino'")
     words = "TypeError: each option must be one of config"
@@ -236,6 +226,5 @@ def test_a_rewritten_model_has_its_record_and_may_keep_its_state_in_a_variable(
     wanted = drawn(new, STATE, **ZEROS)
     stateful = op.openvino.make_stateful(new, op.PhiloxState.for_run(42))
     got = drawn(stateful, **ZEROS)
-    for name in ("y", "z"):
-        assert_same_bits(got[name], wanted[name])
+    assert_all_same((got[name] for name in ("y", "z")), (wanted[name] for name in ("y", "z")))
     assert op.rewriting.find_random_nodes(stateful) == []

@@ -97,23 +97,17 @@ def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("name", "run"),
-    [
-        *(pytest.param(name, {"python", "sh"}, id=name) for name in PAGES),
-        *(
-            pytest.param(
-                name, {"python", "sh", "py"}, marks=pytest.mark.engines, id=f"{name}, with engines"
-            )
-            for name in ENGINES
-        ),
-    ],
-)
+WITH_ENGINES = [pytest.param(f"{name} py", marks=pytest.mark.engines) for name in ENGINES]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *WITH_ENGINES])
 # Of PyTorch's exporter.
 @pytest.mark.filterwarnings("ignore:.*(LeafSpec|training mode):Warning")
 def test_a_pages_examples_print_what_it_says(
-    name: str, run: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name, *more = page.split()
+    run = {"python", "sh", *more}
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     blocks = blocks_of(name, run)
@@ -173,28 +167,24 @@ def shown() -> dict[str, Path]:
     return found
 
 
-def test_every_picture_is_on_a_page_and_every_page_s_picture_is_there() -> None:
+def texts_of(picture: str) -> list[str]:
+    tree = ET.parse(PICTURES / picture)
+    return ["".join(e.itertext()) for e in tree.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_every_picture_is_on_a_page_and_the_dark_one_says_what_the_light_one_says() -> None:
     assert sorted(shown()) == NAMES
+    for name in NAMES:
+        assert texts_of(f"{name}-dark.svg") == texts_of(f"{name}-light.svg") != [], name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_dark_picture_says_what_the_light_one_says(name: str) -> None:
-    def texts(shade: str) -> list[str]:
-        tree = ET.parse(PICTURES / f"{name}-{shade}.svg")
-        return ["".join(e.itertext()) for e in tree.iter("{http://www.w3.org/2000/svg}text")]
-
-    assert texts("dark") == texts("light") != []
-
-
-def test_the_sentence_above_the_equal_images_says_that_they_are_equal() -> None:
-    before, _, _ = (ROOT / "README.md").read_text().partition("docs/pictures/after-dark.svg")
-    last = before.rpartition("<picture>")[0].rstrip().rpartition("\n\n")[2]
+def test_the_readme_is_short_and_says_above_the_equal_images_that_they_are_equal() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) <= 100
+    above = readme.partition("docs/pictures/after-dark.svg")[0].rpartition("<picture>")[0]
+    last = above.rstrip().rpartition("\n\n")[2]
     assert "the same" in last
     assert "no image" not in last
-
-
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 100
 
 
 # The examples in C and C++: built and run by the commands of their READMEs.
@@ -272,9 +262,13 @@ def with_a_negative_seed(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def test_the_c_example_prints_the_documented_numbers(c_onnxruntime: Example) -> None:
-    assert c_onnxruntime.readme.stdout.endswith(c_onnxruntime.documented)
+def test_the_examples_print_the_documented_numbers(
+    c_onnxruntime: Example, cpp_openvino: Example
+) -> None:
+    for example in (c_onnxruntime, cpp_openvino):
+        assert example.readme.stdout.endswith(example.documented)
     assert numbers(c_onnxruntime.documented) == pytest.approx(UNIFORM, abs=5e-8)
+    assert numbers(cpp_openvino.documented) == [65, 70, 56, 59, 82, 92]
 
 
 def hash_of(data: bytes) -> str:
@@ -335,23 +329,17 @@ def test_an_example_says_what_is_wrong_with_a_model_or_which_library_is_not_ther
     assert words in done.stderr
 
 
-def test_the_cpp_example_prints_the_documented_numbers(cpp_openvino: Example) -> None:
-    assert cpp_openvino.readme.stdout.endswith(cpp_openvino.documented)
-    assert numbers(cpp_openvino.documented) == [65, 70, 56, 59, 82, 92]
-
-
-def test_the_cpp_example_runs_ir(cpp_openvino: Example, tmp_path: Path) -> None:
+def test_the_cpp_example_runs_ir_and_carries_a_state(cpp_openvino: Example, tmp_path: Path) -> None:
     model = graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
     done = cpp_openvino(onnx_philox.openvino.library_path(), save_ir(model, tmp_path / "m.xml"))
     assert (done.returncode, done.stdout) == (0, cpp_openvino.documented), done.stderr
-
-
-def test_the_cpp_example_carries_a_state(cpp_openvino: Example, tmp_path: Path) -> None:
     model = saved(graphs.random_generator([4]), tmp_path)
     done = cpp_openvino(onnx_philox.openvino.library_path(), model)
     assert done.returncode == 0, done.stderr
     bits, after = reference.random_generator(PhiloxState.from_seed(42).to_array(), [4])
-    assert done.stdout.splitlines() == [line("bits", bits), line("next_state", after)]
+    printed = [line.split(": ") for line in done.stdout.splitlines()]
+    assert [name for name, _ in printed] == ["bits", "next_state"]
+    assert [values.split() for _, values in printed] == [[*map(str, x)] for x in (bits, after)]
 
 
 def test_a_voice_draws_the_same_noise_in_python_and_cpp(tmp_path: Path) -> None:
@@ -370,7 +358,3 @@ def test_a_voice_draws_the_same_noise_in_python_and_cpp(tmp_path: Path) -> None:
     pipeline = onnx_philox.Pipeline(models / "voice.onnx", runtime="openvino", config=F32)
     wav = pipeline(feed, seed=42)["wav"]
     np.testing.assert_allclose(wav.ravel(), one, rtol=0, atol=1e-6)
-
-
-def line(name: str, array: np.ndarray) -> str:
-    return f"{name}: " + " ".join(str(x) for x in array.tolist())
