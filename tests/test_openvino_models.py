@@ -70,6 +70,7 @@ less(uniform([2, 4]), F32(1.5)) -> RandomUniform bool
 less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> RandomUniform bool
 less(uniform([2, 4]), np.full((1, 4), 0.5, F32)) -> RandomUniform bool
 less(uniform([2, 4]), add(x, x)) -> RandomUniform f32
+less(uniform([2, 2]), softmax(two, 0)) -> RandomUniform f32
 less(uniform([2, 4]), y) -> RandomUniform f32
 less(uniform([4]), np.full((2, 4), 0.5, F32)) -> RandomUniform f32
 less(uniform([2, 4], 0, 2), F32(0.3)) -> RandomUniform f32
@@ -86,6 +87,7 @@ add(F32(1.5), multiply(normal([3]), F32(2))) -> RandomNormal f32
 @pytest.mark.parametrize(("node", "kind"), KINDS)
 def test_a_node_and_what_reads_it_are_one_draw(node: str, kind: str) -> None:
     inputs = {"x": parameter("x", [2, 4]), "y": parameter("y", [1, 4])}
+    inputs["two"] = parameter("two", [2])
     inputs["w"] = parameter("w", [-1, -1], ov.Type.f64)
     names = {**vars(opset8), **globals(), **inputs, "of_x": opset8.shape_of(inputs["x"])}
     ((output, *said),) = found(model({"drawn": eval(node, names)}, [*inputs.values()]))
@@ -146,6 +148,8 @@ REFUSED = table("""
 uniform([3], 0, high, "i64") -> input 'maxval' must be a constant where the element type is i64
 ov.opset13.multinomial(x, k, "i32", True, False, 0, 0)
 -> input 'num_samples' must be a constant of one number
+ov.opset13.multinomial(x, opset8.convert(np.float32(3), "i32"), "i32", True, False, 0, 0)
+-> input 'num_samples' must be a constant of one number, 1 or more: got one that the model computes
 multinomial(x, 5, replaces=False) -> at most 4, the number of classes
 """)
 

@@ -13,6 +13,8 @@ from runtimes import bare_session, compiled, infer
 
 import onnx_philox
 from onnx_philox import graphs, reference, row_states
+from onnx_philox._contract.types import I64
+from onnx_philox._numbers.token import Token
 
 F32 = np.float32
 RNG = np.random.default_rng(29)
@@ -113,6 +115,16 @@ def test_sums_on_the_very_threshold_are_made_in_the_contract_s_order(share: floa
     assert (tokens == np.floor(u * 5000 * share)).all()
 
 
+@native
+def test_a_class_is_kept_that_a_sum_without_rounding_would_leave_out() -> None:
+    row = np.log([1, 0.25, 0.25, *[0.9998e-4] * 5000]).astype(F32)
+    for _ in range(2):
+        lacks = 2 - 5e-14 - np.exp(row, dtype=np.float64).sum(dtype=np.longdouble)
+        row = np.append(row, np.nextafter(F32(np.log(lacks)), F32(-np.inf)))
+    tokens = fast(np.tile(row, (32, 1)), row_states(3, range(32)), top_p=F32(0.5))
+    assert set(tokens.flat) == {0, 1}
+
+
 def test_filters_that_remove_nothing_are_no_filters() -> None:
     logits = RNG.normal(0, 2, (50, 11)).astype(F32)
     plain = reference.random_token(logits, global_seed=4)[0]
@@ -127,6 +139,9 @@ def test_filters_that_remove_nothing_are_no_filters() -> None:
     ):
         assert (reference.random_token(logits, **filters, global_seed=4)[0] == plain).all()
     assert (reference.random_categorical(logits, 1, "i64", global_seed=4)[0] == plain).all()
+    # Without top_p, top_k alone removes a class, be the others' sum the same without the first.
+    of_least_words = Token(np.array([[-50, 0, -60]], F32), top_k=np.int64(2)).converter(I64)
+    assert of_least_words(0, np.zeros(2, np.uint32)) == [0]
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from onnx_philox._openvino_models.graphs import constant, dimensions, number, on
 from onnx_philox._rewriting import comparisons
 from onnx_philox._rewriting.in_openvino.replacements import EmitDraw, NewDraw, UniformNode
 
-# How far the constants of f16 and bf16 are from what they mean.
-_NEAR = 1e-2
+# How far the constants of f16 and bf16 are from what they mean, as a share of it.
+_NEAR = 2e-3
 # The lower bound of u keeps its logarithm finite. It is 0 in f16.
 _TINY = 1e-7
 # What OpenVINO calls the operators of ONNX.
@@ -88,8 +88,8 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     if low is None or high is None or start is None or end is None:
         return None
     is_radius = 0 <= low.item() <= _TINY and high.item() == 1
-    is_angle = 0 <= start.item() <= _TINY and abs(end.item() * turn - 2 * math.pi) <= _NEAR
-    if not is_radius or not is_angle:
+    is_circle = math.isclose(end.item() * turn, 2 * math.pi, rel_tol=_NEAR)
+    if not (is_radius and is_circle and 0 <= start.item() <= _TINY):
         return None
     output, mean, scale = _moved(node.output(0))
     values, shape = u.values.name, u.shape

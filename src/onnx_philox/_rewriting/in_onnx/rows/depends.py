@@ -34,7 +34,7 @@ class BatchDependence:
         """Whether how often a subgraph runs may depend on the batch."""
         node, body = owner.node, owner.graph
         if node.op_type == "If":
-            return self._is_any(node.inputs[:1])
+            return self._is_any(node.inputs)
         if node.op_type == "Loop":
             return self._is_any([*node.inputs[:2], body.outputs[0]])
         count = node.attributes.get_int("num_scan_inputs", 0)
