@@ -272,6 +272,17 @@ def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_sa
     verdict = exported(of_a_function(make), alignment="tensorflow").verdict
     assert verdict.is_ok, verdict
     assert "The outputs were not compared with torch's" in verdict.notes[0]
+    assert str(verdict).startswith("Not wholly compared, seed 42.\n")
+    assert "its outputs equal torch's" not in str(verdict)
+
+
+def test_a_file_of_philox_numbers_that_draws_what_its_module_does_not_is_another_one() -> None:
+    module = made("Vae")
+    file = exported(module, EXAMPLE, verify=False, alignment="tensorflow").model_proto
+    other = of_a_function(lambda x: x * 1000)
+    verdict = onnx_philox.torch.verify_export(other, (EXAMPLE,), file)
+    assert not verdict.is_ok
+    assert "draws otherwise: the module makes fewer draws than the model." in str(verdict)
 
 
 def set(x: Any) -> Any:

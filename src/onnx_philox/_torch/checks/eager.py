@@ -16,6 +16,8 @@ from onnx_philox._torch.calls.table import call_of
 from onnx_philox._torch.exporter.generator import watched
 from onnx_philox._torch.numbers.state import TorchState
 
+FEWER = "the module makes fewer draws than the model"
+
 
 @dataclass(frozen=True)
 class Eager:
@@ -64,10 +66,9 @@ def run(
         after = TorchState.from_torch(torch.get_rng_state())
     leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
     outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
-    unplaced = "" if given is None else placer.unplaced
-    if given is not None and placer.left:
-        unplaced = "the module makes fewer draws than the model"
-    return Eager(outputs, after, bool(sets), unplaced)
+    if given is None:
+        return Eager(outputs, after, bool(sets))
+    return Eager(outputs, after, bool(sets), FEWER if placer.left else placer.unplaced)
 
 
 def array(tensor: Any) -> NDArray[Any]:
@@ -115,8 +116,7 @@ def _place(
     import torch
 
     has_schema = hasattr(func, "_schema")
-    name = func._schema.name.rpartition("::")[2] if has_schema else func.__name__
-    kind = name.rstrip("_")
+    kind = (func._schema.name.rpartition("::")[2] if has_schema else func.__name__).rstrip("_")
     call = call_of(kind)
     if not left:
         return "the module makes more draws than the model"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -14,11 +14,9 @@ from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.ours import of_model
 from onnx_philox._models.streams import streams_of
 from onnx_philox._torch.calls.programs import is_decomposed
+from onnx_philox._torch.checks import eager
 from onnx_philox._torch.checks.check import compare, describe
 from onnx_philox._torch.exporter.program import exported, functional, operations
-
-if TYPE_CHECKING:
-    from onnx_philox._torch.checks.eager import Eager
 
 
 class Pair:
@@ -53,11 +51,9 @@ class Pair:
 
     def eager(
         self, seed: int, row: int | None = None, given: Sequence[NDArray[Any]] | None = None
-    ) -> Eager:
+    ) -> eager.Eager:
         """A run of the module in torch; of one row of the batch, if there is one for each."""
         from torch.utils import _pytree
-
-        from onnx_philox._torch.checks import eager
 
         leaves = self._leaves
         if row is not None:
@@ -144,11 +140,9 @@ class Pair:
         """The module's inputs by the names of the model's."""
         import torch
 
-        from onnx_philox._torch.checks.eager import array
-
         named = zip(self._names, self._leaves, strict=True)
         return {
-            name: array(leaf) if isinstance(leaf, torch.Tensor) else np.asarray(leaf)
+            name: eager.array(leaf) if isinstance(leaf, torch.Tensor) else np.asarray(leaf)
             for name, leaf in named
             if name is not None
         }
@@ -164,8 +158,7 @@ class Pair:
             are_inputs = [leaf is not None for leaf in self._leaves]
         if sum(are_inputs) != len(names):
             remedy = "Pass the model that was exported from this module, and the same arguments."
-            given, allowed = f"{sum(are_inputs)}", f"the model's {len(names)}"
-            refuse(self._owner, "the inputs", given, allowed, remedy)
+            refuse(self._owner, "the inputs", sum(are_inputs), f"the model's {len(names)}", remedy)
         left = iter(names)
         return [next(left) if is_input else None for is_input in are_inputs]
 

@@ -30,6 +30,7 @@ class Verdict:
         runtimes: What each runtime drew.
         notes: What else may make a difference, or could not be compared.
         alignment: Whose numbers the model draws: "pytorch", or "tensorflow" for Philox.
+        compares_outputs: Whether the outputs were compared; a note says why not.
     """
 
     seed: int
@@ -37,11 +38,13 @@ class Verdict:
     runtimes: tuple[Ran, ...]
     notes: tuple[str, ...]
     alignment: str = PYTORCH
+    compares_outputs: bool = True
 
     @property
     def is_ok(self) -> bool:
         """Whether all draws are right in every runtime, and the outputs within the tolerances.
 
+        Without the outputs, where they could not be compared: see `compares_outputs`.
         A runtime that does not load the model, or has no kernel for what the module computes, is
         not counted; a note names it.
         """
@@ -50,12 +53,15 @@ class Verdict:
     def __str__(self) -> str:
         """The verdict in words."""
         same = "its outputs equal torch's"
-        if self.draws and self.alignment == PYTORCH:
+        if not self.compares_outputs:
+            same = "its draws in the main graph equal the reference's; no more was compared"
+        elif self.draws and self.alignment == PYTORCH:
             same += ", and so does the state after it"
         elif self.draws:
             same += ", of draws that equal the reference's"
         lines = [f"{ran.runtime}: {ran.problem or same}" for ran in self.runtimes]
-        word = "Equal" if self.is_ok else "Different" if self.runtimes else "Not compared"
+        equal = "Equal" if self.compares_outputs else "Not wholly compared"
+        word = equal if self.is_ok else "Different" if self.runtimes else "Not compared"
         if self.is_ok and self.draws == 0:
             word = "Nothing was drawn"
         return "\n".join((f"{word}, seed {self.seed}.", *lines, *self.notes))

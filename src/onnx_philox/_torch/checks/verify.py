@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -27,14 +27,12 @@ from onnx_philox._runtimes.port import ArgumentError
 from onnx_philox._torch.calls.programs import DECOMPOSED
 from onnx_philox._torch.checks import against, seen
 from onnx_philox._torch.checks.check import read_exported
+from onnx_philox._torch.checks.eager import FEWER, Eager
 from onnx_philox._torch.checks.pair import Pair
 from onnx_philox._torch.checks.verdict import Ran, Verdict
 from onnx_philox._torch.exporter.program import check_program, require_torch
 from onnx_philox._torch.generator import GENERATOR
 from onnx_philox._torch.numbers.state import TorchState, torch_seed
-
-if TYPE_CHECKING:
-    from onnx_philox._torch.checks.eager import Eager
 
 OWNER = "onnx_philox.torch.verify_export"
 
@@ -202,7 +200,7 @@ def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool)
     else:
         state = row_states(seed, np.arange(pair.rows))
     feeds = pair.feeds() | {STATE: state}
-    notes: list[str] = []
+    uncompared: list[str] = []
     program = pair.of_program()
     lost = "" if program is None else program.lost()
     own, passed_over = pair.eager(seed), _passed_over(pair)
@@ -222,15 +220,17 @@ def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool)
             given = [_in_place(pair.model, stream, values) for stream, values in drawn]
             eager = program.eager(seed, given=given)
             unplaced = eager.unplaced
+            if unplaced == FEWER:
+                return passed_over or f"The model draws otherwise: {FEWER}."
             if not unplaced:
                 return against.outputs(seen.outputs, eager.outputs, rtol, atol) or passed_over
-        notes.append(f"The outputs were not compared with torch's: {unplaced}.")
+        uncompared.append(f"The outputs were not compared with torch's: {unplaced}.")
         return passed_over
 
     begun = None if is_inside else state
     ran, lacks = _in_each(lambda r: seen.run_beside_reference(r, pair.proto, feeds, begun), problem)
-    notes = list(dict.fromkeys([*lacks, *notes, *_notes(pair, [own])]))
-    return Verdict(seed, pair.draws, tuple(ran), tuple(notes), TENSORFLOW)
+    notes = tuple(dict.fromkeys([*lacks, *uncompared, *_notes(pair, [own])]))
+    return Verdict(seed, pair.draws, tuple(ran), notes, TENSORFLOW, not uncompared)
 
 
 def _passed_over(pair: Pair) -> str | None:
