@@ -86,12 +86,16 @@ def multinomial(
 def loop(x: ov.op.Parameter, steps: int, make: Any) -> ov.Node:
     """A Loop that adds what `make` draws in the shape of its value to it."""
     value = opset8.parameter(x.get_partial_shape(), ov.Type.f32)
-    grown = opset8.add(value, make(opset8.shape_of(value)))
-    body = ov.Model([constant(np.array(True)), grown], [value], "steps")
+    return loop_of(x, steps, opset8.add(value, make(opset8.shape_of(value))), value)
+
+
+def loop_of(x: ov.Node, steps: int, grown: ov.Node, *inputs: ov.op.Parameter) -> ov.Node:
+    """A Loop whose value, the last of the body's inputs, grows; before it the step may be one."""
+    body = ov.Model([constant(np.array(True)).output(0), grown.output(0)], [*inputs], "steps")
     node = opset15.loop(constant(np.array(steps, np.int64)), constant(np.array(True)))
     node.set_function(body)
-    node.set_special_body_ports([-1, 0])
-    node.set_merged_input(value, x.output(0), grown.output(0))
+    node.set_special_body_ports([len(inputs) - 2, 0])
+    node.set_merged_input(inputs[-1], x.output(0), grown.output(0))
     node.get_iter_value(grown.output(0), -1)
     node.set_friendly_name("steps")
     return node
@@ -129,16 +133,9 @@ def branch(condition: ov.Node, x: ov.op.Parameter, make: Any, *, is_else: bool =
 
 def loop_in_body(shape: ov.Node, make: Any) -> ov.Node:
     """A Loop in a body: the sum of two draws."""
-    zeros = opset8.broadcast(constant(np.float32(0)), shape)
     value = opset8.parameter([2, 4], ov.Type.f32)
-    grown = opset8.add(value, make(opset8.shape_of(value)))
-    node = opset8.loop(constant(np.array(2, np.int64)), constant(np.array(True)))
-    node.set_function(ov.Model([constant(np.array(True)), grown], [value], "inner"))
-    node.set_special_body_ports([-1, 0])
-    node.set_merged_input(value, zeros.output(0), grown.output(0))
-    node.set_friendly_name("steps")
-    node.get_iter_value(grown.output(0), -1)
-    return node
+    zeros = opset8.broadcast(constant(np.float32(0)), shape)
+    return loop_of(zeros, 2, opset8.add(value, make(opset8.shape_of(value))), value)
 
 
 def named(node: ov.Node, name: str) -> ov.Node:

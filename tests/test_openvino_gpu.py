@@ -29,7 +29,7 @@ from onnx_philox._runtimes.options import OpenVinoOptions
 
 pytestmark = pytest.mark.gpu
 
-Draw = Callable[[Any, Any], Any]
+Draw = Callable[[Any, Any, Any], Any]
 HETERO = "HETERO:GPU,CPU"
 # All the counter's words carry; high bits in the key.
 CARRIES = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.uint32)
@@ -68,16 +68,9 @@ def test_under_hetero_the_cpu_draws_and_the_gpu_does_the_rest(
     backend: str, per_row: bool, precision: str
 ) -> None:
     model = elementwise(per_row)
-    loaded = [
-        OpenvinoModel.open(
-            ToOpen(
-                Given.of("test", model),
-                OpenVinoOptions.of(backend, precision, device),
-                shows_drawn=True,
-            )
-        )
-        for device in ("CPU", HETERO)
-    ]
+    asked = (OpenVinoOptions.of(backend, precision, device) for device in ("CPU", HETERO))
+    opened = (ToOpen(Given.of("test", model), options, shows_drawn=True) for options in asked)
+    loaded = [OpenvinoModel.open(each) for each in opened]
     assert set(loaded[1].compiled.get_property("EXECUTION_DEVICES")) == {"GPU.0", "CPU"}
     assert len(loaded[1].drawn) == 3
     for batch, state in enumerate(states(4), 3):
@@ -113,32 +106,15 @@ def test_under_hetero_another_device_may_compute_the_words_of_a_state(core: ov.C
 
 SEEDS = {"global_seed": 5, "op_seed": 2**33 + 5}
 
-DRAWS: dict[str, tuple[Draw, Draw]] = {
-    "bits": (
-        lambda n, s: factory.random_generator(s, n, **SEEDS),
-        lambda n, s: reference.random_generator(s, n, **SEEDS),
-    ),
-    "i32": (
-        lambda n, s: factory.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
-        lambda n, s: reference.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
-    ),
-    "f32": (
-        lambda n, s: factory.random_uniform(n, 0.1, 0.7, "f32", state=s),
-        lambda n, s: reference.random_uniform(n, 0.1, 0.7, "f32", state=s),
-    ),
-    "f16": (
-        lambda n, s: factory.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
-        lambda n, s: reference.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
-    ),
-    "normal": (
-        lambda n, s: factory.random_normal(n, 0.25, 3.1, "f32", state=s),
-        lambda n, s: reference.random_normal(n, 0.25, 3.1, "f32", state=s),
-    ),
-    "bernoulli": (
-        lambda n, s: factory.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
-        lambda n, s: reference.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
-    ),
+DRAWS: dict[str, Draw] = {
+    "bits": lambda of, n, s: of.random_generator(s, n, **SEEDS),
+    "i32": lambda of, n, s: of.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
+    "f32": lambda of, n, s: of.random_uniform(n, 0.1, 0.7, "f32", state=s),
+    "f16": lambda of, n, s: of.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
+    "normal": lambda of, n, s: of.random_normal(n, 0.25, 3.1, "f32", state=s),
+    "bernoulli": lambda of, n, s: of.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
 }
+"""Of the factories or the reference."""
 
 
 @pytest.mark.parametrize("name", DRAWS)
@@ -149,12 +125,12 @@ DRAWS: dict[str, tuple[Draw, Draw]] = {
 def test_the_gpu_draws_the_reference_s_bits_and_next_states(
     core: ov.Core, name: str, shape: tuple[int, ...], is_dynamic: bool, are_rows: bool, hint: str
 ) -> None:
-    make, expected = DRAWS[name]
+    draw = DRAWS[name]
     first = shape[0]
     state_shape = [-1 if is_dynamic else first, 6] if are_rows else [6]
     state = op.parameter(state_shape, np.uint32)
     x = op.parameter([-1] * len(shape) if is_dynamic else list(shape), np.float32)
-    node = make(op.shape_of(x) if is_dynamic else list(shape), state)
+    node = draw(factory, op.shape_of(x) if is_dynamic else list(shape), state)
     model = ov.Model([node.output(0), node.output(1)], [state, x])
     compiled = factory.compile_model(core, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
     assert compiled.get_property("EXECUTION_DEVICES") == ["GPU.0"]
@@ -162,7 +138,7 @@ def test_the_gpu_draws_the_reference_s_bits_and_next_states(
         given = np.stack([words] * first) + np.arange(first, dtype=np.uint32)[:, None]
         given = given if are_rows else words
         drawn = infer(compiled, [given, np.zeros(shape, np.float32)])
-        for i, wanted in enumerate(expected(list(shape), given)):
+        for i, wanted in enumerate(draw(reference, list(shape), given)):
             assert_same_bits(drawn[i], wanted)
 
 
@@ -237,24 +213,14 @@ def test_a_state_for_each_row_must_fit_the_values_on_a_gpu(core: ov.Core) -> Non
 
 
 def test_verify_draws_the_published_numbers_there() -> None:
-    families = (
-        "Random123 known answers",
-        "TensorFlow uniform",
-        "TensorFlow normal",
-        "Rows of Random",
-    )
+    published = ["Random123 known answers", "TensorFlow uniform", "TensorFlow normal"]
+    families = (*published, "Rows of Random")
     some = [case for case in cases.load_cases() if case.family.startswith(families)]
     report = verify.run(device="GPU", backends=["native"], expected=some)
     assert report.is_ok, report.to_json()
     same = {r.case.name for r in report.results if r.case and r.verdict is verify.CaseVerdict.SAME}
-    assert {
-        "Random123 known answers u32",
-        "TensorFlow uniform f32",
-        "TensorFlow normal f32",
-        "Rows of RandomGenerator u32",
-    } <= same
-    assert {r.verdict for r in report.results} == {
-        verify.CaseVerdict.SAME,
-        verify.CaseVerdict.NOT_CARRIED,
-    }
+    names = zip([*published, "Rows of RandomGenerator"], ("u32", "f32", "f32", "u32"), strict=True)
+    assert {" ".join(name) for name in names} <= same
+    verdicts = {verify.CaseVerdict.SAME, verify.CaseVerdict.NOT_CARRIED}
+    assert {r.verdict for r in report.results} == verdicts
     assert report.notes[-1].startswith("n/a: not carried.")

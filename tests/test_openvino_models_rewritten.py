@@ -22,6 +22,7 @@ from openvino_models import (
     iterator,
     loop,
     loop_in_body,
+    loop_of,
     model,
     multinomial,
     named,
@@ -222,12 +223,7 @@ def in_a_loop_of_an_if(x: ov.op.Parameter, make: Any) -> ov.Output:
     """A Loop whose If draws in the first two of four iterations."""
     value, step = opset8.parameter([2, 4], ov.Type.f32), opset8.parameter([], ov.Type.i64)
     inner = branch(opset8.less(step, np.int64(2)), value, make)
-    going = constant(np.array(True))
-    node = opset8.loop(constant(np.array(4, np.int64)), constant(np.array(True)))
-    node.set_function(ov.Model([going.output(0), inner.output(0)], [step, value], "steps"))
-    node.set_special_body_ports([0, 0])
-    node.set_merged_input(value, x.output(0), inner.output(0))
-    return node.get_iter_value(inner.output(0), -1)
+    return loop_of(x, 4, inner, step, value).output(0)
 
 
 def called(name: str) -> Callable[[Any], ov.Node]:
@@ -290,14 +286,7 @@ def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved: bool, tmp_p
 def test_a_body_that_two_loops_share_draws_for_each() -> None:
     x, value = parameter("x", [2, 4]), opset8.parameter([2, 4], ov.Type.f32)
     grown = opset8.add(value, uniform(opset8.shape_of(value)))
-    body = ov.Model([constant(np.array(True)), grown], [value], "shared")
-    outputs = {}
-    for name in "ab":
-        node = opset8.loop(constant(np.array(2, np.int64)), constant(np.array(True)))
-        node.set_function(body)
-        node.set_special_body_ports([-1, 0])
-        node.set_merged_input(value, x.output(0), grown.output(0))
-        outputs[name] = node.get_iter_value(grown.output(0), -1)
+    outputs = {name: loop_of(x, 2, grown, value) for name in "ab"}
     given = model(outputs, [x])
     assert len(op.rewriting.find_random_nodes(given)) == 2
     got = drawn(op.make_reproducible(given), STATE, **ZEROS)

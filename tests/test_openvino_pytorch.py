@@ -1,4 +1,4 @@
-"""PyTorch modules by our converters of OpenVINO, beside their files of ONNX: `-m engines`."""
+"""PyTorch modules in OpenVINO, by our converters and by its own alone: `-m engines`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_all_same
+from cases import assert_all_same, table
 from runtimes import infer
 
 import onnx_philox as op
@@ -26,40 +26,34 @@ X = np.linspace(0.05, 0.95, 12, dtype=np.float32).reshape(3, 4)
 STATE = op.PhiloxState.for_run(42).to_array()
 
 
-def module(functions: dict[str, Callable[[Any], Any]]) -> Any:
+def module(*functions: Callable[[Any], Any]) -> Any:
     """A module that gives what each function gives, in order."""
     import torch
 
     class Module(torch.nn.Module):
         def forward(self, x):
-            return tuple(function(x) for function in functions.values())
+            return tuple(function(x) for function in functions)
 
     return Module()
 
 
-def program(given: Any) -> Any:
+def converted(given: Any, way: str, *, by_us: bool = True) -> ov.Model:
+    """By our converters, or as OpenVINO's front end writes torch's draws."""
     import torch
 
-    return torch.export.export(given, (torch.tensor(X),), strict=False)
-
-
-def converted(given: Any, way: str) -> ov.Model:
-    import torch
-
-    extensions = op.openvino.pytorch_extensions()
+    x, extensions = torch.tensor(X), op.openvino.pytorch_extensions() if by_us else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if way == "exported":
-            return ov.convert_model(program(given), extension=extensions)
-        if way == "scripted":
-            given = torch.jit.script(given)
-        example = torch.tensor(X)
-        return ov.convert_model(given, example_input=example, extension=extensions)
+            exported = torch.export.export(given, (x,), strict=False)
+            return ov.convert_model(exported, extension=extensions)
+        given = torch.jit.script(given) if way == "scripted" else given
+        return ov.convert_model(given, example_input=x, extension=extensions)
 
 
-def answers(model: ov.Model) -> list[np.ndarray]:
+def answers(model: ov.Model, hint: str = "f32") -> list[np.ndarray]:
     core = op.openvino.register(ov.Core())
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": hint})
     results = infer(compiled, [X, STATE])
     return [results[i].copy() for i in range(len(compiled.outputs) - 1)]
 
@@ -81,18 +75,17 @@ def test_a_converted_model_that_is_saved_draws_what_its_file_of_onnx_draws(
     """`torch_walk` has every call; these are rewritten from a file, too."""
     import torch
 
-    functions = {
-        "rand_like": lambda x: torch.rand_like(x),
-        "of f16": lambda x: torch.randn_like(x, dtype=torch.half),
-        "integers": lambda x: torch.randint(2, 7, (x.shape[0], 2), dtype=torch.int32),
-        "of a draw": lambda _: torch.bernoulli(torch.rand(3, 4)),
-        "classes": lambda x: torch.multinomial(torch.ones_like(x), 3),
-        "dropout": lambda x: torch.nn.functional.dropout(x, 0.3, True),
-        "gamma": lambda x: torch._standard_gamma(x),
-        "a permutation": lambda x: x[torch.randperm(3)],
-    }
-    wanted = of_onnx(module(functions))
-    given = converted(module(functions), way)
+    given = module(
+        lambda x: torch.rand_like(x),
+        lambda x: torch.randn_like(x, dtype=torch.half),
+        lambda x: torch.randint(2, 7, (x.shape[0], 2), dtype=torch.int32),
+        lambda _: torch.bernoulli(torch.rand(3, 4)),
+        lambda x: torch.multinomial(torch.ones_like(x), 3),
+        lambda x: torch.nn.functional.dropout(x, 0.3, True),
+        lambda x: torch._standard_gamma(x),
+        lambda x: x[torch.randperm(3)],
+    )
+    wanted, given = of_onnx(given), converted(given, way)
     nodes = op.rewriting.find_random_nodes(given)
     assert [node.problem for node in nodes] == [None] * len(nodes)
     ov.save_model(given, tmp_path / "m.xml")
@@ -105,7 +98,7 @@ def test_a_converted_model_that_is_saved_draws_what_its_file_of_onnx_draws(
 def test_a_checkpoint_of_the_file_resumes_in_the_model() -> None:
     import torch
 
-    given = module({"drop": lambda x: torch.nn.functional.dropout(x, 0.5, True)})
+    given = module(lambda x: torch.nn.functional.dropout(x, 0.5, True))
     file = op.torch.export(given, (torch.tensor(X),), verbose=False).model_proto
     model = op.make_reproducible(converted(given, "exported"))
     request = op.Pipeline(file).request(seed=7)
@@ -116,7 +109,8 @@ def test_a_checkpoint_of_the_file_resumes_in_the_model() -> None:
     assert not np.array_equal(first, second)
 
 
-def test_a_scripted_loop_draws_on() -> None:
+@pytest.mark.parametrize("by_us", [False, True])
+def test_a_scripted_loop_draws_on(by_us: bool) -> None:
     import torch
 
     def forward(x: torch.Tensor) -> torch.Tensor:
@@ -129,7 +123,7 @@ def test_a_scripted_loop_draws_on() -> None:
     for _ in range(3):
         values, state = op.reference.random_uniform([3, 4], 0, 1, "f32", state=state)
         total = total + values
-    (got,) = answers(op.make_reproducible(converted(forward, "scripted")))
+    (got,) = answers(op.make_reproducible(converted(forward, "scripted", by_us=by_us)))
     assert np.array_equal(got, total)
 
 
@@ -171,7 +165,7 @@ def test_numbers_of_f64_that_a_model_computes_are_refused_by_the_name_of_the_cal
     what = "its weights" if call == "multinomial" else r"input '(?!logits)\w+'"
     said = rf"aten::{call}: {what} must be a constant .*: got f64 .*\. Cast (?!logits)\w+ to f32\."
     with pytest.raises(ov.frontend.OpConversionFailure, match=said):
-        converted(module({"": forward}), way)
+        converted(module(forward), way)
 
 
 def test_what_no_converter_can_keep_is_refused_by_name() -> None:
@@ -190,36 +184,33 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
     }
     for said, forward in refused.items():
         with pytest.raises(ov.frontend.OpConversionFailure, match=said):
-            converted(module({"": forward}), "traced")
+            converted(module(forward), "traced")
 
 
-def test_dropout_between_layers_of_lstm_with_projections_is_drawn_in_openvino_alone() -> None:
-    import torch
-
-    class Program(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lstm = torch.nn.LSTM(4, 6, 2, dropout=0.3, proj_size=3)
-
-        def forward(self, x: Any) -> Any:
-            return self.lstm(x)[0]
-
-    with pytest.raises(ValueError, match=r"aten::lstm: proj_size .*must be 0 .*convert_model"):
-        of_onnx(Program())
-    model = op.make_reproducible(converted(Program(), "exported"))
-    assert [n.get_type_name() for n in model.get_ops()].count("RandomDropout") == 1
-
-
-def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_drawn() -> None:
+def with_lstm(**settings: Any) -> Any:
     import torch
 
     class Recurrent(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.lstm = torch.nn.LSTM(4, 5, 2, dropout=0.4)
+            self.lstm = torch.nn.LSTM(4, 6, 2, dropout=0.3, **settings)
 
         def forward(self, x: Any) -> Any:
             return self.lstm(x)[0]
+
+    return Recurrent()
+
+
+def test_dropout_between_layers_of_lstm_with_projections_is_drawn_in_openvino_alone() -> None:
+    given = with_lstm(proj_size=3)
+    with pytest.raises(ValueError, match=r"aten::lstm: proj_size .*must be 0 .*convert_model"):
+        of_onnx(given)
+    model = op.make_reproducible(converted(given, "exported"))
+    assert [n.get_type_name() for n in model.get_ops()].count("RandomDropout") == 1
+
+
+def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_drawn() -> None:
+    import torch
 
     def warned_of(program: Any) -> list[str]:
         with warnings.catch_warnings(record=True) as caught:
@@ -228,9 +219,65 @@ def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_dra
         return [str(each.message) for each in caught if "onnx_philox" in str(each.message)]
 
     x = (torch.tensor(X),)
-    for module in (Recurrent(), torch.nn.Dropout(0.5)):
+    for module in (with_lstm(), torch.nn.Dropout(0.5)):
         program = torch.export.export(module.train(), x)
         assert warned_of(program) == []
         (said,) = warned_of(program.run_decompositions())
         assert "pytorch_extensions: The program is decomposed already: torch may have" in said
     assert warned_of(torch.export.export(torch.nn.Linear(4, 2), x).run_decompositions()) == []
+
+
+# By OpenVINO's own converters alone.
+
+
+def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) -> np.ndarray:
+    draw = getattr(op.reference, f"random_{operator}")
+    return draw(*arguments, op_seed=stream, state=STATE, **keywords)[0]
+
+
+SHAPE, ONES = [3, 4], np.zeros_like(X)
+# What is called of torch and x -> what draws it, by which arguments.
+TRACED = table("""
+torch.rand_like(x) -> "uniform", SHAPE, 0, 1, "f32"
+torch.randn_like(x) -> "normal", SHAPE, 0, 1, "f32"
+torch.empty_like(x).normal_(1.5, 2.0) -> "normal", SHAPE, 1.5, 2, "f32"
+torch.bernoulli(x) -> "bernoulli", SHAPE, X
+(torch.rand_like(x) < 0.3).float() -> "bernoulli", SHAPE, np.float32(0.3)
+torch.multinomial(torch.ones_like(x), 5, True) -> "categorical", ONES, 5
+torch.multinomial(torch.ones_like(x), 3) -> "categorical", ONES, 3, "i64", False
+""")
+
+
+@pytest.mark.parametrize(("call", "drawn"), TRACED)
+def test_a_traced_draw_is_the_reference_s(call: str, drawn: str, tmp_path: Path) -> None:
+    import torch
+
+    kind, *arguments = eval(drawn)
+    given = module(eval(f"lambda x: {call}", {"torch": torch}))
+    given = converted(given, "traced", by_us=False)
+    ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=True)
+    wanted = reference(kind, *arguments)
+    for model in (given, tmp_path / "m.xml"):
+        (node,) = op.rewriting.find_random_nodes(model)
+        assert node.replacement == f"Random{kind.title()}"
+        for hint in ("f32", "bf16"):
+            (got,) = answers(op.make_reproducible(model), hint)
+            assert np.array_equal(got, wanted.astype(got.dtype))
+
+
+def test_a_vae_draws_the_noise_of_its_onnx_file() -> None:
+    import torch
+
+    torch.manual_seed(0)
+    encode, decode = (torch.nn.Linear(4, n).requires_grad_(False) for n in (8, 4))
+
+    def forward(x):
+        mean, spread = encode(x).chunk(2, dim=1)
+        return decode(mean + torch.exp(0.5 * spread) * torch.randn_like(mean))
+
+    with torch.no_grad():
+        mean, spread = encode(torch.tensor(X)).chunk(2, dim=1)
+        noise = torch.tensor(reference("normal", [3, 4], 0, 1, "f32"))
+        wanted = decode(mean + torch.exp(0.5 * spread) * noise).numpy()
+    (got,) = answers(op.make_reproducible(converted(module(forward), "traced", by_us=False)))
+    assert np.abs(got - wanted).max() < 1e-6
