@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from cases import assert_all_same, assert_refused, assert_same_bits, pattern_of, public_names, table
 from foreign import evaluate, parse
 from runtimes import OpenVino, bare_session, compiled, infer
+from test_onnxruntime import by_a_callback
 
 import onnx_philox
 from onnx_philox import (
@@ -133,17 +133,7 @@ def test_a_session_reads_arrays_in_another_byte_order(kind: str, ort_backend: st
     feed = {"x": X, "random_state": STATE.to_array()}
     expected = session.run(None, feed)
     feed = {name: swapped(array) for name, array in feed.items()}
-    if kind == "async":
-        done, actual = threading.Event(), []
-
-        def callback(results: Any, _: Any, error: str) -> None:
-            actual.extend([error] if error else results)
-            done.set()
-
-        session.run_async(None, feed, callback, None)
-        assert done.wait(60)
-    else:
-        actual = session.run(None, feed)
+    actual = by_a_callback(session, feed) if kind == "async" else session.run(None, feed)
     assert_all_same(actual, expected)
 
 

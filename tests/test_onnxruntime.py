@@ -302,18 +302,13 @@ def test_several_sessions_share_one_options_object(ort_backend: str) -> None:
 
 EXTENSIONS_FIRST = """
 import onnxruntime as ort, numpy as np
-from onnx import helper, TensorProto
+from onnx import parser
 from onnxruntime_extensions import get_library_path, onnx_op, PyCustomOpDef
 if {import_first}:
     import onnx_philox.onnxruntime, onnx_philox.onnxruntime._python_plan
-text = helper.make_node("StringLength", ["t"], ["n"], domain="ai.onnx.contrib")
-graph = helper.make_graph(
-    [text], "g",
-    [helper.make_tensor_value_info("t", TensorProto.STRING, [None])],
-    [helper.make_tensor_value_info("n", TensorProto.INT64, [None])],
-)
-imports = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.contrib", 1)]
-tokenizer = helper.make_model(graph, opset_imports=imports, ir_version=8)
+imports = '<ir_version: 8, opset_import: ["": 17, "ai.onnx.contrib": 1]>'
+graph = "g (string[N] t) => (int64[N] n) {{ n = ai.onnx.contrib.StringLength (t) }}"
+tokenizer = parser.parse_model(f"{{imports}} {{graph}}")
 for has_python_op in (False, True):
     if has_python_op:
         # A Python op of the user's own.
@@ -600,10 +595,10 @@ def test_auto_says_once_in_the_log_what_it_takes_and_what_is_missing() -> None:
 # ------------------------------------------------------------------ as ONNX Runtime's own session
 
 
-def test_a_session_keeps_the_path_of_its_model(tmp_path: Path, ort_backend: str) -> None:
+def test_onnxruntime_gets_the_very_model_that_was_given(tmp_path: Path, ort_backend: str) -> None:
     model = graphs.random_generator([5])
-    path = tmp_path / "model.onnx"
-    onnx.save(model, path)
+    path, given = tmp_path / "model.onnx", model.SerializeToString()
+    path.write_bytes(given)
     session = InferenceSession(path, backend=ort_backend)
     assert session._model_path == str(path)
     session.set_providers(["CPUExecutionProvider"])
@@ -611,6 +606,9 @@ def test_a_session_keeps_the_path_of_its_model(tmp_path: Path, ort_backend: str)
     bits, _ = session.run(None, {"state": STATE.to_array()})
     assert_same_bits(bits, reference.random_generator(STATE.to_array(), [5])[0])
     assert InferenceSession(model, backend=ort_backend)._model_path is None
+    if ort_backend == "native":
+        assert session._model_bytes is None
+        assert InferenceSession(given, backend="native")._model_bytes is given
 
 
 @pytest.mark.parametrize(

@@ -157,16 +157,6 @@ def test_a_large_probability_is_read_and_checked_when_the_session_is_made(
             assert_same_bits(values, expected)
 
 
-def test_onnxruntime_gets_the_very_model_that_was_given(tmp_path: Path) -> None:
-    model = noise_model()
-    given = model.SerializeToString()
-    assert InferenceSession(given, backend="native")._model_bytes is given
-    path = saved(model, tmp_path)
-    session = InferenceSession(path, backend="native")
-    assert session._model_path == str(path)
-    assert session._model_bytes is None
-
-
 MEGABYTES = 96
 PLANS = """
 import sys

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_same_bits
+import runtimes
+from cases import assert_all_same
 from onnx import ModelProto
-from runtimes import OpenVino, infer, tensor_of
+from runtimes import OpenVino, request_of
 
 from onnx_philox import graphs, reference
 
 STATE = np.array([5, 2**32 - 1, 7, 9, 2**31, 2**32 - 2], np.uint32)
 SIZES = [5, 5, 0, 4099, 1, 65536, 5]
 SEEDS = {"global_seed": 3, "op_seed": 4}
-OPENVINO = OpenVino("native")
-
-
-def compiled(model: ModelProto) -> ov.CompiledModel:
-    return OPENVINO.core.compile_model(OPENVINO.read(model), "CPU")
-
-
-def run(request: ov.InferRequest, feeds: dict[str, Any]) -> list[np.ndarray]:
-    infer(request, {name: tensor_of(value) for name, value in feeds.items()})
-    return [tensor.data.copy() for tensor in request.output_tensors]
+compiled = partial(runtimes.compiled, backend="native")
 
 
 def inputs_of_the_node(model: ov.CompiledModel) -> list[tuple[str, str]]:
@@ -79,22 +72,20 @@ def draws(type_: str, size: int, state: np.ndarray | None) -> list[np.ndarray]:
 def test_runs_of_many_sizes_draw_what_the_reference_draws(
     type_: str, state: np.ndarray | None
 ) -> None:
-    request = compiled(uniform(type_, stateful=state is not None)).create_infer_request()
+    run = request_of(compiled(uniform(type_, stateful=state is not None)))
     for size in SIZES:
         feeds = {"shape": np.array([size])} | ({} if state is None else {"state": state})
-        assert_all_same(run(request, feeds), draws(type_, size, state))
+        assert_all_same(run(feeds), draws(type_, size, state))
 
 
 def test_threads_that_share_a_model_draw_sizes_of_their_own() -> None:
     model = compiled(uniform(stateful=True))
 
     def draw(first: int) -> None:
-        request = model.create_infer_request()
+        run = request_of(model)
         for size in range(first, first + 300):
-            values, next_state = run(request, {"shape": np.array([size]), "state": STATE})
-            expected, expected_next = draws("f32", size, STATE)
-            assert_same_bits(values, expected)
-            assert_same_bits(next_state, expected_next)
+            drawn = run({"shape": np.array([size]), "state": STATE})
+            assert_all_same(drawn, draws("f32", size, STATE))
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(draw, [1, 200, 1000, 2000]))
@@ -105,8 +96,7 @@ def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
     model = compiled(READ[name][0])
     feeds = {"shape": np.array([999]), "state": STATE, "maxval": np.array(0.9, np.float32)}
     feeds = {port.any_name: feeds[port.any_name] for port in model.inputs}
-    expected = run(model.create_infer_request(), feeds)
+    expected = request_of(model)(feeds)
     for backend in ("native", "python"):
         imported = OpenVino(backend).core.import_model(model.export_model(), "CPU")
-        results = run(imported.create_infer_request(), feeds)
-        assert_all_same(results, expected)
+        assert_all_same(request_of(imported)(feeds), expected)

@@ -13,6 +13,7 @@ import pytest
 from cases import assert_refused, assert_same_bits, table
 from onnx import parser
 from runtimes import OpenVino, infer
+from test_one_state_buffer import rewritten
 
 from onnx_philox import PhiloxState, graphs, make_reproducible
 from onnx_philox.onnxruntime import InferenceSession
@@ -23,25 +24,6 @@ RUNS = 4
 STATE = PhiloxState(counter=2**128 - 2**31 - 1, key=2**64 - 5)
 RUN = PhiloxState.for_run(2**64 - 3, run=2**31 - 2)
 ROWS = np.array([[2**32 - 1, 2**31, 7, b, 2**31 + b, 2**32 - 2] for b in range(3)], np.uint32)
-
-
-def rewritten() -> onnx.ModelProto:
-    return make_reproducible(
-        parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-        g (float[3, 5] x) => (float[3, 5] a, float[4, 5] b, float[2] c) {
-            a = RandomNormalLike (x)
-            trips = Constant <value_int = 4> ()
-            go = Constant <value = bool {1}> ()
-            start = Constant <value_floats = [0.0, 0.0, 0.0, 0.0, 0.0]> ()
-            end, b = Loop (trips, go, start) <body = body (int64 i, bool ci, float[5] v)
-                => (bool co, float[5] w, float[5] u) {
-                co = Identity (ci)
-                u = RandomUniformLike (v)
-                w = Add (v, u)
-            }>
-            c = RandomUniform <shape = [2]> ()
-        }""")
-    )
 
 
 def of_rank_4() -> onnx.ModelProto:
@@ -58,7 +40,7 @@ def of_rank_4() -> onnx.ModelProto:
 MODELS = {
     "state": (lambda: graphs.random_uniform([5], 0, 9, "i64", stateful=True), STATE.to_array()),
     "rank 4": (of_rank_4, STATE.to_array().reshape(1, 1, 1, 6)),
-    "random_state": (rewritten, RUN.to_array()),
+    "random_state": (lambda: rewritten("a Loop and an If"), RUN.to_array()),
     "rows": (lambda: graphs.random_normal([3, 5], 0, 1, "f32", per_row=True), ROWS),
 }
 
