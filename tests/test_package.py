@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -51,6 +52,8 @@ def test_the_public_names_are_the_documented_ones(module: str) -> None:
     assert set(names.__all__) == PUBLIC[module]
     for name in PUBLIC[module]:
         assert getattr(names, name) is not None
+    if module == "onnx_philox.torch":
+        assert inspect.signature(names.verify_export).parameters["seed"].default == 42
 
 
 def test_every_operator_has_its_functions_and_classes_and_the_package_no_other_name() -> None:

@@ -420,6 +420,16 @@ def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
             "[2 * batch, 4]",
         ),
         ("t = Transpose (x) m = MatMul (x, t) y = RandomNormalLike (m)", "[batch, batch]"),
+        (
+            """few = Constant <value_int = 7> () c = Multinomial <output_dtype = 6> (x, few)
+            f = Cast <to = 1> (c) t = Transpose (f) m = MatMul (t, f) y = RandomNormalLike (m)""",
+            "[7, 7]",
+        ),
+        (
+            f"""{SIZE} t = Transpose (x) said = Concat <axis = 0> (axes, sizes)
+            r = Reshape (t, said) m = MatMul (r, x) y = RandomNormalLike (m)""",
+            "[4, 4]",
+        ),
         *(  # Of a negative number, which ONNX rounds to 0, it is not known.
             (
                 f"""a = Constant <value_ints = [14, -7]> () b = Constant <value_ints = [5, 2]> ()

@@ -67,9 +67,9 @@ class Walk:
         """What goes into subgraphs and comes out of them."""
         self._graph(model.graph)
 
-    def dimensions(self, value: ir.Value) -> Dimensions | None:
+    def dimensions(self, value: ir.Value | None) -> Dimensions | None:
         """The shape of a value, as far as it is known."""
-        return self._dimensions_of(self._type(value))
+        return None if value is None else self._dimensions_of(self._type(value))
 
     def _type(self, value: ir.Value) -> onnx.TypeProto:
         if value not in self._types:
@@ -245,19 +245,19 @@ class Walk:
             if operator.has_shape:
                 return self._said_by(logits)
             if operator.size_input.role is Role.DATA:
-                return None if logits is None else self.dimensions(logits)
+                return self.dimensions(logits)
             samples = node.attributes.get_int("sample_size", 1)
         elif of_tensorflow.is_known(node):
             if of_tensorflow.is_shuffle(node):
-                return self.dimensions(node.inputs[0]) if node.inputs[0] is not None else None
+                return self.dimensions(node.inputs[0])
             if not node.op_type.endswith("Multinomial"):
                 return self._said_by(node.inputs[0])
             logits = node.inputs[0]
-            array = None if len(node.inputs) < 2 or not node.inputs[1] else constant(node.inputs[1])
-            samples = 1 if array is None or array.size != 1 else int(array.item())
+            array = constant(graphs.input_of(node, 1))
+            samples = None if array is None else int(array.item())
         else:
             return None
-        rows = None if logits is None else self.dimensions(logits)
+        rows = self.dimensions(logits)
         return (rows[0] if rows else None, samples)
 
     def _expanded(self, node: ir.Node) -> Dimensions | None:
@@ -278,8 +278,9 @@ class Walk:
         kept = set()
         if not node.attributes.get_int("allowzero", 0):
             kept = {axis for axis, d in enumerate(shape) if d == 0}
+        known = dict(enumerate(given or ()))
         for axis in kept:
-            dims[axis] = given[axis] if given is not None and axis < len(given) else None
+            dims[axis] = known.get(axis)
         if -1 in shape:
             rest = dims.index(-1)
             others = [d for axis, d in enumerate(dims) if axis != rest and axis not in kept]
