@@ -73,7 +73,7 @@ def nodes(text: str, opset: int = 17) -> onnx.ModelProto:
     """A model whose last node makes `y`, from `x` or from `logits`."""
     return parse(
         "g (float[n] x, float[n, 5] logits) => (y) "
-        f"<float ratio = {{0.1}}, bool on = {{1}}> {{ {text} }}",
+        f"<float ratio = {{0.1}}, bool on = {{1}}, bool off = {{0}}> {{ {text} }}",
         opset,
     )
 
@@ -363,61 +363,34 @@ def test_what_no_runtime_loads_for_its_declared_type_is_said_so(path):
     assert "the type of output 'r' must be FLOAT" in first["problem"]
 
 
-# A model, and what is said of it: words, or a part of the document.
-SAID = {
-    "no batch": (
-        "g (float[3, 4] x) => (float[3, 4] y) { y = RandomUniformLike (x) }",
-        ["(--per-row): not possible: the model must be one with an input whose first dimension"],
-        {"per_row": {"batch": None}},
-    ),
-    "a dropout that does not train": (
-        "g (float[n] x) => (y) <float r = {0.5}> { y = Dropout (x, r) }",
-        ["no random nodes, nothing", "- It has 1 Dropout node that is"],
-        {"random_nodes": []},
-    ),
-    "dropouts that do not train": (
-        """g (float[n] x) => (y) <float r = {0.5}, bool off = {0}> {
-            a = Dropout (x, r)  b = Dropout (x, , off)  y = Dropout (x, , off) }""",
-        ["no random nodes, nothing", "- It has 3 Dropout nodes"],
-        {"random_nodes": []},
-    ),
-    "what cannot be rewritten": (
-        """g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
-        <float ratio = {0.25}, bool training = {1}> {
-            y, m = com.example.DropBlock (x, b, , ratio, training) z = RandomNormalLike (x) }""",
-        [
-            *("becomes cannot be rewritten", "leave the node as it is with --keep-unknown."),
-            "-o model.reproducible.onnx --keep-unknown",
-        ],
-        {},
-    ),
-    "what trains the model": (
-        "g (float[4] x) => (float[4] y) { y = Neg (x) }",
-        [
-            "no random nodes but those that train it, nothing to rewrite.",
-            "The graphs that train the model have 1 random node, which no run uses",
-        ],
-        {"for_training": 1},
-    ),
-}
+# A model, and what is said of it: words, or Python that speaks of the text and the document.
+SAID = table("""
+g (float[3, 4] x) => (float[3, 4] y) { y = RandomUniformLike (x) } -> (--per-row): not possible: the
+-> model must be one with an input whose first dimension | shown["per_row"]["batch"] is None
+y = Dropout (x, ratio) -> no random nodes, nothing | - It has 1 Dropout node that is
+-> | shown["random_nodes"] == []
+a = Dropout (x, ratio)  b = Dropout (x, , off)  y = Dropout (x, , off) -> no random nodes, nothing
+-> | - It has 3 Dropout nodes | shown["random_nodes"] == []
+y, m = com.example.DropBlock (x, logits, , ratio, on)  z = RandomNormalLike (x)
+-> becomes cannot be rewritten | leave the node as it is with --keep-unknown.
+-> | text.endswith("-o model.reproducible.onnx --keep-unknown")
+y = Neg (x) -> no random nodes but those that train it, nothing to rewrite. | The graphs that train
+-> the model have 1 random node, which no run uses | shown["for_training"] == 1
+""")
 
 
 @pytest.mark.usefixtures("untried")
-@pytest.mark.parametrize("what", SAID)
-def test_what_a_model_has_or_lacks_is_said(path, what):
-    body, said, parts = SAID[what]
-    model = parse(body)
-    if "trains the" in what:
+@pytest.mark.parametrize(("body", "said"), SAID)
+def test_what_a_model_has_or_lacks_is_said(path, body, said):
+    model = parse(body) if body.startswith("g (") else nodes(body)
+    if "train it" in said:
         train = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
         model.training_info.add().initialization.CopyFrom(parser.parse_graph(train))
     onnx.save(model, path)
-    text = cli.text("inspect", path)
-    assert [words for words in said if words not in text] == []
-    shown = document(path)
-    for key, part in parts.items():
-        assert (shown[key] | part if isinstance(part, dict) else part) == shown[key]
-    if what == "what cannot be rewritten":
-        assert text.endswith(said[-1])
+    found = {"text": cli.text("inspect", path), "shown": document(path)}
+    for words in said.split(" | "):
+        is_python = words.startswith(("text.", "shown["))
+        assert eval(words, found) if is_python else words in found["text"], words
 
 
 @pytest.fixture(scope="module")
