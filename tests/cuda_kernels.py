@@ -58,12 +58,12 @@ class Launch(ctypes.Structure):
 
 
 @cache
-def library(ptx: str, *, only: str = "", may_fuse: bool = False) -> ctypes.CDLL:
-    """The kernels of a PTX file, or one, compiled for this processor."""
+def library(ptx: str, *, only: str = "", may_fuse: bool = False, level: int = 0) -> ctypes.CDLL:
+    """The kernels of a PTX file, or one, compiled for this processor, at a level of `-O`."""
     with tempfile.TemporaryDirectory() as folder:
         source, built = Path(folder, "kernels.c"), Path(folder, "kernels.so")
         source.write_text(translated(ptx, only=only, may_fuse=may_fuse))
-        options = ["-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
+        options = [f"-O{level}", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
         subprocess.run(["cc", *options, str(source), "-o", str(built), "-lm"], check=True)
         return ctypes.CDLL(str(built))
 

@@ -80,7 +80,7 @@ def main() -> None:
         make = runpy.run_path(str(CORE / "cuda/make_ptx.py"))
         ptx = make["compiled"](tuple(o for o in make["OPTIONS"] if o != "--fmad=false"))
         ptx = "\n".join(make["lines_of"](ptx)) + "\n"
-    kernels = Card(ptx) if options.card else library(ptx, may_fuse=is_fused)
+    kernels = Card(ptx) if options.card else library(ptx, may_fuse=is_fused, level=1)
     if isinstance(kernels, Card):
         print(kernels.name)
     different = drawn = 0

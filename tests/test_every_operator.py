@@ -448,7 +448,7 @@ def test_inputs_that_are_left_out_mean_their_defaults(operator: str) -> None:
 
 @every_operator
 def test_the_reference_draws_each_row_as_if_alone(operator: str) -> None:
-    for case, rows, row in itertools.product(cases(operator), (0, 1, 3, 40), ((), (3,), (2, 0, 3))):
+    for case, rows, row in itertools.product(cases(operator), (0, 1, 10), ((), (3,), (2, 0, 3))):
         shape, states = case.shape(rows, row), some_states(rows)
         inputs = case.inputs(shape)
         d = Drawn(case, onnx.ModelProto(), {}, case.oracle(shape, states, inputs))
