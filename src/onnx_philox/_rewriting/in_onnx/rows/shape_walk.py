@@ -246,7 +246,7 @@ class Walk:
                 return self._said_by(logits)
             if operator.size_input.role is Role.DATA:
                 return self.dimensions(logits)
-            samples = node.attributes.get_int("sample_size", 1)
+            samples: Dimension = node.attributes.get_int("sample_size", 1)
         elif of_tensorflow.is_known(node):
             if of_tensorflow.is_shuffle(node):
                 return self.dimensions(node.inputs[0])
@@ -275,9 +275,8 @@ class Walk:
         if shape is None:
             return None
         dims = list(shape)
-        kept = set()
-        if not node.attributes.get_int("allowzero", 0):
-            kept = {axis for axis, d in enumerate(shape) if d == 0}
+        keeps = not node.attributes.get_int("allowzero", 0)
+        kept = {axis for axis, d in enumerate(shape) if keeps and d == 0}
         known = dict(enumerate(given or ()))
         for axis in kept:
             dims[axis] = known.get(axis)
