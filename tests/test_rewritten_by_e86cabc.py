@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
 import pytest
@@ -108,3 +109,14 @@ def test_a_request_goes_on_from_a_checkpoint_of_any_runtime(stem: str, runtime: 
             drawn = draws(shown(feed))
             same([plain.state], [shown.state])
             assert_drew({**drawn, NEXT: shown.state}, expected)
+
+
+RECORDS = json.loads((FOLDER.parent / "records_by_6439aa5.json").read_text())
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: str(record["runs"][0]["run"]))
+def test_records_that_an_earlier_version_wrote_replay_equal(tmp_path: Path, record: Any) -> None:
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    done = cli.invoke("replay", tmp_path / "record.json", "--model", PATHS["old_opset"])
+    assert done.exit_code == 0, done.output
+    assert "Equal: model, random nodes, seed" in done.stdout

@@ -66,9 +66,8 @@ def run(
         after = TorchState.from_torch(torch.get_rng_state())
     leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
     outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
-    if given is None:
-        return Eager(outputs, after, bool(sets))
-    return Eager(outputs, after, bool(sets), FEWER if placer.left else placer.unplaced)
+    unplaced = "" if given is None else FEWER if placer.left else placer.unplaced
+    return Eager(outputs, after, bool(sets), unplaced)
 
 
 def array(tensor: Any) -> NDArray[Any]:
