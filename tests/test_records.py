@@ -259,24 +259,22 @@ def test_a_result_is_recorded_and_replayed_in_both(tmp_path: Path, runtime: str)
 def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     tmp_path: Path, alignment: str, runtime: str
 ) -> None:
-    path, record, x = (tmp_path / name for name in ("m.onnx", "r.json", "x.npy"))
-    model = MODELS / "mc_dropout.onnx"
+    path, record, x = (tmp_path / name for name in ("m.onnx", "record.json", "x.npy"))
+    model, seeds = MODELS / "mc_dropout.onnx", [3, 8, 2**64 - 1]
     onnx.save(onnx_philox.make_reproducible(model, per_row=True, alignment=alignment), path)
     np.save(x, np.ones((3, 1), np.float32))
     given = (path, "--seeds", "3,8,18446744073709551615", "--input", f"x={x}")
-    assert "; seed 3,8,18446744073709551615" in said(
-        "run", *given, "--runtime", runtime, "--runs", 2, "--record", record
-    )
-    written = json.loads(record.read_text())
-    edited = json.dumps(written | {"seed": [3, 1, 2**64 - 1]})
-    (tmp_path / "edited.json").write_text(edited)
-    assert "the seed of run 0 is not" in said("replay", tmp_path / "edited.json", code=1)
+    told = said("run", *given, "--runtime", runtime, "--runs", 2, "--record", record)
+    assert "; seed 3,8,18446744073709551615" in told
+    edited = altered(tmp_path, "r.update(seed=[3, 1, 2**64 - 1])")
+    assert "the seed of run 0 is not" in said("replay", edited, code=1)
     pipe = Pipeline(path, runtime=runtime)
-    result = pipe({"x": np.load(x)}, seeds=[3, 8, 2**64 - 1])
+    result = pipe({"x": np.load(x)}, seeds=seeds)
     (tmp_path / "result.json").write_text(json.dumps(result.record()))
     assert "Equal" in said("replay", tmp_path / "result.json", "--runtime", "openvino")
-    expected = Pipeline(path).request(seeds=[3, 8, 2**64 - 1]).checkpoint()["state"]
-    assert (written["seed"], written["runs"][0]["state"]) == ([3, 8, 2**64 - 1], expected)
+    written = json.loads(record.read_text())
+    expected = Pipeline(path).request(seeds=seeds).checkpoint()["state"]
+    assert (written["seed"], written["runs"][0]["state"]) == (seeds, expected)
     assert "Equal" in said("replay", record)
     assert "Equal" in said("compare", *given, "--runs", 2)
 
