@@ -18,13 +18,7 @@ from runtimes import OpenVino, bare_session, compiled, infer
 from test_onnxruntime import by_a_callback
 
 import onnx_philox
-from onnx_philox import (
-    PhiloxState,
-    Pipeline,
-    generate,
-    graphs,
-    make_reproducible,
-)
+from onnx_philox import PhiloxState, Pipeline, generate, graphs, make_reproducible
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(counter=2**33 + 5, key=2**40 + 42)

@@ -10,6 +10,7 @@ import timeit
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import child
 import ml_dtypes
@@ -53,7 +54,7 @@ def test_a_session_is_onnxruntime_s_and_runs_any_model(tmp_path: Path) -> None:
 # Models in which the nodes stand where a plain rewriting would miss or break them.
 
 
-def run_text(model: onnx.ModelProto, feeds: dict, backend: str) -> list[np.ndarray]:
+def run_text(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
     before = model.SerializeToString()
     outputs = InferenceSession(model, backend=backend).run(None, feeds)
     assert model.SerializeToString() == before, "the user's model was changed"
@@ -78,7 +79,7 @@ def test_functions_of_the_model_draw_the_same_or_stay_as_they_are(ort_backend: s
         mine=1,
         theirs=1,
     )
-    y, z = run_text(model, {"state": STATE.to_array()}, ort_backend)
+    y, z = run_text(model, ort_backend, state=STATE.to_array())
     first, after = reference.random_generator(STATE.to_array(), [3])
     assert_same_bits(y, first)
     assert_same_bits(z, reference.random_generator(after, [3])[0])
@@ -95,7 +96,7 @@ def test_a_shape_may_be_int32_wherever_it_comes_from(ort_backend: str) -> None:
     }""")
     state = STATE.to_array()
     feeds = {"a": np.array([3], np.int32), "state": state, "x": np.zeros(5, np.float32)}
-    sizes = [len(output) for output in run_text(model, feeds, ort_backend)]
+    sizes = [len(output) for output in run_text(model, ort_backend, **feeds)]
     assert sizes == [3, 6, 5]
 
 

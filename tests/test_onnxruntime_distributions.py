@@ -14,6 +14,7 @@ import pytest
 from bad_calls import INPUTS
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
 from cases import SEED, assert_same_bits, parse
+from test_onnxruntime import run_text
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession
@@ -61,14 +62,6 @@ def test_a_refused_run_writes_nothing(ort_backend: str) -> None:
 # Where nodes stand in a model, and what ONNX Runtime knows of their types there.
 
 
-def run_text(text: str, backend: str, **feeds: Any) -> list[np.ndarray]:
-    model = parse(text)
-    before = model.SerializeToString()
-    outputs = run(model, backend, **feeds)
-    assert model.SerializeToString() == before, "the user's model was changed"
-    return outputs
-
-
 def test_types_that_only_the_nodes_before_tell_are_seen(ort_backend: str) -> None:
     """p comes from RandomUniform and logits from RandomNormal; no type is declared."""
     text = """g (uint32[6] state) => (bool[9] drawn, int64[3, 2] classes) <
@@ -84,7 +77,7 @@ def test_types_that_only_the_nodes_before_tell_are_seen(ort_backend: str) -> Non
             (logits, s3)
         classes = Neg (wide)
     }"""
-    drawn, classes = run_text(text, ort_backend, state=STATE)
+    drawn, classes = run_text(parse(text), ort_backend, state=STATE)
     u, state = reference.random_uniform([9], 0, 1, "f64", state=STATE)
     wanted, state = reference.random_bernoulli([9], u * u, state=state)
     assert_same_bits(drawn, wanted)
@@ -101,10 +94,10 @@ def test_logits_of_a_rank_that_is_not_known_before_the_run(ort_backend: str) -> 
     }"""
     x = np.linspace(-1, 1, 12, dtype=np.float32)
     for shape in ([3, 4], [6, 2]):
-        (y,) = run_text(text, ort_backend, x=x, shape=np.array(shape), state=STATE)
+        (y,) = run_text(parse(text), ort_backend, x=x, shape=np.array(shape), state=STATE)
         assert_same_bits(-y, reference.random_categorical(x.reshape(shape), 3, state=STATE)[0])
     with pytest.raises(InvalidArgument, match=r"'logits' must be 2-D.*: got shape \[12\]"):
-        run_text(text, ort_backend, x=x, shape=np.array([12]), state=STATE)
+        run_text(parse(text), ort_backend, x=x, shape=np.array([12]), state=STATE)
 
 
 def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
@@ -124,7 +117,7 @@ def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
         >
     }"""
     x = logits_of(2, 4, np.float64)
-    (tokens,) = run_text(text, ort_backend, n=np.array(3), state=STATE.astype(np.int64), x=x)
+    (tokens,) = run_text(parse(text), ort_backend, n=np.array(3), state=STATE.astype(np.int64), x=x)
     rows, state = [], STATE
     for _ in range(3):
         row, state = reference.random_categorical(x * 1.5, 1, "i64", state=state)

@@ -19,10 +19,7 @@ from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, req
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox.openvino import (
-    random_bernoulli,
-    random_categorical,
-)
+from onnx_philox.openvino import random_bernoulli, random_categorical
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 PRECISIONS = [None, "f32", "bf16", "f16"]

@@ -21,11 +21,7 @@ from runtimes import infer
 import onnx_philox
 from onnx_philox import TorchState, reference, row_states
 from onnx_philox._contract import openvino_plugin
-from onnx_philox.openvino import (
-    _native_backend,
-    random_dropout,
-    random_generator,
-)
+from onnx_philox.openvino import _native_backend, random_dropout, random_generator
 
 INPUTS = {
     "s": np.array([2**32 - 2, 2**31, 2**31 - 1, 5, 0xDEADBEEF, 2**24 + 1], np.uint32),

@@ -100,16 +100,6 @@ def consumed(op: str, type_: str) -> np.ndarray:
     return values.astype(np.float32).astype(np.float64) if type_ == "f64" else values
 
 
-def compile_(openvino: OpenVino, model: ov.Model, precision: str | None) -> ov.CompiledModel:
-    config = {"INFERENCE_PRECISION_HINT": precision} if precision else {}
-    return openvino.core.compile_model(model, "CPU", config)
-
-
-def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
-    names = {name for port in compiled.inputs for name in port.get_names()}
-    return request_of(compiled)({name: feeds[name] for name in names & feeds.keys()})
-
-
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(("op", "type_"), DRAWS)
@@ -118,7 +108,10 @@ def test_a_draw_meets_other_tensors_of_its_type_and_keeps_all_bits_where_it_is_o
     openvino: OpenVino, op: str, type_: str, body: str, dynamic: bool, precision: str | None
 ) -> None:
     model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
-    (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
+    feeds = feeds_of(type_, dynamic)
+    (y,) = openvino(
+        model, {port.any_name: feeds[port.any_name] for port in model.inputs}, precision
+    )
     assert_same_bits(y, (drawn if body in MOVERS.values() else consumed)(op, type_))
 
 
@@ -168,12 +161,12 @@ def test_it_goes_through_ir_of_either_backend_and_compiled_models(
             assert_same_bits(y, expected)
     compiled = openvino.core.compile_model(model, "CPU")
     imported = openvino.core.import_model(compiled.export_model(), "CPU")
-    assert_same_bits(run(imported, feeds)[0], expected)
+    assert_same_bits(request_of(imported)(feeds)[0], expected)
     for is_cached in (False, True):
         config = {"CACHE_DIR": str(tmp_path / name)}
         compiled = openvino.core.compile_model(model, "CPU", config)
         assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-        assert_same_bits(run(compiled, feeds)[0], expected)
+        assert_same_bits(request_of(compiled)(feeds)[0], expected)
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16"])

@@ -54,14 +54,14 @@ multinomial(x, 2, replaces=False, is_log=True) -> draw("categorical", 2, replace
 """)
 
 
-def wanted(kind: str, **stream: Any) -> np.ndarray:
-    """What the reference draws of a kind, from a state in a stream."""
+def wanted(drawn: str, **stream: Any) -> np.ndarray:
+    """What the reference draws of a row, from a state in a stream."""
 
     def draw(operator: str, *arguments: Any, **more: Any) -> np.ndarray:
         given = X if operator == "categorical" else SHAPE
         return getattr(op.reference, f"random_{operator}")(given, *arguments, **more, **stream)[0]
 
-    return eval(dict(KINDS)[kind], globals() | {"draw": draw})
+    return eval(drawn, globals() | {"draw": draw})
 
 
 # Each kind in every second operator set, and 72 models in all.
@@ -107,7 +107,7 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
         infer(request, {"x": X, **({} if per_row is None else {"random_state": words})})
         got = {p.any_name: array_of(request.get_tensor(p)) for p in compiled.outputs}
         for name, stream in streams.items():
-            assert_same_bits(got[name], wanted(kind, state=words, op_seed=stream))
+            assert_same_bits(got[name], wanted(dict(KINDS)[kind], state=words, op_seed=stream))
         following = op.PhiloxState.for_run(42, run=run + 1).to_array()
         words = op.row_states([17, 4, 99], run=run + 1) if per_row else following
         if per_row is not None:
@@ -115,8 +115,7 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "number"),
-    [pytest.param(*case, marks=marks) for case, marks in marked(MODELS, tuple)],
+    ("kind", "number"), [pytest.param(*case, marks=marks) for case, marks in marked(MODELS, tuple)]
 )
 def test_a_model_of_each_operator_set_draws_the_reference_s_bits(kind, number, tmp_path) -> None:
     index = MODELS.index((kind, number))
@@ -134,26 +133,17 @@ def test_each_kind_draws_them_in_every_way(kind, number, tmp_path) -> None:
 SAVED_MODEL = Path(__file__).parent / "models" / "saved_model"
 
 
-def of_tensorflow(x: np.ndarray, state: np.ndarray) -> dict[str, np.ndarray]:
-    """What the saved model's draws are, in the order of OpenVINO's conversion."""
-
-    def uniform_of(stream: int, type_: str, low: float = 0, high: float = 1) -> np.ndarray:
-        given = {"op_seed": stream, "state": state}
-        return op.reference.random_uniform(x.shape, low, high, type_, **given)[0]
-
-    def booleans(stream: int, p: float) -> np.ndarray:
-        return op.reference.random_bernoulli(x.shape, p, op_seed=stream, state=state)[0]
-
-    return {
-        "uniform_f64": uniform_of(0, "f64"),
-        "uniform_f16": uniform_of(1, "f16"),
-        "uniform": uniform_of(2, "f32", -1, 3),
-        "integers_64": uniform_of(3, "i64", -3, 7),
-        "integers": uniform_of(4, "i32", -3, 7),
-        "dropout": np.where(booleans(5, 0.5), 0, 2 * x),
-        "branch": uniform_of(6, "f32"),
-        "below": booleans(7, 0.3),
-    }
+# What its draws are, in the order of OpenVINO's conversion.
+OF_TENSORFLOW = table("""
+uniform_f64 -> draw("uniform", 0, 1, "f64")
+uniform_f16 -> draw("uniform", 0, 1, "f16")
+uniform -> draw("uniform", -1, 3, "f32")
+integers_64 -> draw("uniform", -3, 7, "i64")
+integers -> draw("uniform", -3, 7, "i32")
+dropout -> np.where(draw("bernoulli", 0.5), 0, 2 * X)
+branch -> draw("uniform", 0, 1, "f32")
+below -> draw("bernoulli", 0.3)
+""")
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
@@ -167,7 +157,7 @@ def test_a_saved_model_of_tensorflow_draws_the_reference_s_bits(
     state = op.PhiloxState.from_seed(3).to_array()
     compiled = CORE.compile_model(made, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     outputs = infer(compiled, {"x": X, "random_state": state})
-    expected = of_tensorflow(X, state)
-    assert len(expected) == len(compiled.outputs) - 1
-    for name, values in expected.items():
-        assert_same_bits(outputs[name], values.astype(np.float32))
+    assert len(OF_TENSORFLOW) == len(compiled.outputs) - 1
+    for stream, (name, text) in enumerate(OF_TENSORFLOW):
+        expected = wanted(text, state=state, op_seed=stream)
+        assert_same_bits(outputs[name], expected.astype(np.float32))
