@@ -73,16 +73,10 @@ def test_the_logarithm_is_rounded_once(type_: str) -> None:
     assert state_before((0, 5, 6, 7)).key == KEY
 
 
-def test_the_least_and_the_greatest_value_are_finite_and_not_0() -> None:
-    for x, wanted in ((0, 33 * np.log(2)), (2**32 - 1, 2.0**-33)):
-        state = state_before((x, x, x, x)).to_array()
-        for type_ in ("bf16", "f32"):
-            assert exponentials(1, type_, state=state)[0].astype(F64) == pytest.approx(wanted, 4e-3)
-        assert exponentials(1, "f16", state=state)[0] == (0 if x else np.float16(22.875))
-    ones = state_before((2**32 - 1,) * 4).to_array()
-    assert exponentials(1, "f64", state=ones)[0] == 2.0**-53
-    zeros = state_before((0,) * 4).to_array()
-    assert exponentials(1, "f64", state=zeros)[0] == pytest.approx(53 * np.log(2), 1e-15)
+def test_the_least_and_the_greatest_value_of_f64_are_finite_and_not_0() -> None:
+    for x, wanted in ((0, 53 * np.log(2)), (2**32 - 1, 2.0**-53)):
+        state = state_before((x,) * 4).to_array()
+        assert exponentials(1, "f64", state=state)[0] == pytest.approx(wanted, 1e-15)
 
 
 def check_exponential(x: np.ndarray, least_p: float) -> None:

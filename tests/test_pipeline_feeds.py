@@ -188,10 +188,12 @@ def test_the_rows_of_a_runtime_s_own_values_are_counted() -> None:
             pipe({"x": value}, seeds=[1, 2])
 
 
-def test_bound_memory_of_rows_is_run_and_counted() -> None:
-    model = make_reproducible(THREE, per_row=True)
+@pytest.mark.parametrize("per_row", [False, True])
+def test_bound_memory_is_used_as_it_is_and_its_rows_are_counted(per_row: bool) -> None:
+    model = make_reproducible(THREE, per_row=per_row)
     session = bare_session(model)
-    pipe = Pipeline(session)
+    pipe, begun = Pipeline(session), {"seeds": [7, 8]} if per_row else {"seed": 7}
+    request, unbound = pipe.request(**begun), Pipeline(model).request(**begun)
     binding = session.io_binding()
     feed = three(2, 2, 2)
     for name, array in feed.items():
@@ -200,10 +202,13 @@ def test_bound_memory_of_rows_is_run_and_counted() -> None:
     binding.bind_ortvalue_output("out", onnxruntime.OrtValue.ortvalue_from_numpy(out))
     for name in ("more", "rest"):
         binding.bind_output(name)
-    for _ in range(2):
-        result = pipe(binding, seeds=[7, 8])
-        assert_same_bits(out, Pipeline(model)(feed, seeds=[7, 8])["out"])
-    assert_same_bits(result.next_state, row_states([7, 8], 0, 1))
+    for _ in range(3):
+        result = request(binding)
+        assert dict(result) == {}
+        assert_same_bits(out, unbound(feed)["out"])
+        assert_same_bits(result.next_state, unbound.state)
+    if not per_row:
+        return
     with pytest.raises(ValueError, match=r"number of rows of 'x' must be 1, .*: got 2"):
         pipe(binding, seeds=[7])
     binding.bind_cpu_input("y", three(1, 1, 1)["y"])

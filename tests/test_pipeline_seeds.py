@@ -48,6 +48,8 @@ def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> 
             alone = rows(batch(1), seeds=[seed])
             assert_same_bits(alone["y"][0], answer["y"][row])
             assert alone.seed == (seed,)
+    for none in (rows(batch(0)), rows(batch(0), seeds=())):
+        assert (none.seed, none["y"].shape) == ((), (0, 4, 8))
 
 
 def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,12 +61,6 @@ def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.M
     assert rows(batch(2)).seed == rows.request(rows=2).seed == (2**63 - 1, 2**63 - 1)
     torch_s = Pipeline(NOISE, per_row=True, alignment="pytorch")
     assert torch_s(batch(2)).seed == (2**32 - 1, 2**32 - 1)
-
-
-def test_an_unseeded_call_of_no_rows_has_no_seeds(rows: Pipeline) -> None:
-    answer = rows(batch(0))
-    assert (answer.seed, answer["y"].shape) == ((), (0, 4, 8))
-    assert rows(batch(0), seeds=answer.seed).seed == ()
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

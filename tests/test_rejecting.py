@@ -85,16 +85,13 @@ def many(operator: str, count: int, number: float, type_: str) -> np.ndarray:
 MANY = pytest.param(10**7, marks=[pytest.mark.slow, pytest.mark.exhaustive])
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.5, 1, 3, 1000, 1e12])
 @pytest.mark.parametrize("count", [20000, MANY])
-def test_gammas_are_distributed_as_they_should_be(alpha: float, count: int) -> None:
-    check_gamma(many("RandomGamma", count, alpha, "f64"), alpha, 1e-6)
-
-
-@pytest.mark.parametrize("rate", [0, 0.1, 9.99, 10, 1e6, 2.0**30])
-@pytest.mark.parametrize("count", [20000, MANY])
-def test_counts_are_distributed_as_they_should_be(rate: float, count: int) -> None:
-    check_poisson(many("RandomPoisson", count, rate, "i64"), rate, 1e-6)
+@pytest.mark.parametrize("number", [0, 0.01, 0.1, 0.5, 1, 3, 9.99, 10, 1000, 1e6, 2.0**30, 1e12])
+def test_values_are_distributed_as_they_should_be(number: float, count: int) -> None:
+    if number > 0:
+        check_gamma(many("RandomGamma", count, number, "f64"), number, 1e-6)
+    if number <= 2.0**30:
+        check_poisson(many("RandomPoisson", count, number, "i64"), number, 1e-6)
 
 
 def test_the_checks_find_what_is_not_right() -> None:
