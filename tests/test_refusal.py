@@ -401,7 +401,7 @@ def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
         eval(door, names)
         return
     is_session = door.startswith(_SESSION)
-    missing = (ort_state.NoSuchFile, ort_state.Fail) if is_session else (OSError,)
+    missing = (ort_state.NoSuchFile, ort_state.InvalidProtobuf) if is_session else (OSError,)
     with pytest.raises((RefusedInputError, *missing)) as raised:
         eval(door, names)
     if not isinstance(raised.value, RefusedInputError):
