@@ -14,7 +14,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_same_bits
+from cases import assert_all_same, assert_same_bits, parse
 from onnx import parser
 from runtimes import OpenVino, infer
 
@@ -70,9 +70,7 @@ def begin(name: str) -> np.ndarray:
 
 
 def rewritten(name: str) -> onnx.ModelProto:
-    opsets = '<ir_version: 8, opset_import: ["": 17]>'
-    model = parser.parse_model(f"{opsets} {MODELS[name]}")
-    return make_reproducible(model, per_row=name == "rows")
+    return make_reproducible(parse(MODELS[name]), per_row=name == "rows")
 
 
 def separate(name: str) -> list[list[np.ndarray]]:

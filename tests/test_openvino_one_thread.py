@@ -10,7 +10,7 @@ from pathlib import Path
 import child
 import numpy as np
 import pytest
-from onnx import parser
+from cases import parse
 from runtimes import ONE_THREAD
 
 import onnx_philox
@@ -18,11 +18,8 @@ from onnx_philox import Pipeline
 
 ROOT = Path(__file__).parents[1]
 # What a request adds is that of another one, if its own run is not whole.
-SECRET = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
-    g (float[N, 3] p, float[N, 3] secret) => (float[N, 3] y) {
-        b = Bernoulli (p)
-        y = Add (secret, b)
-    }""")
+SECRET = parse("""g (float[N, 3] p, float[N, 3] secret) => (float[N, 3] y) {
+    b = Bernoulli (p) y = Add (secret, b) }""")
 # Where a node stands, with a body of its own in OpenVINO: the refusal crosses it.
 PLACES = {
     "main": "y = Bernoulli (p)",
@@ -57,10 +54,8 @@ def test_a_refused_request_is_not_answered_with_the_one_before_it(backend: str) 
 @pytest.mark.parametrize("backend", list(onnx_philox.openvino.BACKENDS))
 @pytest.mark.parametrize("place", PLACES)
 def test_a_refusal_leaves_every_place_of_a_model(place: str, backend: str) -> None:
-    model = parser.parse_model(
-        '<ir_version: 9, opset_import: ["": 17]> g (float[N, 3] p, int64 trips, float one) => '
-        f"(float[N, 3] y) {{ {PLACES[place]} }}"
-    )
+    given = "float[N, 3] p, int64 trips, float one"
+    model = parse(f"g ({given}) => (float[N, 3] y) {{ {PLACES[place]} }}", ir_version=9)
     pipe = Pipeline(model, runtime="openvino", backend=backend, config=ONE_THREAD)
     others = {"trips": np.array(2), "one": np.array(1, np.float32)}
     good, bad = ({**others, "p": feed(p)["p"]} for p in (0.5, 2))

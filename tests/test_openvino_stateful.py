@@ -10,8 +10,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_refused, assert_same_bits, table
-from onnx import parser
+from cases import assert_refused, assert_same_bits, parse, table
 from runtimes import OpenVino, infer
 from test_one_state_buffer import rewritten
 
@@ -30,10 +29,7 @@ def of_rank_4() -> onnx.ModelProto:
     """A state as DirectML's feature level 3.0 has it."""
     model = graphs.random_generator([5])
     for value in (model.graph.input[0], model.graph.output[1]):
-        words = onnx.TensorShapeProto(
-            dim=[onnx.TensorShapeProto.Dimension(dim_value=n) for n in (1, 1, 1, 6)]
-        )
-        value.type.tensor_type.shape.CopyFrom(words)
+        value.CopyFrom(onnx.helper.make_tensor_value_info(value.name, 12, [1, 1, 1, 6]))
     return model
 
 
@@ -170,9 +166,9 @@ def test_what_a_rewritten_ir_cannot_be_given_is_refused(
 
 
 def test_a_name_of_rows_in_a_model_without_random_nodes_is_refused() -> None:
-    text = '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) {y = Relu(x)}'
+    model = parse("g (float[4] x) => (float[4] y) { y = Relu (x) }")
     with pytest.raises(ValueError, match=r"one of the random nodes to replace \(none\): got 'y'"):
-        make_reproducible(parser.parse_model(text), per_row=["y"])
+        make_reproducible(model, per_row=["y"])
 
 
 def test_the_commands_know_a_state_that_is_a_variable(tmp_path: Path) -> None:
