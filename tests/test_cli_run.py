@@ -414,7 +414,7 @@ def test_strings_are_an_input_by_each_way_that_is_named():
     for given in ("city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'):
         ran = document(path, "--seed", 3, "--input", given, "--record", "r.json", "-o", "./")
         assert_same_bits(load(ran["runs"][0]["file"])["y"], served["y"])
-        cli.text("replay", "r.json")
+        cli.text("replay", ran["record"])
         cli.text("replay", "p.json", "--model", path, "--input", given)
 
 

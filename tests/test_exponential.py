@@ -14,6 +14,8 @@ from cases import DTYPES
 from test_distributions_bits import KEY, state_before
 
 from onnx_philox import PhiloxState, reference
+from onnx_philox._contract.types import BF16
+from onnx_philox._numbers.exponential import _rounded
 
 TYPES = ["f16", "bf16", "f32", "f64"]
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -71,6 +73,8 @@ def test_the_logarithm_is_rounded_once(type_: str) -> None:
         value = exponentials(1, type_, state=state_before((x, 5, 6, 7)).to_array())[0]
         assert value == rounded(exact(x, type_), dtype), hex(x)
     assert state_before((0, 5, 6, 7)).key == KEY
+    # The least bit of an f64 tells a number from a tie, too.
+    assert _rounded(np.array([1 + 2**-8 + 2**-52]), BF16).astype(F64) == 1 + 2**-7
 
 
 def test_the_least_and_the_greatest_value_of_f64_are_finite_and_not_0() -> None:

@@ -69,6 +69,8 @@ def test_a_function_may_write_the_model_itself_but_not_its_external_data(tmp_pat
     before = tree(tmp_path)
     words = "the same file as the external data 'weights.bin'"
     assert_refused(lambda: rewrite_file(source, tmp_path / "weights.bin"), words)
+    of_a_model = "TypeError: Save the model, and pass the path."
+    assert_refused(lambda: rewrite_file(onnx.ModelProto(), source), of_a_model)
     assert tree(tmp_path) == before
     rewrite_file(source, source)
     assert "RandomNormal" in {node.op_type for node in onnx.load(source).graph.node}
