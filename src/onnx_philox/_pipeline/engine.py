@@ -48,9 +48,9 @@ class Engine:
         ports += map(_checkable, model.dropped)
         self.ports = ports
         """The inputs that a feed holds."""
-        self._inputs = Inputs(streams.state, ports, model)
         batch, axis = streams.batch, streams.batch_axis
         self._rows = None if batch is None else RowCount(batch, axis, ports, model.aliases)
+        self._inputs = Inputs(streams.state, ports, model)
         self._state = state
 
     @property

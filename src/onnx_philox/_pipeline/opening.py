@@ -155,20 +155,17 @@ def _said_by(
     streams = streams_of(graph)
     if streams is None:
         for node in filter(draws_by_seed, of_model(graph)):
-            drawn_by = generator_of(node)
-            refuse(
-                _NAME,
-                what,
-                f"one whose {label(node)} draws {drawn_by.whose} of its global_seed in every run",
-                "one whose draws wait for a state",
-                f"Remove global_seed from that node, and pass alignment={drawn_by.alignment!r}.",
-            )
+            by = generator_of(node)
+            given = f"one whose {label(node)} draws {by.whose} of its global_seed in every run"
+            remedy = f"Remove global_seed from that node, and pass alignment={by.alignment!r}."
+            refuse(_NAME, what, given, "one whose draws wait for a state", remedy)
         _refuse_stateless(what)
     return Served(streams, proto.graph, graph.metadata_props.get(STANDARD), model)
 
 
 def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
+    from onnx_philox._rewriting.in_openvino import earlier
     from onnx_philox._rewriting.in_openvino import model as api
     from onnx_philox._rewriting.report import wants_rewrite
     from onnx_philox._runtimes import in_openvino
@@ -178,7 +175,7 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     model = in_openvino.read_openvino_s(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     is_asked = asked.keep_seeds or asked.invert_bernoulli
-    if is_asked or wants_rewrite(api.find_random_nodes(model), api.streams_of(model)):
+    if is_asked or wants_rewrite(api.find_random_nodes(model), earlier.read(model).served_streams):
         model = api.rewrite(model, asked)[0]
     what = f"the {'file' if given.is_file else _WHAT[given.form]}"
     return replace(_said_by_openvino(model, what), stamp=stamp)
@@ -187,13 +184,14 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
 def _said_by_openvino(model: Any, what: str) -> Served:
     """What a model of OpenVINO says, before it is compiled; a refusal calls it so."""
     from onnx_philox._rewriting.in_openvino import earlier
-    from onnx_philox._rewriting.in_openvino.model import streams_of
     from onnx_philox._runtimes.in_openvino import OpenvinoModel
     from onnx_philox._runtimes.openvino_variables import check_state
 
-    check_one_state(_NAME, earlier.states_in(model, earlier.read(model)))
+    recorded = earlier.read(model)
+    states = earlier.states_in(model, recorded)
+    check_one_state(_NAME, states)
     metadata = OpenvinoModel.metadata
-    streams = _recorded(metadata(model, METADATA_KEY)) or streams_of(model)
+    streams = Streams.from_json(metadata(model, METADATA_KEY) or "") or recorded.served_streams
     check_state(model, what, streams)
     if streams is None:
         _refuse_stateless(what)
@@ -204,7 +202,7 @@ def _said_by_openvino(model: Any, what: str) -> Served:
 def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, Streams]:
     """A user's session or compiled model, which its metadata describe, or its source."""
     models, what = runtime.models(), _WHAT[given.form]
-    own = _recorded(models.metadata(given.model, METADATA_KEY))
+    own = Streams.from_json(models.metadata(given.model, METADATA_KEY) or "")
     standard_state = models.metadata(given.model, STANDARD_STATE)
     if source is not None:
         served = _said_by_source(Given.of(_NAME, source, TO_REWRITE, _SOURCE))
@@ -233,10 +231,6 @@ def _said_by_source(source: Given) -> Served:
     return _said_by(source.what, graph_of(source), source.proto)
 
 
-def _recorded(text: str | None) -> Streams | None:
-    return None if text is None else Streams.from_json(text)
-
-
 def _is_right(streams: Streams, standard_state: str | None) -> bool:
     """Whether a record alone says which state is read.
 
@@ -247,13 +241,12 @@ def _is_right(streams: Streams, standard_state: str | None) -> bool:
 
 def _check_record(streams: Streams, standard_state: str | None) -> None:
     if not _is_right(streams, standard_state):
-        refuse(
-            _NAME,
-            "the model's state",
-            f"{streams.state!r}, which no random node is known to read",
-            "the input that random nodes draw from",
-            "Open the ONNX model itself, or pass it as source=...: its nodes say which that is.",
+        given = f"{streams.state!r}, which no random node is known to read"
+        allowed = "the input that random nodes draw from"
+        remedy = (
+            "Open the ONNX model itself, or pass it as source=...: its nodes say which that is."
         )
+        refuse(_NAME, "the model's state", given, allowed, remedy)
 
 
 def _refuse_stateless(what: str) -> NoReturn:

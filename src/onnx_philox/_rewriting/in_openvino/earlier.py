@@ -11,7 +11,7 @@ import openvino as ov
 
 from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
 from onnx_philox._contract.operators import OUTPUT_TYPE
-from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name, states_among
+from onnx_philox._contract.streams import STATE, Stream, Streams, kept_in, next_name, states_among
 from onnx_philox._openvino_models import arrays, graphs
 from onnx_philox._rewriting import recorded
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
@@ -69,6 +69,17 @@ class Recorded(recorded.Recorded[ov.Node]):
         """What the state is called; empty if there is none."""
         return "" if self.state is None else graphs.name_of(self.state)
 
+    @property
+    def all_streams(self) -> Streams:
+        """The streams of all these nodes; the next state is empty where it is no output."""
+        streams = sorted((each.stream for each in self.ours), key=lambda stream: stream.order)
+        return Streams(self.state_name or STATE, self.next_state or "", None, tuple(streams))
+
+    @property
+    def served_streams(self) -> Streams | None:
+        """The same; None if the model has no state as an input and the next as an output."""
+        return None if self.next_state is None else self.all_streams
+
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
@@ -78,31 +89,32 @@ def read(model: ov.Model) -> Recorded:
         for node, owners in graphs.walk(model)
         if graphs.is_ours(node) and not graphs.awaits_state(node)
     )
-    outputs = [name for output in model.outputs for name in output.get_names()]
-    found = {node.get_name(): node for each in ours for node in _sources(each)}
-    # Beside the state of a rewrite there may be a user's own.
-    for node in sorted(found.values(), key=lambda each: STATE not in graphs.name_of(each)):
-        after = next_name(graphs.name_of(node), outputs)
-        if node.get_type_name() == "Parameter" and after is not None:
-            return _recorded(ours, node, next_state=after)
-    for node in found.values():
-        if node.get_type_name() == "ReadValue":
-            return _recorded(ours, variable=str(node.get_attributes()["variable_id"]))
-        if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
-            words = arrays.memory(node)
-            key = (of_words(words.size) or PHILOX).seed_in(words)
-            # All other nodes of a rewrite have one seed.
-            others = (each for each in Recorded(ours=ours).rewritten if not each.is_kept)
-            seeds = (each.stream.global_seed for each in others)
-            return _recorded(ours, node, seed=key or next(seeds, 0), has_key=key != 0)
-    if the_named(each.generator for each in ours).is_counter_based:
-        return _recorded(ours)
-    # No node reads the state: each draws the numbers of its seed.
-    for node in model.get_parameters():
-        after = next_name(graphs.name_of(node), outputs)
-        if after is not None and graphs.name_of(node) == STATE:
-            return _recorded(ours, node, next_state=after)
-    return _recorded(ours)
+    generator = the_named(each.generator for each in ours)
+    state, more = _state(model, ours, generator)
+    words = None if state is None else graphs.dimensions(state.output(0))
+    if words and words[-1] is not None:
+        generator = of_words(words[-1]) or PHILOX
+    rewritten = Recorded(ours=ours).rewritten
+    drawn = [each for each in rewritten if not each.is_kept]
+    if "seed" in more:
+        # All nodes of a rewrite whose seed is not its state's key have one seed.
+        seeds = (each.stream.global_seed for each in drawn)
+        more = {"has_key": more["seed"] != 0, "seed": more["seed"] or next(seeds, 0)}
+    return Recorded(
+        state,
+        is_input="next_state" in more,
+        has_rows=words is not None and len(words) == 2 and words[0] != 1,
+        streams={each.stream.op_seed: graphs.label(each.node) for each in drawn},
+        kept=tuple(
+            KeptSeeds(graphs.label(each.node), *each.seeds, each.generator)
+            for each in rewritten
+            if each.is_kept
+        ),
+        nodes=len(rewritten) if more else 0,
+        generator=generator,
+        ours=ours,
+        **more,
+    )
 
 
 def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
@@ -133,30 +145,29 @@ def _source(node: ov.Node) -> ov.Node:
     return node
 
 
-def _recorded(ours: tuple[Ours, ...], state: ov.Node | None = None, **more: Any) -> Recorded:
-    """What is recorded, given more of its fields."""
-    words = None if state is None else graphs.dimensions(state.output(0))
-    generator = the_named(each.generator for each in ours)
-    if words and words[-1] is not None:
-        generator = of_words(words[-1]) or PHILOX
-    rewritten = Recorded(ours=ours).rewritten
-    return Recorded(
-        state,
-        is_input="next_state" in more,
-        has_rows=words is not None and len(words) == 2 and words[0] != 1,
-        streams={
-            each.stream.op_seed: graphs.label(each.node) for each in rewritten if not each.is_kept
-        },
-        kept=tuple(
-            KeptSeeds(graphs.label(each.node), *each.seeds, each.generator)
-            for each in rewritten
-            if each.is_kept
-        ),
-        nodes=len(rewritten) if state is not None or more else 0,
-        generator=generator,
-        ours=ours,
-        **more,
-    )
+def _state(
+    model: ov.Model, ours: tuple[Ours, ...], generator: Generator
+) -> tuple[ov.Node | None, dict[str, Any]]:
+    """The node with the state, and the next one's name, the variable or the key that it holds."""
+    found = {node.get_name(): node for each in ours for node in _sources(each)}
+    # Beside the state of a rewrite there may be a user's own.
+    named = [(graphs.name_of(node), node) for node in found.values()]
+    named.sort(key=lambda each: STATE not in each[0])
+    if not generator.is_counter_based:
+        # No node reads the state: each draws the numbers of its seed.
+        named += ((STATE, node) for node in model.get_parameters() if graphs.name_of(node) == STATE)
+    outputs = [name for output in model.outputs for name in output.get_names()]
+    for name, node in named:
+        after = next_name(name, outputs)
+        if node.get_type_name() == "Parameter" and after is not None:
+            return node, {"next_state": after}
+    for node in found.values():
+        if node.get_type_name() == "ReadValue":
+            return None, {"variable": str(node.get_attributes()["variable_id"])}
+        if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
+            words = arrays.memory(node)
+            return node, {"seed": (of_words(words.size) or PHILOX).seed_in(words)}
+    return None, {}
 
 
 def _ours(

@@ -147,19 +147,8 @@ def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     if recorded.next_state is not None or any(each.is_kept for each in recorded.rewritten):
         name, axis = (None, 0) if plan.batch is None else (plan.batch.name, plan.batch.axis)
         inverted = Streams.recorded(recorded_streams(model)).inverted + plan.inverted
-        streams = replace(_streams(recorded), batch=name, batch_axis=axis, inverted=inverted)
+        streams = replace(recorded.all_streams, batch=name, batch_axis=axis, inverted=inverted)
         model.set_rt_info(streams.to_json(), [METADATA_KEY])
-
-
-def streams_of(model: ov.Model) -> Streams | None:
-    """The streams of a model; None if it has no state as an input and the next as an output."""
-    recorded = earlier.read(model)
-    return None if recorded.next_state is None else _streams(recorded)
-
-
-def _streams(recorded: earlier.Recorded) -> Streams:
-    streams = sorted((each.stream for each in recorded.ours), key=lambda stream: stream.order)
-    return Streams(recorded.state_name or STATE, recorded.next_state or "", None, tuple(streams))
 
 
 FORMAT = order.Format(
