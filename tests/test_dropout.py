@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from cases import DTYPES, assert_all_same, assert_same_bits
-from onnx import parser
+from cases import DTYPES, assert_all_same, assert_same_bits, parse
 from onnx.reference import ReferenceEvaluator
 from operators import by_core, in_numpy
 from runtimes import OpenVino
@@ -34,9 +33,7 @@ def data_of(type_: str, shape: Any = (3, 35)) -> np.ndarray:
 def test_onnxruntime_knows_the_type_of_data_of_unknown_rank(type_: str, shape: Any) -> None:
     """And of a scalar: ONNX Runtime tells a library neither from the other."""
     name = {"f16": "float16", "f32": "float", "f64": "double"}[type_]
-    model = parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-        g ({name}[n] x, int64[k] s, uint32[6] state) => ({name} y, bool b)
+    model = parse(f"""g ({name}[n] x, int64[k] s, uint32[6] state) => ({name} y, bool b)
             <float half = {{0.5}}> {{
           d = Reshape <allowzero = 1> (x, s)
           o, m = onnx_philox.RandomDropout (d, half, state)
@@ -64,10 +61,9 @@ def test_openvino_scales_f64_data_as_it_computes_them(openvino: OpenVino) -> Non
     np.testing.assert_allclose(output[is_finite], expected[0][is_finite], rtol=1e-6)
 
 
-MASKS = """
-    <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-    g (float[n, 8] x{state_input}) => (float[n, 8] y, bool[n, 8] b, bool[n, 8] c, float[n, 8] z)
-        <float half = {{0.5}}, float few = {{0.2}}> {{
+MASKS = """g (float[n, 8] x{state_input})
+    => (float[n, 8] y, bool[n, 8] b, bool[n, 8] c, float[n, 8] z)
+    <float half = {{0.5}}, float few = {{0.2}}> {{
       h, kept, a = onnx_philox.RandomDropout <op_seed = 3> (x, half{state})
       y, again = onnx_philox.RandomDropout <op_seed = 4> (h, few, a)
       b = Not (kept)
@@ -79,7 +75,7 @@ MASKS = """
 @pytest.mark.parametrize("state", ["", "state"])
 def test_masks_are_booleans_for_the_nodes_that_read_them(openvino: OpenVino, state: str) -> None:
     given = f", uint32[6] {state}" if state else ""
-    model = parser.parse_model(MASKS.format(state_input=given, state=state and f", {state}"))
+    model = parse(MASKS.format(state_input=given, state=state and f", {state}"))
     # Without -0, of which OpenVINO's Select makes 0.
     feeds: dict[str, np.ndarray] = {"x": data_of("f32", (5, 8)) + 0}
     if state:
@@ -91,9 +87,7 @@ def test_masks_are_booleans_for_the_nodes_that_read_them(openvino: OpenVino, sta
 
 # Rewritten models.
 
-MODEL = """
-    <ir_version: 8, opset_import: ["": {opset}]>
-    g ({type}[n, 8] x{more}) => ({type}[n, 8] y, bool[n, 8] kept, {type}[n, 8] z)
+MODEL = """g ({type}[n, 8] x{more}) => ({type}[n, 8] y, bool[n, 8] kept, {type}[n, 8] z)
         <{ratio_type} ratio = {{0.3}}, bool on = {{1}}> {{
       y, mask = Dropout (x, ratio, {mode})
       kept = Identity (mask)
@@ -104,9 +98,8 @@ ONNX_NAMES = {"f16": "float16", "f32": "float", "f64": "double"}
 
 def model_of(type_: str = "f32", *, ratio_type: str = "float", mode: str = "on") -> onnx.ModelProto:
     more = ", bool given" if mode == "given" else ""
-    return parser.parse_model(
-        MODEL.format(opset=17, type=ONNX_NAMES[type_], ratio_type=ratio_type, more=more, mode=mode)
-    )
+    types = {"type": ONNX_NAMES[type_], "ratio_type": ratio_type}
+    return parse(MODEL.format(**types, more=more, mode=mode))
 
 
 @pytest.mark.parametrize("type_", ONNX_NAMES)
@@ -145,9 +138,8 @@ def test_masks_that_nothing_reads_have_names_of_their_own(
     around: str, ort_backend: str, openvino: OpenVino
 ) -> None:
     """In a body, in a branch in it, and beside names of the graph around, as torch gives them."""
-    model = parser.parse_model(f"""
-        <ir_version: 8, opset_import: ["": 17]>
-        g (float[4, 8] x, int64 trips) => (float[4, 8] y) <float half = {{0.5}}, bool on = {{1}}> {{
+    model = parse(f"""g (float[4, 8] x, int64 trips) => (float[4, 8] y)
+        <float half = {{0.5}}, bool on = {{1}}> {{
           val_0 = {around}
           y = Loop (trips, on, x) <body = b (int64 i, bool c, float[4, 8] h)
               => (bool d, float[4, 8] next) {{

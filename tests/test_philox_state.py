@@ -78,8 +78,7 @@ def test_the_package_names_the_files_that_it_has() -> None:
 @pytest.mark.web
 def test_node_makes_the_states_of_python(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "package")
-    command = ["npm", "test"]
-    done = child.run(*command, cwd=tmp_path / "package")
+    done = child.run("npm", "test", cwd=tmp_path / "package")
     assert "# pass 5" in done.stdout
 
 
@@ -89,8 +88,7 @@ def test_the_page_takes_the_numbers_that_a_type_holds(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, package)
     shutil.copy(PACKAGE.parent / "tensors.mjs", tmp_path)
     shutil.copy(Path(__file__).parent / "web" / "tensors.test.mjs", tmp_path)
-    command = ["node", "--test", "tensors.test.mjs"]
-    child.run(*command, cwd=tmp_path)
+    child.run("node", "--test", "tensors.test.mjs", cwd=tmp_path)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 from pathlib import Path
 from types import ModuleType
@@ -16,14 +16,10 @@ from onnx_philox import _native
 SCRIPT = Path(__file__).parents[1] / "custom_ops/onnxruntime/tests/run_releases.py"
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_releases", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    return importlib.import_module("run_releases")
 
 
 def runs(isa: str) -> bool:

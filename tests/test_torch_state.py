@@ -33,18 +33,12 @@ def changed(place: int, form: str, value: float, of: bytes = GOOD) -> bytes:
     return bytes(data)
 
 
-def test_the_words_of_a_seed_are_those_of_numpy() -> None:
-    for seed in (0, 1, 42, 2**31, 2**32 - 1, 2**32 + 7, 2**63 - 1, 2**64 - 1):
-        expected = np.random.RandomState(seed % 2**32).get_state()[1]
-        assert_same_bits(TorchState.from_seed(seed).to_array()[5:629], expected)
-        assert TorchState.from_seed(seed).seed == seed
-
-
 @pytest.mark.parametrize("is_there", [True, False], ids=["the core's", "Python's"])
-def test_states_of_many_seeds_are_those_of_each(
+def test_the_words_of_seeds_are_those_of_numpy_in_the_contract_s_order(
     is_there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seeds = np.array([0, 1, 2**31, 2**32 + 7, 2**64 - 1], np.uint64)
+    seeds = [0, 1, 42, 2**31, 2**32 - 1, 2**32 + 7, 5 << 32 | 7, 2**63 - 1, 2**64 - 1]
+    seeds = np.array(seeds, np.uint64)
     if is_there:
         assert _native.HAS_TORCH_STATES
     monkeypatch.setattr(_native, "HAS_TORCH_STATES", is_there)
@@ -56,14 +50,11 @@ def test_states_of_many_seeds_are_those_of_each(
             assert_same_bits(words[5:629], expected)
             assert words[:5].tolist() == [seed % 2**32, seed >> 32, 1, 1, 0]
             assert words[629:].tolist() == [0, 0, 0]
+            assert_same_bits(TorchState.from_seed(seed).to_array(), words)
+            assert TorchState.from_seed(seed).seed == seed
 
 
-def test_the_words_are_in_the_contract_s_order() -> None:
-    state = TorchState.from_seed(5 << 32 | 7)
-    array = state.to_array()
-    assert array.shape == (632,)
-    assert array[:5].tolist() == [7, 5, 1, 1, 0]
-    assert array[629:].tolist() == [0, 0, 0]
+def test_a_cached_normal_and_the_place_in_a_block_are_words_too() -> None:
     array = drawn().to_array()
     assert array[:5].tolist() == [42, 0, 525, 1, 100]
     assert array[631] == 1
