@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import SEED, assert_same_bits
-from onnx import numpy_helper, parser
+from cases import SEED, assert_same_bits, parse
+from onnx import numpy_helper
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession
@@ -22,7 +22,6 @@ InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 STATE = PhiloxState(3, 5).to_array()
 # More than a reader of models keeps of a tensor.
 SIZE = 20_000
-OURS = '"onnx_philox": 1, "mine": 1'
 
 
 def saved(model: onnx.ModelProto, folder: Path) -> Path:
@@ -55,7 +54,7 @@ def weight(name: str, factor: float) -> onnx.TensorProto:
 
 def with_weights(text: str, **factors: float) -> onnx.ModelProto:
     """A model whose Constants of these names are weights."""
-    model = parser.parse_model(f'<ir_version: 8, opset_import: ["": 17, {OURS}]> {text}')
+    model = parse(text)
     nodes = [*model.graph.node, *(node for f in model.functions for node in f.node)]
 
     for node in nodes:

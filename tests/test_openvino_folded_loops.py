@@ -9,9 +9,8 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_same_bits, pattern_of, table
+from cases import assert_same_bits, parse, pattern_of, table
 from half_precision import differing, precision_of
-from onnx import parser
 from openvino import opset8
 from runtimes import OpenVino, infer
 
@@ -24,8 +23,7 @@ PRECISIONS = [None, "f32", "bf16", "f16"]
 
 def loop(values: str, draw: str, initializers: str) -> onnx.ModelProto:
     """Two iterations of a body without a state, where nothing is a model input."""
-    text = f"""<ir_version: 10, opset_import: ["": 21, "onnx_philox": 1]>
-    g () => ({values.replace("[", "[?, ")} y) {{
+    text = f"""g () => ({values.replace("[", "[?, ")} y) {{
         trips = Constant <value = int64 {{2}}> ()
         yes = Constant <value = bool {{1}}> ()
         y = Loop <body = b (int64 i, bool c) => (bool c2, {values} v) <{initializers}> {{
@@ -33,7 +31,7 @@ def loop(values: str, draw: str, initializers: str) -> onnx.ModelProto:
             {draw}
         }}> (trips, yes)
     }}"""
-    return parser.parse_model(text)
+    return parse(text, opset=21, ir_version=10)
 
 
 # The initializers of every body.

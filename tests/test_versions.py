@@ -32,18 +32,14 @@ def test_an_old_runtime_is_refused(runtime: str, version: str, said: str) -> Non
         _versions.check_version(runtime, version)
 
 
-@pytest.mark.parametrize(
-    ("runtime", "version"),
-    [
-        ("openvino", "2025.4.0-20398-8fdad55727d-releases/2025/4"),
-        ("openvino", "2030.0"),
-        ("openvino", "custom_HEAD_0123abc"),
-        ("openvino", ov.__version__),
-        ("onnxruntime", "1.19.0"),
-        ("onnxruntime", "1.100"),
-        ("onnxruntime", ort.__version__),
-    ],
-)
+NEWER = [
+    *(("onnxruntime", version) for version in ("1.19.0", "1.100", ort.__version__)),
+    *(("openvino", version) for version in ("2030.0", "custom_HEAD_0123abc", ov.__version__)),
+    ("openvino", "2025.4.0-20398-8fdad55727d-releases/2025/4"),
+]
+
+
+@pytest.mark.parametrize(("runtime", "version"), NEWER)
 def test_a_newer_runtime_is_accepted(runtime: str, version: str) -> None:
     _versions.check_version(runtime, version)
 
