@@ -20,7 +20,7 @@ import onnx
 import onnx_ir as ir
 import openvino as ov
 import pytest
-from cases import table
+from cases import assert_refused, table
 from cli import keys_of, keys_said
 from foreign import parse
 from onnx import helper, parser
@@ -696,3 +696,7 @@ def test_an_ir_with_a_seed_that_openvino_does_not_take_is_refused(tmp_path):
         out = () if command == "inspect" else ("-o", tmp_path / "new.xml")
         said = f"op_seed must be an integer from 0 to 2^63-1: got {seed}. Convert the model with"
         assert said in cli.refusal(command, path, *out)
+        assert_refused(partial(onnx_philox.Pipeline, path, runtime="openvino"), said)
+    path.write_text(text.replace('type="RandomUniform"', 'type="Unknown"'))
+    said = "m.xml must be a whole OpenVINO IR, of operators that are OpenVINO's or this"
+    assert_refused(partial(onnx_philox.Pipeline, path, runtime="openvino"), said)

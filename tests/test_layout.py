@@ -29,12 +29,12 @@ _numbers: _contract _native _philox
 _progress:
 _models: _contract _files
 _files: _contract _progress
-_rewriting: _contract _files _models _openvino_models _progress _runtime_errors openvino
+_rewriting: _backends _contract _files _models _openvino_models _progress _runtime_errors openvino
 _torch: _backends _contract _files _models _native _numbers _openvino_models _philox _rewriting
     _runtime_errors _runtimes openvino
 _pipeline: _backends _contract _files _models _numbers _record _rewriting _runtime_errors
     _runtimes _standard onnxruntime
-_record: _contract _files _models _runtimes
+_record: _contract _files _models _rewriting _runtimes
 _runtimes: _backends _contract _files _openvino_models _runtime_errors _standard onnx_reference
     onnxruntime openvino
 _standard: _contract _files _models _numbers _philox _progress _rewriting

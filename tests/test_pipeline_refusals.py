@@ -13,7 +13,7 @@ import onnx
 import pytest
 from cases import assert_refused, assert_same_bits, table
 from foreign import parse
-from runtimes import bare_session, compiled, save_ir
+from runtimes import OpenVino, bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, graphs, make_reproducible, row_states
@@ -179,6 +179,8 @@ def test_what_is_nested_too_deep_or_long_is_refused_in_a_short_sentence(
 
 UNIFORM = make_reproducible(parse("g () => (float[64] y) { y = RandomUniform <shape = [64]> () }"))
 REWRITTEN = make_reproducible(NOISE)
+ROWS = make_reproducible(NOISE, per_row=True)
+READ = OpenVino("auto").read(REWRITTEN)
 NO_SEED = graphs.random_normal([2], 0.0, 1.0, "f32", op_seed=1)
 FOREIGN = make_reproducible(NOISE)
 FOREIGN.metadata_props.add(key="onnx_philox.standard_nodes", value="[" * 100_000)
@@ -193,6 +195,10 @@ Pipeline(make_reproducible(NOISE, seed=1)) -> the model must be one with random 
 Pipeline(REWRITTEN, per_row=True) -> got one rewritten for a single state
 Pipeline(bare_session(REWRITTEN), device="GPU") -> TypeError: device
 Pipeline(bare_session(REWRITTEN), source=UNIFORM) -> source must be the model that the session was
+Pipeline(compiled(REWRITTEN), source=ROWS) -> source must be the model that the compiled model was
+Pipeline(compiled(ROWS), source=REWRITTEN) -> source must be the model that the compiled model was
+Pipeline(compiled(ROWS), source=READ) -> source must be the model that
+Pipeline(compiled(REWRITTEN), source=UNIFORM) -> source must be the model that the compiled model
 Pipeline(bare_session(REWRITTEN), runtime="openvino") -> runtime must be 'onnxruntime', in which
 -> the InferenceSession is...: got 'openvino'
 Pipeline(NOISE, source=REWRITTEN) -> TypeError: source must be left out for a model that is not
@@ -209,6 +215,7 @@ Pipeline(NOISE, providers="CPU") -> TypeError: providers must be a list of names
 Pipeline(NOISE, providers=[("CPU", 3)]) -> TypeError: providers must be a list of names, ...3
 Pipeline(NOISE, providers=[("CPU",)]) -> TypeError: providers must be a list of names, ...('CPU',)
 Pipeline(NOISE, providers=["CPU"]) -> each of providers must be one that ...'CPU'. Did you mean '
+Pipeline(NOISE, providers=["x"]) -> each of providers must be one ...: got 'x'. Pass one of these.
 Pipeline(NOISE, provider_options=3) -> TypeError: provider_options must be a list of map
 Pipeline(NOISE, disabled_optimizers=3) -> TypeError: disabled_optimizers must be a list
 in_openvino(providers=["CPU"]) -> TypeError: one of config, backend, device...: got 'providers'

@@ -22,7 +22,7 @@ from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
 from onnx_philox._runtimes import options as of_runtimes
-from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen
+from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen, port_of
 
 if TYPE_CHECKING:
     # onnx-ir loads SymPy, which takes longer than all else here. What needs it is loaded when a
@@ -165,14 +165,13 @@ def _said_by(
 
 def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
-    from onnx_philox._rewriting.in_openvino import earlier
+    from onnx_philox._rewriting.in_openvino import earlier, files
     from onnx_philox._rewriting.in_openvino import model as api
     from onnx_philox._rewriting.report import wants_rewrite
-    from onnx_philox._runtimes import in_openvino
 
     asked.check_openvino()
     stamp = given.stamp
-    model = in_openvino.read_openvino_s(given, options.backend)
+    model = files.openvino_model_of(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     is_asked = asked.keep_seeds or asked.invert_bernoulli
     if is_asked or wants_rewrite(api.find_random_nodes(model), earlier.read(model).served_streams):
@@ -215,17 +214,32 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
         refuse(_NAME, f"the {what}", "one that says nothing of its random nodes", allowed, remedy)
     streams = served.streams
     is_another = own not in (None, streams) and _is_right(own, standard_state)
-    if is_another or streams.state not in models.names_of_inputs(given.model):
-        allowed = f"the model that the {what} was made from"
-        refuse(_NAME, _SOURCE, "another model", allowed, "Pass that one.")
-    return models.open(ToOpen(given, runtime.options(), served)), streams
+    if not is_another and streams.state in models.names_of_inputs(given.model):
+        loaded = models.open(ToOpen(given, runtime.options(), served))
+        if source is None or _is_of(served, loaded):
+            return loaded, streams
+    allowed = f"the model that the {what} was made from"
+    return refuse(_NAME, _SOURCE, "another model", allowed, "Pass that one.")
+
+
+def _is_of(source: Served, loaded: LoadedModel) -> bool:
+    """Whether a loaded model has no input but its source's, and the state in the same rank."""
+    if source.graph is not None:
+        declared = [(value.name, port_of(value, True).shape) for value in source.graph.input]
+        ranks = {name: shape and len(shape) for name, shape in declared}
+    else:
+        shapes = {n: p.partial_shape for p in source.model.inputs for n in p.get_names()}
+        ranks = {n: len(s) if s.rank.is_static else None for n, s in shapes.items()}
+    here = {port.name: port.shape and len(port.shape) for port in loaded.inputs}
+    of_state = {by_name.get(source.streams.state) for by_name in (ranks, here)} - {None}
+    return here.keys() <= ranks.keys() and len(of_state) < 2
 
 
 def _said_by_source(source: Given) -> Served:
     if source.of_openvino:
-        from onnx_philox._runtimes.in_openvino import read_openvino_s
+        from onnx_philox._rewriting.in_openvino.files import openvino_model_of
 
-        return _said_by_openvino(read_openvino_s(source), source.what)
+        return _said_by_openvino(openvino_model_of(source), source.what)
     from onnx_philox._models.untouched import graph_of
 
     return _said_by(source.what, graph_of(source), source.proto)

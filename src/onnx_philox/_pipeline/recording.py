@@ -48,7 +48,7 @@ def record_of_result(
     if origin is None or engine is None:
         given = "one whose pipeline is closed or gone, or that was pickled"
         allowed = "one of an open pipeline"
-        remedy = "Keep the pipeline until then, or run it again with the result's state."
+        remedy = "Keep the pipeline in a variable until then, or run it again with that state."
         refuse(_NAME, "the result", given, allowed, remedy)
     if origin.feed is None:
         given, allowed = "one of an IOBinding", "one of a feed of arrays"
@@ -95,6 +95,7 @@ def record_of_result(
 
 
 def _inputs_of_ir(given: Given) -> set[str]:
-    from onnx_philox._runtimes import in_openvino
+    from onnx_philox._rewriting.in_openvino.files import openvino_model_of
+    from onnx_philox._runtimes.in_openvino import OpenvinoModel
 
-    return in_openvino.OpenvinoModel.names_of_inputs(in_openvino.read_openvino_s(given))
+    return OpenvinoModel.names_of_inputs(openvino_model_of(given))

@@ -44,10 +44,10 @@ def check_unchanged(given: Given, stamp: object) -> None:
 def streams(given: Given) -> Streams | None:
     """The random nodes of a rewritten model; None if it takes no state."""
     if given.of_openvino:
-        from onnx_philox._runtimes import in_openvino
+        from onnx_philox._rewriting.in_openvino.files import openvino_model_of
+        from onnx_philox._runtimes.in_openvino import OpenvinoModel
 
-        read = in_openvino.read_openvino_s(given)
-        recorded = in_openvino.OpenvinoModel.metadata(read, METADATA_KEY)
+        recorded = OpenvinoModel.metadata(openvino_model_of(given), METADATA_KEY)
         return None if recorded is None else Streams.from_json(recorded)
     from onnx_philox._models.streams import streams_of
     from onnx_philox._models.untouched import graph_of

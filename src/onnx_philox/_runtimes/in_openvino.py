@@ -6,7 +6,6 @@ import re
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -163,7 +162,7 @@ class OpenvinoModel(models.LoadedModel):
         if given.is_file:
             _ = asked.path
         if served is None:
-            core, initial = _core(options.backend), None
+            core, initial = new_core(options.backend), None
             graph = None if given.of_openvino else _check(given, precision)
             model = read_by_core(core, given, None if given.is_file else given.proto)
             _check_standard(given, cls.metadata(model, STANDARD), precision)
@@ -241,7 +240,6 @@ def new_core(backend: str) -> ov.Core:
     return register(ov.Core(), backend=backend)
 
 
-_core = cache(new_core)
 _DIRICHLET = "aten::_sample_dirichlet"
 
 
@@ -269,11 +267,6 @@ def read_by_core(core: ov.Core, given: Given, model: onnx.ModelProto | None = No
             finally:
                 Path(name).unlink()
     return core.read_model(model.SerializeToString())
-
-
-def read_openvino_s(given: Given, backend: str = AUTO) -> ov.Model:
-    """A model of OpenVINO itself, or what an IR holds."""
-    return read_by_core(new_core(backend), given) if given.is_file else given.model
 
 
 def compile_model(

@@ -17,7 +17,7 @@ from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files.given import Given
-from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, title
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, Titled
 
 
 class RunError(Exception):
@@ -88,7 +88,7 @@ class ToOpen:
         return model, show_drawn(model) if self.shows_drawn else {}
 
 
-class LoadedModel(ABC):
+class LoadedModel(Titled, ABC):
     """A model in a runtime; any number of threads may run it at once."""
 
     runtime: str
@@ -131,11 +131,6 @@ class LoadedModel(ABC):
     def devices() -> list[str]:
         """The devices that are here, of a runtime that has several."""
         return []
-
-    @property
-    def title(self) -> str:
-        """The runtime in words."""
-        return title(self)
 
     @staticmethod
     @abstractmethod

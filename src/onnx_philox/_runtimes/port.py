@@ -114,7 +114,12 @@ def identity(of: Any) -> dict[str, str | None]:
     return {name: getattr(of, name) or None for name in names}
 
 
-def title(of: Any) -> str:
-    """The same in words."""
-    backend = f"backend {of.backend}" if of.backend else ""
-    return ", ".join(filter(None, (f"{of.runtime} {of.version}".strip(), backend, of.how)))
+class Titled:
+    """What has such an identity."""
+
+    @property
+    def title(self: Any) -> str:
+        """It in words."""
+        backend = f"backend {self.backend}" if self.backend else ""
+        words = f"{self.runtime} {self.version}".strip(), backend, self.how
+        return ", ".join(filter(None, words))

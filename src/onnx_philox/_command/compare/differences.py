@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.feeds import shape_name
+from onnx_philox._record.document import COMPUTED, DRAWN, STATE
 from onnx_philox._runtimes.port import Arrays
-
-DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
+from onnx_philox._command.compare.differences import Difference, Tolerances
 from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
 from onnx_philox._command.wanted import Seed
+from onnx_philox._record.document import COMPUTED, DRAWN, STATE
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
 

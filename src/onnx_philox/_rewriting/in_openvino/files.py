@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import openvino as ov
 
 from onnx_philox import _runtime_errors
 from onnx_philox import openvino as plugin
+from onnx_philox._backends import AUTO
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._files import openvino_ir
@@ -22,7 +22,7 @@ _LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
-def openvino_model_of(given: Given) -> ov.Model:
+def openvino_model_of(given: Given, backend: str = AUTO) -> ov.Model:
     """A model of OpenVINO itself, or what an IR holds.
 
     Raises:
@@ -35,7 +35,7 @@ def openvino_model_of(given: Given) -> ov.Model:
     path = given.for_runtime
     _check_seeds(given.path)
     try:
-        return _core().read_model(path)
+        return plugin.register(ov.Core(), backend=backend).read_model(path)
     except RuntimeError as error:
         said = _runtime_errors.sentence(str(error))
         openvino_ir.refuse(
@@ -87,8 +87,3 @@ def check_target(source: Given, target: Path) -> None:
     """
     outputs = {target: "the output", weights_of(target): "the weights file of the output"}
     check_apart(source.owner, outputs, source.reads)
-
-
-@cache
-def _core() -> ov.Core:
-    return plugin.register(ov.Core())

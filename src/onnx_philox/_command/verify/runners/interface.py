@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
-from onnx_philox._runtimes.port import Arrays, title
+from onnx_philox._runtimes.port import Arrays, Titled
 
 Loaded = Callable[[], Arrays]
 """A loaded model: calling it runs it once more."""
@@ -19,7 +19,7 @@ class NotCarriedError(Exception):
 
 
 @dataclass(frozen=True)
-class Absent:
+class Absent(Titled):
     """A runtime or backend that cannot be used here, why, and how to install it if that is all."""
 
     runtime: str
@@ -29,13 +29,8 @@ class Absent:
     version = how = ""
     is_peer = False
 
-    @property
-    def title(self) -> str:
-        """It in words."""
-        return title(self)
 
-
-class Runner(ABC):
+class Runner(Titled, ABC):
     """One backend of one runtime."""
 
     runtime: str
@@ -47,11 +42,6 @@ class Runner(ABC):
     def __init__(self, version: str, backend: str) -> None:
         self.version = version
         self.backend = self.heading = backend
-
-    @property
-    def title(self) -> str:
-        """The runner in words."""
-        return title(self)
 
     @property
     def group(self) -> str:

@@ -31,6 +31,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type,
 from onnx_philox._rewriting.in_onnx.types import Types
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
+_CAST = "Cast to one of these."
 
 
 EmitDraw = Callable[
@@ -85,7 +86,7 @@ class FloatReplacement(TypedReplacement):
             op, names = operators.RANDOM_NORMAL, (("mean", "mean", 0.0), ("scale", "scale", 1.0))
         is_like = site.node.op_type.endswith("Like")
         dtype = _dtype_or_input_type(site, types) if is_like else _dtype(site, _FLOAT)
-        values = _allowed(site, dtype, version)
+        values = allowed_type(site, dtype, version.types, _CAST)
         # ONNX keeps these attributes as f32.
         parameters = {
             ours: number_array(op, ours, attributes.get_float(theirs, preset), values)
@@ -387,11 +388,7 @@ def _type(site: Site, index: int, types: Types) -> ir.DataType:
 
 
 def _input_type(site: Site, index: int, version: Version, types: Types) -> ElementType:
-    return _allowed(site, _type(site, index, types), version)
-
-
-def _allowed(site: Site, dtype: ir.DataType, version: Version) -> ElementType:
-    return allowed_type(site, dtype, version.types, "Cast to one of these.")
+    return allowed_type(site, _type(site, index, types), version.types, _CAST)
 
 
 def _as_f32(emitter: Emitter, what: str, value: ir.Value, type: ElementType) -> ir.Value:
