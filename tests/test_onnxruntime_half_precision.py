@@ -256,18 +256,23 @@ def test_an_optimised_model_that_is_saved_draws_the_same(
 
 @pytest.mark.parametrize("wrong", ["a", "b", "both"])
 def test_a_model_s_own_float32_is_refused(operator: str, level: str, wrong: str) -> None:
-    numbers = {
+    given = {
         name: value.astype(F32) if wrong in (name, "both") else value
         for name, value in numbers_of(operator).items()
     }
-    model = product_of(operator, "p = Cast<to=10>(r) y = Mul(p, one)", **numbers)
+    model = product_of(operator, "p = Cast<to=10>(r) y = Mul(p, one)", **given)
     name = {"RandomUniform": ("minval", "maxval"), "RandomNormal": ("mean", "scale")}[operator]
     text = (
         f"{operator}: input {name[wrong == 'b']!r} must be f16, as output_type says: got f32. "
         "Cast it to f16."
     )
-    with pytest.raises(InvalidArgument, match=text):
-        run(model, level, x=np.zeros(SHAPE, F16))
+    graph = model.graph
+    for numbers in ([], [t for t in graph.initializer if t.name in ("a", "b")]):
+        for t in numbers:
+            graph.node.insert(0, helper.make_node("Constant", [], [t.name], value=t))
+            graph.initializer.remove(t)
+        with pytest.raises(InvalidArgument, match=text):
+            run(model, level, x=np.zeros(SHAPE, F16))
 
 
 def test_float16_logits_that_other_nodes_compute(level: str) -> None:
