@@ -2,10 +2,8 @@
 
     python tests/make_distribution_vectors.py RandomExponential
 
-It writes no file that exists, since what was drawn stays what is drawn. Nobody else has published
-such numbers. They are those of `onnx_philox.reference`, whose arithmetic tests/test_accuracy.py
-compares with exact values. What is drawn is in tests/operators.py; the files of older operators
-hold what earlier versions of this script drew.
+It writes no file that exists, since what was drawn stays what is drawn: numbers that nobody else
+has published, of `onnx_philox.reference` (see test_accuracy.py) and the cases in operators.py.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The same bits from NumPy and from every instruction set, of every operator.
-
-What NumPy draws is written to files; a process of its own for each instruction set (the choice is
-made once in a process) draws the same by the native core and compares.
-"""
+"""The same bits from NumPy and from every instruction set, in a process of its own for each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Model servers: the configurations in `docs/serve-it.md` name what a rewritten model really has.
-
-The servers are not run; their runtimes are, with the libraries that the page names.
-"""
+"""Model servers: the configurations in `docs/serve-it.md` name what a rewritten model has; their
+runtimes are run, not the servers."""
 
 from __future__ import annotations
 

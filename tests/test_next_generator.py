@@ -1,7 +1,4 @@
-"""A generator registered as one more record is drawn, carried and explained like the others.
-
-`next_generator.py` declares it, in a process of its own; and no flag asks for torch's beside it.
-"""
+"""A generator that next_generator.py declares is drawn, carried and explained like the others."""
 
 from __future__ import annotations
 
@@ -25,9 +22,7 @@ def said() -> dict[str, Any]:
     """What became of it in each place."""
     if REASON is not None:
         pytest.skip("no onnxruntime-extensions")
-    file = HERE / "next_generator.py"
-    done = child.python(file)
-    return json.loads(done.stdout)
+    return json.loads(child.python(HERE / "next_generator.py").stdout)
 
 
 NEXT = "BlockState(seed=7, block=6)"

@@ -1,7 +1,4 @@
-"""An operator declared in Python alone is drawn wherever Python draws, and refused elsewhere.
-
-`next_operator.py` declares it, with more than any operator has yet, in a process of its own.
-"""
+"""An operator that next_operator.py declares is drawn wherever Python draws, refused elsewhere."""
 
 from __future__ import annotations
 
@@ -18,9 +15,7 @@ KINDS = ["plain", "without the optional input", "a state for each row"]
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, dict[str, str]]:
     """What became of it in each place, plain and otherwise."""
-    file = Path(__file__).with_name("next_operator.py")
-    done = child.python(file)
-    return json.loads(done.stdout)
+    return json.loads(child.python(Path(__file__).with_name("next_operator.py")).stdout)
 
 
 DRAWN = [

@@ -1,9 +1,7 @@
 """The numbers look random: moments, distributions, tails, and no stream knows another.
 
-Each check is a function that raises on numbers which do not look as they should. It is given what
-the package draws, with fixed seeds, and by `test_a_broken_generator_is_found` what generators
-would draw that are broken on purpose. A check gives a right generator one chance in a million to
-fail; broken ones are far beyond that.
+Each check raises on numbers which do not look as they should, of a right generator once in a
+million: `test_a_broken_generator_is_found` gives it those of generators broken on purpose.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The doors of `onnx_philox.torch`, given what they do not take: `-m engines`.
-
-Each refuses in one sentence of its own, and before anything is exported.
-"""
+"""The doors of `onnx_philox.torch`, given what they do not take: `-m engines`."""
 
 from __future__ import annotations
 

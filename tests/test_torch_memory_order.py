@@ -1,7 +1,4 @@
-"""Torch's numbers where torch draws into memory of another order, and where nothing reads them.
-
-torch itself is the oracle: `-m engines`.
-"""
+"""Torch's numbers, drawn into memory of another order or read by nothing: `-m engines`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`onnx_philox.torch.verify_export`: modules compute torch's outputs in both runtimes; and
-what it says of Philox numbers, of rows, of types of 16 bits, and of what a model cannot repeat.
-
-torch itself is the oracle: `-m engines`.
-"""
+"""`onnx_philox.torch.verify_export`, with `-m engines`: outputs are torch's in both runtimes; of
+Philox numbers, rows, types of 16 bits, and what a model cannot repeat."""
 
 from __future__ import annotations
 
