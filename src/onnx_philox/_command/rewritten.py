@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,7 +12,7 @@ from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
-from onnx_philox._models.streams import generator_of, next_of, read_input, states_in
+from onnx_philox._models.streams import generator_of, next_of, read_input, states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._record import models
 from onnx_philox._rewriting.report import RandomNode
@@ -118,8 +118,7 @@ def rewrite_first(model: Path) -> str:
 def inside(given: Given) -> Inside:
     """Looks into a file, once; finds nothing in what it cannot read."""
     try:
-        found = _inside_ir(given) if given.of_openvino else _inside_onnx(given)
-        return replace(found, streams=models.streams(given)) if found.has_state else found
+        return _inside_ir(given) if given.of_openvino else _inside_onnx(given)
     except (OSError, TypeError, ValueError, ImportError):
         # The runtimes report what is wrong with it.
         return Inside()
@@ -135,9 +134,8 @@ def _inside_onnx(given: Given) -> Inside:
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
     inputs = inputs_of(model)
     if state is not None:
-        name, after = state.name or "", next_of(model, state)
-        found = Inside(inputs, own, False, True, name, after, drawn_by, of_no_runtime=unrun)
-        return replace(found, several=states_in(model))
+        said = state.name or "", next_of(model, state), drawn_by, streams_of(model)
+        return Inside(inputs, own, False, True, *said, "", states_in(model), unrun)
     seed = earlier.read(model).seed
     return Inside(inputs, own, seed is not None, False, generator=drawn_by, of_no_runtime=unrun)
 
@@ -164,9 +162,9 @@ def _inside_ir(given: Given) -> Inside:
     recorded, own = earlier.read(model), _own(find_random_nodes(model))
     inputs, drawn_by = inputs_of_ir(model), recorded.generator
     if recorded.is_input:
-        name, after = recorded.state_name, recorded.next_state
+        said = recorded.state_name, recorded.next_state, drawn_by, models.streams_of_ir(model)
         several = earlier.states_in(model, recorded)
-        return Inside(inputs, own, False, True, name, after, drawn_by, several=several)
+        return Inside(inputs, own, False, True, *said, several=several)
     has_seed = recorded.seed is not None and not recorded.variable
     # Standard nodes draw too, and nothing here knows them.
     has_state = False if own or has_seed or recorded.variable else None

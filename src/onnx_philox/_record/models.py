@@ -45,14 +45,19 @@ def streams(given: Given) -> Streams | None:
     """The random nodes of a rewritten model; None if it takes no state."""
     if given.of_openvino:
         from onnx_philox._rewriting.in_openvino.files import openvino_model_of
-        from onnx_philox._runtimes.in_openvino import OpenvinoModel
 
-        recorded = OpenvinoModel.metadata(openvino_model_of(given), METADATA_KEY)
-        return None if recorded is None else Streams.from_json(recorded)
+        return streams_of_ir(openvino_model_of(given))
     from onnx_philox._models.streams import streams_of
     from onnx_philox._models.untouched import graph_of
 
     return streams_of(graph_of(given))
+
+
+def streams_of_ir(model: Any) -> Streams | None:
+    """The same of an IR that has been read."""
+    from onnx_philox._runtimes.in_openvino import OpenvinoModel
+
+    return Streams.from_json(OpenvinoModel.metadata(model, METADATA_KEY) or "")
 
 
 def listed(streams: Streams | None) -> dict[str, Any] | None:

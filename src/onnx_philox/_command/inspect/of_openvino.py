@@ -46,7 +46,7 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     if recorded.rewritten and not several:
         run = rewritten.command_to_run(given.path, rewritten.inputs_of_ir(model), name)
     if recorded.state is not None:
-        said = recorded.seed, recorded.generator, models.streams(given)
+        said = recorded.seed, recorded.generator, models.streams_of_ir(model)
         state = search.state_in_words(name, *said)
     return Inspection(
         given,
