@@ -93,8 +93,8 @@ def public_names() -> dict[str, Any]:
     return {**names, "onnx_philox": onnx_philox, "np": np}
 
 
-def assert_refused(call: Callable[[], Any], words: str) -> None:
-    """That a call is refused in these words, `...` standing for any.
+def assert_refused(call: Callable[[], Any], words: str) -> str:
+    """That a call is refused in these words, `...` standing for any: what is said.
 
     "TypeError: " before them says that a type is wrong; else it is a value.
     """
@@ -102,6 +102,7 @@ def assert_refused(call: Callable[[], Any], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=pattern_of(said)) as raised:
         call()
     assert isinstance(raised.value, TypeError) is (said != words)
+    return str(raised.value)
 
 
 def pattern_of(words: str) -> str:

@@ -126,6 +126,8 @@ def test_each_row_gets_a_state_of_its_own(target):
     )
     if target == "out.onnx":
         assert onnx.load(target) == onnx_philox.make_reproducible(MODEL, per_row=True)
+        report = onnx_philox.rewriting.rewrite_file(MODEL, "again.onnx", per_row=True)
+        assert (report.is_per_row, onnx.load("again.onnx")) == (True, onnx.load(target))
     _, *arguments = shlex.split(command)
     expected = [onnx_philox.row_states(42, range(1), run).tolist() for run in range(3)]
     assert [run["state"] for run in document(*arguments)["runs"]] == expected

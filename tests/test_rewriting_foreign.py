@@ -404,12 +404,6 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
         assert y[9] == 5.5 / 4
 
 
-def test_a_shuffle_mixes_rows_so_a_state_for_each_row_is_refused() -> None:
-    model = parse("g (float[batch, 2] x) => (float[batch, 2] y) { y = RandomShuffle (x) }")
-    with pytest.raises(ValueError, match=r"RandomShuffle of 'y'.*got one order for all rows tog"):
-        make_reproducible(model, per_row=True)
-
-
 @pytest.mark.parametrize(("size", "is_refused"), [(2**24, False), (2**24 + 1, True)])
 def test_a_row_draws_at_most_2_27_gammas(size: int, is_refused: bool) -> None:
     model = parse(f"""g (float[batch, 8] alpha) => (float[batch, 8, {size}] y)

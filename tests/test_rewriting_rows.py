@@ -35,7 +35,7 @@ from real_models import (
 from runtimes import OpenVino, infer
 
 import onnx_philox
-from onnx_philox import PhiloxState, make_reproducible, reference, rewriting
+from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox.onnxruntime import InferenceSession
 
 
@@ -472,6 +472,7 @@ def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) 
 
 
 ONE_ROW = parse("g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }")
+SHUFFLED, TIMED = model_of("y = RandomShuffle (x)"), model_of(BESIDE, "float[time, batch, 4] x")
 OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one row"
 
 
@@ -486,6 +487,10 @@ OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one r
         (model_of(BESIDE, "float[3, 4] x"), {"per_row": True}, "with the inputs x [3, 4]"),
         (model_of("y = RandomNormal <shape = [3, 4]> ()", ""), {"per_row": True}, "without inputs"),
         (model_of(BESIDE, opset=12), {"per_row": True}, "opset must be 13 or newer...: got 12"),
+        (SHUFFLED, {"per_row": True}, "RandomShuffle of 'y'...got one order for all rows tog"),
+        (TIMED, {"per_row": True, "batch": "N"}, "dynamic dimension ... (time, batch)"),
+        (TIMED, {"batch": "batch"}, "batch must be left out for a model with one state"),
+        (TIMED, {"per_row": True, "batch": 1}, "TypeError: batch must be the name of a dimension"),
         (
             make_reproducible(model_of(BESIDE)),
             {"per_row": True},
@@ -515,9 +520,17 @@ WHILE = looped(NOISY, "v", inner="w").replace(
 OF_ALL = r"how often it draws must be the same .*: got what (If|Loop)"
 
 
+LATER = f"""{TRUE}
+    y, last = Loop (three, go, x, go) <body = b (int64 i, bool ci, float[r, c] v, bool often)
+        => (bool co, float[p, q] w, bool later) {{
+        co = Identity (ci) {IF} sum = ReduceSum <keepdims = 0> (v)
+        later = Cast <to = 9> (sum) }}>"""
+
+
 @pytest.mark.parametrize(
     ("condition", "inner"),
     [
+        (LATER, IF),
         ("sum = ReduceSum <keepdims = 0> (x) often = Cast <to = 9> (sum)", IF),
         ("sum = ReduceSum <keepdims = 0> (v) often = Cast <to = 9> (sum)", IF),
         ("number = Size (x) often = Cast <to = 9> (number)", IF),
@@ -534,7 +547,8 @@ OF_ALL = r"how often it draws must be the same .*: got what (If|Loop)"
     ],
 )
 def test_a_draw_that_depends_on_other_rows_is_refused(condition: str, inner: str) -> None:
-    model, ir = forms(within_a_loop(condition, inner))
+    whole = model_of(LATER) if condition is LATER else within_a_loop(condition, inner)
+    model, ir = forms(whole)
     draw = "n" if inner is IF else "noise"
     for given, per_row in ((model, True), (model, [draw]), (ir, True)):
         with pytest.raises(ValueError, match=OF_ALL):
@@ -553,17 +567,6 @@ def test_torch_s_generator_is_refused_where_other_rows_say_how_far_it_walks(inne
     make_reproducible(model, per_row=True)
     with pytest.raises(ValueError, match=OF_ALL):
         make_reproducible(model, per_row=True, alignment="pytorch")
-
-
-def test_what_a_loop_makes_depend_on_other_rows_later_is_refused() -> None:
-    model = model_of(f"""{TRUE}
-        y, last = Loop (three, go, x, go) <body = b (int64 i, bool ci, float[r, c] v, bool often)
-            => (bool co, float[p, q] w, bool later) {{
-            co = Identity (ci) {IF} sum = ReduceSum <keepdims = 0> (v)
-            later = Cast <to = 9> (sum) }}>""")
-    for given in forms(model):
-        with pytest.raises(ValueError, match=r"how often it draws must be the .*: got what If"):
-            make_reproducible(given, per_row=True)
 
 
 @pytest.mark.parametrize(
@@ -712,11 +715,3 @@ def test_a_node_that_is_added_later_draws_no_rows_of_another_input() -> None:
     model.graph.node.append(parser.parse_node("late = RandomUniformLike (z)"))
     with pytest.raises(ValueError, match=r"must be .* proved to be 'batch'.*: got \[other, 4\]"):
         make_reproducible(model)
-
-
-def test_a_file_is_rewritten_alike(tmp_path: Any) -> None:
-    source, target = tmp_path / "in.onnx", tmp_path / "out.onnx"
-    onnx.save(model_of(BESIDE), source)
-    report = rewriting.rewrite_file(source, target, per_row=True)
-    assert report.is_per_row
-    assert onnx.load(target) == make_reproducible(model_of(BESIDE), per_row=True)

@@ -338,21 +338,6 @@ def test_the_first_dimension_is_the_batch_with_a_warning_where_another_could_be(
         assert make_reproducible(TWO, per_row=["y"]) == make_reproducible(TWO, per_row=True)
 
 
-@pytest.mark.parametrize(
-    ("words", "error", "said"),
-    [
-        ({"per_row": True, "batch": "N"}, ValueError, r"dynamic dimension .* \(time, batch\)"),
-        ({"batch": "batch"}, ValueError, "batch must be left out for a model with one state"),
-        ({"per_row": True, "batch": 1}, TypeError, "batch must be the name of a dimension"),
-    ],
-)
-def test_a_batch_that_no_input_has_is_refused(
-    words: dict[str, object], error: type[Exception], said: str
-) -> None:
-    with pytest.raises(error, match=said):
-        make_reproducible(TWO, **words)
-
-
 def test_what_meets_itself_along_the_first_dimension_may_have_another_batch() -> None:
     body = "q = Transpose <perm = [1, 0, 2]> (x) k = Transpose <perm = [1, 2, 0]> (x)"
     case = Standing(f"{body} m = MatMul (q, k) y = RandomNormalLike (m)", dims="time, batch, 4")
