@@ -14,6 +14,13 @@ import click.testing
 
 from onnx_philox.__main__ import app
 
+NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
+    noise = RandomNormalLike (x)  y = Add (x, noise) }"""
+# An input and an output like a state and the next, which no random node reads.
+COUNTING = NOISY.replace("x) =>", "x, uint32[6] state) =>").replace(
+    "y) {", "y, uint32[6] next_state) { next_state = Identity (state)"
+)
+INPUT = "x=[[1,2,3],[4,5,6]]"
 PAGE = Path(__file__).parents[1] / "docs" / "json.md"
 
 

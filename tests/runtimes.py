@@ -14,6 +14,7 @@ import openvino as ov
 
 import onnx_philox
 
+RUNTIMES = ("onnxruntime", "openvino")
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 Config = dict[str, Any]
 DEFAULT: Config = {}

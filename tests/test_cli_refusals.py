@@ -14,29 +14,21 @@ import cli
 import numpy as np
 import onnx
 import pytest
-from cases import assert_refused, pattern_of, table
+from cases import assert_refused, parse, pattern_of, table
+from cli import COUNTING, INPUT, NOISY
 from file_cases import tree
-from onnx import parser
 from runtimes import save_ir
 
 import onnx_philox
 from onnx_philox import graphs
 
-HEAD = '<ir_version: 8, opset_import: ["": 17, "com.example": 1]>'
-NOISY = f"""{HEAD} noisy (float[batch, 3] x) => (float[batch, 3] y) {{
-    noise = RandomNormalLike (x)  y = Add (x, noise) }}"""
-# An input and an output like a state and the next, which no random node reads.
-COUNTING = NOISY.replace("x) =>", "x, uint32[6] state) =>").replace(
-    "y) {", "y, uint32[6] next_state) { next_state = Identity (state)"
-)
-UNKNOWN = f"""{HEAD} g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
-    <float ratio = {{0.25}}, bool training = {{1}}> {{
-        y, m = com.example.DropBlock (x, b, , ratio, training)  z = RandomNormalLike (x) }}"""
-INPUT = "--input x=[[1,2,3],[4,5,6]]"
+UNKNOWN = """g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
+    <float ratio = {0.25}, bool training = {1}> {
+        y, m = com.example.DropBlock (x, b, , ratio, training)  z = RandomNormalLike (x) }"""
 
 
 def identity(type_: str) -> str:
-    return f"{HEAD} g ({type_} x) => ({type_} y) {{ y = Identity (x) }}"
+    return f"g ({type_} x) => ({type_} y) {{ y = Identity (x) }}"
 
 
 MODELS = {
@@ -48,8 +40,8 @@ MODELS = {
     "bfloat16": identity("bfloat16[n]"),
     "strings": identity("string[2]"),
     "huge": identity("float[99999999999,99999]"),
-    "sequence": f"""{HEAD} g (seq(float[2]) x, float[2] z) => (float[2] y) {{
-        n = RandomNormalLike (z)  y = Add (z, n) }}""",
+    "sequence": """g (seq(float[2]) x, float[2] z) => (float[2] y) {
+        n = RandomNormalLike (z)  y = Add (z, n) }""",
 }
 
 
@@ -57,7 +49,7 @@ MODELS = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models, arrays, and files that are neither."""
     folder = tmp_path_factory.mktemp("refusals")
-    parsed = {name: parser.parse_model(text) for name, text in MODELS.items()}
+    parsed = {name: parse(text) for name, text in MODELS.items()}
     rewrite, noisy = onnx_philox.make_reproducible, parsed["model"]
     built = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
     for name, model in {
@@ -284,7 +276,9 @@ verify --device cuda --runtime openvino -> --device cuda must be given with --ru
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("arguments", "words"), REFUSED)
 def test_a_refusal_is_one_line_that_begins_with_the_command(arguments: str, words: str) -> None:
-    result = cli.invoke(*shlex.split(arguments.replace(" X", f" {INPUT}")), env={"COLUMNS": "999"})
+    result = cli.invoke(
+        *shlex.split(arguments.replace(" X", f" --input {INPUT}")), env={"COLUMNS": "999"}
+    )
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert re.search(pattern_of(words), result.stderr), result.stderr
     assert result.stderr.startswith("onnx-philox")

@@ -17,7 +17,7 @@ import onnx
 import onnx.compose
 import pytest
 from cases import assert_same_bits
-from cli import keys_of, keys_said
+from cli import COUNTING, INPUT, NOISY, keys_of, keys_said
 from foreign import parse
 from runtimes import save_ir
 
@@ -28,20 +28,10 @@ RUNTIMES = [(runtime, b) for runtime in ("onnxruntime", "openvino") for b in ("n
 RUNTIMES += [("reference", "onnx")]
 SEED = 2**40 + 42
 
-NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
-    noise = RandomNormalLike(x)  y = Add(x, noise) }"""
-INPUT = "x=[[1,2,3],[4,5,6]]"
-
 invoke, document = partial(cli.invoke, "run"), partial(cli.document, "run")
 text, refusal = partial(cli.text, "run"), partial(cli.refusal, "run")
 
-MODELS = {
-    "model": NOISY,
-    # Its random nodes read another input than this, which is like a state.
-    "own": NOISY.replace("x) =>", "x, uint32[6] state) =>").replace(
-        "y) {", "y, uint32[6] next_state) { next_state = Identity(state)"
-    ),
-}
+MODELS = {"model": NOISY, "own": COUNTING}
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +147,7 @@ def test_an_ir_draws_what_its_onnx_model_draws():
 def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    model = parse(NOISY.replace("Add(x, noise)", "Add(weights, noise)"))
+    model = parse(NOISY.replace("Add (x", "Add (weights"))
     weights = np.arange(3, dtype=np.float32)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
     path, made = folder / "weights.onnx", onnx_philox.make_reproducible(model)
@@ -291,6 +281,8 @@ def test_what_a_runtime_does_not_load_or_run_ends_with_1_and_its_words_or_the_op
         words = f"onnx-philox run: {runtime} does not run the model: RandomUniform: "
         assert said.startswith(words)
         assert said.count("\n") == 1
+    said = cli.refusal("compare", path, "--input", "shape=[2,-3]", code=1)
+    assert said.startswith("onnx-philox compare: onnxruntime does not run the model: ")
 
 
 def test_outputs_go_where_they_are_told(tmp_path):

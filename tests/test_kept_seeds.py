@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import onnx
 import openvino as ov
 import openvino_models as made
 import pytest
-from cases import DTYPES, assert_same_bits, load_vectors
+from cases import DTYPES, assert_refused, assert_same_bits, load_vectors
 from foreign import parse
 from openvino import opset8, opset13
 from test_nodes_without_state import FORMS
@@ -171,18 +172,22 @@ def test_seeds_that_are_a_number_of_a_conversion_are_refused() -> None:
     assert seeds_of(op.make_reproducible(new))["second"] == (0, 1)
 
 
-@pytest.mark.parametrize("seed", [2**63, 2**64 - 1])
+@pytest.mark.parametrize("seed", [-7, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("name", ["global_seed", "op_seed"])
-def test_seeds_above_the_largest_are_refused_by_the_node_s_name(seed, name, tmp_path) -> None:
-    path = tmp_path / "m.xml"
-    ov.save_model(
-        made.model({"y": made.named(made.uniform([4], seeds=(77, 88)), "noise")}, []), path
-    )
-    old = "77" if name == "global_seed" else "88"
-    path.write_text(path.read_text().replace(f'{name}="{old}"', f'{name}="{seed}"'))
-    message = rf"RandomUniform 'noise'.*{name}.*from 0 to 2\^63-1.*{seed}"
-    with pytest.raises(ValueError, match=message):
-        kept(path)
+def test_seeds_that_openvino_does_not_take_are_refused_at_every_door(seed, name, tmp_path) -> None:
+    path, open_ir = tmp_path / "m.xml", partial(op.Pipeline, runtime="openvino")
+    noise = made.named(made.uniform([4], seeds=(77, 88)), "noise")
+    ov.save_model(made.model({"y": noise}, []), path)
+    text, old = path.read_text(), "77" if name == "global_seed" else "88"
+    path.write_text(text.replace(f'{name}="{old}"', f'{name}="{seed}"'))
+    said = f"{name} must be an integer from 0 to 2^63-1: got {seed}. Convert the model with"
+    for call in (kept, open_ir):
+        assert_refused(partial(call, path), f"RandomUniform 'noise' ...{said}")
+    for command in (("inspect", path), ("rewrite", path, "-o", tmp_path / "new.xml")):
+        assert said in cli.refusal(*command)
+    path.write_text(text.replace('type="RandomUniform"', 'type="Unknown"'))
+    words = "m.xml must be a whole OpenVINO IR, of operators that are OpenVINO's or this"
+    assert_refused(partial(open_ir, path), words)
 
 
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16", "i32", "i64"])

@@ -20,12 +20,11 @@ import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits
 from foreign import parse
-from runtimes import OpenVino, bare_session, compiled, save_ir
+from runtimes import RUNTIMES, OpenVino, bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
 
-RUNTIMES = ("onnxruntime", "openvino")
 STANDARD = parse("""g (float[n, 5] x) => (float[n, 5] a, float[n, 5] b, float[n, 5] y) {
     a = RandomNormalLike (x)  b = RandomUniformLike (x)  y = Add (x, a) }""")
 

@@ -15,12 +15,11 @@ import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits
 from foreign import parse
-from runtimes import bare_session, compiled, save_ir
+from runtimes import RUNTIMES, bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
 
-RUNTIMES = ("onnxruntime", "openvino")
 NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
 
 # z is [3, n], so that its batch is its last dimension; w belongs to no batch. An IR keeps no names:

@@ -13,12 +13,11 @@ import onnx
 import pytest
 from cases import assert_refused, assert_same_bits, table
 from foreign import parse
-from runtimes import OpenVino, bare_session, compiled, save_ir
+from runtimes import RUNTIMES, OpenVino, bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, graphs, make_reproducible, row_states
 
-RUNTIMES = ("onnxruntime", "openvino")
 NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
 X = np.arange(10, dtype=np.float32).reshape(2, 5)
 FEED = {"x": X}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from cases import assert_same_bits
 from foreign import parse
+from runtimes import RUNTIMES
 
 from onnx_philox import PhiloxState, Pipeline, TorchState, diffusers, row_states
 
-RUNTIMES = ("onnxruntime", "openvino")
 ALIGNMENTS = ("tensorflow", "pytorch")
 NOISE = parse("""g (float[n, 4, 8] x) => (float[n, 4, 8] y) {
     a = RandomNormalLike (x)  y = Add (x, a) }""")

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 from cases import load_vectors
-from runtimes import compiled, infer
+from runtimes import RUNTIMES, compiled, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, reference
@@ -24,7 +24,6 @@ RECIPES = (
     *("documented_f32", "documented_f64", "documented_i32", "dropout_mask", "latents"),
     *("next_token", "noise_source", "random_crop"),
 )
-RUNTIMES = ("onnxruntime", "openvino")
 DOCUMENTED = load_vectors("openvino")
 # A key with high bits, and a counter about to carry into its second word.
 STATE = PhiloxState(counter=2**32 - 3, key=0xFEDCBA9876543210)

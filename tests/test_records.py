@@ -17,7 +17,7 @@ import pytest
 from cases import assert_refused, table
 from cli import keys_of, keys_said
 from foreign import parse
-from runtimes import save_ir
+from runtimes import RUNTIMES, save_ir
 
 import onnx_philox
 from onnx_philox import Pipeline
@@ -25,7 +25,6 @@ from onnx_philox._command.run import ArgumentError, run
 from onnx_philox._command.wanted import WantedRuns
 
 MODELS = Path(__file__).with_name("models")
-RUNTIMES = ("onnxruntime", "openvino")
 HASH = "0" * 64
 
 invoke = partial(cli.invoke, env={"COLUMNS": "120"})
