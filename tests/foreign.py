@@ -26,6 +26,8 @@ from onnx_philox.onnxruntime import InferenceSession
 
 Arrays = dict[str, np.ndarray]
 Run = Callable[[onnx.ModelProto, Arrays], list[np.ndarray]]
+TWO = """g () => (float[2] a, float[3] b) {
+    a = RandomUniform <shape = [2]> () b = RandomUniform <shape = [3]> () }"""
 # High bits in the key, where OpenVINO's plugin would clamp a constant, and in the run.
 STATE = PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array()
 

@@ -90,6 +90,9 @@ graphs.random_generator(3) -> TypeError: must be a sequence of integers: got 3
 graphs.random_generator([2**63]) -> within int64
 graphs.random_generator(None) -> must be 0 to 8 where shape is None: got
 graphs.random_generator(None, rank=9) -> where shape is None: got 9
+graphs.random_generator([], per_row=True) -> of 1 dimension or more...: got a scalar
+graphs.random_generator([None, 3]) -> TypeError: a sequence of integers
+graphs.random_generator([None, -3], per_row=True) -> dimensions of 0 or more: got [-3]
 graphs.random_generator([2], rank=2) -> rank must be None or 1, the len
 uniform(0, 2**31, "i32") -> 2147483647
 uniform(0.5, 2, "i32") -> TypeError: an integer

@@ -361,6 +361,8 @@ a = Dropout (x, ratio)  b = Dropout (x, , off)  y = Dropout (x, , off) -> no ran
 y, m = com.example.DropBlock (x, logits, , ratio, on)  z = RandomNormalLike (x)
 -> becomes cannot be rewritten | leave the node as it is with --keep-unknown.
 -> | text.endswith("-o model.reproducible.onnx --keep-unknown")
+-> | shown["random_nodes"][0]["op_type"] == "DropBlock"
+-> | shown["random_nodes"][0]["replacement"] is None
 y = Neg (x) -> no random nodes but those that train it, nothing to rewrite. | The graphs that train
 -> the model have 1 random node, which no run uses | shown["for_training"] == 1
 """)

@@ -215,6 +215,12 @@ compare noisy.onnx X --runtime onnxruntime --runtime reference --device CPU -> -
 compare standard.onnx X -> compare: the model must be one made for OpenVINO: got one of standard
 -> nodes made for ONNX Runtime, which OpenVINO does not compute. Rewrite the original for the target
 -> openvino, or choose the runtime onnxruntime.
+compare noisy.onnx --fill --seconds 3 -> --seconds must be given with --original: got 3.0. Add that,
+compare inside.onnx --fill --original model.onnx --seed 1 -> the model has its seed inside: got 1.
+compare model.onnx --fill --original noisy.onnx -> must be a rewritten one: got one with 1 random
+compare noisy.onnx --fill --original nowhere.onnx -> no such file: nowhere.onnx.
+compare noisy.onnx --fill --original model.onnx --runtime onnxruntime --runtime openvino
+-> --runtime must be given once here: got onnxruntime and openvino.
 rewrite a.onnx -> onnx-philox rewrite: --output must be given: got nothing. Run
 rewrite nowhere.onnx -o out.onnx -> rewrite: no such file: nowhere.onnx. Check the path
 rewrite '' -o out.onnx -> MODEL must be the path of a file: got ''

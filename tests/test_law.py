@@ -288,8 +288,6 @@ def test_runs_that_prove_nothing_end_with_2(noise):
     assert (given["is_ok"], given["repeats"], given["changes"]) == (None, True, [])
     timed = cli.invoke("compare", new, "--original", still, "--fill", "--seconds", 0)
     assert (timed.exit_code, "\n1 run of each; compared: y\n" in timed.stdout) == (2, True)
-    said = cli.refusal("compare", new, "--fill", "--seconds", 3)
-    assert "--seconds must be given with --original: got 3.0. Add that, or leave it out." in said
 
 
 def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
@@ -316,20 +314,11 @@ def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
 
 
 def test_what_has_no_law_to_compare_is_refused(noise):
-    original, new = noise
+    original, _ = noise
     rewriting.rewrite_file(original, "seeded.onnx", seed=5)
     given = cli.document("compare", "seeded.onnx", "--original", original, "--fill", code=1)
     changes = [f"{name}: as in the run before it in 99.9%, was 0.0%" for name in "yz"]
     assert (given["seed"], given["changes"]) == (None, changes)
-    cases = {
-        ("seeded.onnx", original, "--seed", "1"): "since the model has its seed inside: got 1.",
-        (original, new): "the model must be a rewritten one: got one with 2 random nodes of its",
-        (new, "nowhere.onnx"): "no such file: nowhere.onnx.",
-        (new, original, "--runtime", "onnxruntime", "--runtime", "openvino"): "--runtime must be "
-        "given once here: got onnxruntime and openvino.",
-    }
-    for (model, of, *options), said in cases.items():
-        assert said in cli.refusal("compare", model, "--original", of, "--fill", *options)
     old = MODELS / "next_token.onnx"
     rewriting.rewrite_file(old, "token.onnx")
     said = cli.refusal("compare", "token.onnx", "--original", old, "--fill", code=1)

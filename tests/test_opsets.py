@@ -10,15 +10,13 @@ import onnxruntime as ort
 import pytest
 from cases import assert_all_same, assert_same_bits
 from exhaustive import marked
-from foreign import STATE, Run, drawn, evaluate, in_onnxruntime, in_openvino, parse
+from foreign import STATE, TWO, Run, drawn, evaluate, in_onnxruntime, in_openvino, parse
 from runtimes import OpenVino
 
 from onnx_philox import PhiloxState, graphs, make_reproducible, reference
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
-TWO = """g () => (float[2] a, float[3] b) {
-    a = RandomUniform <shape = [2]> () b = RandomUniform <shape = [3]> () }"""
 FEED = {"random_state": STATE}
 OPENVINO = OpenVino("native")
 

@@ -19,7 +19,7 @@ from foreign import in_both, parse
 from foreign import uniform as of_stream
 from openvino_models import parameter
 from standard_targets import RUN
-from test_rewriting_foreign import SEEDED
+from test_rewriting_foreign import FOREIGN, SEEDED
 
 import onnx_philox as op
 from onnx_philox.onnxruntime import InferenceSession
@@ -301,11 +301,25 @@ def test_by_default_nodes_of_one_seed_draw_their_own_numbers_and_one_warning_say
     assert f"own: seed 12 of {first}; seed 8 and seed2 7 of {second}. With keep_seeds=True" in text
 
 
-def test_the_warning_offers_no_kept_seeds_to_one_generator_of_torch_s() -> None:
-    draws = " ".join(f"{n} = RandomUniform <shape = [3], seed = 1.0> ()" for n in "ab")
-    model = parse(f"g () => (float[3] a, float[3] b) {{ {draws} }}")
-    with pytest.warns(UserWarning, match=r"seed 1 of \(gives a\), \(gives b\)$"):
-        op.make_reproducible(model, alignment="pytorch")
+def of_one_seed(seed: float) -> str:
+    draws = " ".join(f"{name} = RandomUniform <shape = [3], seed = {seed}> ()" for name in "ab")
+    return f"g () => (float[3] a, float[3] b) {{ {draws} }}"
+
+
+TWICE = FOREIGN["a function called twice, which has its seed twice"].text
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "words"),
+    [
+        # One generator of torch's keeps no seeds: none is offered.
+        (of_one_seed(1.0), {"alignment": "pytorch"}, r"seed 1 of \(gives a\), \(gives b\)$"),
+        (TWICE, {}, "seed 3 of node, "),
+    ],
+)
+def test_a_warning_names_the_nodes_of_a_seed(text: str, asked: dict[str, str], words: str) -> None:
+    with pytest.warns(UserWarning, match=words):
+        op.make_reproducible(parse(text), **asked)
 
 
 def test_kept_seeds_of_an_onnx_model_are_in_its_records_and_checkpoints(tmp_path: Path) -> None:
@@ -327,14 +341,6 @@ def test_a_second_rewrite_leaves_the_shared_streams_and_gives_new_nodes_others()
     new.graph.node.append(added)
     report = op.rewriting.rewrite(ir.from_proto(new), keep_seeds=True)
     assert [node.stream for node in report.replaced] == [4]
-
-
-def test_nodes_of_a_function_called_twice_have_its_seed_twice() -> None:
-    model = parse("""g (float[N] x) => (float[N] a, float[N] b) { a = local.f (x) b = local.f (x) }
-        <domain: "local", opset_import: ["": 17]>
-        f (x) => (y) { y = RandomUniformLike <seed = 3.0> (x) }""")
-    with pytest.warns(UserWarning, match="seed 3 of node, "):
-        op.make_reproducible(model)
 
 
 @pytest.mark.parametrize(
@@ -366,8 +372,7 @@ def test_the_commands_say_which_nodes_have_one_seed(
     kept = cli.invoke(*names, "--keep-seeds").stdout
     assert "2 nodes of seed 8 and seed2 7 draw equal numbers, from one stream." in kept
     # A seed of 0 in every node means nothing.
-    draws = " ".join(f"{name} = RandomUniform <shape = [3], seed = 0.0> ()" for name in "ab")
-    onnx.save(parse(f"g () => (float[3] a, float[3] b) {{ {draws} }}"), names[1])
+    onnx.save(parse(of_one_seed(0.0)), names[1])
     of_0 = cli.invoke(*names).stdout
     assert "2 nodes of seed 0 draw numbers of their own." in of_0
     assert "Warning" not in kept + of_0

@@ -16,16 +16,13 @@ import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_refused, pattern_of, table
-from foreign import STATE, evaluate, in_onnxruntime, parse
+from foreign import STATE, TWO, evaluate, in_onnxruntime, parse
 from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state
 
 from onnx_philox import Pipeline, make_reproducible, reference
 from onnx_philox.rewriting import find_random_nodes, rewrite, rewrite_file
 
-TWO = "g () => (float[2] a, float[3] b) { a = RandomUniform <shape = [2]> ()" + (
-    " b = RandomUniform <shape = [3]> () }"
-)
 NINE = "[1, 1, 1, 1, 1, 1, 1, 1, 2]"
 OF_NINE = "must be of 0 to 8 dimensions: got 9 dimensions"
 NUMBER = "num_samples must be one constant int32"
@@ -402,21 +399,6 @@ def test_every_door_refuses_an_unknown_name_or_warns_at_the_code_that_called(
     if door == "proto":
         assert parse(UNKNOWN).graph.node[0] in rewritten.graph.node
         assert [n.op_type for n in rewritten.graph.node].count("RandomNormal") == 1
-
-
-@pytest.mark.parametrize("op_type", ["StatelessRandomGammaV3", "SampleToken"])
-def test_the_commands_name_what_they_cannot_rewrite(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, op_type: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    onnx.save(named("", op_type), "model.onnx")
-    refused = cli.refusal("rewrite", "model.onnx", "-o", "new.onnx")
-    assert f"onnx-philox rewrite: {op_type} of 'y' (opset 17, main graph)" in refused
-    assert not Path("new.onnx").exists()
-    cli.text("rewrite", "model.onnx", "-o", "new.onnx", "--keep-unknown")
-    assert onnx.load("new.onnx") == onnx.load("model.onnx")
-    (found,) = cli.document("inspect", "model.onnx")["random_nodes"]
-    assert (found["op_type"], found["replacement"]) == (op_type, None)
 
 
 GAUSSIAN = "g (float[2] x) => (float[2] y) { y = mine.GaussianNoise (x) }"

@@ -16,7 +16,7 @@ import onnx_ir as ir
 import openvino as ov
 import pytest
 from cases import assert_all_same, assert_same_bits
-from foreign import evaluate, in_onnxruntime, parse
+from foreign import TWO, evaluate, in_onnxruntime, parse
 from foreign import uniform as of_stream
 from onnx import TensorProto, helper, numpy_helper
 from onnx.backend.test.case import node as onnx_s_own
@@ -38,8 +38,6 @@ def run(model: onnx.ModelProto, state: np.ndarray | None = STATE, **feeds: np.nd
     return evaluate(model, feeds if state is None else {**feeds, "random_state": state})
 
 
-TWO = """g () => (float[2] a, float[3] b) {
-    a = RandomUniform <shape = [2]> () b = RandomUniform <shape = [3]> () }"""
 PLAIN = "g (float[2] x) => (float[2] y) { y = Relu (x) }"
 
 

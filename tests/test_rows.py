@@ -97,21 +97,6 @@ def test_builders_name_the_batch() -> None:
         assert [state, *outputs] == [[batch, 6], [batch, other], [batch, 6]]
 
 
-@pytest.mark.parametrize(
-    ("shape", "asked", "error", "words"),
-    [
-        ([], {"per_row": True}, ValueError, "of 1 dimension or more.*: got a scalar"),
-        ([None, 3], {}, TypeError, "a sequence of integers"),
-        ([None, -3], {"per_row": True}, ValueError, r"dimensions of 0 or more: got \[-3\]"),
-    ],
-)
-def test_a_shape_without_rows_is_refused(
-    shape: list[int | None], asked: dict[str, bool], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        graphs.random_generator(shape, **asked)
-
-
 def test_as_many_rows_are_drawn_as_there_are_states(ort_backend: str, openvino: OpenVino) -> None:
     model = graphs.random_normal([None, 3], 0, 1, "f32", per_row=True)
     session, run = InferenceSession(model, backend=ort_backend), openvino.loaded(model)
