@@ -67,11 +67,6 @@ def assert_all_same(actual: Iterable[Any], expected: Iterable[Any]) -> None:
         assert_same_bits(np.asarray(one), np.asarray(other))
 
 
-def each_raises(error: type[Exception], *cases: tuple[Any, str]) -> list[Any]:
-    """Parameters of a test: what is given, the error, and what it says."""
-    return [(given, error, text) for given, text in cases]
-
-
 def table(text: str) -> list[list[str]]:
     """The rows of `given -> words`; a line that begins with the arrow goes on with the one before.
 

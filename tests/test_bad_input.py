@@ -108,13 +108,19 @@ bernoulli(1.5) -> 'p' must be from 0 to 1, or at most 4 ulp above 1: got
 bernoulli(None, p_type="f16") -> p_type must be one of 'f32', 'f64': got
 graphs.random_bernoulli(None, np.full(3, 0.5), op_seed=1, rank=2)
 -> a scalar, 1-D of one element, or the output's shape [?, ?]: got shape [3]
+onnx_philox.to_standard_nodes(graphs.random_generator([3]), target="coreml")
+-> onnx_philox.to_standard_nodes: target must be 'onnxruntime' or 'openvino': got 'coreml'.
+onnx_philox.to_standard_nodes(graphs.random_generator([3]), inexact=True)
+-> TypeError: onnx_philox.to_standard_nodes: inexact must be 'refuse' or 'allow': got True.
 graphs.random_categorical(logits_type="i32", op_seed=1)
 -> logits_type must be one of 'f32', 'f16', 'f64': got 'i32'
 """)
 
 
 @pytest.mark.parametrize(("build", "words"), REFUSED)
-def test_builders_refuse_arguments_of_their_own(build: str, words: str) -> None:
+def test_builders_and_to_standard_nodes_refuse_arguments_of_their_own(
+    build: str, words: str
+) -> None:
     assert_refused(lambda: eval(build, {**globals(), "math": math}), words)
 
 

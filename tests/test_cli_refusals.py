@@ -251,6 +251,7 @@ rewrite model.onnx -o new.onnx --alignment PyTorch -> got 'PyTorch'. Did you mea
 rewrite model.onnx -o new.onnx --alignment '' -> got ''. Set it to one of these.
 rewrite model.onnx -o new.onnx --standard --target '' -> or 'web': got ''.
 rewrite model.onnx -o new.onnx --target '' -> --target and --inexact must be given with --standard
+rewrite model.onnx -o new.onnx --inexact -> must be given with --standard: got them alone.
 rewrite model.onnx -o new.onnx --standard --target onnx -> --target must be 'onnxruntime',
 -> 'openvino' or 'web': got 'onnx'. Did you mean 'onnxruntime'?
 rewrite model.onnx -o new.onnx --keep-seeds --alignment pytorch -> --keep-seeds must be left out

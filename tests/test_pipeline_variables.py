@@ -27,7 +27,7 @@ DTYPES = {name: cases.DTYPES[name] for name in ("f32", "f16", "bf16", "i32")}
 DTYPES |= {"u8": np.dtype(np.uint8), "boolean": np.dtype(np.bool_)}
 
 
-def variable(name: str, shape: list[int], kind: str = "f32") -> Variable:
+def variable(name: str, shape: Any, kind: str = "f32") -> Variable:
     info = VariableInfo()
     info.data_shape, info.data_type = ov.PartialShape(shape), getattr(ov.Type, kind)
     info.variable_id = name
@@ -91,10 +91,8 @@ def pipe(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
 
 
 def test_a_variable_whose_type_nobody_declares_has_that_of_its_first_value() -> None:
-    info = VariableInfo()
-    info.data_shape, info.data_type = ov.PartialShape.dynamic(), ov.Type.dynamic
-    info.variable_id = "past"
-    read = ops.read_value(ops.constant(np.zeros(3, np.float32)), past := Variable(info))
+    past = variable("past", "...", "dynamic")
+    read = ops.read_value(ops.constant(np.zeros(3, np.float32)), past)
     noise = ops.random_uniform(np.array([3]), np.float32(0), np.float32(1), "f32")
     total = ops.add(read, noise)
     model = ov.Model([ops.result(total)], [ops.assign(total, past)], [])

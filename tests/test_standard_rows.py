@@ -23,27 +23,15 @@ VAE = Path(__file__).parent / "models" / "vae_decoder.onnx"
 MODELS = {
     "onnxruntime": """
         g (float[n, 6] x) => (float[n, 6] noise, float[n, 6] other, float[n, 6] kept, int32[n, 4] c)
-        {
-            noise = RandomNormalLike (x)
-            other = RandomUniformLike <low = -1.0, high = 3.0> (x)
-            ratio = Constant <value = float {0.25}> ()
-            training = Constant <value = bool {1}> ()
-            kept = Dropout (x, ratio, training)
-            c = Multinomial <sample_size = 4> (x)
-        }""",
+        <float ratio = {0.25}, bool on = {1}> {
+            noise = RandomNormalLike (x)  other = RandomUniformLike <low = -1.0, high = 3.0> (x)
+            kept = Dropout (x, ratio, on)  c = Multinomial <sample_size = 4> (x) }""",
     "openvino": """
         g (float[n, 6] x) => (float[n, 6] noise, float[n, 6] kept, float[n, 2, 5] free)
-        {
-            noise = RandomUniformLike (x)
-            ratio = Constant <value = float {0.25}> ()
-            training = Constant <value = bool {1}> ()
-            kept = Dropout (x, ratio, training)
-            rows = Shape <start = 0, end = 1> (x)
-            rest = Constant <value = int64[2] {2, 5}> ()
-            shape = Concat <axis = 0> (rows, rest)
-            like = Expand (ratio, shape)
-            free = RandomUniformLike (like)
-        }""",
+        <float ratio = {0.25}, bool on = {1}, int64[2] rest = {2, 5}> {
+            noise = RandomUniformLike (x)  kept = Dropout (x, ratio, on)
+            rows = Shape <start = 0, end = 1> (x)  shape = Concat <axis = 0> (rows, rest)
+            like = Expand (ratio, shape)  free = RandomUniformLike (like) }""",
 }
 target = pytest.mark.parametrize("target", RUN)
 STATES = op.row_states([2**64 - 1, 4, 99], rows=[7, 0, 2**32 - 1], run=2**32 - 1)
