@@ -211,29 +211,20 @@ FOREIGN = {
     ),
     "kept seeds, one stream each": Foreign(
         SEEDED,
-        {"x": SEVEN, "v": SEVEN[:, 0].copy()},
-        (0, 0, 2, 3, 3, 0),
-        None,
-        KEPT,
+        *({"x": SEVEN, "v": SEVEN[:, 0].copy()}, (0, 0, 2, 3, 3, 0), None, KEPT),
     ),
     "kept seeds in a Loop, whose nodes draw on": Foreign(
         f"""g (int64 n) => (float[T, 2] a, float[T, 3] b) {{ {GO}
             a, b = Loop (n, go) <body = b (int64 i, bool k) => (bool on, float[2] u, float[3] v) {{
                 on = Identity (k) u = RandomUniform <shape = [2], seed = 3.0> ()
                 v = RandomUniform <shape = [3], seed = 3.0> () }}> }}""",
-        THREE,
-        (0, 0),
-        None,
-        KEPT,
+        *(THREE, (0, 0), None, KEPT),
     ),
     "a function called twice, which has its seed twice": Foreign(
         """g (float[N] x) => (float[N] a, float[N] b) { a = local.f (x) b = local.f (x) }
         <domain: "local", opset_import: ["": 17]>
         f (x) => (y) { y = RandomUniformLike <seed = 3.0> (x) }""",
-        PAIR,
-        (0, 0),
-        None,
-        KEPT,
+        *(PAIR, (0, 0), None, KEPT),
         in_openvino=False,
     ),
     # Else `x mod 10` would stand beside a float of the same word, of which it is no part.
@@ -242,10 +233,7 @@ FOREIGN = {
             a = RandomUniform <shape = [9], seed = 5.0> ()
             u = RandomUniform <shape = [9], seed = 5.0> ()
             scaled = Mul (u, ten) b = Cast <to = 6> (scaled) }""",
-        {},
-        (0, 0),
-        None,
-        KEPT,
+        *({}, (0, 0), None, KEPT),
     ),
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cases import assert_all_same, assert_same_bits
+from cases import assert_all_same, assert_same_bits, table
 from foreign import (
     STATE,
     Arrays,
@@ -237,52 +237,43 @@ def test_a_comparison_in_another_graph_stays() -> None:
     assert found == ["RandomUniform"]
 
 
-STAYS = {
-    "floats that another node reads": f"{LIKE} y = Less (u, p) v = Relu (u)",
-    "floats that the model gives": "y = RandomUniformLike (x) v = Less (y, p) w = Not (v)",
-    "a low bound that is not 0": "u = RandomUniformLike <low = 0.1> (x) y = Less (u, p)",
-    "a high bound that is not 1": "u = RandomUniformLike <high = 2.0> (x) y = Less (u, p)",
-    "u > p, which is not the opposite of u < p": f"{LIKE} y = Greater (u, p)",
-    "a ratio that may be over 1": f"e = Exp (x) {LIKE} y = Less (u, e)",
-    "an input that was changed by arithmetic": f"e = Mul (q, q) {LIKE} y = Less (u, e)",
-    "integers taken for probabilities": f"e = Cast <to = 1> (k) {LIKE} y = Less (u, e)",
-    "more probabilities than numbers": "u = RandomUniform <shape = [1, 48]> () y = Less (u, q)",
-    "probabilities of more dimensions": "u = RandomUniform <shape = [48]> () y = Less (u, q)",
-    "numbers compared with other numbers": f"{LIKE} v = RandomUniformLike (x) y = Less (u, v)",
-    "f64 probabilities of a run": f"{DOUBLE} e = Cast <to = 11> (q) y = Less (u, e)",
-    "a scale that is no integer": f"{LIKE} m = Mul (u, half) f = Floor (m) y = Cast <to = 9> (f)",
-    "a scale below 0": f"{LIKE} m = Mul (u, less) f = Floor (m) y = Cast <to = 7> (f)",
-    "negative numbers rounded to 0": (
-        "u = RandomUniformLike <low = -4.0, high = 4.0> (x) y = Cast <to = 7> (u)"
-    ),
-    "integers that the type does not hold": (
-        f"{LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 3> (f)"
-    ),
-    "more integers than floats": f"{LIKE} m = Mul (u, huge) f = Floor (m) y = Cast <to = 7> (f)",
-    "a scale of more dimensions": (
-        f"{LIKE} d = Constant <value_ints = [2, 1, 1]> () "
-        "c = ConstantOfShape <value = float[1] {1000.0}> (d) m = Mul (u, c) f = Floor (m) "
-        "y = Cast <to = 7> (f)"
-    ),
-    "floats that are not rounded": f"{LIKE} m = Mul (u, n) y = Cast <to = 11> (m)",
-    "a scale that a run tells": f"{LIKE} m = Mul (u, q) f = Floor (m) y = Cast <to = 7> (f)",
-    "floats rounded to the nearest by a large number": (
-        f"{LIKE} m = Mul (u, n) a = Add (m, huge) s = Sub (a, huge) f = Floor (s) "
-        "y = Cast <to = 7> (f)"
-    ),
-    "floats moved before they are scaled": (
-        f"{LIKE} a = Add (u, n) m = Mul (a, n) f = Floor (m) y = Cast <to = 7> (f)"
-    ),
-    "floats scaled twice": (
-        f"{LIKE} a = Mul (u, huge) m = Mul (a, small) f = Floor (m) y = Cast <to = 7> (f)"
-    ),
-    "floats moved so far that they are rounded": (
-        f"{LIKE} a = Add (u, far) f = Floor (a) y = Cast <to = 7> (f)"
-    ),
-    "half precision scaled": (
-        "u = RandomUniformLike <dtype = 10> (x) m = Mul (u, t) f = Floor (m) y = Cast <to = 7> (f)"
-    ),
-}
+STAYS = dict(
+    table(f"""
+floats that another node reads -> {LIKE} y = Less (u, p) v = Relu (u)
+floats that the model gives -> y = RandomUniformLike (x) v = Less (y, p) w = Not (v)
+a low bound that is not 0 -> u = RandomUniformLike <low = 0.1> (x) y = Less (u, p)
+a high bound that is not 1 -> u = RandomUniformLike <high = 2.0> (x) y = Less (u, p)
+u > p, which is not the opposite of u < p -> {LIKE} y = Greater (u, p)
+a ratio that may be over 1 -> e = Exp (x) {LIKE} y = Less (u, e)
+an input that was changed by arithmetic -> e = Mul (q, q) {LIKE} y = Less (u, e)
+integers taken for probabilities -> e = Cast <to = 1> (k) {LIKE} y = Less (u, e)
+more probabilities than numbers -> u = RandomUniform <shape = [1, 48]> () y = Less (u, q)
+probabilities of more dimensions -> u = RandomUniform <shape = [48]> () y = Less (u, q)
+numbers compared with other numbers -> {LIKE} v = RandomUniformLike (x) y = Less (u, v)
+f64 probabilities of a run -> {DOUBLE} e = Cast <to = 11> (q) y = Less (u, e)
+a scale that is no integer -> {LIKE} m = Mul (u, half) f = Floor (m) y = Cast <to = 9> (f)
+a scale below 0 -> {LIKE} m = Mul (u, less) f = Floor (m) y = Cast <to = 7> (f)
+negative numbers rounded to 0 -> u = RandomUniformLike <low = -4.0, high = 4.0> (x)
+-> y = Cast <to = 7> (u)
+integers that the type does not hold -> {LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 3> (f)
+more integers than floats -> {LIKE} m = Mul (u, huge) f = Floor (m) y = Cast <to = 7> (f)
+a scale of more dimensions -> {LIKE} d = Constant <value_ints = [2, 1, 1]> ()
+-> c = ConstantOfShape <value = float[1] {{1000.0}}> (d) m = Mul (u, c) f = Floor (m)
+-> y = Cast <to = 7> (f)
+floats that are not rounded -> {LIKE} m = Mul (u, n) y = Cast <to = 11> (m)
+a scale that a run tells -> {LIKE} m = Mul (u, q) f = Floor (m) y = Cast <to = 7> (f)
+floats rounded to the nearest by a large number -> {LIKE} m = Mul (u, n) a = Add (m, huge)
+-> s = Sub (a, huge) f = Floor (s) y = Cast <to = 7> (f)
+floats moved before they are scaled -> {LIKE} a = Add (u, n) m = Mul (a, n) f = Floor (m)
+-> y = Cast <to = 7> (f)
+floats scaled twice -> {LIKE} a = Mul (u, huge) m = Mul (a, small) f = Floor (m)
+-> y = Cast <to = 7> (f)
+floats moved so far that they are rounded -> {LIKE} a = Add (u, far) f = Floor (a)
+-> y = Cast <to = 7> (f)
+half precision scaled -> u = RandomUniformLike <dtype = 10> (x) m = Mul (u, t) f = Floor (m)
+-> y = Cast <to = 7> (f)
+""")
+)
 
 
 CONSTANT_INPUTS = (("float", "x"), ("float", "q"), ("int32", "k"))
