@@ -131,9 +131,7 @@ def test_an_operator_that_openvino_has_no_nodes_for_is_refused_as_one_and_not_by
         graphs.random_gamma([4], 1, "f32", stateful=True),
         graphs.random_token(top_p=0.9, stateful=True),
     ):
-        with pytest.raises(
-            RefusedInputError, match="the operator must be one of RandomGenerator, "
-        ) as e:
+        with pytest.raises(RefusedInputError, match="operator must be one of RandomGener") as e:
             to_standard_nodes(model, target="openvino", inexact=inexact)
         (name,) = {node.op_type for node in model.graph.node if node.domain}
         found = f"got {name}, which has no standard nodes that OpenVINO computes exactly. Load the"
