@@ -201,6 +201,7 @@ states of rank 3: state=np.stack([STATE] * 2)[None]
 -> or [B, 6], a state for each row of the output: got shape [1, 2, 6].
 state of rank 0: state=np.array(3, np.uint32) -> got shape [] ... up to rank 8
 state of rank 9: state=STATE.reshape((1,) * 8 + (6,)) -> up to rank 8
+state of rank 12: state=STATE.reshape((1,) * 11 + (6,)) -> up to rank 8
 shape of another type: shape=F32([2, 3])
 -> input 'shape' must be  ... got f32 ... must be i64 or i32
 shape of rank 2: shape=np.array([[2, 3]]) -> got shape [ ... must be 1-D
