@@ -210,7 +210,12 @@ def normal_with_an_attribute_of_no_type() -> onnx.ModelProto:
     return model
 
 
+def a_count_that_tensorflow_s_node_lacks() -> onnx.ModelProto:
+    return parse(f"g (float[n, 3] x) => (int64[] y) {{ y = {TF2ONNX}.StatelessMultinomial (x) }}")
+
+
 DAMAGED = {
+    a_count_that_tensorflow_s_node_lacks: "input 1 must be connected: got nothing",
     dropout_of_floats_in_a_field_for_integers: "the constant 'ratio' must be a tensor that ONNX "
     "can read: got a damaged one (",
     normal_with_an_attribute_of_no_type: "attribute 'mean' must be FLOAT: got UNDEFINED",

@@ -12,7 +12,7 @@ from onnx_philox._contract.refusal import refuse, shown
 def nearest(given: str, names: Collection[str]) -> str | None:
     """The name that was meant, such as "openvino" by "vino" or "OpenVINO"; None if none is near."""
     text, known = given.strip().casefold(), {name.casefold(): name for name in names}
-    around = [name for name in known if text[2:] and (text in name or name in text)]
+    around = [name for name in known if len(text) > 2 and (text in name or name in text)]
     near = around or difflib.get_close_matches(text, known, n=1)
     return known[near[0]] if near else None
 

@@ -18,8 +18,12 @@ from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign, of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, whole
 from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
+
+# What ONNX's inference raises of a node that is wrong.
+_WRONG = (ValueError, RuntimeError, shape_inference.InferenceError, onnx.checker.ValidationError)
 
 # ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
@@ -175,10 +179,7 @@ class Walk:
             return shape_inference.infer_node_outputs(
                 schema, proto, types, data, opset_imports=imports
             )
-        except (
-            *(ValueError, RuntimeError),
-            *(shape_inference.InferenceError, onnx.checker.ValidationError),
-        ):
+        except _WRONG:
             # The node is wrong, or too little is known of its inputs.
             return {}
 
@@ -253,8 +254,9 @@ class Walk:
             if not node.op_type.endswith("Multinomial"):
                 return self._said_by(node.inputs[0])
             logits = node.inputs[0]
-            array = constant(graphs.input_of(node, 1))
-            samples = None if array is None else int(array.item())
+            count = input_at(node, 1)
+            array = None if count is None else constant(count)
+            samples = None if array is None or array.size != 1 else int(array.item())
         else:
             return None
         rows = self.dimensions(logits)
