@@ -401,10 +401,10 @@ void TestProbabilities() {
   Says(CheckInput(kRandomBernoulli, 1, double_p, Attributes(), &arguments), "above 1: got 1.000000000000001.");
   Says(CheckInput(kRandomBernoulli, 1, half, Attributes(), &arguments), "must be f32 or f64: got f16. Cast it to f32.");
 
-  // In the middle of many.
-  std::vector<float> many(10000, 0.25f);
-  many[7777] = 1.5f;
-  Says(ProbabilityError({100, 100}, many.data(), &arguments), "above 1: got 1.5 at [77, 77].");
+  // In the middle of as many as threads would check, if there were any.
+  std::vector<float> many(160000, 0.25f);
+  many[77777] = 1.5f;
+  Says(ProbabilityError({400, 400}, many.data(), &arguments), "above 1: got 1.5 at [194, 177].");
 
   // Beside a shape: at once where it is known before, by CheckTogether where it is known after.
   const std::int64_t shape[] = {2, 2}, two = 2;
