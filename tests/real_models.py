@@ -190,7 +190,7 @@ def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:
     return f"draw_{attributes['op_seed']}", helper.np_dtype_to_tensor_dtype(dtype)
 
 
-def load_in_onnxruntime(model: onnx.ModelProto, backend: str) -> Run:
+def load_in_onnxruntime(model: Any, backend: str) -> Run:
     session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
     names = [o.name for o in session.get_outputs()]
     return lambda feed: dict(zip(names, session.run(None, feed), strict=True))

@@ -1,7 +1,8 @@
-"""How often a Bernoulli is true: both shares are said, and each can be had."""
+"""How often a Bernoulli is true: both shares are said, each can be had; always, if p is above 1."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 import warnings
@@ -15,11 +16,12 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from cli import document, invoke, text
-from foreign import parse
+from foreign import in_onnxruntime, in_openvino, parse
 from onnx.inliner import inline_selected_functions
+from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox import Pipeline, make_reproducible
+from onnx_philox import PhiloxState, Pipeline, generate, graphs, make_reproducible, reference
 
 P = np.random.default_rng(2).random((50, 40)).astype(np.float32)
 PLAIN = "[b] y = Bernoulli <dtype = 9> (q)"
@@ -182,3 +184,49 @@ def test_a_record_says_what_was_inverted(tmp_path: Path, asked: Any) -> None:
     told = "onnx-philox replay: warning: Bernoulli 'b': ONNX Runtime draws"
     assert done.stderr.startswith("" if asked else told)
     assert ("UserWarning" in done.stderr, bool(done.stderr)) == (False, not asked)
+
+
+# As the sum of a softmax can be: up to 4 ulp above 1.
+STATE = PhiloxState(3, 4).to_array()
+SHAPE = [50, 41]
+
+
+@pytest.mark.parametrize(("dtype", "of_p"), [*itertools.product(("f4", "f8"), ((), SHAPE))])
+@pytest.mark.parametrize("ulps", [1, 2, 3, 4])
+def test_nothing_but_true_is_drawn_in_every_backend(
+    dtype: str, of_p: Any, ulps: int, ort_backend: str, openvino: OpenVino
+) -> None:
+    p, one = (np.full(of_p, 1 + n * np.finfo(dtype).eps, dtype) for n in (ulps, 0))
+    values, state = reference.random_bernoulli(SHAPE, p, state=STATE)
+    assert_same_bits(state, reference.random_bernoulli(SHAPE, one, state=STATE)[1])
+    generate(PhiloxState(3, 4), out=(out := np.zeros(SHAPE, bool)), p=p)
+    model, feeds = graphs.random_bernoulli(SHAPE, one, stateful=True), {"state": STATE}
+    # Set after building, since the builder checks it too.
+    (held,) = (i for i in model.graph.initializer if i.name == "p")
+    held.CopyFrom(onnx.numpy_helper.from_array(p, "p"))
+    in_ort, *_ = in_onnxruntime(ort_backend)(model, feeds)
+    for drawn in (values, out, in_ort, openvino(model, feeds)[0]):
+        assert drawn.all()
+
+
+def test_a_number_of_python_s_is_held_to_the_same_rule() -> None:
+    at_most = 1 + 4 * 2**-23
+    assert reference.random_bernoulli(SHAPE, at_most, op_seed=1)[0].all()
+    with pytest.raises(ValueError, match="or at most 4 ulp above 1"):
+        reference.random_bernoulli(SHAPE, np.nextafter(at_most, 2).item(), op_seed=1)
+
+
+def test_the_sum_of_a_softmax_is_a_probability_in_a_rewritten_model(
+    ort_backend: str, openvino: OpenVino
+) -> None:
+    model = parse("""g (float[400, 50] x) => (float[400, 1] y, float[400, 1] p)
+        <int64[1] axis = {1}> {
+        s = Softmax <axis = 1> (x) p = ReduceSum (s, axis) y = Bernoulli (p) }""")
+    x = np.random.default_rng(1).normal(size=(400, 50)).astype(np.float32) * 3
+    feeds = {"x": x, "random_state": PhiloxState.for_run(1).to_array()}
+    most = []
+    for run in (in_onnxruntime(ort_backend), in_openvino(openvino, "f32")):
+        y, p, _ = run(make_reproducible(model), feeds)
+        most.append(p.max())
+        np.testing.assert_array_equal(y[p >= 1], 1)
+    assert most[0] > 1  # or this shows nothing

@@ -1,25 +1,35 @@
-"""The gallery `graphs/`: every recipe, run as a user runs it, in both runtimes."""
+"""`graphs/`: every recipe, run as a user runs it, in both runtimes; ONNX's runner on its cases."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import runpy
 import sys
+import unittest
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from cases import load_vectors
-from runtimes import RUNTIMES, compiled, infer
+from onnx.backend.base import Backend
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+from onnx.reference import ReferenceEvaluator
+from real_models import load_in_onnxruntime, load_in_openvino
+from runtimes import RUNTIMES, OpenVino
+from standard_targets import loaded_in_onnxruntime, loaded_in_openvino
 
 import onnx_philox
 from onnx_philox import PhiloxState, reference
 
 GALLERY = Path(__file__).parents[1] / "graphs"
+CASES = GALLERY / "backend_tests"
 RECIPES = (
     *("documented_f32", "documented_f64", "documented_i32", "dropout_mask", "latents"),
     *("next_token", "noise_source", "random_crop"),
@@ -54,13 +64,8 @@ class Gallery:
     ) -> dict[str, np.ndarray]:
         """One run's outputs by name; `hint` is OpenVINO's precision, None its default."""
         if runtime == "onnxruntime":
-            session = onnx_philox.onnxruntime.InferenceSession(self.path(name))
-            names = [o.name for o in session.get_outputs()]
-            return dict(zip(names, session.run(None, feed), strict=True))
-        config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
-        model = compiled(self.path(name), config)
-        results = infer(model, feed)
-        return {o.get_any_name(): results[o] for o in model.outputs}
+            return load_in_onnxruntime(self.path(name), "auto")(feed)
+        return load_in_openvino(OpenVino("auto"), self.path(name), hint)(feed)
 
 
 @pytest.fixture(scope="module")
@@ -196,3 +201,58 @@ def test_the_random_crop_of_too_small_an_image_is_refused_with_the_bounds(galler
     words = "RandomUniform: input 'minval' must be less than maxval: got 0 with maxval 0"
     with pytest.raises(Exception, match=words):
         gallery.run("random_crop", "onnxruntime", image=image, state=STATE.to_array())
+
+
+def backend(run: Any) -> type[Backend]:
+    """ONNX's interface of a runtime."""
+
+    class Runtime(Backend):
+        @classmethod
+        def prepare(cls, model: onnx.ModelProto, *_: Any, **__: Any) -> Any:
+            names = [i.name for i in model.graph.input]
+            return SimpleNamespace(
+                run=lambda arrays, **_: run(model, dict(zip(names, arrays, strict=True)))
+            )
+
+        @classmethod
+        def supports_device(cls, device: str) -> bool:
+            return device == "CPU"
+
+    return Runtime
+
+
+STANDARD = {
+    "reference": lambda model, feeds: ReferenceEvaluator(model).run(None, feeds),
+    "onnxruntime": lambda model, feeds: loaded_in_onnxruntime(model, optimised=True)(feeds),
+    "openvino": lambda model, feeds: loaded_in_openvino(model, optimised=True)(feeds),
+}
+
+
+def cases(runtime: str) -> list[Any]:
+    """To the last bit: no tolerance. What is made for OpenVINO runs everywhere."""
+    found = load_model_tests(str(GALLERY), CASES.name)
+    names = ("test_openvino_", *["test_onnxruntime_"] * (runtime != "openvino"))
+    return [dataclasses.replace(c, rtol=0.0, atol=0.0) for c in found if c.name.startswith(names)]
+
+
+@pytest.mark.parametrize("runtime", STANDARD)
+def test_onnx_s_own_runner_passes_every_case(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = cases(runtime)
+    assert len(chosen) >= 8
+    # The runner loads ONNX's own cases by kind; these are ours, under one of the kinds.
+    monkeypatch.setattr(
+        "onnx.backend.test.runner.load_model_tests", lambda kind: chosen if kind == "simple" else []
+    )
+    suite = Runner(backend(STANDARD[runtime]), __name__).exclude("_cuda").test_suite
+    result = unittest.TestResult()
+    suite.run(result)
+    assert result.testsRun >= len(chosen)
+    assert result.errors == []
+    assert result.failures == []
+    skipped = [name for name, _ in result.skipped if "_cpu" in str(name)]
+    assert skipped == []
+
+
+def test_the_folder_stays_small() -> None:
+    files = [f for f in CASES.rglob("*") if f.is_file()]
+    assert sum(f.stat().st_size for f in files) < 10**6
