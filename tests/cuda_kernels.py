@@ -243,6 +243,16 @@ def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, fl
             yield number, dict(zip(names, numbers, strict=True))
 
 
+def data_of(distribution: str, kind: str, count: int) -> NDArray[Any] | None:
+    """Data for a dropout, some of it not finite."""
+    if distribution != "dropout":
+        return None
+    data = np.random.default_rng(0).normal(size=count)
+    for i, value in enumerate((np.nan, -np.nan, np.inf, -np.inf, -0.0)):
+        data[i::11] = value
+    return data.astype(DTYPES[kind])
+
+
 def names() -> list[tuple[str, str]]:
     """Distribution and type of each kernel that draws."""
     found = [name.removeprefix("onnx_philox_") for name in kernels_of(PTX.read_text())]

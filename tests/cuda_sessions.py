@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import runpy
 import sys
@@ -26,7 +25,6 @@ from onnx_philox.onnxruntime import InferenceSession
 PROVIDERS = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 STATE = PhiloxState(0xFFFFFFFF_FFFFFFFE, 0x123456789ABCDEF0).to_array()
 NORMAL = graphs.random_normal([3, 5], 0, 1, "f32", op_seed=3)
-REPLACED = "ONNX_PHILOX_CUDA_PROVIDER"
 HAS_KERNELS = PTX.read_text().startswith(runpy.run_path(str(CORE / "cuda/make_ptx.py"))["head"]())
 needs_kernels = pytest.mark.skipif(
     sys.platform != "linux" or not HAS_KERNELS,
@@ -35,20 +33,10 @@ needs_kernels = pytest.mark.skipif(
 
 
 @cache
-def _loaded() -> StandIn:
+def stand_in() -> StandIn:
     """One for the process: the library opens the driver once."""
     with TemporaryDirectory() as folder:
         return StandIn(Path(folder))
-
-
-@contextmanager
-def in_place_of_the_driver() -> Iterator[StandIn]:
-    """The stand-in, in a process where the CPU's provider takes the place of CUDA's."""
-    os.environ[REPLACED] = "CPUExecutionProvider"
-    try:
-        yield _loaded()
-    finally:
-        del os.environ[REPLACED]
 
 
 @contextmanager

@@ -4,10 +4,9 @@
     python tests/prove_cuda.py --fused    the kernels with products and sums contracted: must differ
     python tests/prove_cuda.py --card     on an NVIDIA card, by its driver; needs no ONNX Runtime
 
-Without a card the kernels run on this processor (ptx_to_c.py). Each begins at states whose counters
-carry through 32, 64 and 128 bits, and at random ones, and draws rows of odd lengths, into memory
-that is not aligned, too. It prints a line for each kernel, and exits with 1 if a bit differs.
-`--fused` needs NVRTC.
+Without a card the kernels run on this processor (ptx_to_c.py). Counters carry through 32, 64 and
+128 bits, rows have odd lengths, memory is not aligned. It exits with 1 if a bit differs. `--fused`
+needs NVRTC.
 """
 
 from __future__ import annotations
@@ -16,12 +15,10 @@ import argparse
 import runpy
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from card import Card
-from cuda_kernels import CORE, DTYPES, PTX, Draw, library, names, numbers_of, wrong
-from numpy.typing import NDArray
+from cuda_kernels import CORE, PTX, Draw, data_of, library, names, numbers_of, wrong
 
 FULL = 2**32 - 1
 EACH_KERNEL = 400_000  # of 25 kernels
@@ -34,14 +31,6 @@ STATES = [
         [FULL - 5000, FULL, FULL, FULL, FULL, FULL],
     )
 ]
-
-
-def data_of(kind: str, count: int) -> NDArray[Any]:
-    """Data for a dropout, some of it not finite."""
-    data = RNG.normal(size=count)
-    for i, value in enumerate((np.nan, -np.nan, np.inf, -np.inf, -0.0)):
-        data[i::50] = value
-    return data.astype(DTYPES[kind])
 
 
 def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
@@ -57,7 +46,7 @@ def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
                 elements = 1001
                 state = RNG.integers(0, 2**32, (int(share * part) // 1001 + 1, 6), dtype=np.uint32)
             count = elements * (len(state) if state.ndim == 2 else 1)
-            data = data_of(kind, count) if distribution == "dropout" else None
+            data = data_of(distribution, kind, count)
             yield (
                 Draw(
                     *(distribution, kind, elements, state, numbers, number_kind, data),

@@ -14,18 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import cases
 import numpy as np
-from cuda_kernels import DTYPES, OUTSIDE, PARAMETERS, Launch, Number
-
-from onnx_philox import reference
+from cuda_kernels import DTYPES, NUMBERS, NUMBERS_OF, OUTSIDE, PARAMETERS, Draw, Launch, Number
+from cuda_kernels import expected as drawn_by
 
 SOURCE = Path(__file__).parent / "cuda" / "stand_in.c"
 MOST_BLOCKS = 4096
 P_IS_OUTSIDE = OUTSIDE + PARAMETERS.index("P")
 """What a kernel writes where it refuses a number of `p`."""
-
-_TYPES = list(DTYPES)
 
 
 def array_at(address: int, dtype: Any, count: int) -> np.ndarray:
@@ -37,16 +33,15 @@ def array_at(address: int, dtype: Any, count: int) -> np.ndarray:
 
 def draw(kernel: str, launch: Launch) -> None:
     """What a launch of a kernel writes."""
-    rows = launch.rows
-    states = np.zeros((1, 6), np.uint32)
+    states = None
     if launch.states:
-        states = array_at(launch.states, np.uint32, rows * 6).reshape(rows, 6).copy()
+        states = array_at(launch.states, np.uint32, launch.rows * 6).reshape(-1, 6).copy()
     if kernel != "onnx_philox_next_states":
-        for row, state in enumerate(states):
-            _draw_row(kernel, launch, row, state)
+        _, _, distribution, kind = kernel.split("_")
+        _draw_values(distribution, kind, launch, states)
     if launch.next_states:
-        after = array_at(launch.next_states, np.uint32, rows * 6).reshape(rows, 6)
-        for row, state in enumerate(states):
+        after = array_at(launch.next_states, np.uint32, launch.rows * 6).reshape(-1, 6)
+        for row, state in enumerate(np.zeros((1, 6), np.uint32) if states is None else states):
             after[row] = _advanced(state, launch)
 
 
@@ -56,57 +51,32 @@ def _advanced(state: np.ndarray, launch: Launch) -> np.ndarray:
     return np.array([*words_after, *state[4:]], np.uint32)
 
 
-def _draw_row(kernel: str, launch: Launch, row: int, state: np.ndarray) -> None:
-    _, _, distribution, type_ = kernel.split("_")
-    count = launch.row_elements
-    begin = row * count
-    seeds = {"global_seed": launch.seed_key, "op_seed": launch.seed_counter}
-    if distribution == "uniform" and type_ == "bits":
-        _write(launch.out, begin, reference.random_generator(state, (count,), **seeds)[0])
-        return
-    first, second = (_number(number, begin, count) for number in launch.number)
-    function = getattr(reference, f"random_{distribution}")
-    if distribution == "dropout":
-        dtype = cases.DTYPES[type_]
-        data = array_at(launch.data + begin * dtype.itemsize, dtype, count).copy()
-        values, mask, _ = function(data, first, state=state, **seeds)
-        if launch.out:
-            _write(launch.out, begin, values)
-        if launch.mask:
-            _write(launch.mask, begin, mask)
-        return
-    if distribution == "bernoulli":
-        is_wrong = ~((first >= 0) & (first <= 1))
-        if is_wrong.any():
-            array_at(launch.error, np.uint32, 1)[0] = P_IS_OUTSIDE
-            first = np.where(is_wrong, 0, first).astype(first.dtype)
-        drawn = function((count,), first, state=state, **seeds)[0]
-    else:
-        given = {
-            "uniform": (first, second),
-            "normal": (first, second),
-            "exponential": (second,),
-            "gamma": (first,),
-            "poisson": (first,),
-        }[distribution]
-        drawn = function((count,), *given, type_, state=state, **seeds)[0]
-    _write(launch.out, begin, drawn)
+def _draw_values(distribution: str, kind: str, launch: Launch, states: np.ndarray | None) -> None:
+    count = launch.rows * launch.row_elements
+    names = () if kind == "bits" else NUMBERS_OF[distribution][0]
+    numbers = {name: _number(launch.number[NUMBERS[name]], count) for name in names}
+    if "p" in numbers and not (is_right := (numbers["p"] >= 0) & (numbers["p"] <= 1)).all():
+        array_at(launch.error, np.uint32, 1)[0] = P_IS_OUTSIDE
+        numbers["p"] = np.where(is_right, numbers["p"], 0)
+    number_kind = _TYPES[launch.number[NUMBERS[names[0]]].type] if names else ""
+    data = array_at(launch.data, DTYPES[kind], count).copy() if launch.data else None
+    seeds = launch.seed_key, launch.seed_counter
+    given = distribution, kind, launch.row_elements, states, numbers, number_kind, data, *seeds
+    values, mask, _ = drawn_by(Draw(*given))
+    for address, array in ((launch.out, values), (launch.mask, mask)):
+        if address and array is not None:
+            array_at(address, array.dtype, array.size)[:] = array
 
 
-def _write(address: int, begin: int, values: np.ndarray) -> None:
-    array_at(address + begin * values.itemsize, values.dtype, values.size)[:] = values
+_TYPES = list(DTYPES)
 
 
-def _number(number: Number, begin: int, count: int) -> Any:
-    name = _TYPES[number.type]
-    if name == "bits":
-        return None
-    dtype = cases.DTYPES[name]
+def _number(number: Number, count: int) -> np.ndarray:
+    dtype = np.dtype(DTYPES[_TYPES[number.type]])
     if not number.data:
-        return np.frombuffer(int(number.bits).to_bytes(8, "little"), dtype, 1)[0].reshape(())
-    if not number.is_each:
-        return array_at(number.data, dtype, 1).copy().reshape(())
-    return array_at(number.data + begin * dtype.itemsize, dtype, count).copy()
+        return np.frombuffer(int(number.bits).to_bytes(8, "little"), dtype, 1).reshape(())
+    found = array_at(number.data, dtype, count if number.is_each else 1).copy()
+    return found if number.is_each else found.reshape(())
 
 
 class StandIn:

@@ -6,7 +6,6 @@ a CPU has, and the memory of the card is the host's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,6 @@ from cuda_sessions import (
     by_p,
     fed_by,
     fed_normal,
-    in_place_of_the_driver,
     needs_kernels,
     said,
     session,
@@ -41,12 +39,6 @@ ON_CARDS = ["RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli
 ON_CARDS += ["RandomExponential", "RandomGamma", "RandomPoisson", "RandomDropout"]
 
 pytestmark = needs_kernels
-
-
-@pytest.fixture
-def driver() -> Iterator[StandIn]:
-    with in_place_of_the_driver() as stand_in, stand_in.checked():
-        yield stand_in
 
 
 # What is drawn.

@@ -6,7 +6,6 @@ In ONNX Runtime, with a stand-in for the driver: see test_cuda.py.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from cuda_sessions import (
     by_p,
     fed_by,
     fed_normal,
-    in_place_of_the_driver,
     needs_kernels,
     said,
     session,
@@ -35,12 +33,6 @@ from onnx_philox import reference
 from onnx_philox.onnxruntime import InferenceSession, register
 
 pytestmark = needs_kernels
-
-
-@pytest.fixture
-def driver() -> Iterator[StandIn]:
-    with in_place_of_the_driver() as stand_in, stand_in.checked():
-        yield stand_in
 
 
 # The driver: what is loaded and given back, and what becomes of its errors.

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from cuda_kernels import (
     CORE,
-    DTYPES,
     OUTSIDE,
     PARAMETERS,
     PTX,
     Draw,
     Launch,
+    data_of,
     different,
     expected,
     launched,
@@ -29,7 +29,6 @@ from cuda_kernels import (
     numbers_of,
     wrong,
 )
-from numpy.typing import NDArray
 from ptx_to_c import UnknownInstructionError, contracted, kernels, translated, unwanted
 
 KERNELS = names()
@@ -46,15 +45,6 @@ ROWS = np.array([*STATES.values(), [7, 8, 9, 10, 11, 12]], np.uint32)
 @pytest.fixture(scope="module")
 def built() -> ctypes.CDLL:
     return library(TEXT)
-
-
-def given_data(draw: str, kind: str, elements: int) -> NDArray[np.generic] | None:
-    """Data for a dropout, with what is not finite."""
-    if draw != "dropout":
-        return None
-    data = np.random.default_rng(0).normal(size=elements)
-    data[::5] = [np.nan, np.inf, -np.inf, -0.0][elements % 4]
-    return data.astype(DTYPES[kind])
 
 
 def test_a_comment_changes_no_fingerprint_and_code_does(
@@ -127,7 +117,7 @@ def test_a_kernel_draws_the_reference_s_bits(
     for number_kind, numbers in numbers_of(distribution, kind):
         for state in STATES.values():
             for elements, shift in ((1, 0), (4, 1), (130 if rejects else 1027, 3)):
-                data = given_data(distribution, kind, elements)
+                data = data_of(distribution, kind, elements)
                 words, seeds = np.array(state, np.uint32), (2**63 - 1, 2**33 + 5)
                 draw = Draw(distribution, kind, elements, words, numbers, number_kind, data, *seeds)
                 assert wrong(built, draw, shift=shift) == 0, (numbers, state, elements)
@@ -139,7 +129,7 @@ def test_a_kernel_draws_rows_of_any_length(
 ) -> None:
     number_kind, numbers = list(numbers_of(distribution, kind))[-1]
     for elements in (1, 2, 3, 4, 7, 64):
-        data = given_data(distribution, kind, elements * len(ROWS))
+        data = data_of(distribution, kind, elements * len(ROWS))
         draw = Draw(distribution, kind, elements, ROWS, numbers, number_kind, data, op_seed=3)
         for shift in (0, 1):
             assert wrong(built, draw, shift=shift) == 0, elements
@@ -151,7 +141,7 @@ def test_without_a_state_a_kernel_draws_from_zeros(
     built: ctypes.CDLL, distribution: str, kind: str
 ) -> None:
     number_kind, numbers = next(numbers_of(distribution, kind))
-    data = given_data(distribution, kind, 9)
+    data = data_of(distribution, kind, 9)
     draw = Draw(distribution, kind, 9, None, numbers, number_kind, data, global_seed=4)
     assert wrong(built, draw) == 0
 
@@ -212,7 +202,7 @@ def test_next_states_alone_may_go_where_the_states_are(built: ctypes.CDLL) -> No
 
 @pytest.mark.parametrize("kind", ["f32", "f16", "bf16", "f64"])
 def test_a_dropout_may_write_where_its_data_are(built: ctypes.CDLL, kind: str) -> None:
-    data = given_data("dropout", kind, 103)
+    data = data_of("dropout", kind, 103)
     assert data is not None
     draw = Draw("dropout", kind, 103, None, {"ratio": 0.5}, "f32", data)
     values = expected(draw)[0]

@@ -1,7 +1,6 @@
 """OpenVINO's device GPU, and HETERO:GPU,CPU: `pytest -m gpu`, which `.ci/gpu` runs without a GPU.
 
-Draws and states are compared, not what a network makes of them: an emulated GPU computes matrix
-products wrong, and a real one rounds in its own way.
+Draws and states are compared, not what a network makes of them, which each GPU rounds in its way.
 """
 
 from __future__ import annotations
@@ -109,9 +108,9 @@ SEEDS = {"global_seed": 5, "op_seed": 2**33 + 5}
 DRAWS: dict[str, Draw] = {
     "bits": lambda of, n, s: of.random_generator(s, n, **SEEDS),
     "i32": lambda of, n, s: of.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
-    "f32": lambda of, n, s: of.random_uniform(n, 0.1, 0.7, "f32", state=s),
+    "f32": lambda of, n, s: of.random_uniform(n, 0.1, 0.7, "f32", state=s, **SEEDS),
     "f16": lambda of, n, s: of.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
-    "normal": lambda of, n, s: of.random_normal(n, 0.25, 3.1, "f32", state=s),
+    "normal": lambda of, n, s: of.random_normal(n, 0.25, 3.1, "f32", state=s, **SEEDS),
     "bernoulli": lambda of, n, s: of.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
 }
 """Of the factories or the reference."""

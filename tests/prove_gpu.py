@@ -1,11 +1,9 @@
 """Draws 10^7 values with each kernel on the device GPU, and compares every bit with the reference.
 
-    tests/gpu/emulated python tests/gpu/prove_kernels.py
+    tests/gpu/emulated python tests/prove_gpu.py
 
-Each kernel begins at states whose counters carry through 128 bits, and at random ones. The normals
-are drawn again with quotients and roots that are up to 3 ulp wrong before the kernel corrects them,
-which is what OpenCL allows a device. It prints a line for each kernel, and exits with 1 if a bit
-differs.
+The normals are drawn again with quotients and roots that are up to 3 ulp wrong before the kernel
+corrects them, which OpenCL allows a device. It exits with 1 if a bit differs.
 """
 
 from __future__ import annotations
@@ -13,39 +11,28 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import openvino as ov
+from cuda_kernels import different as differing
 from openvino import opset13 as op
+from runtimes import infer
+from test_openvino_gpu import DRAWS, SEEDS
 
 import onnx_philox
 from onnx_philox import openvino as factory
 from onnx_philox import reference
 from onnx_philox._numbers.fill_native import fastest_fill
-from onnx_philox._openvino_models import requests
 from onnx_philox.openvino._gpu import operators
 from onnx_philox.openvino._gpu.lowering import lowered
 
 ELEMENTS = 2**21
-SEEDS = {"global_seed": 5, "op_seed": 2**33 + 5}
 STATES = [
     np.array([0xFFFFFFFF - 2**18, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.uint32),
     *np.random.default_rng(0).integers(0, 2**32, (4, 6), dtype=np.uint32),
 ]
-Make = Callable[[Any, Any, Any], Any]
-
-DRAWS: dict[str, Make] = {
-    "bits": lambda of, n, s: of.random_generator(s, n, **SEEDS),
-    "i32": lambda of, n, s: of.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
-    "f32": lambda of, n, s: of.random_uniform(n, 0.1, 0.7, "f32", state=s, **SEEDS),
-    "f16": lambda of, n, s: of.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
-    "normal": lambda of, n, s: of.random_normal(n, 0.25, 3.1, "f32", state=s, **SEEDS),
-    "standard normal": lambda of, n, s: of.random_normal(n, 0, 1, "f32", state=s, **SEEDS),
-    "bernoulli": lambda of, n, s: of.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
-}
+DRAWS["standard normal"] = lambda of, n, s: of.random_normal(n, 0, 1, "f32", state=s, **SEEDS)
 
 
 def different(name: str, layers: str) -> int:
@@ -58,11 +45,9 @@ def different(name: str, layers: str) -> int:
     request = core.compile_model(model, "GPU").create_infer_request()
     wrong = 0
     for words in STATES:
-        requests.run(request, [words])
-        drawn = request.results
+        drawn = infer(request, [words])
         for i, wanted in enumerate(DRAWS[name](reference, [ELEMENTS], words)):
-            unsigned = f"u{wanted.dtype.itemsize}"
-            wrong += int((drawn[i].view(unsigned) != wanted.view(unsigned)).sum())
+            wrong += differing(drawn[i], wanted)
     return wrong
 
 
