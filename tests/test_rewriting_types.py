@@ -45,6 +45,16 @@ def test_the_type_of_a_second_output_passes_too_and_into_branches(dtype: str) ->
     assert_same_bits(y, op.reference.random_normal([3, 4], 0, 1, found.output_type, state=STATE)[0])
 
 
+def test_a_dropout_has_the_type_that_a_rewrite_declared_where_onnx_infers_none(
+    ort_backend: str,
+) -> None:
+    model = parse("""g (float16[N, 4] x) => (q, d) <float h = {0.5}, bool on = {1}> {
+        q = com.microsoft.QuickGelu <alpha = 1.0> (x) o = Dropout (q, h, on) d = Neg (o) }""")
+    feeds = {"x": X.astype(np.float16), "random_state": STATE}
+    q, d, _ = in_onnxruntime(ort_backend)(op.make_reproducible(model), feeds)
+    assert_same_bits(d, -op.reference.random_dropout(q, 0.5, state=STATE)[0])
+
+
 def test_operators_that_onnx_got_later_pass_their_type() -> None:
     model = parse(
         """g (float[N, 4] x, float[4] b) => (y) { l = LayerNormalization (x, b)

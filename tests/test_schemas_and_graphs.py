@@ -34,10 +34,12 @@ assert onnx.defs.has("RandomGenerator", "onnx_philox")
 
 def test_shape_inference_finds_types_and_shapes_from_the_schemas_alone() -> None:
     register_schemas()
-    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "d": 1]>
     g (uint32[1, 6] state, float16[A, 5] x, int64[3] n)
         => (uint32[] y, float16[] z, uint32[] s, uint32[] w)
-    <int64[2] two = {4, 5}, float16 lo = {0}, float16 hi = {1}> {
+    <int64[2] two = {4, 5}, float16 lo = {0}, float16 hi = {1}, float half = {0.5}> {
+        unknown = d.Another (x)
+        data, mask = onnx_philox.RandomDropout (unknown, half, state)
         y = onnx_philox.RandomGenerator (state, two)
         like = Shape (x)
         z, s = onnx_philox.RandomUniform <output_type = "f16"> (like, lo, hi, state)
@@ -55,6 +57,8 @@ def test_shape_inference_finds_types_and_shapes_from_the_schemas_alone() -> None
     assert shape(1) == ["A", 5]
     assert shape(2) == [1, 6]
     assert len(shape(3)) == 3
+    known = {each.name for each in inferred.graph.value_info}
+    assert known & {"unknown", "data", "mask"} == {"mask"}
 
 
 def test_the_reference_evaluator_refuses_a_newer_opset() -> None:
