@@ -11,18 +11,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+HERE = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
+"""The variable with this interpreter's programs first: `python`, `cmake`, `onnx-philox`."""
+
 
 def run(
     *command: object, code: int | None = 0, env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program, which must end with a code; None is any.
-
-    Args:
-        command: The program and its arguments.
-        code: The exit code.
-        env: Variables beside those of this process.
-        **options: Those of `subprocess.run`.
-    """
+    """Runs a program, which must end with a code, None being any; with more variables."""
     done = subprocess.run(
         [*map(str, command)],
         env={**os.environ, **(env or {})},

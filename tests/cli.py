@@ -29,10 +29,12 @@ def invoke(*arguments: object, **options: Any) -> click.testing.Result:
     return click.testing.CliRunner().invoke(app, [*map(str, arguments)], **options)
 
 
-def apart(*arguments: object, without: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:
-    """Runs it in a process of its own, which cannot import some modules; its output is piped."""
-    missing = f"sys.modules |= dict.fromkeys({(*without,)!r})"
-    program = f"import runpy, sys; {missing}; runpy.run_module('onnx_philox', run_name='__main__')"
+def apart(
+    *arguments: object, without: Iterable[str] = (), first: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs it in a process that cannot import some modules, after a line; its output is piped."""
+    missing = f"import runpy, sys; sys.modules |= dict.fromkeys({(*without,)!r}); {first}"
+    program = f"{missing}\nrunpy.run_module('onnx_philox', run_name='__main__')"
     return child.python("-c", program, *arguments, code=None, timeout=120)
 
 

@@ -4,10 +4,10 @@ python tests/failing_allocations.py                       all; OpenVINO's take a
 python tests/failing_allocations.py openvino --parts 40   a fortieth of them, another each day
 python tests/failing_allocations.py openvino Uniform      cases whose names have all these words
 
-For each case, allocation number n of our own library fails, for every n that it makes; and all from
-n on. What is preloaded (failing_allocations.cpp) tells ours from those of the runtimes and Python.
-A call must succeed, with all bits right, or raise. Then the same session, unharmed, must draw what
-it draws otherwise, from the state that it had. The process may not end, nor keep memory.
+For each case, allocation number n of our own library fails, for every n, and all from n on: what is
+preloaded (failing_allocations.cpp) tells ours from the others. A call must succeed, with all bits
+right, or raise. Then the same session must draw what it draws otherwise, from the state that it
+had. The process may not end, nor keep memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,8 +66,8 @@ if _begin is not None:
 LAST = 2**62
 
 
-def _fails(case: Case, first: int, last: int) -> tuple[int, str]:
-    """Loads and runs it while these fail; how many were asked for, and what was raised."""
+def _fails(case: Case, first: int, last: int) -> int:
+    """Loads and runs it while these fail; how many were asked for."""
     said, loaded, drawn = "", None, None
     _libc.failing_begin(ctypes.c_int64(first), ctypes.c_int64(last))
     try:
@@ -77,6 +76,7 @@ def _fails(case: Case, first: int, last: int) -> tuple[int, str]:
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
     made = _libc.failing_end()
+    assert not said.startswith("AssertionError"), said
     if drawn is not None:
         _compare(case, drawn)
     if loaded is not None and case.expected:
@@ -84,28 +84,26 @@ def _fails(case: Case, first: int, last: int) -> tuple[int, str]:
     del loaded, drawn
     gc.collect()
     kept = int(_libc.failing_kept())
-    if kept > PAGE:
-        raise AssertionError(f"{kept} bytes are kept: {said}")
-    return made, said
+    assert kept <= PAGE, f"{kept} bytes are kept: {said}"
+    return int(made)
 
 
 def _compare(case: Case, drawn: Arrays) -> None:
-    if not case.expected:
-        raise AssertionError("it is not refused")
+    assert case.expected, "it is not refused"
     for found, wanted in zip(drawn, case.expected, strict=True):
-        if np.asarray(found).tobytes() != np.asarray(wanted).tobytes():
-            raise AssertionError(f"other bits: {found!r} instead of {wanted!r}")
+        is_same = np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+        assert is_same, f"other bits: {found!r} instead of {wanted!r}"
 
 
 def _everywhere(case: Case, part: int, parts: int) -> tuple[int, list[str]]:
     """Lets each allocation of a part fail; how many there were, and what is wrong."""
-    total = 0 if case.is_first else max(_fails(case, LAST, LAST)[0] for _ in range(3))
+    total = 0 if case.is_first else max(_fails(case, LAST, LAST) for _ in range(3))
     found = []
     number = 1 + part
     while number <= max(total, 1 + part):
         for last in (number, LAST):
             try:
-                made = (_apart if case.is_first else _made)(case, number, last)
+                made = (_apart if case.is_first else _fails)(case, number, last)
                 # A text about the first failure asks for more.
                 total = max(total, made) if last == number else total
             except AssertionError as error:
@@ -115,24 +113,18 @@ def _everywhere(case: Case, part: int, parts: int) -> tuple[int, list[str]]:
     return total, found
 
 
-def _made(case: Case, first: int, last: int) -> int:
-    return _fails(case, first, last)[0]
-
-
 def _apart(case: Case, number: int, last: int) -> int:
     """Tries it in a process of its own, which has not called the library yet."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        action = partial(_say, case, number, last)
+
+        def action() -> None:
+            print(_fails(case, number, last))
+
         code = fuzz_files.run_apart(action, log, 600, resource.RLIM_INFINITY)
         said = log.read_text(errors="replace")
-    if code != 0:
-        raise AssertionError(f"the process ended by {code}: {said}")
+    assert code == 0, f"the process ended by {code}: {said}"
     return int(said.splitlines()[-1])
-
-
-def _say(case: Case, first: int, last: int) -> None:
-    print(_made(case, first, last))
 
 
 def _plain() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any], Arrays]]:
@@ -245,8 +237,7 @@ def of_c() -> Iterator[Case]:
             if status == 0:
                 return outputs
             for one, two in zip(outputs, untouched, strict=True):
-                if one.tobytes() != two.tobytes():
-                    raise AssertionError(f"it is refused, and has written: {text}")
+                assert one.tobytes() == two.tobytes(), f"it is refused, and has written: {text}"
             raise (MemoryError if status == 3 else ValueError)(text)
 
         return Case(f"c: {operator}", lambda: None, run, expected)
@@ -331,8 +322,7 @@ def _stateful(core: Any, config: dict[str, str]) -> Case:
                 drawn.append(request.get_output_tensor(0).data.copy())
             except Exception:
                 was = [STATE, after][len(drawn)]
-                if variable.state.data.tobytes() != was.tobytes():
-                    raise AssertionError("the state has moved on without a draw") from None
+                assert variable.state.data.tobytes() == was.tobytes(), "the state has moved on"
                 if _libc.failing_end() == 0:
                     raise
         return drawn
@@ -349,14 +339,11 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 
 def _again(groups: list[str], others: list[str]) -> int:
     """All of it in processes that preload what lets allocations fail."""
-    statuses = {}
     with child.preloading(SOURCE) as environment:
-        for group in groups:
-            command = [sys.executable, __file__, group, *others]
-            statuses[group] = subprocess.run(command, env=environment, check=False).returncode
-    if any(statuses.values()):
-        print(f"FAILED, by exit code: {statuses}")
-    return int(any(statuses.values()))
+        commands = ([sys.executable, __file__, group, *others] for group in groups)
+        codes = [subprocess.run(c, env=environment, check=False).returncode for c in commands]
+    print("exit codes:", *zip(groups, codes, strict=True))
+    return int(any(codes))
 
 
 def _tried(group: str, words: list[str], parts: int) -> int:

@@ -3,10 +3,9 @@
     python tests/fuzz_files.py [SECONDS] [--seed SEED]         60 seconds from seed 1
     python tests/fuzz_files.py --only NUMBER [--seed SEED]     a case again, and what it said
 
-Each case flips, cuts or splices a file of a model (the model, its external data, its IR) and runs
-a command on it, in a process of its own with a limit of time and of memory. It may succeed, or
-refuse with the exit code of a refusal. A traceback, a signal, a hang, something left on the disk
-after a failure and a changed source are findings, and end with exit code 1.
+Each case damages a model, its external data or its IR, and runs a command on it in a process of its
+own. It may succeed, or refuse. A traceback, a signal, a hang, something left on the disk after a
+failure and a changed source are findings, and end with exit code 1.
 """
 
 from __future__ import annotations
@@ -27,13 +26,14 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import onnx
+from cases import parse
 from file_cases import tree
-from onnx import numpy_helper, parser
+from onnx import numpy_helper
 
 from onnx_philox import rewriting
 from onnx_philox.__main__ import app
@@ -47,33 +47,21 @@ LIMIT_BYTES = 4 * 2**30
 TRIALS_EVERY = 60
 
 TEXTS = {
-    "flat": """<ir_version: 8, opset_import: ["": 17]>
-flat () => (float[4] y, float[4] b) <float[4] w = {1.0, 2.0, 3.0, 4.0}, float ratio = {0.5},
-bool on = {1}> {
+    "flat": """flat () => (float[4] y, float[4] b)
+<float[4] w = {1.0, 2.0, 3.0, 4.0}, float ratio = {0.5}, bool on = {1}> {
   n = RandomNormalLike <mean: float = 1.0, seed: float = 3.0> (w)
   u = RandomUniform <shape = [4], high: float = 2.0> ()
-  d, m = Dropout (w, ratio, on)
-  s = Add (n, u)
-  y = Add (s, d)
-  p = Sigmoid (w)
-  b = Bernoulli (p)
+  d, m = Dropout (w, ratio, on)  s = Add (n, u)  y = Add (s, d)  p = Sigmoid (w)  b = Bernoulli (p)
 }""",
-    "nested": """<ir_version: 8, opset_import: ["": 17]>
-nested () => (float[4] y) <float[4] w = {1.0, 2.0, 3.0, 4.0}, bool c = {1}, int64 n = {3}> {
-  a = If (c) <
-    then_branch = g1 () => (float[4] t) { t = RandomNormalLike (w) },
-    else_branch = g2 () => (float[4] e) { e = RandomUniformLike (w) }>
+    "nested": """nested () => (float[4] y)
+<float[4] w = {1.0, 2.0, 3.0, 4.0}, bool c = {1}, int64 n = {3}> {
+  a = If (c) <then_branch = g1 () => (float[4] t) { t = RandomNormalLike (w) },
+              else_branch = g2 () => (float[4] e) { e = RandomUniformLike (w) }>
   y = Loop (n, c, a) <body = g3 (int64 i, bool k, float[4] x) => (bool l, float[4] z) {
-    l = Identity (k)
-    r = RandomNormalLike (x)
-    z = Add (x, r)
-  }>
+    l = Identity (k)  r = RandomNormalLike (x)  z = Add (x, r) }>
 }""",
-    "functions": """<ir_version: 8, opset_import: ["": 17, "local": 1]>
-functions () => (float[4] y) <float[4] w = {1.0, 2.0, 3.0, 4.0}> {
-  a = local.noisy (w)
-  y = local.twice (a)
-}
+    "functions": """functions () => (float[4] y) <float[4] w = {1.0, 2.0, 3.0, 4.0}> {
+  a = local.noisy (w)  y = local.twice (a) }
 <domain: "local", opset_import: ["": 17]>
 noisy (x) => (y) { n = RandomNormalLike (x)  y = Add (x, n) }
 <domain: "local", opset_import: ["": 17, "local": 1]>
@@ -85,7 +73,7 @@ def make_corpus(folder: Path) -> list[Path]:
     """Folders with a model each, and what belongs to it."""
     large = numpy_helper.from_array(np.arange(8192, dtype=np.float32), "large")
     for name, text in {**TEXTS, "large": TEXTS["flat"], "external": TEXTS["flat"]}.items():
-        model = parser.parse_model(text)
+        model = parse(text)
         model.graph.initializer.extend([large] * (name not in TEXTS))
         beside = {"save_as_external_data": name == "external", "size_threshold": 0}
         (folder / name).mkdir()
@@ -104,15 +92,12 @@ def make_ir(corpus: Path) -> None:
     app(["rewrite", f"{corpus}/large/m.onnx", "-o", f"{corpus}/ir/m.xml"], standalone_mode=False)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A damaged model and a command."""
 
     name: str
     command: list[str]
-    codes: tuple[int, ...]
-    seconds: int
-    has_trials: bool = False
+    has_trials: bool
 
 
 def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
@@ -150,25 +135,20 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     (work / "out").mkdir()
     for name in ("o.onnx", "o.xml", "o.bin", "o.run0.npz"):
         (work / "out" / name).write_bytes(b"was there")
-    files = sorted(path for path in (work / "in").iterdir())
     others = [path.read_bytes() for folder in corpus for path in sorted(folder.iterdir())]
-    path = rng.choice(files)
+    path = rng.choice(sorted((work / "in").iterdir()))
     path.write_bytes(damage(path.read_bytes(), others, rng))
     model = str(work / "in" / ("m.xml" if base.name == "ir" else "m.onnx"))
-    title, out = f"{base.name}/{path.name}", work / "out"
-    if number % TRIALS_EVERY == 0:
-        command = ["inspect", model]
-        return Case(title, command, (0, 2), LIMIT_OF_TRIALS_SECONDS, has_trials=True)
-    what = rng.choice(("inspect", "rewrite", "rewrite", "run", "run"))
-    if what == "inspect":
-        return Case(title, [what, model], (0, 2), LIMIT_SECONDS)
+    out, options, has_trials = work / "out", [], number % TRIALS_EVERY == 0
+    commands = ("inspect", "rewrite", "rewrite", "run", "run")
+    what = "inspect" if has_trials else rng.choice(commands)
     if what == "rewrite":
         target = out / rng.choice(("o.onnx", "o.onnx", "o.xml"))
         options = ["-o", f"{target}", *rng.choice(([], ["--seed", "1"], ["--keep-unknown"]))]
-    else:
+    elif what == "run":
         runtime = rng.choice(("onnxruntime", "openvino", "reference"))
         options = ["--runtime", runtime, "-o", f"{out / 'o'}", *rng.choice(([], ["--drawn"]))]
-    return Case(title, [what, model, *options], (0, 1, 2), LIMIT_SECONDS)
+    return Case(f"{base.name}/{path.name}", [what, model, *options], has_trials)
 
 
 def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int) -> int | None:
@@ -219,22 +199,23 @@ def hide_runtimes() -> None:
 def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
     """Returns what is wrong with how a command ended, its exit code, and what it printed."""
     before_in, before_out = tree(work / "in"), tree(work / "out")
-    log = work / "log"
+    log, is_inspect = work / "log", case.command[0] == "inspect"
+    seconds = LIMIT_OF_TRIALS_SECONDS if case.has_trials else LIMIT_SECONDS
 
     def action() -> None:
-        if case.command[0] == "inspect" and not case.has_trials:
+        if is_inspect and not case.has_trials:
             hide_runtimes()
         os.chdir(work)
         app(case.command)
 
-    code = run_apart(action, log, case.seconds, LIMIT_BYTES)
+    code = run_apart(action, log, seconds, LIMIT_BYTES)
     said = log.read_text(errors="replace") if log.exists() else ""
     found = []
     if code is None:
-        found.append(f"does not end in {case.seconds} s")
+        found.append(f"does not end in {seconds} s")
     elif code < 0:
         found.append(f"ends by signal {-code}")
-    elif code not in case.codes:
+    elif code not in ((0, 2) if is_inspect else (0, 1, 2)):
         found.append(f"exit code {code}")
     words = ("Traceback (most recent call last)", "terminate called", "Exception ignored")
     found += [f"prints {word!r}" for word in words if word in said]

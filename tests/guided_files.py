@@ -4,9 +4,8 @@ python tests/guided_files.py                each reader for 20 s; needs `pip ins
 python tests/guided_files.py SECONDS SEED   for so long, from elsewhere
 python tests/guided_files.py TARGET FILE    an input again; targets: see TARGETS
 
-A reader may take an input, or refuse it by an exception that its docstring names. Anything else is
-a finding: it ends with exit code 1, and the input is left in a file that is named. Where an hour
-for each reader is to be had, `3600 $RANDOM` is a real run.
+A reader may take an input, or refuse it. Anything else is a finding: it ends with exit code 1, and
+the input is left in a file that is named. `3600 $RANDOM` is a real run.
 """
 
 from __future__ import annotations
@@ -72,12 +71,12 @@ def readers(folder: Path) -> dict[str, Read]:
 
 
 def _pipeline() -> Any:
+    import cases
     import fuzz_files
-    from onnx import parser
 
     from onnx_philox import Pipeline, make_reproducible
 
-    model = make_reproducible(parser.parse_model(fuzz_files.TEXTS["flat"]))
+    model = make_reproducible(cases.parse(fuzz_files.TEXTS["flat"]))
     return Pipeline(model, runtime="onnxruntime")
 
 

@@ -2,30 +2,29 @@
 
 python tests/interrupted_writes.py [WORDS]     the cases whose names have all these words
 
-What is preloaded (interrupted_writes.cpp) counts what a process writes, makes, renames, links and
-removes below a folder. At change number n it ends the process by SIGKILL, what is written then by
-half, or says from n on that the disk is full, for every n. Then each file must be the old one or
-the new one, whole, and an ONNX model or IR beside the data that belong to it, or not be there. A
+What is preloaded (interrupted_writes.cpp) counts the changes. At number n, for every n, it ends the
+process by SIGKILL, what is written then by half, or says from n on that the disk is full. Then each
+file must be the old one or the new one, whole, and a model beside its own data, or not be there. A
 full disk must be said in words, and leave all as it was.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import child
 import fuzz_files
 import numpy as np
-from file_cases import write
+from file_cases import tree, write
 
 from onnx_philox import rewriting
 from onnx_philox.__main__ import app
@@ -85,17 +84,6 @@ CASES = (
 )
 
 
-def _tree(folder: Path, *, is_hidden_too: bool) -> Tree:
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        if is_hidden_too or not any(part.startswith(".") for part in Path(name).parts):
-            content = path.read_bytes() if path.is_file() else b"folder"
-            content = content.replace(folder.parent.name.encode(), b"")  # records and pages name it
-            found[name] = hashlib.sha256(content).hexdigest()
-    return found
-
-
 def _do(words: list[str]) -> None:
     """Runs a command; a file alone is rewritten in place, which no command does."""
     if len(words) > 1:
@@ -107,12 +95,13 @@ def _do(words: list[str]) -> None:
         raise SystemExit(2) from None
 
 
-def _tried(case: Case, number: int, how: int) -> tuple[int | None, int, Tree, Tree, Tree, str]:
-    """How it ended, how many changes there were, the files before, after, and with hidden ones."""
+def _tried(case: Case, number: int, how: int) -> tuple[int | None, int, Tree, Tree, str]:
+    """How it ended, how many changes there were, the files before and after, and what was said."""
     with tempfile.TemporaryDirectory(prefix="onnx-philox-writes-") as name:
         folder = Path(name)
         case.prepare(folder)
-        before = _tree(folder / "out", is_hidden_too=True)
+        files = partial(tree, folder / "out", folder.name.encode())  # records and pages name it
+        before = files()
         count = folder / "count"
         count.write_bytes(b"")
 
@@ -128,13 +117,12 @@ def _tried(case: Case, number: int, how: int) -> tuple[int | None, int, Tree, Tr
 
         code = fuzz_files.run_apart(action, folder / "log", 120, 2**34)
         said = (folder / "log").read_text(errors="replace")
-        visible = _tree(folder / "out", is_hidden_too=False)
-        everything = _tree(folder / "out", is_hidden_too=True)
-        return code, int(count.read_text() or 0), before, visible, everything, said
+        return code, int(count.read_text() or 0), before, files(), said
 
 
 def _is_whole(case: Case, before: Tree, after: Tree, new: Tree) -> bool:
     """Whether each file is an old or a new one, and what the leader leads to is of its time."""
+    after = {n: x for n, x in after.items() if not any(p.startswith(".") for p in Path(n).parts)}
     if after == new:
         return True
     if any(content not in (before.get(name), new[name]) for name, content in after.items()):
@@ -147,18 +135,18 @@ def _is_whole(case: Case, before: Tree, after: Tree, new: Tree) -> bool:
 
 def _wrong(case: Case) -> tuple[int, list[str]]:
     """How many changes it makes, and what is wrong where they are interrupted."""
-    code, changes, _, _, new, said = _tried(case, 0, KILL)
+    code, changes, before, new, said = _tried(case, 0, KILL)
     if code != 0 or changes == 0:
         return 0, [f"it ends by {code} without an interruption: {said}"]
     found = []
     for number in range(1, changes + 1):
-        code, _, before, after, _, said = _tried(case, number, KILL)
+        code, _, _, after, said = _tried(case, number, KILL)
         what = f"killed at change {number}"
         if code != -signal.SIGKILL:
             found.append(f"{what}: it ends by {code}: {said[-300:]}")
         elif not _is_whole(case, before, after, new):
             found.append(f"{what}: {sorted(after)}, not whole")
-        code, _, before, _, after, said = _tried(case, number, FULL)
+        code, _, _, after, said = _tried(case, number, FULL)
         what = f"a full disk from change {number} on"
         if code == 0:
             if after != new:

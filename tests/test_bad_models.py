@@ -195,36 +195,24 @@ def test_an_attribute_without_a_type_is_refused_and_not_read():
             onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
 
 
-def dropout_of_floats_in_a_field_for_integers() -> onnx.ModelProto:
-    model = parse("""g (float[4] x) => (float[4] y) <float ratio = {0.5}, bool yes = {1}> {
-        y = Dropout (x, ratio, yes) }""")
-    (ratio,) = (tensor for tensor in model.graph.initializer if tensor.name == "ratio")
-    ratio.CopyFrom(onnx.TensorProto(name="ratio", data_type=TensorProto.FLOAT, int32_data=[1]))
-    return model
-
-
-def normal_with_an_attribute_of_no_type() -> onnx.ModelProto:
-    model = parse("g () => (float[4] y) { y = RandomNormal <shape = [4]> () }")
-    attribute = AttributeProto(name="mean", type=AttributeProto.UNDEFINED)
-    model.graph.node[0].attribute.append(attribute)
-    return model
-
-
-def a_count_that_tensorflow_s_node_lacks() -> onnx.ModelProto:
-    return parse(f"g (float[n, 3] x) => (int64[] y) {{ y = {TF2ONNX}.StatelessMultinomial (x) }}")
-
-
+WITHOUT_A_COUNT = model_of(f"v = {TF2ONNX}.StatelessMultinomial (logits)", "int64[] v")
+FLOATS_IN_A_FIELD_FOR_INTEGERS = model_of("v = Dropout (logits, low, on)")
+(ratio,) = (t for t in FLOATS_IN_A_FIELD_FOR_INTEGERS.graph.initializer if t.name == "low")
+ratio.CopyFrom(TensorProto(name="low", data_type=TensorProto.FLOAT, int32_data=[1]))
+OF_NO_TYPE = model_of("v = RandomNormal <shape = [4]> ()")
+OF_NO_TYPE.graph.node[0].attribute.add(name="mean", type=AttributeProto.UNDEFINED)
 DAMAGED = {
-    a_count_that_tensorflow_s_node_lacks: "input 1 must be connected: got nothing",
-    dropout_of_floats_in_a_field_for_integers: "the constant 'ratio' must be a tensor that ONNX "
-    "can read: got a damaged one (",
-    normal_with_an_attribute_of_no_type: "attribute 'mean' must be FLOAT: got UNDEFINED",
+    "input 1 must be connected: got nothing": WITHOUT_A_COUNT,
+    "the constant 'low' must be a tensor that ONNX can read: got a damaged one (": (
+        FLOATS_IN_A_FIELD_FOR_INTEGERS
+    ),
+    "attribute 'mean' must be FLOAT: got UNDEFINED": OF_NO_TYPE,
 }
 
 
-@pytest.mark.parametrize(("make", "said"), DAMAGED.items())
-def test_the_commands_say_what_is_damaged_and_print_no_traceback(tmp_path, make, said):
-    onnx.save(make(), tmp_path / "m.onnx")
+@pytest.mark.parametrize("said", DAMAGED)
+def test_the_commands_say_what_is_damaged_and_print_no_traceback(tmp_path, said):
+    onnx.save(DAMAGED[said], tmp_path / "m.onnx")
     for command, code in ((["inspect"], 0), (["rewrite", "-o", tmp_path / "out.onnx"], 2)):
         done = cli.invoke(*command, tmp_path / "m.onnx", catch_exceptions=False)
         assert done.exit_code == code, done.output

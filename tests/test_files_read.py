@@ -20,7 +20,6 @@ from file_cases import (
     assert_refused_everywhere,
     model,
     refusal,
-    succeed,
     tree,
     write,
 )
@@ -90,7 +89,7 @@ def test_a_link_out_of_the_targets_folder_is_not_written_through(tmp_path):
         said = refusal(tmp_path, "rewrite", source, "-o", out / "m.onnx")
         assert "'data/weights.bin' beside the output must be a file in the output's folder" in said
         # An IR has its weights in a file of its own.
-        succeed("rewrite", source, "-o", out / "m.xml")
+        cli.text("rewrite", source, "-o", out / "m.xml")
 
 
 # Files made to mislead.
@@ -115,8 +114,8 @@ def test_metadata_that_is_nested_without_end_is_none(tmp_path, key):
     entry.value = "[" * 100_000
     path = tmp_path / "m.onnx"
     onnx.save(standard, path)
-    succeed("inspect", path)
-    succeed("rewrite", path, "-o", tmp_path / "new.onnx")
+    cli.text("inspect", path)
+    cli.text("rewrite", path, "-o", tmp_path / "new.onnx")
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     if key.endswith("streams"):
         assert_refused(lambda: Pipeline(session), "one that says nothing of its random nodes")
@@ -304,7 +303,7 @@ def test_data_within_its_file_is_taken(tmp_path, given, more):
     session(path)
     target = tmp_path / "new" / "out.onnx"
     target.parent.mkdir()
-    succeed("rewrite", path, "-o", target)
+    cli.text("rewrite", path, "-o", target)
     # ONNX's own reader takes all of the file.
     for proto in (make_reproducible(path), *(() if more else (onnx.load(target),))):
         weights = numpy_helper.to_array(proto.graph.initializer[0])

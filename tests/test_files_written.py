@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 import pytest
 from cases import assert_refused, table
-from file_cases import WEIGHTS, refusal, succeed, tree, write
+from file_cases import WEIGHTS, refusal, tree, write
 from foreign import parse
 
 from onnx_philox import PhiloxState, reference
@@ -81,9 +81,9 @@ def test_an_ir_of_a_model_with_external_data_of_the_names_of_its_own_files(tmp_p
         source = write(tmp_path / location / "source.onnx", location)
         folder = tmp_path / f"of-{location}"
         folder.mkdir()
-        succeed("rewrite", source, "-o", folder / "out.xml", "--seed", 1)
+        cli.text("rewrite", source, "-o", folder / "out.xml", "--seed", 1)
         assert sorted(tree(folder)) == ["out.bin", "out.xml"]
-        succeed("run", folder / "out.xml", "-o", tmp_path / "ran")
+        cli.text("run", folder / "out.xml", "-o", tmp_path / "ran")
         state = PhiloxState.for_run(1).to_array()
         noise, _ = reference.random_normal(WEIGHTS.shape, 0, 1, "f32", op_seed=0, state=state)
         y = np.load(tmp_path / "ran.run0.npz")["y"]
@@ -102,8 +102,8 @@ def test_a_run_does_not_write_over_its_input(tmp_path, link):
     said = refusal(tmp_path, "run", tmp_path / "m.onnx", *options, "--runs", 2)
     assert "out.run1.npz' must be a file that is neither read nor written twice: " in said
     assert "got the same file as the input '" in said
-    succeed("run", tmp_path / "m.onnx", *options)
-    succeed("run", tmp_path / "m.onnx", "--input", given, "--runs", 2)
+    cli.text("run", tmp_path / "m.onnx", *options)
+    cli.text("run", tmp_path / "m.onnx", "--input", given, "--runs", 2)
 
 
 def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp_path):

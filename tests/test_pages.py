@@ -1,14 +1,8 @@
-"""The task pages in `docs/`: their examples, run as a reader runs them.
+"""The pages in `docs/`, and the examples: run as a reader runs them.
 
-A page's blocks of `python` are one program, run block by block; those of `sh` are commands. Both
-run in a folder that looks like the clone, and print what the block of `text` after them says; `...`
-stands for what is another on another machine, and spaces do not count. Blocks of `py` and `bash`
-need what the tests do without, Keras on TensorFlow for instance, and are not run: but the tests of
-engines run the blocks of `py` of some pages.
-
-And the pictures: `docs/make_pictures.py --check`, which test_layout.py runs, says that all are
-there, small, and drawn from what the repository holds now. Drawing them takes half a minute, and is
-not tested.
+A page's blocks of `python` are one program, those of `sh` are commands. They run in a folder that
+looks like the clone, and print what the block of `text` after them says; `...` stands for any.
+Blocks of `py` and `bash` need what the tests do without; those of engines run `py` of some pages.
 """
 
 from __future__ import annotations
@@ -16,12 +10,10 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -71,12 +63,7 @@ def run_here(line: str) -> str:
 
 
 def run_in_bash(line: str) -> str:
-    scripts = Path(sys.executable).parent
-    environment = {
-        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-        "PYTHONWARNINGS": "error",
-    }
+    environment = {**child.HERE, "COLUMNS": "100", "PYTHONWARNINGS": "error"}
     bash = ("bash", "-euo", "pipefail", "-c", line)
     return child.run(*bash, env=environment, timeout=300).stdout
 
@@ -191,22 +178,10 @@ def test_the_readme_is_short_and_says_above_the_equal_images_that_they_are_equal
 
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 WARNINGS = "-Wall -Wextra -Wconversion -Werror"
+FLAGS = {"CFLAGS": f"{WARNINGS} -pedantic", "CXXFLAGS": WARNINGS, "CMAKE_GENERATOR": "Ninja"}
 # Of OpenVINO's documentation.
 UNIFORM = [0.7011236, 0.30539632, 0.93931055, 0.9456035, 0.11694777]
 UNIFORM += [0.50770056, 0.5197197, 0.22727466, 0.991374]
-
-
-def environment() -> dict[str, str]:
-    """This interpreter's programs first: `python`, and the extra `test`'s `cmake` and `ninja`."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    flags = {"CFLAGS": WARNINGS + " -pedantic", "CXXFLAGS": WARNINGS}
-    return flags | {"PATH": path, "CMAKE_GENERATOR": "Ninja"}
-
-
-def readme_of(example: Path) -> tuple[str, str]:
-    """What the README says to run, and what it says is printed."""
-    commands, printed = (example / "README.md").read_text().split("```")[1:4:2]
-    return commands.removeprefix("sh\n"), printed.removeprefix("text").removeprefix("\n")
 
 
 class Example:
@@ -216,14 +191,15 @@ class Example:
         folder = where / "examples" / name
         ignored = shutil.ignore_patterns("build*", "node_modules")
         shutil.copytree(ROOT / "examples" / name, folder, ignore=ignored)
-        commands, self.documented = readme_of(folder)
-        bash = ("bash", "-euo", "pipefail", "-c", commands)
-        self.readme = child.run(*bash, cwd=folder, env=environment())
+        # What the README says to run, and what it says is printed.
+        commands, printed = (folder / "README.md").read_text().split("```")[1:4:2]
+        self.documented = printed.removeprefix("text").removeprefix("\n")
+        bash = ("bash", "-euo", "pipefail", "-c", commands.removeprefix("sh\n"))
+        self.readme = child.run(*bash, cwd=folder, env={**child.HERE, **FLAGS})
         self.program = folder / "build" / name
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [self.program, *arguments]
-        return child.run(*command, code=None)
+        return child.run(self.program, *arguments, code=None)
 
 
 def example_of(name: str) -> Any:
@@ -241,11 +217,6 @@ c_onnxruntime, c_without_session, cpp_openvino = (
 )
 
 
-def onnxruntime_itself() -> Path:
-    (library,) = (Path(ort.__file__).parent / "capi").glob("libonnxruntime.so*")
-    return library
-
-
 def numbers(printed: str) -> list[float]:
     return [float(text) for text in printed.removeprefix("values: ").split()]
 
@@ -253,13 +224,6 @@ def numbers(printed: str) -> list[float]:
 def saved(model: onnx.ModelProto, folder: Path) -> Path:
     onnx.save(model, folder / "model.onnx")
     return folder / "model.onnx"
-
-
-def with_a_negative_seed(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A model that no builder would make."""
-    (seed,) = (a for a in model.graph.node[0].attribute if a.name == "op_seed")
-    seed.i = -1
-    return model
 
 
 def test_the_examples_print_the_documented_numbers(
@@ -305,10 +269,10 @@ def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> Non
 @pytest.fixture(params=["c_onnxruntime", "cpp_openvino"])
 def example(request: pytest.FixtureRequest) -> tuple[Example, list[Any]]:
     """An example, and the libraries that it is given before its model."""
-    if request.param == "cpp_openvino":
-        libraries = [onnx_philox.openvino.library_path()]
-    else:
-        libraries = [onnxruntime_itself(), onnx_philox.onnxruntime.library_path()]
+    libraries = [onnx_philox.openvino.library_path()]
+    if request.param == "c_onnxruntime":
+        (itself,) = (Path(ort.__file__).parent / "capi").glob("libonnxruntime.so*")
+        libraries = [itself, onnx_philox.onnxruntime.library_path()]
     return request.getfixturevalue(request.param), libraries
 
 
@@ -323,7 +287,9 @@ def test_an_example_says_what_is_wrong_with_a_model_or_which_library_is_not_ther
         done = run(*given, saved(model, tmp_path))
         assert done.returncode == 1
         assert "none.so" in done.stderr
-    done = run(*libraries, saved(with_a_negative_seed(model), tmp_path))
+    (seed,) = (a for a in model.graph.node[0].attribute if a.name == "op_seed")
+    seed.i = -1  # which no builder makes
+    done = run(*libraries, saved(model, tmp_path))
     assert done.returncode == 1
     words = "RandomUniform: attribute 'op_seed' must be an integer from 0 to 2^63-1: got -1"
     assert words in done.stderr

@@ -1,8 +1,4 @@
-"""`onnx-philox verify`, on the real runtimes.
-
-CI runs the command with all vectors of the package. The tests take a copy, which has every case but
-few vectors of each, or wrong ones.
-"""
+"""`onnx-philox verify` in the real runtimes, with few vectors of each case: CI runs it with all."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ import dataclasses
 import io
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from functools import partial
@@ -55,19 +50,8 @@ PEERS = [("openvino", "built-in"), ("openvino", "evaluate")]
 
 invoke = partial(cli.invoke, "verify")
 
-ONE_CASE = """
-from onnx_philox._command.app import app
-from onnx_philox._command.verify import cases
-load = cases.load_cases
-cases.load_cases = lambda: load()[:1]
-app()
-"""
-
-
-def without(modules: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command with one case in a process that cannot import some modules."""
-    before = f"import sys; sys.modules |= dict.fromkeys({modules!r})"
-    return child.python("-c", before + ONE_CASE, "verify", *arguments, code=None, timeout=120)
+ONE_CASE = """from onnx_philox._command.verify import cases
+load = cases.load_cases; cases.load_cases = lambda: load()[:1]"""
 
 
 def few_vectors() -> dict[str, dict]:
@@ -305,14 +289,15 @@ def test_a_device_is_told_and_backend_auto_is_one_of_each_runtime():
 @pytest.mark.parametrize("runtimes", ["openvino", "onnxruntime openvino"])
 def test_a_runtime_that_is_not_installed_is_named_with_what_installs_it(runtimes):
     missing = tuple(runtimes.split())
-    result = without(missing)
+    apart = partial(cli.apart, "verify", without=missing, first=ONE_CASE)
+    result = apart()
     assert result.returncode == 0, result.stderr
     rows = [line for line in result.stdout.splitlines() if line.startswith("not installed")]
     how = [f"pip install 'onnx-philox[{runtime}]'" for runtime in missing]
     assert [row.split(maxsplit=2)[2] for row in rows] == how
     assert f"Not tried: {' and '.join(missing)}." in " ".join(result.stdout.split())
     # An error where it was asked for.
-    result = without(missing, "--runtime", missing[0], "--json")
+    result = apart("--runtime", missing[0], "--json")
     assert (result.returncode, result.stdout) == (2, "")
     assert f"'onnx-philox[{missing[0]}]'" in result.stderr
 

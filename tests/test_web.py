@@ -1,7 +1,4 @@
-"""The page of `examples/web`, and those of `--html`: in Node, and in headless Chromium.
-
-`.ci/web` installs npm and Chromium, and runs this file. What is missing is a failure.
-"""
+"""The page of `examples/web`, and those of `--html`, in Node and headless Chromium: see .ci/web."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import functools
 import hashlib
 import itertools
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -40,9 +36,7 @@ COUNT, NOISE = 256 * 256, (36, 4)
 
 def run(*command: str | Path, folder: Path) -> str:
     """What a command prints on stdout."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    done = child.run(*command, env={"PATH": path}, cwd=folder, timeout=600)
-    return done.stdout
+    return child.run(*command, env=child.HERE, cwd=folder, timeout=600).stdout
 
 
 @pytest.fixture(scope="module")
