@@ -18,7 +18,8 @@ from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.onnxruntime._source import source_of
 
-InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
+ort_state = ort.capi.onnxruntime_pybind11_state
+InvalidArgument = ort_state.InvalidArgument
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = sorted(ROOT.glob("graphs/golden/v*/*.onnx"))
@@ -115,3 +116,19 @@ def test_of_a_damaged_model_nothing_but_refusals_is_raised() -> None:
         except InvalidArgument:
             refused += 1
     assert refused > 10
+
+
+def test_what_is_damaged_within_a_function_or_an_import_is_onnx_runtime_s_to_report(
+    ort_backend: str,
+) -> None:
+    model = drawing("raw data", 2)
+    node = helper.make_node("Neg", ["a"], ["b"])
+    model.functions.append(helper.make_function("d", "F", ["a"], ["b"], [node], []))
+    whole, part = model.SerializeToString(), node.SerializeToString()
+    # A node that ends before its input's name does; a version of four bytes.
+    for damaged in (
+        whole.replace(part, b"\x0a\x7f" + part[2:]),
+        whole + b"\x42\x12\x0a\x0bonnx_philox\x15\x01\0\0\0",
+    ):
+        with pytest.raises((ort_state.InvalidProtobuf, ort_state.Fail)):
+            InferenceSession(damaged, backend=ort_backend)
