@@ -255,6 +255,7 @@ TURNED = "t = Transpose <perm = [1, 0]> (x)"
         (f"{TURNED} yes = Constant <value = bool {{1}}> () y = Dropout (t, half, yes)", 2, True),
         (f"{TURNED} u = Transpose (t) y = RandomUniformLike (u)", 2, False),
         (f"{TURNED} u = MatMul (t, x) y = RandomUniformLike (u)", 2, False),
+        (f"{TURNED} u = MatMul (t, x) v = Transpose (u) y = RandomUniformLike (v)", 2, True),
         (f"{TURNED} z = Shape (t) u = Reshape (t, z) y = RandomUniformLike (u)", 2, False),
         ("y = RandomUniformLike (x)", 2, False),
     ],
