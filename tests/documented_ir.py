@@ -30,11 +30,12 @@ SEEDS = {"global_seed": 234, "op_seed": 148}
 SHAPE = [2, 3, 10]
 NAME = "RandomUniform:0"
 _CONSTANT = """\
-    <layer id="{id}" name="{name}" type="Const" version="opset1">
-        <data element_type="{type}" shape="{shape}" offset="{offset}" size="{size}"/>
-        <output><port id="0" precision="{precision}">{dims}</port></output>
+    <layer id="{}" name="{}" type="Const" version="opset1">
+        <data element_type="{}" shape="{}" offset="{}" size="{}"/>
+        <output><port id="0" precision="{}">{}</port></output>
     </layer>
 """
+_EDGE = '<edge from-layer="{}" from-port="{}" to-layer="{}" to-port="{}"/>'
 _RESULT = """\
     <layer id="4" name="result" type="Result" version="opset1">
         <input><port id="0" precision="FP32"><dim>2</dim><dim>3</dim><dim>10</dim></port></input>
@@ -47,16 +48,10 @@ def page_s_ir(low: float, high: float) -> tuple[bytes, bytes]:
     shape, bounds = np.array(SHAPE, np.int32), np.array([low, high], np.float32)
     rows = [("shape", "i32", "3", 0, 12, "I32", "<dim>3</dim>")]
     rows += [(name, "f32", "", 12 + 4 * i, 4, "FP32", "") for i, name in enumerate(("min", "max"))]
-    keys = ("name", "type", "shape", "offset", "size", "precision", "dims")
-    layers = [_CONSTANT.format(id=i, **dict(zip(keys, r, strict=True))) for i, r in enumerate(rows)]
+    layers = [_CONSTANT.format(i, *row) for i, row in enumerate(rows)]
     layers += [LAYER.replace("...", 'id="3" version="opset8"'), _RESULT]
-    edges = [(i, 0, 3, i) for i in range(3)] + [(3, 3, 4, 0)]
-    ends = ("from-layer", "from-port", "to-layer", "to-port")
-    lines = [
-        "<edge " + " ".join(f'{k}="{v}"' for k, v in zip(ends, edge, strict=True)) + "/>"
-        for edge in edges
-    ]
-    text = f"<layers>{''.join(layers)}</layers><edges>{''.join(lines)}</edges>"
+    edges = [_EDGE.format(*edge) for edge in (*((i, 0, 3, i) for i in range(3)), (3, 3, 4, 0))]
+    text = f"<layers>{''.join(layers)}</layers><edges>{''.join(edges)}</edges>"
     whole = f'<?xml version="1.0"?><net name="page" version="11">{text}</net>'
     return whole.encode(), shape.tobytes() + bounds.tobytes()
 

@@ -1,11 +1,10 @@
 """PTX as C: what a grid of threads does, one thread after the other, on a processor.
 
-It knows the instructions that the kernels have, and refuses others. So it refuses each instruction
-on floats that does not say how it rounds, or rounds in another way than to nearest. `may_fuse` lets
-those pass that a compiler makes where it may contract products and sums.
+It refuses instructions that the kernels do not have, so each on floats that does not round to
+nearest. `may_fuse` lets those pass that a compiler makes of products and sums.
 
-The functions are called as the kernels, with a pointer to the parameter, blocks of the grid and
-threads of a block. `misaligned` counts the accesses that are a fault on a card.
+The functions take a pointer to the parameter, blocks of the grid and threads of a block.
+`misaligned` counts the accesses that are a fault on a card.
 """
 
 from __future__ import annotations
@@ -99,14 +98,8 @@ def move(kind: str, to: str, value: str) -> str:
     if to[0] != "{" and value[0] != "{":
         if kind == "pred":
             return write(to, kind, read(value, kind) if value[0] == "%" else str(int(value) & 1))
-        return write(
-            to,
-            kind if value[0] == "0" and kind[0] == "f" else inner_kind(kind),
-            read(
-                value,
-                kind if re.match("0[fd]", value) else bits if kind[0] != "f" else inner_kind(kind),
-            ),
-        )
+        moved = kind if re.match("0[fd]", value) else bits
+        return write(to, moved, read(value, moved))
     parts = (to if to[0] == "{" else value).strip("{} ").split(", ")
     half = int(kind[1:]) // len(parts)
     if to[0] == "{":
@@ -177,9 +170,8 @@ def on_integers(parts: list[str], operands: list[str]) -> tuple[str, str]:
     base, kind = parts[0], parts[-1]
     unsigned = kind if kind == "pred" else f"u{kind[1:]}"
     if base in ("shl", "shr"):
-        function = (
-            f"shl{kind[1:]}" if base == "shl" else f"shr_{'s' if kind[0] == 's' else 'u'}{kind[1:]}"
-        )
+        sign = "" if base == "shl" else "_s" if kind[0] == "s" else "_u"
+        function = f"{base}{sign}{kind[1:]}"
         return kind, f"{function}({read(operands[0], kind)}, {read(operands[1], 'u32')})"
     if base in ("bfi", "prmt"):
         rest = [read(operand, "u32") for operand in operands[2:]]
@@ -203,10 +195,8 @@ def on_integers(parts: list[str], operands: list[str]) -> tuple[str, str]:
     if base in ("div", "rem"):  # by zero, the card gives a number
         return kind, f"{values[1]} == 0 ? 0 : {values[0]} {ARITHMETIC[base]} {values[1]}"
     if base in ("min", "max"):
-        return (
-            kind,
-            f"{values[0]} {'<' if base == 'min' else '>'} {values[1]} ? {values[0]} : {values[1]}",
-        )
+        a, b = values
+        return kind, f"{a} {'<' if base == 'min' else '>'} {b} ? {a} : {b}"
     raise UnknownInstructionError(".".join(parts))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import POINTER, c_char_p, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
@@ -85,22 +85,26 @@ def attribute_of(name: str, value: int | str) -> Attribute:
     return Attribute(name.encode(), None, value)
 
 
-def outputs_of(arrays: Iterable[np.ndarray | None]) -> list[Output]:
-    return [Output(None, 0) if a is None else Output(a.ctypes.data, a.nbytes) for a in arrays]
+def output_of(array: np.ndarray | None) -> Output:
+    return Output(None, 0) if array is None else Output(array.ctypes.data, array.nbytes)
 
 
 def call_of(
     operator: str,
-    inputs: Sequence[Input],
-    attributes: dict[str, int | str],
-    outputs: Sequence[Output] = (),
+    inputs: dict[str, np.ndarray],
+    attributes: dict[str, Any],
+    outputs: Sequence[np.ndarray | None] = (),
     flags: int = 0,
 ) -> Call:
-    given = [attribute_of(*one) for one in attributes.items()]
-    arrays = (Input * len(inputs))(*inputs), (Attribute * len(given))(*given)
-    wanted = (Output * len(outputs))(*outputs)
-    parts = (*((a, len(a)) for a in arrays), (wanted, len(wanted)))
-    return Call(1, flags, operator.encode(), *(x for part in parts for x in part))
+    parts = (
+        (Input, [input_of(*one) for one in inputs.items()]),
+        (Attribute, [attribute_of(*one) for one in attributes.items()]),
+        (Output, list(map(output_of, outputs))),
+    )
+    arrays = [(kind * len(given))(*given) for kind, given in parts]
+    call = Call(1, flags, operator.encode(), *(x for array in arrays for x in (array, len(array))))
+    call.kept = inputs, outputs
+    return call
 
 
 def status_of(function: Callable[..., int], *arguments: Any) -> tuple[int, str]:
@@ -117,9 +121,8 @@ SHAPE = np.array([3, 5])
 ZERO, ONE = np.zeros((), np.float32), np.ones((), np.float32)
 
 
-def uniform_inputs(state: np.ndarray, shape: np.ndarray = SHAPE) -> list[Input]:
-    arrays = {"shape": shape, "minval": ZERO, "maxval": ONE, "state": state}
-    return [input_of(*one) for one in arrays.items()]
+def uniform_inputs(state: np.ndarray, shape: np.ndarray = SHAPE) -> dict[str, np.ndarray]:
+    return {"shape": shape, "minval": ZERO, "maxval": ONE, "state": state}
 
 
 def test_the_library_opens_without_a_runtime_and_without_the_package() -> None:
@@ -150,13 +153,12 @@ def test_an_operator_draws_what_the_reference_draws(operator: str) -> None:
     attributes = {n: v for n, v in call.items() if n not in names}
     *expected, after = getattr(reference, op.function)(**arrays, **attributes)
     outputs = [np.empty_like(array) for array in (*expected, after)]
-    inputs = [input_of(*one) for one in arrays.items()]
-    assert run(call_of(operator, inputs, attributes, outputs_of(outputs))) == (0, "")
+    assert run(call_of(operator, arrays, attributes, outputs)) == (0, "")
     assert_all_same(outputs, (*expected, after))
     # The next state alone.
     outputs[-1][...] = 0
-    wanted_ones = outputs_of([*[None] * len(expected), outputs[-1]])
-    assert run(call_of(operator, inputs, attributes, wanted_ones)) == (0, "")
+    wanted = [*[None] * len(expected), outputs[-1]]
+    assert run(call_of(operator, arrays, attributes, wanted)) == (0, "")
     assert_same_bits(outputs[-1], after)
 
 
@@ -186,9 +188,8 @@ def test_a_bad_call_is_refused_in_python_s_words(operator: str, what: str) -> No
         checks.check_node(OPERATORS[operator], known, attributes)
     except (TypeError, ValueError) as error:
         told = str(error)
-    inputs = [input_of(*one) for one in arrays.items()]
     plain = {n: int(v) if isinstance(v, bool) else v for n, v in attributes.items()}
-    status, text = run(call_of(operator, inputs, plain))
+    status, text = run(call_of(operator, arrays, plain))
     if any(array.ndim > 8 for array in arrays.values()):
         assert status == INVALID  # before its role is known
         assert "of 0 to 8 dimensions" in text
@@ -249,9 +250,8 @@ BAD_MEMORY: list[tuple[str, Any, str]] = [
 def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) -> None:
     after = np.zeros(6, np.uint32)
     for flags in (0, CHECKED):
-        attributes: dict[str, int | str] = {"output_type": "f32", "op_seed": 0}
-        outputs = outputs_of([OUT, after])
-        call = call_of("RandomUniform", uniform_inputs(WORDS), attributes, outputs, flags)
+        attributes = {"output_type": "f32", "op_seed": 0}
+        call = call_of("RandomUniform", uniform_inputs(WORDS), attributes, [OUT, after], flags)
         *path, name = place.split(".")
         struct: Any = getattr(call, path[0])[int(path[1])] if path else call
         setattr(struct, name, value)
@@ -262,8 +262,8 @@ def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) ->
         assert not after.any()
 
 
-GOOD = ctypes.byref(call_of("RandomGenerator", [], {}))
-DRAWING = ctypes.byref(call_of("RandomGenerator", [], {"op_seed": 1}, outputs_of([OUT])))
+GOOD = ctypes.byref(call_of("RandomGenerator", {}, {}))
+DRAWING = ctypes.byref(call_of("RandomGenerator", {}, {"op_seed": 1}, [OUT]))
 HANDLE = ctypes.byref(c_void_p())
 ONE_SEED, A_STATE = (c_uint64 * 1)(3), (c_uint32 * 632)()
 NULLS: dict[str, tuple[str, tuple[Any, ...], str]] = {
@@ -298,7 +298,7 @@ def test_names_past_the_last_are_null() -> None:
 
 
 def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
-    call = call_of("Random", [], {})
+    call = call_of("Random", {}, {})
     assert LIBRARY.onnx_philox_run(ctypes.byref(call), None, c_size_t(0)) == INVALID
     text = ctypes.create_string_buffer(b"x" * 20)
     assert LIBRARY.onnx_philox_run(ctypes.byref(call), text, c_size_t(12)) == INVALID
@@ -307,25 +307,24 @@ def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
 
 def test_a_dropout_s_outputs_lie_in_memory_of_their_own() -> None:
     """Data are not overwritten while they are read, but for those that the same draw has read."""
-    data, ratio, out = IN_DATA[:15], np.full((), 0.5, np.float32), np.zeros(15, np.float32)
-    inputs = [input_of("data", data), input_of("ratio", ratio), input_of("state", WORDS)]
-    status, text = run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[14:29]])))
+    inputs = {"data": IN_DATA[:15], "ratio": np.full((), 0.5, np.float32)}
+    stateful, memory = {**inputs, "state": WORDS}, np.zeros(19, np.float32)
+    status, text = run(call_of("RandomDropout", stateful, {}, [IN_DATA[14:29]]))
     assert (status, f"output 'output' {OWN}" in text) == (INVALID, True)
-    assert run(call_of("RandomDropout", inputs, {}, outputs_of([IN_DATA[15:]]))) == (0, "")
+    assert run(call_of("RandomDropout", stateful, {}, [IN_DATA[15:]])) == (0, "")
     for at in (0, 45, 59):
-        outputs = [*outputs_of([out]), Output(out.ctypes.data + at, 15), Output(None, 0)]
-        status, text = run(call_of("RandomDropout", inputs[:2], {"op_seed": 1}, outputs))
+        outputs = [memory[:15], memory.view(np.bool_)[at : at + 15], None]
+        status, text = run(call_of("RandomDropout", inputs, {"op_seed": 1}, outputs))
         assert (status, f"output 'mask' {OWN} output 'output'" in text) == (INVALID, True)
-        assert not out.any()
+        assert not memory.any()
 
 
 @pytest.mark.parametrize("state", [WORDS, TorchState.from_seed(3).to_array()])
 def test_what_nobody_wants_is_checked_and_not_drawn(state: np.ndarray) -> None:
     """Of more values than any memory holds, which would take days, too."""
     alignment = "pytorch" if state.shape == (632,) else "tensorflow"
-    attributes: dict[str, int | str] = {"output_type": "f32", "alignment": alignment}
-    inputs = uniform_inputs(state, np.array([2**40]))
-    assert run(call_of("RandomUniform", inputs, attributes)) == (0, "")
+    inputs, attributes = uniform_inputs(state, np.array([2**40])), {"alignment": alignment}
+    assert run(call_of("RandomUniform", inputs, F32 | attributes)) == (0, "")
 
 
 F32, F64 = {"output_type": "f32"}, {"output_type": "f64"}
@@ -357,10 +356,8 @@ def test_values_of_torch_that_nobody_wants_move_the_state_on(name: str, count: i
     drawn = np.empty((count, 5) if name == "classes" else count, DTYPES[type_])
     after = np.zeros((2, 632), np.uint32)
     for out, following in zip((drawn, None), after, strict=True):
-        inputs = [input_of(n, a) for n, a in {**given, "state": state}.items()]
-        outputs = outputs_of([out, following])
         torch = {**attributes, "alignment": "pytorch"}
-        assert run(call_of(operator, inputs, torch, outputs)) == (0, "")
+        assert run(call_of(operator, {**given, "state": state}, torch, [out, following])) == (0, "")
     assert_same_bits(after[1], after[0])
 
 
@@ -375,9 +372,8 @@ resource.setrlimit(resource.RLIMIT_AS, (pages * 4096,) * 2)
 state, after = c.TorchState.from_seed(3).to_array(), np.zeros(632, np.uint32)
 for name in ("uniform f64", "normal", "permutation"):
     operator, attributes, numbers = c.TORCH_DRAWS[name]
-    given = {"shape": np.array([2**24]), **numbers, "state": state}
-    inputs, outputs = [c.input_of(n, a) for n, a in given.items()], c.outputs_of([None, after])
-    print(*c.run(c.call_of(operator, inputs, {**attributes, "alignment": "pytorch"}, outputs)))
+    given, torch = {"shape": np.array([2**24]), **numbers, "state": state}, {"alignment": "pytorch"}
+    print(*c.run(c.call_of(operator, given, attributes | torch, [None, after])))
 """
     done = child.python("-c", program)
     assert done.stdout.split() == ["0"] * 3
@@ -387,20 +383,17 @@ for name in ("uniform f64", "normal", "permutation"):
 def test_the_next_state_may_lie_where_the_state_does(state: np.ndarray) -> None:
     place, values = state.copy(), np.empty((3, 5), np.float32)
     alignment = "pytorch" if state.shape == (632,) else "tensorflow"
-    attributes: dict[str, int | str] = {"output_type": "f32", "alignment": alignment}
+    attributes = {"output_type": "f32", "alignment": alignment}
     for _ in range(3):
-        expected, state = reference.random_uniform(
-            [3, 5], 0, 1, "f32", state=state, alignment=alignment
-        )
-        outputs = outputs_of([values, place])
-        assert run(call_of("RandomUniform", uniform_inputs(place), attributes, outputs)) == (0, "")
+        expected, state = reference.random_uniform([3, 5], 0, 1, state=state, **attributes)
+        call = call_of("RandomUniform", uniform_inputs(place), attributes, [values, place])
+        assert run(call) == (0, "")
         assert_same_bits(values, expected)
         assert_same_bits(place, state)
 
 
 def prepared(operator: str, attributes: dict[str, int | str], **numbers: Any) -> c_void_p:
-    handle = c_void_p()
-    call = call_of(operator, [input_of(*one) for one in numbers.items()], attributes)
+    handle, call = c_void_p(), call_of(operator, numbers, attributes)
     pointers = ctypes.byref(call), ctypes.byref(handle)
     assert status_of(LIBRARY.onnx_philox_prepare, *pointers) == (0, "")
     return handle
@@ -453,9 +446,10 @@ def test_an_array_larger_than_any_memory_is_refused(
     operator: str, name: str, shape: tuple[int, ...]
 ) -> None:
     # The number of elements would wrap around, to 0 or to few.
-    large = input_of(name, np.zeros(1, np.float32))
-    large.shape, large.rank = (c_int64 * len(shape))(*shape), len(shape)
-    status, text = run(call_of(operator, [large, input_of("state", WORDS)], {}))
+    call = call_of(operator, {name: np.zeros(1, np.float32), "state": WORDS}, {})
+    dimensions = (c_int64 * len(shape))(*shape)
+    call.inputs[0].shape, call.inputs[0].rank = dimensions, len(shape)
+    status, text = run(call)
     said = f"input {name!r} must be of fewer than 2^60 elements" in text
     assert (status, said) == (INVALID, True)
 
@@ -475,8 +469,7 @@ UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], st
 @pytest.mark.parametrize("what", UNPREPARED)
 def test_only_draws_of_single_numbers_are_prepared(what: str) -> None:
     operator, arrays, attributes, text = UNPREPARED[what]
-    call = call_of(operator, [input_of(*one) for one in arrays.items()], attributes)
-    handle = c_void_p()
+    call, handle = call_of(operator, arrays, attributes), c_void_p()
     status, told = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(call), ctypes.byref(handle))
     assert (status, handle.value) == (INVALID, None)
     assert text in told
@@ -501,16 +494,16 @@ def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32])
 def test_bounds_are_checked_though_the_caller_has_checked_numbers(dtype: Any) -> None:
     numbers = {"minval": np.ones((), dtype), "maxval": np.zeros((), dtype)}
-    inputs = [input_of(n, a) for n, a in {"shape": SHAPE, **numbers, "state": WORDS}.items()]
-    attributes: dict[str, int | str] = {"output_type": NAMES[np.dtype(dtype)]}
-    status, text = run(call_of("RandomUniform", inputs, attributes, (), CHECKED))
+    inputs, type_ = {"shape": SHAPE, **numbers, "state": WORDS}, NAMES[np.dtype(dtype)]
+    call = call_of("RandomUniform", inputs, {"output_type": type_}, flags=CHECKED)
+    status, text = run(call)
     assert (status, "than maxval" in text or "at most maxval" in text) == (INVALID, True)
 
 
 def test_many_numbers_are_checked_unless_the_caller_has_checked_them() -> None:
     p, out = np.linspace(0, 2, 15).reshape(3, 5), np.zeros((3, 5), np.bool_)
-    inputs = [input_of(n, a) for n, a in {"shape": SHAPE, "p": p, "state": WORDS}.items()]
-    status, text = run(call_of("RandomBernoulli", inputs, {}, outputs_of([out])))
+    inputs = {"shape": SHAPE, "p": p, "state": WORDS}
+    status, text = run(call_of("RandomBernoulli", inputs, {}, [out]))
     assert (status, "input 'p' must be from 0 to 1" in text) == (INVALID, True)
-    assert run(call_of("RandomBernoulli", inputs, {}, outputs_of([out]), CHECKED)) == (0, "")
+    assert run(call_of("RandomBernoulli", inputs, {}, [out], CHECKED)) == (0, "")
     assert out.any()

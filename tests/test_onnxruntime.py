@@ -147,15 +147,17 @@ def by_a_vector(session: InferenceSession, feeds: Feeds) -> list[np.ndarray]:
     return [fetches[i].numpy() for i in range(2)]
 
 
-def by_binding(session: InferenceSession, feeds: Feeds) -> list[np.ndarray]:
+def by_binding(
+    session: InferenceSession, feeds: Feeds, shape: Any = 4, dtype: Any = np.uint32
+) -> list[np.ndarray]:
     """Into bound memory, which a refused run leaves as it was."""
     binding = session.io_binding()
-    outputs = [np.full(4, 77, np.uint32), np.full(6, 77, np.uint32)]
+    outputs = [np.full(shape, 77, dtype), np.full(6, 77, np.uint32)]
     bound = [ort.OrtValue.ortvalue_from_numpy(output) for output in outputs]
     for name, value in feeds.items():
         binding.bind_cpu_input(name, value)
-    for name, value in zip(NAMES, bound, strict=True):
-        binding.bind_ortvalue_output(name, value)
+    for output, value in zip(session.get_outputs(), bound, strict=True):
+        binding.bind_ortvalue_output(output.name, value)
     try:
         session.run_with_iobinding(binding)
     except InvalidArgument:

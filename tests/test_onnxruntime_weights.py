@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +25,19 @@ STATE = PhiloxState(3, 5).to_array()
 SIZE = 20_000
 
 
-def saved(model: onnx.ModelProto, folder: Path) -> Path:
-    path = folder / "model.onnx"
-    onnx.save(model, path)
-    return path
-
-
-def saved_with_external_data(model: onnx.ModelProto, folder: Path) -> Path:
-    path = folder / "model.onnx"
+def saved(model: onnx.ModelProto, folder: Path, **options: Any) -> Path:
     copy = onnx.ModelProto.FromString(model.SerializeToString())
-    onnx.save(copy, path, save_as_external_data=True, location="w.bin")
-    return path
+    onnx.save(copy, folder / "model.onnx", **options)
+    return folder / "model.onnx"
 
 
-def as_bytes(model: onnx.ModelProto, _: Path) -> bytes:
-    return model.SerializeToString()
-
-
-def itself(model: onnx.ModelProto, _: Path) -> onnx.ModelProto:
-    return model
-
-
-WAYS = pytest.mark.parametrize("give", [saved, saved_with_external_data, as_bytes, itself])
+GIVEN: dict[str, Callable[[onnx.ModelProto, Path], Any]] = {
+    "file": saved,
+    "external data": partial(saved, save_as_external_data=True, location="w.bin"),
+    "bytes": lambda model, _: model.SerializeToString(),
+    "model": lambda model, _: model,
+}
+WAYS = pytest.mark.parametrize("give", GIVEN.values(), ids=GIVEN)
 
 
 def weight(name: str, factor: float) -> onnx.TensorProto:
@@ -55,9 +47,7 @@ def weight(name: str, factor: float) -> onnx.TensorProto:
 def with_weights(text: str, **factors: float) -> onnx.ModelProto:
     """A model whose Constants of these names are weights."""
     model = parse(text)
-    nodes = [*model.graph.node, *(node for f in model.functions for node in f.node)]
-
-    for node in nodes:
+    for node in (*model.graph.node, *(node for f in model.functions for node in f.node)):
         if node.output[0] in factors:
             node.attribute[0].t.CopyFrom(weight(node.output[0], factors[node.output[0]]))
     return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from openvino import opset8, opset15
 from openvino_models import (
     CORE,
     branch,
-    constant,
     drawn,
     iterator,
     loop,
@@ -38,6 +38,7 @@ import onnx_philox as op
 STATE = op.PhiloxState.for_run(42).to_array()
 ZEROS = {"x": np.zeros((2, 4), np.float32)}
 RATIOS = np.float32([[0.1, 0.2, 0.7, 1.5], [-1, np.nan, 0.5, 0]])
+CLEAN = np.nan_to_num(np.clip(RATIOS, 0, 1))
 LOGITS = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0, 0]])
 FLOATS, INTEGERS = ("f32", "f64", "f16", "bf16"), ("i32", "i64")
 HINTS = ("f32", "bf16", "f16")
@@ -54,70 +55,53 @@ def reference(kind: str, *arguments: Any, **given: Any) -> Callable[..., np.ndar
     return lambda **seeds: getattr(op.reference, f"random_{kind}")(*arguments, **given, **seeds)[0]
 
 
-def by_hand() -> tuple[ov.Model, dict[str, Callable[..., Any]]]:
-    """A model of draws in the main graph, and what the reference draws of each."""
+# What draws in the main graph, by x and its shape -> what the reference draws.
+DRAWS = table("""
+add(multiply(F32(2), normal(of_x)), F32(1.5)) -> draw("normal", [2, 4], 1.5, 2, "f32")
+greater_equal(uniform([2, 4]), F32(0.3)) -> ~draw("bernoulli", [2, 4], F32(0.3))
+less(uniform(of_x, alignment="pytorch"), x) -> draw("bernoulli", [2, 4], CLEAN)
+less(uniform(of_x), sigmoid(divide(x, subtract(x, x)))) -> RATIOS > 0
+uniform(of_x, 0, convert(gather(of_x, 1, 0), "f32")) -> draw("uniform", [2, 4], 0, 4, "f32")
+less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> draw("uniform", [2, 4], 0, 1, "f16") < 0.25
+multinomial(constant(LOGITS), 3, "i64", is_log=True) -> draw("categorical", LOGITS, 3, "i64")
+multinomial(constant(LOGITS), 3, "i64", replaces=False, is_log=True)
+-> draw("categorical", LOGITS, 3, "i64", replacement=False)
+""")
+for n, (type_, ops) in enumerate(product((*FLOATS, *INTEGERS), ("opset8", "opset15"))):
+    bounds = "-3, 300" if type_ in INTEGERS else "-0.25, 3"
+    of_type = f"[3, 5], {bounds}, '{type_}'"
+    DRAWS += [[f"uniform({of_type}, (7, {8 + n}), ops={ops})", f"draw('uniform', {of_type})"]]
+for type_, how in product(("f32", "f16", "bf16"), ("cos", "sin, is_folded=False", "sin")):
+    wanted = f"draw('normal', [3, 5], 0, 1, '{type_}')"
+    DRAWS += [[f"normal([3, 5], '{type_}', wave=opset8.{how})", wanted]]
+
+
+def by_hand() -> ov.Model:
+    """A model of all draws, whose outputs are named by their numbers."""
     x = parameter("x", [2, 4])
-    of_x = opset8.shape_of(x)
-    bits = {"shape": [3, 5]}
-    draws: dict[str, tuple[Any, Callable[..., Any]]] = {}
-    for type_ in (*FLOATS, *INTEGERS):
-        bounds = (-3, 300) if type_ in INTEGERS else (-0.25, 3)
-        for ops in (opset8, opset15):
-            node = uniform([3, 5], *bounds, type_, (7, 8 + len(draws)), ops=ops)
-            name = f"{type_} {ops.__name__[-7:]}"
-            draws[name] = node, reference("uniform", [3, 5], *bounds, type_)
-    for type_ in ("f32", "f16", "bf16"):
-        for folded, wave in ((True, opset8.cos), (False, opset8.sin), (True, opset8.sin)):
-            node = normal(bits["shape"], type_, is_folded=folded, wave=wave)
-            wants = reference("normal", [3, 5], 0, 1, type_)
-            draws[f"normal {type_} {folded} {wave.__name__}"] = node, wants
-    below = reference("bernoulli", [2, 4], F32(0.3))
-    clean = np.nan_to_num(np.clip(RATIOS, 0, 1))
-    computed = opset8.sigmoid(opset8.divide(x, opset8.subtract(x, x)))  # 0, 1 and NaN
-    draws |= {
-        "moved": (
-            opset8.add(opset8.multiply(F32(2), normal(of_x)), F32(1.5)),
-            reference("normal", [2, 4], 1.5, 2, "f32"),
-        ),
-        "kept": (opset8.greater_equal(uniform([2, 4]), F32(0.3)), lambda **s: ~below(**s)),
-        "any": (
-            opset8.less(uniform(of_x, alignment="pytorch"), x),
-            reference("bernoulli", [2, 4], clean),
-        ),
-        "computed": (opset8.less(uniform(of_x), computed), lambda **_: RATIOS > 0),
-        "below what is computed": (
-            uniform(of_x, 0, opset8.convert(opset8.gather(of_x, 1, 0), "f32")),
-            reference("uniform", [2, 4], 0, 4, "f32"),
-        ),
-        "half": (
-            opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)),
-            lambda **s: reference("uniform", [2, 4], 0, 1, "f16")(**s) < 0.25,
-        ),
-    }
-    for replaces in (True, False):
-        node = multinomial(constant(LOGITS), 3, "i64", replaces=replaces, is_log=True)
-        wants = reference("categorical", LOGITS, 3, output_type="i64", replacement=replaces)
-        draws[f"classes {replaces}"] = node, wants
-    given = model({name: node for name, (node, _) in draws.items()}, [x])
-    return given, {name: wants for name, (_, wants) in draws.items()}
+    names = {**vars(opset8), **globals(), "x": x, "of_x": opset8.shape_of(x), "opset15": opset15}
+    return model({f"{n}": eval(node, names) for n, (node, _) in enumerate(DRAWS)}, [x])
 
 
 @pytest.mark.parametrize("way", ["memory", "ir", "compressed"])
 @pytest.mark.parametrize("hint", HINTS)
 def test_every_draw_is_the_reference_s(way: str, hint: str, tmp_path: Path) -> None:
-    given, wanted = by_hand()
+    given = by_hand()
     if way != "memory":
         given = through_ir(given, tmp_path, compressed=way == "compressed")
     numbers, before = streams(given), [node.get_name() for node in given.get_ordered_ops()]
-    assert sorted(numbers) == sorted(wanted)
+    assert len(numbers) == len(DRAWS)
     new, seeded = op.make_reproducible(given), op.make_reproducible(given, seed=42)
     assert [node.get_name() for node in given.get_ordered_ops()] == before
     assert op.make_reproducible(new) is new
     if way != "memory":
         new = through_ir(new, tmp_path, compressed=way == "compressed")
     got = drawn(new, STATE, hint, x=RATIOS)
-    for name, wants in wanted.items():
-        assert_same_bits(got[name], wants(state=STATE, op_seed=numbers[name]))
+    for n, (node, wanted) in enumerate(DRAWS):
+        print(node)
+        stream = {"state": STATE, "op_seed": numbers[f"{n}"]}
+        names = {"draw": lambda *a, stream=stream, **more: reference(*a, **more)(**stream)}
+        assert_same_bits(got[f"{n}"], eval(wanted, globals() | names))
     state = op.PhiloxState.for_run(42, run=1).to_array()
     assert_same_bits(got["next_random_state"].view(np.uint32), state)
     assert [i.any_name for i in seeded.inputs] == ["x"]
@@ -457,7 +441,7 @@ def test_rows_of_no_node_and_of_a_constant_are_refused(asked: dict[str, Any], sa
 
 def test_what_an_ir_cannot_have_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"is dynamic: got one with the inputs x \[2, 4\]"):
-        op.make_reproducible(by_hand()[0], per_row=True)
+        op.make_reproducible(by_hand(), per_row=True)
     x = parameter("x", [-1, 4])
     single = op.make_reproducible(model({"z": of_x(x)}, [x]))
     with pytest.raises(ValueError, match="one without a state yet"):

@@ -103,27 +103,21 @@ def test_a_process_of_one_processor_refuses_as_others_do() -> None:
 
 def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Calls of `infer`, and of what a `compile_model` or `import_model` made."""
-    compiled = {
-        target.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and _is_compiling(node.value)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    made = [node for node in nodes if isinstance(node, ast.Assign) and _is_compiling(node.value)]
+    compiled = {ast.unparse(target) for node in made for target in node.targets}
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("infer", "infer_new_request"):
             yield node.lineno, node.attr
-        elif isinstance(node, ast.Call):
-            called = node.func
-            is_model = isinstance(called, ast.Name) and called.id in compiled
-            if is_model or _is_compiling(called):
-                yield node.lineno, "a compiled model"
+        elif isinstance(node, ast.Call) and (
+            _is_compiling(node.func) or ast.unparse(node.func) in compiled
+        ):
+            yield node.lineno, "a compiled model"
 
 
 def _is_compiling(node: ast.expr) -> bool:
-    called = node.func if isinstance(node, ast.Call) else None
-    name = getattr(called, "attr", getattr(called, "id", ""))
-    return name in ("compile_model", "import_model")
+    ends = ("compile_model", "import_model")
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith(ends)
 
 
 # They try what users call, with input that is right.

@@ -190,15 +190,10 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
 def with_lstm(**settings: Any) -> Any:
     import torch
 
-    class Recurrent(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lstm = torch.nn.LSTM(4, 6, 2, dropout=0.3, **settings)
-
-        def forward(self, x: Any) -> Any:
-            return self.lstm(x)[0]
-
-    return Recurrent()
+    lstm = torch.nn.LSTM(4, 6, 2, dropout=0.3, **settings)
+    made = module(lambda x: lstm(x)[0])
+    made.lstm = lstm
+    return made
 
 
 def test_dropout_between_layers_of_lstm_with_projections_is_drawn_in_openvino_alone() -> None:
