@@ -85,7 +85,6 @@ def in_both(
 
 
 _TYPES = {1: "f32", 10: "f16", 11: "f64", 16: "bf16", 6: "i32", 7: "i64"}
-_NUMBERS = {name: number for number, name in _TYPES.items()}
 
 
 def drawn(
@@ -133,17 +132,12 @@ def drawn(
 def of_shape(draw: Any, first: str, second: str) -> Any:
     """A rule for floats of the shape that an attribute, an input, or the input itself says."""
 
-    def rule(
-        inputs: Any, said: dict[str, Any], given: dict[str, Any], *, like: bool = False
-    ) -> Any:
-        shape = (
-            inputs[0].shape
-            if like
-            else said["shape"]
-            if said.get("shape") is not None
-            else inputs[0]
-        )
-        own = helper.np_dtype_to_tensor_dtype(inputs[0].dtype) if like else 1
+    def rule(inputs: Any, said: Any, given: Any, *, like: bool = False) -> Any:
+        shape, own = said.get("shape"), 1
+        if like:
+            shape, own = inputs[0].shape, helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
+        elif shape is None:
+            shape = inputs[0]
         type_ = _TYPES[said.get("dtype") or own]
         bounds = said.get(first, 0), said.get(second, 1)
         return draw(np.asarray(shape, np.int64), *bounds, type_, **given)
@@ -195,11 +189,6 @@ def _classes(inputs: Any, said: Any, given: Any) -> Any:
 
 
 def _dropout(inputs: Any, said: Any, given: Any) -> Any:
-    """Dropped elements are 0, the others times 1 / (1 - ratio).
-
-    Where a run says whether it is training, that factor is computed in the data's type, else in f32
-    at least.
-    """
     data, ratio, mode = (*inputs, None, None)[:3]
     ratio = np.float32(0.5) if ratio is None else ratio
     if "alignment" in given:
@@ -208,6 +197,7 @@ def _dropout(inputs: Any, said: Any, given: Any) -> Any:
     drops, after = reference.random_bernoulli(data.shape, ratio.astype(np.float32), **given)
     if not mode:
         return data, np.ones(data.shape, bool), after
+    # Where no run says whether it is training, the factor is computed in f32 at least.
     is_narrow = not said["mode_is_fed"] and data.dtype.itemsize == 2
     one = np.dtype(np.float32 if is_narrow else data.dtype).type(1)
     scaled = data * (one / (one - np.asarray(ratio).astype(one.dtype))).astype(data.dtype)

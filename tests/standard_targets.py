@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
 import openvino as ov
 from foreign import nodes
 from onnx import TensorProto, helper
-from runtimes import infer
+from runtimes import BFLOAT16, request_of
 
 from onnx_philox import to_standard_nodes
 
 Arrays = dict[str, np.ndarray]
-_BF16 = np.dtype(ml_dtypes.bfloat16)
-
-
 Loaded = Callable[[Arrays], list[Any]]
 """Runs a model that is loaded once."""
 
@@ -36,9 +32,9 @@ def loaded_in_onnxruntime(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     )
 
     def run(feeds: Arrays) -> list[Any]:
-        feeds = {k: v.astype(np.float32) if v.dtype == _BF16 else v for k, v in feeds.items()}
+        feeds = {k: v.astype(np.float32) if v.dtype == BFLOAT16 else v for k, v in feeds.items()}
         outputs = session.run(None, feeds)
-        return [o.astype(_BF16) if b else o for o, b in zip(outputs, is_bf16, strict=True)]
+        return [o.astype(BFLOAT16) if b else o for o, b in zip(outputs, is_bf16, strict=True)]
 
     return run
 
@@ -75,17 +71,10 @@ def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     if not optimised:
         config |= {"SNIPPETS_MODE": "DISABLE", "EXECUTION_MODE_HINT": "ACCURACY"}
     compiled = core.compile_model(read, "CPU", config)
-    request = compiled.create_infer_request()
-
-    def run(feeds: Arrays) -> list[Any]:
-        for i, given in enumerate(compiled.inputs):
-            # It drops an input that nothing reads.
-            array = feeds[given.get_node().get_friendly_name()]
-            request.set_input_tensor(i, ov.Tensor(np.ascontiguousarray(array).reshape(array.shape)))
-        infer(request)
-        return [request.get_output_tensor(i).data.copy() for i in range(len(compiled.outputs))]
-
-    return run
+    run = request_of(compiled)
+    # It drops an input that nothing reads, and gives one several names.
+    named = {p.get_any_name(): p.get_node().get_friendly_name() for p in compiled.inputs}
+    return lambda feeds: run({name: feeds[friendly] for name, friendly in named.items()})
 
 
 LOAD: dict[str, Callable[..., Loaded]] = {
@@ -94,18 +83,10 @@ LOAD: dict[str, Callable[..., Loaded]] = {
 }
 
 
-def _run(target: str) -> Callable[..., list[Any]]:
-    return lambda model, feeds, *, optimised: LOAD[target](model, optimised=optimised)(feeds)
-
-
-RUN = {target: _run(target) for target in LOAD}
-
-
-def drawn(
-    target: str, model: onnx.ModelProto, feeds: Arrays, *, optimised: bool = True
-) -> list[np.ndarray]:
-    """What a model of this package draws as standard nodes."""
-    return loaded(target, model, optimised=optimised)(feeds)
+RUN: dict[str, Callable[..., list[Any]]] = {
+    target: lambda model, feeds, *, optimised, load=load: load(model, optimised=optimised)(feeds)
+    for target, load in LOAD.items()
+}
 
 
 def loaded(target: str, model: onnx.ModelProto, *, optimised: bool = True) -> Loaded:

@@ -26,7 +26,6 @@ SAVED_MODEL = Path(__file__).parent / "models" / "saved_model"
 SEEDS = (150, 10)
 SAID = {"global_seed": 150, "op_seed": 10}
 
-
 FORM = FORMS["OpenVINO"]
 kept, seeds_of, record = FORM.rewrite, FORM.seeds_of, FORM.record
 

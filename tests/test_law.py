@@ -36,7 +36,6 @@ NO_NORMAL = "OpenVINO draws both uniforms of a normal without a seed alike", r"^
 SAME_EACH_RUN = "OpenVINO's Multinomial gives the same in each run", ""
 ONE_BRANCH = "OpenVINO takes one branch alone of an If whose condition is drawn", r"^y\["
 
-
 OF_X, XYZ = "g (float[N,8] x) => (float[N,8] y)", "g (float[N,8] x) => (float[N,8] y, float[N,8] z)"
 NOISE = (
     XYZ

@@ -54,13 +54,9 @@ KINDS = {
     "Dropout": (12, "y = Dropout (x, ratio, mode)"),
     "Bernoulli": (15, "p = Sigmoid (x) y = Bernoulli (p)"),
     "bernoulli_": (9, "u = RandomUniformLike (x) b = Less (u, ratio) y = Cast <to = 1> (b)"),
-    "bernoulli_ of each column": (
-        9,
-        "u = RandomUniformLike (x) b = Less (u, ps) y = Cast <to = 1> (b)",
-    ),
+    "bernoulli_ of each": (9, "u = RandomUniformLike (x) b = Less (u, ps) y = Cast <to = 1> (b)"),
     "randint": (9, "u = RandomUniform <shape = [2, 3], high = 9.0> () y = Cast <to = 6> (u)"),
 }
-
 
 HELD = {"float ratio": "{0.25}", "bool mode": "{1}", "float[3] ps": "{0.1, 0.5, 0.9}"}
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import openvino as ov
 import pytest
 from onnx.helper import make_node, make_tensor_value_info, np_dtype_to_tensor_dtype
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 from operators import OPERATORS, plain
-from runtimes import bare_session
+from runtimes import bare_session, compiled
 
 import onnx_philox
 from onnx_philox import PhiloxState, onnx_reference, reference
@@ -80,11 +79,6 @@ def refusal(op: str, name: str, rank: int) -> str:
     return f"{op}: input '{name}' must be {rule}: got {got}. "
 
 
-def by_openvino(model: onnx.ModelProto, backend: str) -> None:
-    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
-    core.compile_model(core.read_model(model.SerializeToString()), "CPU")
-
-
 def by_schemas(model: onnx.ModelProto) -> None:
     onnx_philox.register_schemas()
     onnx.checker.check_model(model, full_check=True)
@@ -97,7 +91,7 @@ DOORS: dict[str, tuple[Any, type[Exception]]] = {
 for name in ("native", "python"):
     ours = partial(onnx_philox.onnxruntime.InferenceSession, backend=name)
     DOORS[f"our session, {name}"] = ours, InvalidArgument
-    DOORS[f"openvino, {name}"] = partial(by_openvino, backend=name), RuntimeError
+    DOORS[f"openvino, {name}"] = partial(compiled, backend=name), RuntimeError
 
 
 @every_input

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import openvino as ov
 import pytest
+from cases import assert_all_same, assert_same_bits
 from real_models import (
     ALPHABET,
     DROPOUT,
@@ -25,7 +26,6 @@ from real_models import (
     every_model,
     load_in_onnxruntime,
     load_in_openvino,
-    same,
     with_draws_as_outputs,
 )
 from runtimes import OpenVino
@@ -84,14 +84,15 @@ def test_both_runtimes_draw_identical_bits_and_come_near(
         )
         for run, (_, two) in zip(again, (there, here), strict=True):
             directly, _ = two_runs(run, real, first=1)
-            same([*directly.values()], [*two.values()])
+            assert_all_same(directly.values(), two.values())
     for number, (one, other) in enumerate(zip(here, there, strict=True)):
         state = PhiloxState.for_run(SEED, number).to_array()
         following = PhiloxState.for_run(SEED, number + 1).to_array()
-        same([one["next_random_state"], other["next_random_state"]], [following, following])
+        for run in (one, other):
+            assert_same_bits(run["next_random_state"], following)
         if real is not TOKENS:
-            same(draws_of(one), real.draws(state))
-            same(draws_of(other), draws_of(one))
+            assert_all_same(draws_of(one), real.draws(state))
+            assert_all_same(draws_of(other), draws_of(one))
             np.testing.assert_allclose(
                 output_of(real, other),
                 output_of(real, one),
@@ -110,14 +111,14 @@ def test_the_ir_copy_agrees(
     ov.save_model(openvino.read(real.visible), path, compress_to_fp16=False)
     (copy, *_) = two_runs(load_in_openvino(openvino, path, precision), real)
     assert list(copy) == list(direct)
-    same([*copy.values()], [*direct.values()])
+    assert_all_same(copy.values(), direct.values())
     # As saved by default: weights in f16, so that logits are others, but not what is drawn.
     ov.save_model(openvino.read(real.visible), path)
     (small, *_) = two_runs(load_in_openvino(openvino, path, precision), real)
     if real is TOKENS:
-        same(draws_of(small), [tokens_drawn(small["logits"], 0)])
+        assert_all_same(draws_of(small), [tokens_drawn(small["logits"], 0)])
     else:
-        same(draws_of(small), draws_of(direct))
+        assert_all_same(draws_of(small), draws_of(direct))
 
 
 @every_model
@@ -130,7 +131,7 @@ def test_with_a_seed_inside_every_run_is_run_one_of_that_seed(
         for outputs in (run(real.feed), run(real.feed)):
             state = PhiloxState.for_run(SEED).to_array()
             expected = [tokens_drawn(outputs["logits"], 0)] if real is TOKENS else real.draws(state)
-            same(draws_of(outputs), expected)
+            assert_all_same(draws_of(outputs), expected)
 
 
 # Tokens are drawn from logits, which are each runtime's own arithmetic.
@@ -148,7 +149,7 @@ def test_given_the_logits_a_runtime_draws_the_tokens_of_the_reference(
 ) -> None:
     for run in (in_openvino(openvino, TOKENS, precision), in_onnxruntime(TOKENS, ort_backend)):
         for number, outputs in enumerate(two_runs(run, TOKENS)):
-            same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
+            assert_all_same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
 
 
 def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
@@ -159,7 +160,7 @@ def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
     here, _ = two_runs(in_onnxruntime(TOKENS, ort_backend), TOKENS, feed=feed)
     f32, _ = two_runs(in_openvino(openvino, TOKENS, "f32"), TOKENS, feed=feed)
     np.testing.assert_allclose(f32["logits"], here["logits"], rtol=0, atol=1e-4)
-    same([f32["next_tokens"]], [here["next_tokens"]])
+    assert_same_bits(f32["next_tokens"], here["next_tokens"])
     # Seen: 1% of the tokens.
     bf16, _ = two_runs(in_openvino(openvino, TOKENS, "bf16"), TOKENS, feed=feed)
     assert (bf16["next_tokens"] != here["next_tokens"]).mean() < 0.1

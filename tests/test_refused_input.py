@@ -41,14 +41,14 @@ WRONG: dict[str, tuple[dict[str, Any], str, bool]] = {
 }
 RUNS = ["run", "run_with_ort_values", "run_with_iobinding", "run_async"]
 OWNER = "onnx_philox.onnxruntime"
+QUIET = ort.SessionOptions()
+QUIET.log_severity_level = 4
+QUIET.intra_op_num_threads = 2  # run_async needs more than one
 
 
 @pytest.fixture(scope="module", params=list(BACKENDS))
 def session(request: pytest.FixtureRequest) -> InferenceSession:
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 2  # run_async needs more than one
-    options.log_severity_level = 4
-    return InferenceSession(MODEL, options, backend=request.param)
+    return InferenceSession(MODEL, QUIET, backend=request.param)
 
 
 def run(session: ort.InferenceSession, how: str, feed: dict[str, Any]) -> None:
@@ -105,8 +105,6 @@ def test_every_kind_of_run_refuses_a_feed_in_our_words(
     assert str(raised.value).startswith(f"{OWNER}: {says}")
 
 
-QUIET = ort.SessionOptions()
-QUIET.log_severity_level = 4
 # Pipelines in each backend and of the runtimes' own classes, and what a node's refusal is.
 OPENERS: dict[str, tuple[Callable[[], Pipeline], type[Exception]]] = {
     f"{runtime} {backend}": (partial(Pipeline, MODEL, runtime=runtime, backend=backend), kind)

@@ -213,7 +213,6 @@ SCAN = f"""g (int32[1] shape, float[T] x)
     }}> (shape, key, zero, x)
 }}"""
 
-
 MAPPED = """
     y{0} = Loop (three, go) <body = b{0} (int64 i, bool ci) => (bool co, float[N] u{0}) {{
         co = Identity (ci) k{0} = Gather ({1}, i) u{0} = {2} (shape, k{0}, counter, alg) }}>"""

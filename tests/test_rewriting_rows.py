@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_refused, assert_same_bits
+from cases import assert_all_same, assert_refused, assert_same_bits
 from foreign import evaluate, operators, parse
 from onnx import helper, numpy_helper, parser
 from real_models import (
@@ -28,8 +29,6 @@ from real_models import (
     Run,
     draws_of,
     every_model,
-    load_in_openvino,
-    same,
     with_draws_as_outputs,
 )
 from runtimes import OpenVino, infer
@@ -83,14 +82,14 @@ def test_a_row_draws_the_same_in_any_batch_at_any_place(real: RealModel, load: L
     whole = list(two_runs(run, real.feed, range(size)))
     for number, outputs in enumerate(whole):
         states = states_of(range(size), number)
-        same(draws_of(outputs), drawn(real, outputs, states))
+        assert_all_same(draws_of(outputs), drawn(real, outputs, states))
         assert_same_bits(outputs["next_random_state"], states_of(range(size), number + 1))
     plain = load(real.visible)
     for row in range(min(3, size) if real not in DIFFUSION else 0):
         (state,) = states_of([row])
         alone = plain(fed(real, [row]) | {"random_state": state})
         outputs = run(fed(real, [row]) | {"random_state": state[np.newaxis]})
-        same(draws_of(outputs), draws_of(alone))
+        assert_all_same(draws_of(outputs), draws_of(alone))
         assert_same_bits(outputs["next_random_state"], alone["next_random_state"][np.newaxis])
     # A batch of one, one of two, and the rest.
     for rows in np.split(order, [1, min(3, size)]):
@@ -100,10 +99,10 @@ def test_a_row_draws_the_same_in_any_batch_at_any_place(real: RealModel, load: L
                 # The logits are each batch's own arithmetic.
                 before = outputs["next_random_state"].copy()
                 before[:, 3] -= 1
-                same(draws_of(outputs), drawn(real, outputs, before))
+                assert_all_same(draws_of(outputs), drawn(real, outputs, before))
             else:
                 parts = [draw[rows] for draw in by_row(draws_of(expected))]
-                same(by_row(draws_of(outputs)), parts)
+                assert_all_same(by_row(draws_of(outputs)), parts)
 
 
 # By torch's older exporter, with shapes that the model computes; what each is fed.
@@ -151,7 +150,7 @@ def test_what_libraries_draw_is_proved_to_be_rows(name: str, load: Load) -> None
         layer = [(3, 2, places, places), (3, places, 32), (3, places, 32)]
         assert [draw.shape for draw in whole] == [*layer, *layer]
     for rows in ([2, 0], [1]):
-        same(draws(rows), [draw[rows] for draw in whole])
+        assert_all_same(draws(rows), [draw[rows] for draw in whole])
 
 
 @every_model
@@ -516,7 +515,6 @@ WHILE = looped(NOISY, "v", inner="w").replace(
 )
 OF_ALL = r"how often it draws must be the same .*: got what (If|Loop)"
 
-
 LATER = f"""{TRUE}
     y, last = Loop (three, go, x, go) <body = b (int64 i, bool ci, float[r, c] v, bool often)
         => (bool co, float[p, q] w, bool later) {{
@@ -608,14 +606,17 @@ SIZES = [(3, 3), (1, 1), (0, 0), (1, 3), (3, 1), (3, 4), (4, 3), (0, 3), (3, 0),
 
 
 def check_only_a_state_of_the_batch_runs(
-    run: Run, sizes: list[tuple[int, int]] = SIZES, *, is_reference: bool = False
+    run: Callable[[Arrays], list[np.ndarray]],
+    sizes: list[tuple[int, int]] = SIZES,
+    *,
+    is_reference: bool = False,
 ) -> None:
     for rows, batch in sizes:
         feed = {"x": np.zeros((batch, 4), np.float32), "random_state": states_of(range(rows))}
         if rows == batch:
-            outputs = run(feed)
-            assert_same_bits(outputs["next_random_state"], states_of(range(rows), 1))
-            assert outputs["y"].shape == (batch, 4)
+            y, after = run(feed)
+            assert_same_bits(after, states_of(range(rows), 1))
+            assert y.shape == (batch, 4)
             continue
         reason = "random_state_must_have_one_row_for_each_row_of_x" if rows and batch else None
         if is_reference:
@@ -636,19 +637,13 @@ def test_onnx_runtime_refuses_a_state_of_another_batch(
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
     model = make_reproducible(model_of(BESIDE, opset=opset), per_row=True)
     session = InferenceSession(model, options, backend=ort_backend)
-    names = [output.name for output in session.get_outputs()]
-    check_only_a_state_of_the_batch_runs(
-        lambda feed: dict(zip(names, session.run(None, feed), strict=True))
-    )
+    check_only_a_state_of_the_batch_runs(lambda feed: session.run(None, feed))
 
 
 def test_the_reference_evaluator_refuses_a_state_of_another_batch() -> None:
     # The first opset whose Reshape takes a size of 0 for what it is.
     model = make_reproducible(model_of(BESIDE, opset=14), per_row=True)
-    names = ("y", "next_random_state")
-    check_only_a_state_of_the_batch_runs(
-        lambda feed: dict(zip(names, evaluate(model, feed), strict=True)), is_reference=True
-    )
+    check_only_a_state_of_the_batch_runs(partial(evaluate, model), is_reference=True)
 
 
 @pytest.mark.parametrize("precision", [None, "f32", "f16"])
@@ -656,15 +651,13 @@ def test_openvino_refuses_a_state_of_another_batch(
     precision: str | None, openvino: OpenVino, tmp_path: Any
 ) -> None:
     model = make_reproducible(model_of(BESIDE), per_row=True)
-    check_only_a_state_of_the_batch_runs(load_in_openvino(openvino, model, precision))
+    check_only_a_state_of_the_batch_runs(openvino.loaded(model, precision))
     ov.save_model(openvino.read(model), tmp_path / "model.xml")
-    saved = load_in_openvino(openvino, tmp_path / "model.xml", precision)
-    check_only_a_state_of_the_batch_runs(saved)
+    check_only_a_state_of_the_batch_runs(openvino.loaded(tmp_path / "model.xml", precision))
     # And where only the batch was fixed.
     read = openvino.read(model)
     read.reshape({"x": [4, 4]})
-    fixed = load_in_openvino(openvino, read, precision)
-    check_only_a_state_of_the_batch_runs(fixed, [(4, 4), (1, 4), (3, 4)])
+    check_only_a_state_of_the_batch_runs(openvino.loaded(read, precision), [(4, 4), (1, 4), (3, 4)])
 
 
 def test_a_plain_state_is_refused(load: Load) -> None:
@@ -684,7 +677,7 @@ def test_in_openvino_the_states_can_live_in_a_variable(real: RealModel, openvino
     for number in range(2):
         outputs = infer(request, real.feed)
         named = {port.get_any_name(): value for port, value in outputs.items()}
-        same(draws_of(named), real.draws(states_of(range(batch_of(real)), number)))
+        assert_all_same(draws_of(named), real.draws(states_of(range(batch_of(real)), number)))
     (variable,) = request.query_state()
     variable.state = ov.Tensor(states[:1].view(np.int32).copy())
     with pytest.raises(Exception, match="random_state_must_have_one_row"):

@@ -27,7 +27,6 @@ from onnx_philox.openvino import random_bernoulli
 
 ROWS, COLUMNS = 60, 16
 SHAPE = [ROWS, COLUMNS]
-X = np.zeros(SHAPE, np.float32)
 ODD = np.float32([-1, 7, np.nan, np.inf, -np.inf, -0.0, 1, np.nextafter(np.float32(1), 2), 1e-42])
 BELOW: Callable[..., np.ndarray] = np.less
 FORMS = {

@@ -115,7 +115,6 @@ KINDS = {
     "opaque ones": helper.make_sequence_type_proto(OPAQUE),
 }
 
-
 BRANCH = "h = Neg (x)  n = RandomUniformLike (h)"
 COPIED = f"{BRANCH}  w = Identity (v)"
 PLACES = {

@@ -11,7 +11,8 @@ import cli
 import numpy as np
 import onnx
 import pytest
-from real_models import Arrays, load_in_onnxruntime, load_in_openvino, same, with_draws_as_outputs
+from cases import assert_all_same, assert_same_bits
+from real_models import Arrays, load_in_onnxruntime, load_in_openvino, with_draws_as_outputs
 from runtimes import OpenVino
 
 from onnx_philox import Pipeline, row_states
@@ -63,7 +64,7 @@ def draws(outputs: Any) -> Arrays:
 def assert_drew(drawn: Arrays, expected: Arrays) -> None:
     """The same bits, by name."""
     assert drawn.keys() == expected.keys()
-    same([drawn[name] for name in expected], [*expected.values()])
+    assert_all_same([drawn[name] for name in expected], expected.values())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_a_request_goes_on_from_a_checkpoint_of_any_runtime(stem: str, runtime: 
         for expected in runs[2:]:
             plain(feed)
             drawn = draws(shown(feed))
-            same([plain.state], [shown.state])
+            assert_same_bits(plain.state, shown.state)
             assert_drew({**drawn, NEXT: shown.state}, expected)
 
 

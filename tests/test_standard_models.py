@@ -19,14 +19,13 @@ from exhaustive import marked
 from foreign import evaluate, parse
 from onnx import helper
 from operators import named, some_states
-from standard_targets import RUN, drawn, loaded
+from standard_targets import RUN, loaded
 from test_golden import STEMS, golden_runs
 
 import onnx_philox as op
 
 MODELS = Path(__file__).parent / "models"
 target = pytest.mark.parametrize("target", RUN)
-
 
 # The golden models whose operators have no standard nodes.
 WITHOUT_NODES = ("v1_rejecting", "v1_without_replacement", "v1_permutation", "v1_token")
@@ -75,7 +74,7 @@ RandomGenerator <op_seed, global_seed> (s, shape) => (bits, next) {{
 @pytest.mark.parametrize("construct", CONSTRUCTS)
 def test_a_state_goes_through_loops_scans_and_branches(target: str, construct: str) -> None:
     model, feeds, expected = build(construct, Node(named("RandomUniform f32")))
-    outputs = drawn(target, model, feeds)
+    outputs = loaded(target, model)(feeds)
     assert_all_same(outputs, [expected[output.name] for output in model.graph.output])
 
 
@@ -83,8 +82,7 @@ def test_a_state_goes_through_loops_scans_and_branches(target: str, construct: s
 @pytest.mark.parametrize("text", [IN_FUNCTION, WITH_A_BODY], ids=("alone", "with a body"))
 def test_a_draw_in_a_function_that_is_called_twice(target: str, text: str) -> None:
     state = op.PhiloxState(7, 9).to_array()
-    outputs = drawn(target, parse(text, 18), {"state": state})
-    for output in outputs:
+    for output in loaded(target, parse(text, 18))({"state": state}):
         expected, state = op.reference.random_generator(state, [5], op_seed=4)
         assert_same_bits(output, expected)
 

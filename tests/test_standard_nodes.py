@@ -7,24 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits
+from cases import DTYPES, EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits
 from foreign import Arrays, evaluate, nodes, parse, uniform
-from standard_targets import RUN, drawn, loaded
+from standard_targets import RUN, loaded
 from test_distributions_bits import state_before
 
 import onnx_philox as op
 from onnx_philox import PhiloxState, RefusedInputError, graphs, to_standard_nodes
 
-TARGETS = tuple(RUN)
-ON_OFF = (True, False)
-target = pytest.mark.parametrize("target", TARGETS)
-optimised = pytest.mark.parametrize("optimised", ON_OFF, ids=("optimised", "plain"))
-FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
-INTEGERS = {"i32": np.int32, "i64": np.int64}
+target = pytest.mark.parametrize("target", RUN)
+optimised = pytest.mark.parametrize("optimised", [True, False], ids=("optimised", "plain"))
 
 
 def count(model: onnx.ModelProto) -> int:
@@ -32,7 +27,7 @@ def count(model: onnx.ModelProto) -> int:
 
 
 def check(target: str, model: onnx.ModelProto, feeds: Arrays, *, optimised: bool = True) -> None:
-    assert_all_same(drawn(target, model, feeds, optimised=optimised), evaluate(model, feeds))
+    assert_all_same(loaded(target, model, optimised=optimised)(feeds), evaluate(model, feeds))
 
 
 @target
@@ -96,7 +91,6 @@ def test_openvino_draws_the_inexact_when_that_is_allowed(
 WIDTHS = [*range(1, 20), 100, 255, 257, 1000, 65535, 65536, 65537, 2**20 + 1, 2**24 - 3]
 WIDTHS += [2**k + d for k in (27, 28, 29, 30, 31) for d in (-1, 0, 1)] + [2**32 - 1]
 WIDTHS += [3 * 2**29, 2**28 + 12345, 858993459, 1431655765, 2863311531]
-
 
 # One of each kind by default: odd and even, powers of two and a neighbour, wide and widest.
 SOME_WIDTHS = {1, 7, 100, 65536, 65537, 2**24 - 3, 2**31, 2**32 - 1, 3 * 2**29}
@@ -165,7 +159,7 @@ def test_a_p_of_shape_1_leaves_a_scalar_a_scalar(target: str, rank: str) -> None
 @pytest.mark.parametrize("classes", [1, 2, 300])
 def test_classes(type_: str, classes: int, optimised: bool) -> None:
     rng = np.random.default_rng(5)
-    logits = rng.normal(0, 40, (4, classes)).astype(FLOATS[type_])
+    logits = rng.normal(0, 40, (4, classes)).astype(DTYPES[type_])
     logits[1:, 1:][rng.random((3, classes - 1)) < 0.3] = -np.inf
     state = PhiloxState(2**64 - 9, 12).to_array()
     for output_type in ("i32", "i64"):

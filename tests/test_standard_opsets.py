@@ -35,7 +35,6 @@ NODES = {
     **{(17, r): f"a = Reduce{r} <axes = [-2]> (y)" for r in REDUCTIONS if r != "Sum"},
 }
 
-
 W = ", ".join(f"{n / 12 - 1:.3f}" for n in range(24))
 
 
