@@ -6,13 +6,11 @@ python tests/every_word.py --sets numpy onnxruntime openvino gpu      standard n
 python tests/every_word.py --write         with `--slices 0-63`: the hashes of NumPy's values
 
 Philox is a bijection: run backwards, it gives the counter whose block holds any four words. So the
-shipped kernels draw them all, a row of four values from a state each, and nothing is compiled
-otherwise for the test. Each set of kernels, and NumPy, makes a hash of what it draws for each rule
-and slice; all must be those of `every_word.json`, which NumPy wrote. docs/proved.md has the result.
+shipped kernels draw them all, and the hash of their draws for each rule and slice must be that of
+`every_word.json`, which NumPy wrote. docs/proved.md has the result.
 
 The rule "bits" is about the round. The lower half of a product by each multiplier is word 1 or 3 of
-a block, so blocks in which these two words take every value send every factor through both
-products, in each form of the round: the kernels, standard nodes in both runtimes, and OpenCL.
+a block: where these two words take every value, every factor goes through both products.
 """
 
 from __future__ import annotations

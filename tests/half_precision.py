@@ -1,8 +1,7 @@
 """The precision f16 on processors that do not compute in it.
 
-Off processors with FP16 OpenVINO's hint f16 changes nothing. What its CPU plugin does there to a
-model is done here with public API, so that the operators meet the types, the order and the nodes
-that they meet in the plugin; OpenVINO's reference code then computes in f16 for real.
+What OpenVINO's CPU plugin does to a model where there is FP16 is done here with public API;
+OpenVINO's reference code then computes in f16 for real.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
     nvdisasm kernels.cubin | python tests/machine_code.py
 
-NVIDIA's assembler makes fused products and sums of a division and of a root, and shall of nothing
-else. So a kernel that has neither may have none of them, and another one has at least as many
-products and sums as its PTX. It exits with 1 if that is not so.
+NVIDIA's assembler may fuse products and sums in a division and a root only. It exits with 1 where a
+kernel without these has a fused one, or another one has fewer products or sums than its PTX.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Which inputs of ONNX Runtime's own operators have the type of an output, for the rewriter.
 
-Where a model does not declare the type of a tensor, ONNX's inference finds it, but stops at an
-operator that only ONNX Runtime knows. Its schemas say which inputs have the type of an output:
+ONNX's inference of types stops at an operator that only ONNX Runtime knows. Its schemas say it:
 
     cd src/onnx_philox/_rewriting/in_onnx
     python ../../../../tests/make_onnxruntime_types.py > onnxruntime_types.json
@@ -19,10 +18,7 @@ DOMAINS = ("", "com.microsoft")
 
 
 def rules(domain: str) -> dict[str, list[list[int]]]:
-    """For each operator of a domain that ONNX does not have, the inputs that each output is like.
-
-    An output whose type is not that of an input has none.
-    """
+    """For each operator that ONNX does not have, the inputs that each output is like."""
     schemas = onnxruntime_pybind11_state.get_all_operator_schema()
     return {
         schema.name: [_like(schema, output) for output in schema.outputs]

@@ -10,7 +10,7 @@ import numpy as np
 import openvino as ov
 from cases import DTYPES
 from openvino import opset8, opset13, opset15
-from runtimes import DEFAULT, Config, array_of, infer
+from runtimes import DEFAULT, Config, array_of, infer, tensor_of
 
 import onnx_philox
 
@@ -51,9 +51,7 @@ def uniform(
 
 
 def _number(value: float, dtype: np.dtype) -> ov.Node:
-    if dtype.name == "bfloat16":
-        return constant(value, ov.Type.bf16)
-    return constant(np.array(value, dtype))
+    return ov.op.Constant(tensor_of(np.array(value, dtype)))
 
 
 # The front ends write a seed of its own into each uniform number of a normal one.

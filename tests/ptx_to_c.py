@@ -3,7 +3,6 @@
 It refuses instructions that the kernels do not have, so each on floats that does not round to
 nearest. `may_fuse` lets those pass that a compiler makes of products and sums.
 
-The functions take a pointer to the parameter, blocks of the grid and threads of a block.
 `misaligned` counts the accesses that are a fault on a card.
 """
 

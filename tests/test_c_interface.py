@@ -1,7 +1,4 @@
-"""Draws without a session, by the functions of `custom_ops/c/onnx_philox.h`.
-
-The structs are written down again here, as a binding of another language would.
-"""
+"""Draws without a session, by the functions of `custom_ops/c/onnx_philox.h`, as C calls them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Draws on NVIDIA's cards, as far as they show without one: with a stand-in for the driver.
 
-The session is ONNX Runtime's own. The CPU's provider takes the place of CUDA's, which no build for
-a CPU has, and the memory of the card is the host's.
+The CPU's provider takes the place of CUDA's, and the host's memory that of the card.
 """
 
 from __future__ import annotations
@@ -39,9 +38,6 @@ ON_CARDS = ["RandomGenerator", "RandomUniform", "RandomNormal", "RandomBernoulli
 ON_CARDS += ["RandomExponential", "RandomGamma", "RandomPoisson", "RandomDropout"]
 
 pytestmark = needs_kernels
-
-
-# What is drawn.
 
 
 @pytest.mark.parametrize("rows", [0, 3], ids=["one state", "rows"])
@@ -190,9 +186,6 @@ def test_a_rewritten_model_draws_there_in_a_pipeline(driver: StandIn) -> None:
     assert names == {"onnx_philox_normal_f32", "onnx_philox_bernoulli_f32"}
 
 
-# What is checked, and when.
-
-
 READ_BY_THE_HOST = {
     "nan": {"mean": np.float32(np.nan)},
     "inf": {"scale": np.float32(np.inf)},
@@ -285,9 +278,6 @@ def test_torch_s_numbers_are_refused_by_a_sentence(driver: StandIn) -> None:
     with said(text):
         session(model)
     assert driver.launches == []
-
-
-# The command.
 
 
 def test_verify_draws_its_vectors_on_a_card(driver: StandIn) -> None:

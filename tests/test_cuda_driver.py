@@ -1,7 +1,4 @@
-"""NVIDIA's driver: what it is asked and gives back, what becomes of its errors; asking for cards.
-
-In ONNX Runtime, with a stand-in for the driver: see test_cuda.py.
-"""
+"""NVIDIA's driver: what it is asked and gives back, and its errors; asking for cards."""
 
 from __future__ import annotations
 
@@ -34,8 +31,6 @@ from onnx_philox.onnxruntime import InferenceSession, register
 
 pytestmark = needs_kernels
 
-
-# The driver: what is loaded and given back, and what becomes of its errors.
 
 AT_LOAD = ["cuCtxGetCurrent", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuMemHostAlloc"]
 AT_LOAD += ["cuMemHostGetDevicePointer_v2"]
@@ -144,8 +139,6 @@ def test_threads_run_one_session() -> None:
         assert_same_bits(values, wanted[0])
         assert_same_bits(after, wanted[1])
 
-
-# Asking for it.
 
 CHILD = """
 import sys

@@ -1,7 +1,4 @@
-"""The CUDA kernels without a card: what their PTX says, and what it draws as C on a processor.
-
-`prove_cuda.py` draws more of them; `.ci/gpu` runs it.
-"""
+"""The CUDA kernels without a card: what their PTX says, and what it draws as C on a processor."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The kernels for OpenVINO's device GPU, without one: their numbers, and what is refused.
-
-`test_openvino_gpu.py` runs them, where `.ci/gpu` emulates a GPU.
-"""
+"""The kernels for OpenVINO's device GPU, without one: their numbers, and what is refused."""
 
 from __future__ import annotations
 

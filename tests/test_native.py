@@ -173,9 +173,6 @@ for place in (by_core, by_onnxruntime, by_openvino):
     assert done.stdout.split() == ["refused"] * 3, done.stderr
 
 
-# generate
-
-
 @pytest.mark.parametrize("given", [{"scale": 0.5}, {"mean": -1.5}, {}], ids=str)
 @pytest.mark.parametrize("output_type", ["f16", "bf16", "f32", "f64"])
 def test_generate_fills_bits_unit_floats_and_normals_by_default(

@@ -1,9 +1,4 @@
-"""The state and the outputs in one piece of memory.
-
-Users bind one buffer as the state and the next state, so that nothing is copied between runs. A
-runtime may then write the next state before it has read the state for every draw. Any other output
-may lie on the state as well, or on a part of it.
-"""
+"""The state and the outputs in one piece of memory, which a runtime may write before it is read."""
 
 from __future__ import annotations
 

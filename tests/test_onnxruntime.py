@@ -51,9 +51,6 @@ def test_a_session_is_onnxruntime_s_and_runs_any_model(tmp_path: Path) -> None:
         assert session.run(["y"], {"x": np.ones(2, np.float32)})[0].tolist() == [-1, -1]
 
 
-# Models in which the nodes stand where a plain rewriting would miss or break them.
-
-
 def run_text(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
     before = model.SerializeToString()
     outputs = InferenceSession(model, backend=backend).run(None, feeds)
@@ -106,9 +103,6 @@ def test_names_that_clash_with_ours_do_no_harm(ort_backend: str) -> None:
     session = InferenceSession(model, backend=ort_backend)
     bits, _ = session.run(None, {"onnx_philox.python.run": STATE.to_array()})
     assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
-
-
-# Ways to run.
 
 
 @pytest.fixture(scope="module")
@@ -286,9 +280,6 @@ def test_a_refusal_goes_before_the_error_that_it_causes_further_on(ort_backend: 
     session = InferenceSession(model, backend=ort_backend)
     with pytest.raises(InvalidArgument, match=REFUSED):
         session.run(None, {"state": STATE.to_array(), "n": np.array([-4])})
-
-
-# Options.
 
 
 def test_several_sessions_share_one_options_object(ort_backend: str) -> None:
@@ -542,9 +533,6 @@ for _ in range(2):
     child.python("-c", program)
 
 
-# Types.
-
-
 def test_run_takes_and_gives_bfloat16() -> None:
     model = parse("""g (bfloat16[N] x, float[M] z, bfloat16 s)
         => (bfloat16[N] y, bfloat16[M] w, float[M] v, bfloat16 t)
@@ -593,9 +581,6 @@ def test_auto_says_once_in_the_log_what_it_takes_and_what_is_missing() -> None:
         (line,) = child.python("-c", LOGGED.format(first=first)).stdout.splitlines()
         assert line.startswith(f"INFO onnx_philox.onnxruntime: backend 'auto' {said}")
         assert ("backend 'python' needs onnxruntime-extensions" in line) is bool(first)
-
-
-# ------------------------------------------------------------------ as ONNX Runtime's own session
 
 
 def test_onnxruntime_gets_the_very_model_that_was_given(tmp_path: Path, ort_backend: str) -> None:

@@ -1,7 +1,4 @@
-"""RandomNormal, RandomBernoulli and RandomCategorical in ONNX Runtime: the bits of NumPy.
-
-What holds for every operator, ways to run and options above all, is in test_onnxruntime.py.
-"""
+"""RandomNormal, RandomBernoulli and RandomCategorical in ONNX Runtime: the bits of NumPy."""
 
 from __future__ import annotations
 
@@ -37,9 +34,6 @@ def run(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
     return InferenceSession(model, backend=backend).run(None, feeds)
 
 
-# Memory.
-
-
 def test_a_refused_run_writes_nothing(ort_backend: str) -> None:
     logits = logits_of(30, 7)
     logits[29, 3] = np.nan
@@ -47,9 +41,6 @@ def test_a_refused_run_writes_nothing(ort_backend: str) -> None:
     session = InferenceSession(model, backend=ort_backend)
     with pytest.raises(InvalidArgument, match=r"input 'logits' must be .*: got nan in row 29"):
         by_binding(session, {"logits": logits, "state": STATE}, (30, 5), np.int32)
-
-
-# Where nodes stand in a model, and what ONNX Runtime knows of their types there.
 
 
 def test_types_that_only_the_nodes_before_tell_are_seen(ort_backend: str) -> None:
@@ -132,9 +123,6 @@ def test_a_type_that_the_model_does_not_tell_is_refused_by_python_ops() -> None:
     said = r"'p' must be f32 or f64, known .*: got a type that"
     with pytest.raises(NotImplementedByOrt, match=said):
         InferenceSession(parse(text, **{"some.where": 1}), backend="python")
-
-
-# Bad input: in the words of the reference, whole, whether it is known at load or comes at run.
 
 
 @pytest.mark.parametrize("number", range(len(MORE_BAD_CALLS)))

@@ -1,8 +1,7 @@
 """Float16 draws whose values are used inside the graph, in ONNX Runtime: the bits of NumPy.
 
-ONNX Runtime runs a float16 node in float32 where all of its float16 neighbours run in float32,
-which most do on a processor. A draw that is an output of the graph is never run so: here the values
-pass through nodes that keep them, such as a product with one.
+ONNX Runtime runs a float16 node in float32 where all of its float16 neighbours run in float32, but
+never an output of the graph: here the values pass through nodes that keep them.
 """
 
 from __future__ import annotations

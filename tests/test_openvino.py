@@ -9,18 +9,17 @@ import child
 import numpy as np
 import openvino as ov
 import pytest
-from cases import DTYPES, SEED, assert_all_same, assert_same_bits, parse
+from cases import SEED, assert_all_same, assert_same_bits, parse
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from openvino import opset8
-from openvino_models import parameter
+from openvino_models import parameter, uniform
 from operators import OPERATORS, cases, every_operator
 from runtimes import OpenVino, array_of, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract import checks, float_environment
-from onnx_philox._openvino_models.arrays import constant
 from onnx_philox.openvino import random_generator, random_uniform
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345)
@@ -39,9 +38,6 @@ def test_many_requests_at_once_each_get_their_own_answer(openvino: OpenVino) -> 
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(60)))
-
-
-# What the CPU plugin does to inputs on their way.
 
 
 def model_of(node: ov.Node, *parameters: ov.Node) -> ov.Model:
@@ -134,9 +130,6 @@ def test_flushing_of_subnormals_in_openvino_changes_no_bit(openvino: OpenVino) -
     expected, _ = reference.random_uniform([64], *bounds, "f32", state=HIGH)
     for values in drawn:
         assert_same_bits(values, expected)
-
-
-# Reading, building, registering.
 
 
 def test_a_model_s_own_attributes_are_read_and_have_defaults(openvino: OpenVino) -> None:
@@ -251,10 +244,7 @@ def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: Open
 
 
 def by_openvino(output_type: str, low, high, count: int, global_seed: int, op_seed: int):
-    bounds = [constant(np.array(b, DTYPES[output_type])) for b in (low, high)]
-    node = opset8.random_uniform(
-        opset8.constant(np.array([count])), *bounds, output_type, global_seed, op_seed
-    )
+    node = uniform([count], low, high, output_type, (global_seed, op_seed))
     result = ov.Tensor(getattr(ov.Type, output_type), ov.Shape([count]))
     assert ov.Model([node.output(0)], []).evaluate([result], [])
     return array_of(result)

@@ -1,7 +1,6 @@
 """Deep models in OpenVINO: a node looks up and down the graph whenever it is validated.
 
-On a thread with a small stack, so that what recurses ends the process: a stack of 8 MB has room for
-ten times as many calls.
+On a thread with a small stack, so that what recurses ends the process.
 """
 
 from __future__ import annotations

@@ -46,8 +46,6 @@ def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) ->
         assert_same_bits(actual, wanted)
 
 
-# Booleans in the plugin, whose own operators say u8.
-
 LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
 NUMBERS = np.arange(35, dtype=F32).reshape(SHAPE)
 # What OpenVINO and NumPy make of the booleans `b`.
@@ -93,9 +91,6 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
     assert_all_same(openvino(tmp_path / "mask.xml", feeds), wanted)
     exported = openvino.core.compile_model(model, "CPU").export_model()
     assert_all_same(request_of(openvino.core.import_model(exported, "CPU"))(feeds), wanted)
-
-
-# Constants, before and after the plugin and IR change them.
 
 
 EACH_P, LOGITS = np.random.default_rng(2).random(SHAPE), logits_of("f64")
@@ -266,9 +261,6 @@ def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
         check(openvino(model, {"logits": fed} if constant is x else {}), wanted)
 
 
-# Inputs that other nodes compute.
-
-
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.usefixtures("factories")
 def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
@@ -286,9 +278,6 @@ def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
     seen_logits, indices, seen_p, booleans = openvino(model, feeds, precision)
     assert_same_bits(indices, reference.random_categorical(seen_logits, 20, **SEED)[0])
     assert_same_bits(booleans, reference.random_bernoulli([5, 64], seen_p, **SEED)[0])
-
-
-# Bad input that only OpenVINO can meet; test_bad_input.py has the rest.
 
 
 REFUSED = table("""

@@ -1,8 +1,4 @@
-"""States that OpenVINO's CPU plugin computes: exact in every kind of node that is taken.
-
-One row for each kind of node, computed by the plugin and by NumPy; one for each refusal, which both
-backends word alike.
-"""
+"""States that OpenVINO's CPU plugin computes: exact in every kind of node that is taken."""
 
 from __future__ import annotations
 

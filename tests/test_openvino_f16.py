@@ -1,11 +1,8 @@
 """The precision f16: constants and inputs of the model draw exactly, draws meet other tensors.
 
-Processors with FP16 compute in it, ARM's by default. The tests run a model as the plugin makes it
-there (`half_precision`) in OpenVINO's reference code and in the plugin, and the model itself under
-the plugin's hint, which is the real thing where `half_precision.is_real()`.
-
-p is the next number above the very uniform that is drawn: all booleans are true, and half of them
-false once p is rounded.
+The tests run a model as the plugin makes it where there is FP16 (`half_precision`), in OpenVINO's
+reference code and in the plugin, and the model itself under the plugin's hint. p is the next number
+above the very uniform that is drawn: all booleans are true, and half of them not once p is rounded.
 """
 
 from __future__ import annotations
@@ -39,6 +36,7 @@ UNIFORMS = reference.random_uniform([COUNT], 0, 1, "f32", op_seed=3)[0]
 # The plugin flushes subnormals.
 SHARP = np.maximum(np.nextafter(UNIFORMS, np.float32(2)), np.float32(1e-30))
 ALL = np.ones(COUNT, np.bool_)
+COMPUTED_FROM = (np.arange(1002) * 7 % 113 * 0.037).reshape(2, 501)
 HINTS = [None, "f32", "bf16", "f16"]
 PAGE = (Path(__file__).parents[1] / "docs" / "troubleshooting.md").read_text()
 OPSETS = {"opset": 20, "ir_version": 9}
@@ -129,7 +127,7 @@ def test_logits_that_are_an_input_draw_exactly(run: Runner) -> None:
 
 def test_a_p_that_another_node_draws_is_not_rounded(run: Runner) -> None:
     x = parameter("x", [COUNT])
-    p = random_uniform([COUNT], np.float32(0), np.float32(1), "f32", op_seed=5)
+    p = random_uniform([COUNT], 0, 1, "f32", op_seed=5)
     node = random_bernoulli([COUNT], p.output(0), op_seed=3)
     model = model_of([node, opset8.add(x, p.output(0))], x)
     drawn, _ = reference.random_uniform([COUNT], 0, 1, "f32", op_seed=5)
@@ -148,20 +146,12 @@ def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None
         "a shared constant": zero,
         "computed": opset8.reduce_min(opset8.constant(np.float32([3, 0])), np.array([0])),
     }[numbers]
-    node = random_uniform(
-        [COUNT] if shape == "constant" else n, minval, np.float32(1), "f32", op_seed=3
-    )
+    node = random_uniform(n if shape == "input" else [COUNT], minval, 1, "f32", op_seed=3)
     values = node.output(0)
-    moved = opset8.unsqueeze(values, np.array([0]))
-    outputs = [
-        values,
-        opset8.multiply(values, x),
-        opset8.multiply(x, opset8.squeeze(moved, np.array([0]))),
-        opset8.add(x, zero),
-        moved,
-    ]
+    moved, axis = opset8.unsqueeze(values, np.array([0])), np.array([0])
+    products = [opset8.multiply(values, x), opset8.multiply(x, opset8.squeeze(moved, axis))]
     used = [x, *[low] * (numbers == "inputs"), *[n] * (shape == "input")]
-    model = model_of(outputs, *used)
+    model = model_of([values, *products, opset8.add(x, zero), moved], *used)
     feeds = {"x": ONES, "low": np.float32(0), "n": np.array([COUNT])}
     drawn, product, of_moved, _, out = run(model, feeds)
     assert_same_bits(drawn, UNIFORMS)
@@ -187,7 +177,7 @@ def test_logits_that_the_model_computed_in_f16_are_those_that_it_shows(
     x = parameter("x", [2, 501], type_)
     computed = opset8.multiply(x, opset8.constant(type_(0.333)))
     model = model_of([random_categorical(computed, 70_001, op_seed=3), computed], x)
-    feeds = {"x": (np.arange(1002) * 7 % 113 * 0.037).reshape(2, 501).astype(type_)}
+    feeds = {"x": COMPUTED_FROM.astype(type_)}
     drawn, shown = (run if type_ is np.float16 else half)(model, feeds)
     assert shown.dtype == type_
     assert_same_bits(drawn, reference.random_categorical(shown, 70_001, op_seed=3)[0])
@@ -261,22 +251,11 @@ def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -
     p, x = parameter("p", [COUNT]), parameter("x", [COUNT])
     half = parameter("half", [2, 501], np.float16)
     logits = opset8.multiply(half, opset8.constant(np.float16(0.333)))
-    draw = random_uniform([COUNT], np.float32(0), np.float32(1), "f32", op_seed=3).output(0)
-    model = model_of(
-        [
-            random_bernoulli([COUNT], p, op_seed=3),
-            draw,
-            opset8.multiply(draw, x),
-            random_categorical(logits, 9999, op_seed=3),
-            logits,
-        ],
-        *(p, x, half),
-    )
-    feeds = {
-        "p": SHARP,
-        "x": ONES,
-        "half": (np.arange(1002) * 7 % 113 * 0.037).reshape(2, 501).astype(np.float16),
-    }
+    draw = random_uniform([COUNT], 0, 1, "f32", op_seed=3).output(0)
+    by_inputs = random_bernoulli([COUNT], p, op_seed=3), random_categorical(logits, 9999, op_seed=3)
+    outputs = [by_inputs[0], draw, opset8.multiply(draw, x), by_inputs[1], logits]
+    model, core = model_of(outputs, p, x, half), OpenVino(factories).core
+    feeds = {"p": SHARP, "x": ONES, "half": COMPUTED_FROM.astype(np.float16)}
 
     def check(results: list[np.ndarray]) -> None:
         assert_same_bits(results[0], ALL)
@@ -285,24 +264,21 @@ def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -
         assert_same_bits(results[3], reference.random_categorical(results[4], 9999, op_seed=3)[0])
 
     for is_compressed in (False, True):
-        ov.save_model(model, tmp_path / "model.xml", compress_to_fp16=is_compressed)
-        read = OpenVino(factories).core.read_model(tmp_path / "model.xml")
-        check(evaluate(in_half_precision(read), feeds))
+        path = tmp_path / "model.xml"
+        ov.save_model(model, path, compress_to_fp16=is_compressed)
+        check(evaluate(in_half_precision(core.read_model(path)), feeds))
         for hint in HINTS:
             for is_cached in (False, True):
                 config = {"CACHE_DIR": str(tmp_path / f"{is_compressed}"), "NUM_STREAMS": "1"}
                 config |= {"INFERENCE_PRECISION_HINT": hint} if hint else {}
-                compiled = OpenVino(factories).core.compile_model(
-                    tmp_path / "model.xml", "CPU", config
-                )
+                compiled = core.compile_model(path, "CPU", config)
                 if is_cached:
                     assert compiled.get_property("LOADED_FROM_CACHE")
                 outputs = infer(compiled, feeds)
                 check([outputs[i] for i in range(5)])
     # And as the plugin saves it where it computes in f16.
-    saved = in_half_precision(model)
-    ov.save_model(saved, tmp_path / "half.xml", compress_to_fp16=False)
-    check(evaluate(OpenVino(factories).core.read_model(tmp_path / "half.xml"), feeds))
+    ov.save_model(in_half_precision(model), tmp_path / "half.xml", compress_to_fp16=False)
+    check(evaluate(core.read_model(tmp_path / "half.xml"), feeds))
 
 
 UNIFORM = 'onnx_philox.RandomUniform <output_type = "f32", op_seed = SEED> (n, low, high)'
@@ -345,13 +321,12 @@ def test_a_draw_that_the_model_rounds_right_behind_it_is_rounded_without_such_ar
     factories: str,
 ) -> None:
     core, ones = OpenVino(factories).core, {"x": ONES}
-    zero, one = np.float32(0), np.float32(1)
     exponentials, _ = reference.random_exponential([COUNT], 0.7, "f64", op_seed=3)
     # The Converts of a type stay where the processor has it: the other type shows the rounding.
     for name in ("f16", "bf16"):
         x = parameter("x", [COUNT])
-        draws = [random_uniform([COUNT], zero, one, "f32", op_seed=3).output(0) for _ in range(2)]
-        wide = random_exponential([COUNT], np.float64(0.7), "f64", op_seed=3).output(0)
+        draws = [random_uniform([COUNT], 0, 1, "f32", op_seed=3).output(0) for _ in range(2)]
+        wide = random_exponential([COUNT], 0.7, "f64", op_seed=3).output(0)
         moved = opset8.reshape(draws[0], np.array([1, -1]), False)
         casts = [opset8.convert(each, name) for each in (moved, opset8.convert(wide, "f32"))]
         # Read as f32, too: such a draw stays as it is.

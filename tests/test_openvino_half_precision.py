@@ -1,7 +1,6 @@
 """Draws of f16, f64 and i64 that other nodes of an OpenVINO model compute with.
 
-The CPU plugin computes f16 and f64 in f32, and i64 in i32: draws must follow it there, and stay
-what they are as outputs of the model.
+The CPU plugin computes f16 and f64 in f32, and i64 in i32: draws follow it, but as outputs.
 """
 
 from __future__ import annotations

@@ -200,9 +200,6 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
             assert np.array_equal(got[name], want), (name, hint)
 
 
-# ------------------------------------------------------------------ bodies
-
-
 def in_a_loop_of_an_if(x: ov.op.Parameter, make: Any) -> ov.Output:
     """A Loop whose If draws in the first two of four iterations."""
     value, step = opset8.parameter([2, 4], ov.Type.f32), opset8.parameter([], ov.Type.i64)
@@ -277,9 +274,6 @@ def test_a_body_that_two_loops_share_draws_for_each() -> None:
     sums = [sum(one_after_the_other(2, stream, [2, 4])) for stream in (0, 1)]
     assert sorted(got["a"].ravel()) in [sorted(each.ravel()) for each in sums]
     assert not np.array_equal(got["a"], got["b"])
-
-
-# ------------------------------------------------------------------ what is refused, and rows
 
 
 class MyRandomNoise(ov.Op):

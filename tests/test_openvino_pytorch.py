@@ -222,9 +222,6 @@ def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_dra
     assert warned_of(torch.export.export(torch.nn.Linear(4, 2), x).run_decompositions()) == []
 
 
-# By OpenVINO's own converters alone.
-
-
 def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) -> np.ndarray:
     draw = getattr(op.reference, f"random_{operator}")
     return draw(*arguments, op_seed=stream, state=STATE, **keywords)[0]

@@ -1,8 +1,6 @@
 """Models of OpenVINO by hand, of each operator set from 8 to 15: the reference's bits, every way.
 
-Each model is rewritten in memory and from IR, plain and by rows, and runs at each precision, with
-the state carried on and kept in a variable. A test takes one of these ways for each model; the
-others are `-m exhaustive`.
+A test takes one of the ways to rewrite and run each model; the others are `-m exhaustive`.
 """
 
 from __future__ import annotations
