@@ -48,7 +48,8 @@ g (int64 times, bool which, float[3, 2] rows) => (float[2] first, float[2] sums,
         after = Add (before, u)
     }>
     chosen = If (which) <then_branch = yes_branch () => (float[2] a) {
-        a = RandomNormal <shape = [2]> ()
+        a = If (which) <then_branch = t () => (float[2] m) { m = RandomNormal <shape = [2]> () },
+            else_branch = never () => (float[2] z) { z = Identity (zero) }>
     }, else_branch = no_branch () => (float[2] b) { b = Identity (zero) }>
     total, each = Scan <num_scan_inputs = 1, body = step (float[2] so_far, float[2] row)
         => (float[2] more, float[2] out) {

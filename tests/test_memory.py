@@ -18,7 +18,7 @@ import pytest
 from cases import assert_refused
 from memory_child import Step, limited
 
-from onnx_philox import Pipeline, _native, graphs
+from onnx_philox import PhiloxState, Pipeline, _native, graphs, split_states
 from onnx_philox._contract import memory
 
 GIB = 2**30
@@ -102,10 +102,12 @@ def test_python_asks_the_core_or_the_machine_and_the_limits(monkeypatch: pytest.
 
 
 def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory, "reach", lambda: 2**28)
+    monkeypatch.setattr(memory, "reach", lambda: 2**26)
     model = graphs.random_normal([None, 2], 0.0, 1.0, "f32", per_row=True)
     words = "must be small enough for the memory that is free: got 16777216. Take fewer"
     assert_refused(lambda: Pipeline(model).request(seed=1, rows=2**24), words)
+    # Children, of 24 bytes each, are held once.
+    assert len(split_states(PhiloxState(1, 2), 1_500_000)) == 1_500_000
 
 
 # Real limits. The child loads what it needs, then limits itself and draws.

@@ -190,6 +190,8 @@ def test_generate_fills_bits_unit_floats_and_normals_by_default(
     bits = np.empty((3, 5), np.uint32)
     assert generate(state, out=bits) == STATE.advance(15)
     assert_same_bits(bits, reference.random_generator(state, [3, 5])[0])
+    last = PhiloxState(2**128 - 1, 5)
+    assert generate(last, out=bits) == last.advance(15)
 
 
 def test_generate_tells_numbers_apart_that_are_equal() -> None:

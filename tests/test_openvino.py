@@ -169,6 +169,13 @@ def test_factories_take_nodes_arrays_numbers_and_states(openvino: OpenVino) -> N
         assert_all_same(outputs, expected)
 
 
+@pytest.mark.usefixtures("factories")
+def test_states_of_rows_say_how_many_are_drawn() -> None:
+    shape, states = parameter("shape", [2], np.int32), parameter("state", [3, 6], np.uint32)
+    drawn = random_uniform(shape, 0.5, 2, "f32", state=states).output(0)
+    assert drawn.get_partial_shape() == ov.PartialShape([3, -1])
+
+
 @pytest.mark.parametrize("rank", [2, 4, 8])
 def test_the_next_state_has_the_state_s_shape_in_a_file_too(
     openvino: OpenVino, rank: int, tmp_path: Path

@@ -108,6 +108,12 @@ def test_the_commands_rewrite_and_run_an_ir(
     }.items():
         assert says in cli.refusal(*arguments.split())
     assert not Path("n.xml").exists()
+    # An input of such a name and type is a user's own beside draws that are not rewritten.
+    own = parameter("own_random_state", [6], np.uint32)
+    ov.save_model(model({"y": uniform([2]), "z": opset8.relu(own)}, [own]), "own.xml")
+    assert "Rewrite it first" in cli.refusal("run", "own.xml", "--seed", "1")
+    cli.text("rewrite", "own.xml", "-o", "sown.xml", "--seed", "7")
+    assert "has its seed inside" in cli.refusal("run", "sown.xml", "--seed", "1")
 
 
 def test_inspect_says_which_draws_are_rows(tmp_path: Path) -> None:

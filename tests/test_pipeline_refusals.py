@@ -233,6 +233,7 @@ in_openvino(device="NOPE") -> Pipeline: device must be one that OpenVINO finds h
 in_openvino(device="") -> device must be one that OpenVINO finds here (...: got ''.
 in_openvino(device=3) -> device must be one that OpenVINO finds here (...: got 3.
 in_openvino(device="HETERO:CPU.1") -> device must be one that OpenVINO finds here (...'HETERO:CPU
+in_openvino(device="AUTO.1") -> device must be one that OpenVINO finds here (...'AUTO.1'.
 pickle.dumps(Pipeline(bare_session(REWRITTEN))) -> TypeError: must be one of a path or of bytes: got
 Pipeline(b"no.xml", runtime="openvino") -> the model must be the bytes of a serialised ONNX
 -> model: got b'no.xml'

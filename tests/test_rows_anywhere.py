@@ -146,6 +146,13 @@ STANDING = {
         2,
         "6, batch, 8",
     ),
+    "merged where a matrix is multiplied": Standing(
+        """r = Constant <value_ints = [-1, 4, 7]> () h = Constant <value_ints = [6, -1, 7]> ()
+        w = Constant <value = float[1, 4] {1, 2, 3, 4}> () f = Reshape (x, r) m = MatMul (w, f)
+        b = Reshape (m, h) y = RandomNormalLike (b)""",
+        dims="6, batch, 4, 7",
+        rank=3,
+    ),
     "probabilities of heads": Standing(
         f"{ATTENTION} y = Bernoulli <dtype = 9> (shares)", 0, 2, "6, batch, 8", kind="bool"
     ),

@@ -23,6 +23,8 @@ import onnx, onnx_philox
 for model in (onnx_philox.graphs.random_generator([3]),
               onnx_philox.graphs.random_uniform(None, 0, 1, "bf16", stateful=True, rank=2)):
     onnx.checker.check_model(model, full_check=True)
+    oldest = onnx.helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
+    assert model.ir_version == oldest
 assert not onnx.defs.has("RandomUniform", "onnx_philox"), "registered without being asked to"
 onnx_philox.register_schemas()
 onnx_philox.register_schemas()

@@ -232,6 +232,14 @@ def test_the_verdict_comes_first_then_the_matrix_which_fits_80_columns(report, d
     begin = said.index(matrix[0])
     assert said[begin : begin + len(matrix)] == matrix
     # All is the same from there on, and types that are not carried are known above.
+    said_of = "onnxruntime's backend python refuses {}f16 and bf16 when it loads a model."
+    assert said_of.format("") in " ".join(" ".join(said).split())
+    of_one = [r for r in report.results if r.by.backend == "python" and r.kind[0] == "RandomNormal"]
+    assert (
+        dataclasses.replace(report, results=of_one)
+        .notes[-1]
+        .endswith(said_of.format("RandomNormal "))
+    )
     after = [line.split() for line in said[begin + len(matrix) : said.index("", begin)]]
     assert len(after) == 21
     assert {cell for line in after for cell in line[-6:]} == {"same", "n/a"}
@@ -468,6 +476,7 @@ def test_a_page_has_the_matrix_and_the_pictures(report, altered, tmp_path):
     )
     assert others in (10, 11)  # by the instruction set
     assert len(re.findall(r"<figure>", text)) == len(samples._PLOTS) + others
+    assert text.count(" as documented. The first that is not should be ") == others
     assert "Every number of onnx-philox is the published one" in text
     # It loads nothing.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)|url\(|@import", text)

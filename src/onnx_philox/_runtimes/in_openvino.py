@@ -328,9 +328,8 @@ def _check_device(owner: str, device: Any, core: ov.Core) -> None:
 
 def _has_number(core: ov.Core, name: str, number: str) -> bool:
     """Whether there is a device of that number, which the CPU has none of."""
-    if not number or name in _CHOOSING:
-        return not number
-    return number in core.get_property(name, "AVAILABLE_DEVICES")
+    devices = [] if name in _CHOOSING else core.get_property(name, "AVAILABLE_DEVICES")
+    return not number or number in devices
 
 
 def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:

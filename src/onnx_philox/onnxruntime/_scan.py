@@ -27,7 +27,7 @@ _GRAPH, _OPSETS, _FUNCTIONS, _FUNCTION_OPSETS = 7, 8, 25, 9
 _OPSET_DOMAIN, _OPSET_VERSION = 1, 2
 _NODES, _INITIALIZERS, _INFOS = 1, 5, (11, 13)
 _INPUTS, _OUTPUTS, _OP_TYPE, _ATTRIBUTES, _NODE_DOMAIN = 1, 2, 4, 5, 7
-_ATTRIBUTE_NAME, _STRING, _TENSOR, _SUBGRAPHS = 1, 4, 5, (6, 11)
+_ATTRIBUTE_NAME, _STRING, _TENSOR, _SUBGRAPH = 1, 4, 5, 6
 _INFO_NAME, _INFO_TYPE, _TENSOR_TYPE, _ELEMENT_TYPE = 1, 2, 1, 1
 _DATA_TYPE, _TENSOR_NAME = 2, 8
 # The fields as they stand in the bytes of a node.
@@ -90,7 +90,7 @@ class Graph:
                 found |= node.texts(_INPUTS)[-1:] == [b""]
                 continue
             for attribute in node.messages(_ATTRIBUTES):
-                for graph in (f for kind in _SUBGRAPHS for f in attribute.fields(kind)):
+                for graph in attribute.fields(_SUBGRAPH):
                     found |= Graph(self._model, graph, self).has_empty_end()
         return found
 

@@ -79,7 +79,8 @@ def _uniform(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
     """RandomUniform: what is constant in the model is so here."""
     said = node.get_attributes()
     length = (dimensions(node.input_value(0)) or (1,))[0]
-    shape = np.array([*[1] * ((length or 1) - 1), COUNT], np.int64)
+    shape = np.ones(length or 1, np.int64)
+    shape[-1] = COUNT
     parameters: list[ov.Node] = []
     if constant(node.input_value(0)) is None:
         parameters.append(opset8.parameter([len(shape)], ov.Type.i64))

@@ -197,5 +197,5 @@ def _sources(ours: Ours) -> Iterator[ov.Node]:
             waiting += node.input_values()
         elif kind in _MOVES:
             waiting.append(node.input_value(0))
-        elif kind == "Constant" or node.output(0).get_element_type() in (ov.Type.u32, ov.Type.i32):
+        elif node.output(0).get_element_type() in (ov.Type.u32, ov.Type.i32):
             yield node
