@@ -1,7 +1,6 @@
-"""Bad calls of every operator, and a program that makes them all in a runtime: test_bad_input.
+"""Bad calls of every operator, and a program that makes them all in a runtime, for test_bad_input.
 
-The program prints what each call raised, and must live to the end. It imports no pytest, which
-takes as long to load as a runtime.
+It prints what each call raised. It imports no pytest, which takes as long to load as a runtime.
 """
 
 from __future__ import annotations
@@ -313,17 +312,17 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
-def run_in_onnxruntime(backend: str) -> Callable[[onnx.ModelProto, dict[str, Any]], None]:
+Run = Callable[[onnx.ModelProto, dict[str, Any]], object]
+
+
+def run_in_onnxruntime(backend: str) -> Run:
     import onnx_philox
 
-    def run(model: onnx.ModelProto, feeds: dict[str, Any]) -> None:
-        session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
-        session.run(None, feeds)
-
-    return run
+    session = functools.partial(onnx_philox.onnxruntime.InferenceSession, backend=backend)
+    return lambda model, feeds: session(model).run(None, feeds)
 
 
-def run_in_openvino(backend: str) -> Callable[[onnx.ModelProto, dict[str, Any]], None]:
+def run_in_openvino(backend: str) -> Run:
     import openvino as ov
     from runtimes import DEFAULT, ONE_THREAD, infer
 

@@ -1,7 +1,4 @@
-"""A program that limits its own memory and draws: test_memory.
-
-It imports what it draws with and no pytest: each case is a process of its own.
-"""
+"""A program that limits its own memory and draws, for test_memory; it imports no pytest."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +37,13 @@ def runner(backend: str, *, constant: bool) -> Callable[[int], Any]:
     if name == "ort":
         import onnxruntime
 
-        session = (
-            None if constant else onnx_philox.onnxruntime.InferenceSession(model(1), backend=kind)
-        )
+        session = partial(onnx_philox.onnxruntime.InferenceSession, backend=kind)
+        once = None if constant else session(model(1))
 
         def run(n: int) -> Any:
-            used = session or onnx_philox.onnxruntime.InferenceSession(model(n), backend=kind)
             # No copies of the output as arrays.
             values = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in feeds(n).items()}
-            return used.run_with_ort_values(["values"], values)
+            return (once or session(model(n))).run_with_ort_values(["values"], values)
 
         return run
 
@@ -70,9 +66,8 @@ def runner(backend: str, *, constant: bool) -> Callable[[int], Any]:
 
 
 Step = dict[str, Any]
-"""`size`: the output's bytes; `constant`: whether its length is one. Before it, as far as given:
-`limit` and `room`, a limit of the process and the bytes that it leaves; `ballast`, memory to fill.
-"""
+"""`size`: the output's bytes; `constant`: whether its length is one. Before it: `limit` and `room`,
+a limit of the process and the bytes that it leaves; `ballast`, memory to fill."""
 
 
 def say_what_happens(backend: str, group: str, steps: list[Step]) -> None:

@@ -1,7 +1,4 @@
-"""Every row of the contract's table of bad input, in every place that can meet it.
-
-One list of bad calls (`bad_calls`). Runtimes run in a subprocess, which must survive all of them.
-"""
+"""Every row of the contract's table of bad input (`bad_calls`), in every place that can meet it."""
 
 from __future__ import annotations
 
@@ -21,12 +18,13 @@ import onnx
 import pytest
 from bad_calls import BAD, CASES, F32, call_of, kinds_of, model_of
 from cases import assert_refused, table
+from foreign import evaluate
 from onnx import helper
 from operators import OPERATORS, every_operator, plain
 from runtimes import OpenVino, bare_session, compiled, infer, save_ir
 
 import onnx_philox
-from onnx_philox import graphs, onnx_reference, openvino, reference, register_schemas
+from onnx_philox import graphs, openvino, reference, register_schemas
 
 
 def assert_says(call: Callable[[], Any], texts: list[str], *errors: type[Exception]) -> None:
@@ -36,21 +34,16 @@ def assert_says(call: Callable[[], Any], texts: list[str], *errors: type[Excepti
     assert not missing, f"{missing} not in: {raised.value}"
 
 
-def evaluate(operator: str, call: dict[str, Any]) -> None:
-    model = model_of(operator, call, constant=True)
-    onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS).run(None, {})
-
-
 @pytest.mark.parametrize(("operator", "what"), CASES)
 def test_bad_input_is_refused_by_the_reference_in_onnx_s_and_by_its_checker(
     operator: str, what: str
 ) -> None:
     call, texts = call_of(operator, what)
+    model = model_of(operator, call, constant=True)
     assert_says(partial(getattr(reference, OPERATORS[operator].function), **call), texts)
-    assert_says(partial(evaluate, operator, call), texts)
+    assert_says(partial(evaluate, model, {}), texts)
     if what != "more than memory":
         register_schemas()
-        model = model_of(operator, call, constant=True)
         check = partial(onnx.checker.check_model, model, full_check=True)
         assert_says(check, texts, onnx.shape_inference.InferenceError)
 

@@ -147,18 +147,25 @@ def test_the_text_has_one_verdict_which_names_only_what_the_model_has(noisy):
     assert text("plain.onnx", *INPUT).endswith(f"Equal: {within}")
 
 
-@pytest.mark.parametrize("width", [44, 80])
-@pytest.mark.parametrize("command", [("compare",), ("run", "--drawn")])
-def test_no_terminal_is_too_narrow_for_the_names(noisy, monkeypatch, width, command):
+@pytest.mark.parametrize("command", ["compare", "run", "run --runtime openvino", "rewrite"])
+def test_what_is_said_fits_the_terminal_which_is_never_too_narrow_for_the_names(
+    noisy, monkeypatch, command
+):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    name, *options = command
-    arguments = [name, noisy, *INPUT, *options]
-    said = cli.invoke(*arguments, env={"COLUMNS": str(width)}).stdout
-    lines = click.unstyle(said).splitlines()
-    assert max(map(len, lines)) <= 80
-    for output in ("y  ", "next_random_state  ", "noise  (drawn)  "):
-        (line,) = (line for line in lines if output in line)
-        assert "float32" in line or "uint32" in line
+    name, *options = command.split()
+    more = {"run": ["--drawn", "--runs", 2], "rewrite": ["-o", "out.onnx"]}.get(name, [])
+    given = ["model.onnx"] if name == "rewrite" else [noisy, *INPUT]
+    for width in (44, 60, 80, 120):
+        said = cli.invoke(name, *given, *options, *more, env={"COLUMNS": str(width)}).stdout
+        assert "…" not in said
+        lines = click.unstyle(said).splitlines()
+        # A command is one line, to be copied.
+        longest = max(len(line) for line in lines if "  onnx-philox run" not in line)
+        assert longest <= (width if name == "rewrite" else max(width, 80))
+        for output in () if name == "rewrite" else ("y  ", "next_random_state  ", "noise  (drawn)"):
+            found = [line for line in lines if output in line]
+            assert len(found) == 1 + (name == "run")
+            assert all("float32" in line or "uint32" in line for line in found)
 
 
 def difference(x, y, operators=()):

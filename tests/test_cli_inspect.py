@@ -21,6 +21,7 @@ import onnx_ir as ir
 import pytest
 from cases import table
 from cli import keys_of, keys_said
+from file_cases import write
 from foreign import parse
 from onnx import helper, parser
 from rich.console import Console
@@ -627,11 +628,7 @@ def test_what_the_runtimes_own_nodes_do_wrong_is_said_and_still_true(path):
 
 
 def test_the_weights_are_not_read(path):
-    model = parse("g () => (y) { y = RandomNormalLike (w) }")
-    weights = onnx.numpy_helper.from_array(np.zeros((1000, 1000), np.float32), "w")
-    model.graph.initializer.append(weights)
-    onnx.save(model, path, save_as_external_data=True, location="weights")
-    path.with_name("weights").unlink()
+    write(path, "weights").with_name("weights").unlink()
     (node,) = document(path)["random_nodes"]
     assert node["today"]["openvino"]["does"] == "different numbers each run"
 

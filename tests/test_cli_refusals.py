@@ -66,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (mark,) = (p for p in tomorrow.metadata_props if p.key == "onnx_philox.standard_nodes")
     mark.value = "made for a runtime of tomorrow"
     onnx.save(tomorrow, folder / "tomorrow.onnx")
-    for name in ("inside", "plain"):
+    for name in ("inside", "plain", "model"):
         save_ir(onnx.load(folder / f"{name}.onnx"), folder / f"{name}.xml")
     arrays = {
         **{"wrong_type": np.zeros((2, 3)), "wrong_shape": np.zeros((2, 4), np.float32)},
@@ -180,6 +180,8 @@ run rows.onnx X --seeds 3,8 --seed 1 -> must not be given together
 run noisy.onnx X --record noisy.onnx -> the same file as the model
 run inside.onnx X --seed 0 -> since the model has its seed inside: got 0. Leave it out, or rewrite
 -> the original without a seed.
+run model.xml --fill --seed 1 -> Rewrite it first: onnx-philox rewrite model.xml
+run noisy.onnx X --device GPU -> --device must be given with --runtime openvino
 run inside.xml X --seed 0 -> since the model has its seed inside: got 0. Leave it out, or rewrite
 run plain.onnx X --seed 0 -> since the model takes no state: got 0. Leave it out.
 run counting.onnx X --fill --seed 5 -> since the model has 1 random node of its own
@@ -212,6 +214,14 @@ compare noisy.onnx X --atol -1 -> atol must be 0 or more: got -1.0
 compare noisy.onnx X --device CPUX -> compare: --device must be one that ...'CPUX'.
 compare noisy.onnx X --runtime onnxruntime --runtime reference --device CPU -> --device must be
 -> given with --runtime openvino: got onnxruntime and reference
+compare inside.xml X --precision f32 --precision f32 -> --precision must be two different ones for
+-> an OpenVINO IR
+compare inside.xml X --device CPU --device CPU -> --device must be two different ones at one
+-> --precision
+compare inside.xml X --device CPU --device HETERO:CPU --precision f32 --precision f32 -> --device
+-> must be two different ones at one --precision
+compare noisy.onnx X --device CPU --device HETERO:CPU -> must be given once for an ONNX file
+compare model.xml -> Rewrite it first: onnx-philox rewrite model.xml
 compare standard.onnx X -> compare: the model must be one made for OpenVINO: got one of standard
 -> nodes made for ONNX Runtime, which OpenVINO does not compute. Rewrite the original for the target
 -> openvino, or choose the runtime onnxruntime.
@@ -233,6 +243,8 @@ rewrite plain.onnx -o out -> must be a name that ends in .onnx
 rewrite plain.onnx -o folder.onnx -> must be a file: got 'folder.onnx', a folder. Name a file in it.
 rewrite model.onnx -o new.xml --standard -> does not end in .xml, since
 rewrite inside.xml -o new.onnx --standard -> onnx-philox rewrite: the model must be ...
+rewrite model.xml -o new.xml --standard -> of an ONNX file: got 'model.xml', an OpenVINO IR
+rewrite model.xml -o model.xml -> the output must be a file of its own: got
 rewrite plain.onnx -o ./plain.onnx -> the output must be a file of its own: got the model itself.
 rewrite plain.onnx -o link.onnx -> the output must be a file of its own: got the model itself.
 rewrite ir.xml -o out.onnx -> must be a name that ends in .xml, since the model is an OpenVINO IR

@@ -6,6 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import cli
@@ -32,7 +33,8 @@ from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
 
-# Links out of the folder.
+session = partial(ort.InferenceSession, providers=["CPUExecutionProvider"])
+
 # Where the model and its data are, and links: where from, where to, "=" for a hard one -> the
 # data's name in the model, and whether it is in the model's folder. The last is the layout of the
 # Hugging Face hub: both names are links to files in one folder.
@@ -116,9 +118,9 @@ def test_metadata_that_is_nested_without_end_is_none(tmp_path, key):
     onnx.save(standard, path)
     cli.text("inspect", path)
     cli.text("rewrite", path, "-o", tmp_path / "new.onnx")
-    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    loaded = session(path)
     if key.endswith("streams"):
-        assert_refused(lambda: Pipeline(session), "one that says nothing of its random nodes")
+        assert_refused(lambda: Pipeline(loaded), "one that says nothing of its random nodes")
 
 
 def test_a_tensor_with_data_inside_and_outside_is_what_lies_outside_if_it_says_so(tmp_path):
@@ -242,12 +244,6 @@ def save(folder: Path, entries: Iterable[Sequence[str]], padding: int = 0) -> Pa
         made.graph.initializer[0].external_data.add(key=key, value=value)
     path.write_bytes(made.SerializeToString())
     return path
-
-
-def session(path: Path) -> ort.InferenceSession:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 REFUSED = table("""

@@ -1,7 +1,4 @@
-"""Memory that a control group or a limit denies: refused in the words of the checks, everywhere.
-
-Each case runs in a child process, which must survive it and draw again afterwards.
-"""
+"""Memory that a control group or a limit denies: refused in the words of the checks, everywhere."""
 
 from __future__ import annotations
 
@@ -110,11 +107,11 @@ def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest
     assert len(split_states(PhiloxState(1, 2), 1_500_000)) == 1_500_000
 
 
-# Real limits. The child loads what it needs, then limits itself and draws.
+# Real limits. A child loads what it needs, limits itself, must survive and draw again afterwards.
 
 
 def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
-    """Returns what a child process says. It must survive all steps."""
+    """Returns what a child process says."""
     asked = json.dumps([backend, group, steps])
     # A thread's stack and arena are address space too.
     environment = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
@@ -143,10 +140,7 @@ def kinds(backend: str) -> list[bool]:
 
 @pytest.mark.parametrize("backend", SOME)
 def test_what_a_limit_of_the_process_denies_is_refused(backend: str):
-    """What is too small to be asked about ends no process, where a runtime's own allocations fail.
-
-    They do so in its own words.
-    """
+    """What is too small to be asked about ends no process: the runtime refuses it in own words."""
     step = {"room": GIB, "size": 2 * GIB}
     steps = [step | {"limit": n, "constant": c} for n in LIMITS for c in kinds(backend)]
     small = [

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import functools
 import io
 import re
 import shlex
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import child
 import cli
@@ -182,6 +183,7 @@ FLAGS = {"CFLAGS": f"{WARNINGS} -pedantic", "CXXFLAGS": WARNINGS, "CMAKE_GENERAT
 # Of OpenVINO's documentation.
 UNIFORM = [0.7011236, 0.30539632, 0.93931055, 0.9456035, 0.11694777]
 UNIFORM += [0.50770056, 0.5197197, 0.22727466, 0.991374]
+EXAMPLES = {"c_onnxruntime": UNIFORM, "cpp_openvino": [65, 70, 56, 59, 82, 92]}
 
 
 class Example:
@@ -202,23 +204,13 @@ class Example:
         return child.run(self.program, *arguments, code=None)
 
 
-def example_of(name: str) -> Any:
-    """A fixture: that example, built once."""
-
-    @pytest.fixture(scope="module", name=name)
-    def made(tmp_path_factory: pytest.TempPathFactory) -> Example:
-        return Example(name, tmp_path_factory.mktemp(name))
-
-    return made
+Examples = Callable[[str], Example]
 
 
-c_onnxruntime, c_without_session, cpp_openvino = (
-    example_of(name) for name in ("c_onnxruntime", "c_without_session", "cpp_openvino")
-)
-
-
-def numbers(printed: str) -> list[float]:
-    return [float(text) for text in printed.removeprefix("values: ").split()]
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Examples:
+    """An example by its name, built once."""
+    return functools.cache(lambda name: Example(name, tmp_path_factory.mktemp(name)))
 
 
 def saved(model: onnx.ModelProto, folder: Path) -> Path:
@@ -226,13 +218,12 @@ def saved(model: onnx.ModelProto, folder: Path) -> Path:
     return folder / "model.onnx"
 
 
-def test_the_examples_print_the_documented_numbers(
-    c_onnxruntime: Example, cpp_openvino: Example
-) -> None:
-    for example in (c_onnxruntime, cpp_openvino):
-        assert example.readme.stdout.endswith(example.documented)
-    assert numbers(c_onnxruntime.documented) == pytest.approx(UNIFORM, abs=5e-8)
-    assert numbers(cpp_openvino.documented) == [65, 70, 56, 59, 82, 92]
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_prints_the_documented_numbers(example: Examples, name: str) -> None:
+    made = example(name)
+    assert made.readme.stdout.endswith(made.documented)
+    numbers = [float(text) for text in made.documented.removeprefix("values: ").split()]
+    assert numbers == pytest.approx(EXAMPLES[name], abs=5e-8)
 
 
 def hash_of(data: bytes) -> str:
@@ -249,10 +240,11 @@ def latent(seed: int) -> np.ndarray:
     return drawn
 
 
-def test_c_without_a_session_draws_what_generate_draws(c_without_session: Example) -> None:
-    assert c_without_session.readme.stdout.endswith(c_without_session.documented)
+def test_c_without_a_session_draws_what_generate_draws(example: Examples) -> None:
+    made = example("c_without_session")
+    assert made.readme.stdout.endswith(made.documented)
     for seed in (0, 42, 2**64 - 1):
-        told = c_without_session(str(seed)).stdout
+        told = made(str(seed)).stdout
         assert told.split()[-1] == hash_of(latent(seed).tobytes())
 
 
@@ -266,20 +258,14 @@ def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> Non
     assert done.stdout.split()[-1] == hash_of(latent(42).tobytes())
 
 
-@pytest.fixture(params=["c_onnxruntime", "cpp_openvino"])
-def example(request: pytest.FixtureRequest) -> tuple[Example, list[Any]]:
-    """An example, and the libraries that it is given before its model."""
-    libraries = [onnx_philox.openvino.library_path()]
-    if request.param == "c_onnxruntime":
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_says_what_is_wrong_with_a_model_or_which_library_is_not_there(
+    example: Examples, name: str, tmp_path: Path
+) -> None:
+    run, libraries = example(name), [onnx_philox.openvino.library_path()]
+    if name == "c_onnxruntime":
         (itself,) = (Path(ort.__file__).parent / "capi").glob("libonnxruntime.so*")
         libraries = [itself, onnx_philox.onnxruntime.library_path()]
-    return request.getfixturevalue(request.param), libraries
-
-
-def test_an_example_says_what_is_wrong_with_a_model_or_which_library_is_not_there(
-    example: tuple[Example, list[Any]], tmp_path: Path
-) -> None:
-    run, libraries = example
     model = graphs.random_uniform([3, 3], 0, 1, "f32", op_seed=7)
     for at in range(len(libraries)):
         given = [*libraries]
@@ -295,7 +281,8 @@ def test_an_example_says_what_is_wrong_with_a_model_or_which_library_is_not_ther
     assert words in done.stderr
 
 
-def test_the_cpp_example_runs_ir_and_carries_a_state(cpp_openvino: Example, tmp_path: Path) -> None:
+def test_the_cpp_example_runs_ir_and_carries_a_state(example: Examples, tmp_path: Path) -> None:
+    cpp_openvino = example("cpp_openvino")
     model = graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
     done = cpp_openvino(onnx_philox.openvino.library_path(), save_ir(model, tmp_path / "m.xml"))
     assert (done.returncode, done.stdout) == (0, cpp_openvino.documented), done.stderr

@@ -125,11 +125,7 @@ EDITS = set(dir(str)) - {"join"}
 
 
 def edits(tree: ast.AST) -> Iterator[int]:
-    """The lines in which a method of str is called on the text of an error.
-
-    An error is what was caught, or what is called one; its text is `str` of it, and every name
-    that the text, or an edit of it, is given in the same function.
-    """
+    """The lines in which a method of str is called on the text of an error, or on an edit of it."""
     errors = {h.name for h in ast.walk(tree) if isinstance(h, ast.ExceptHandler)} | {"error"}
     functions = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
     for function in functions:
@@ -439,8 +435,7 @@ def test_a_target_that_is_no_such_file_is_refused(door: str, target: str, words:
 
 
 def _of_a_newer_opset() -> onnx.ModelProto:
-    model = onnx.ModelProto()
-    model.CopyFrom(make_reproducible(MODEL))
+    model = make_reproducible(MODEL)
     (ours,) = (entry for entry in model.opset_import if entry.domain)
     ours.version = 9
     return model

@@ -82,10 +82,7 @@ def takes_few(monkeypatch) -> None:
 
 def first_of_each(found: list[cases.Case]) -> set[str]:
     """The names of the first case of each operator and type."""
-    names: dict[tuple[str, str], str] = {}
-    for case in found:
-        names.setdefault((case.vectors[0].example.operator.name, case.type.name), case.name)
-    return set(names.values())
+    return set({(c.vectors[0].example.operator, c.type): c.name for c in reversed(found)}.values())
 
 
 @pytest.fixture(scope="module")
