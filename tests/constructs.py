@@ -1,8 +1,4 @@
-"""States through If, Loop and Scan: models of any case of `operators`, and what they must give.
-
-A state crosses as int64, cast on both sides, which is how `make_reproducible` writes it: OpenVINO's
-CPU plugin refuses uint32 at their borders.
-"""
+"""States through If, Loop and Scan: models of any case of `operators`, and what they must give."""
 
 from __future__ import annotations
 
@@ -28,9 +24,7 @@ class Node:
 
     case: Case
     seed: int = 0
-    """The `global_seed`."""
     shape_type: type = np.int64
-    """The type of the input `shape`."""
 
     @cached_property
     def shape(self) -> Shape:
@@ -102,7 +96,7 @@ NEXT_RUN = """
 
 
 def body(node: Node, name: str, op_seed: int, *, state: str, values: str = "v") -> str:
-    """The inside of a branch or an iteration: the state comes and goes as int64."""
+    """The inside of a branch or an iteration: OpenVINO's CPU plugin lets no uint32 come or go."""
     draw = node.text(values, f"s32_{name}", f"n32_{name}", op_seed)
     return f"s32_{name} = Cast <to = 12> ({state}) {draw} next_{name} = Cast <to = 7> (n32_{name})"
 

@@ -1,8 +1,7 @@
 """What a foreign model must draw once it is rewritten: the model itself, run by one rule.
 
 Each random node has a stream, a number in the order of the nodes, those of a branch or a body where
-it stands; and a state, at first the run's, which each of its draws moves on. `onnx.reference` runs
-the model by that rule for the random operators of ONNX and of TensorFlow.
+it stands; and a state, at first the run's, which each of its draws moves on.
 """
 
 from __future__ import annotations

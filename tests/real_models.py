@@ -43,9 +43,8 @@ LOADERS: dict[str, Load] = {
 class RealModel:
     """A model, what it is fed, and how near two runtimes' outputs are, given the same draws.
 
-    A pass rounds sums of at most 64 products a few times, so outputs of some 1 are off by a few
-    units roundoff: 6e-8 in f32, 4e-3 in bfloat16. A sampler takes 40 passes, each from what the
-    pass before gave. Ten times what was seen is allowed, in f32 at least 1e-5.
+    A pass rounds sums of at most 64 products a few times; a sampler takes 40 passes. Ten times what
+    was seen is allowed, in f32 at least 1e-5.
     """
 
     name: str
@@ -128,10 +127,9 @@ every_model = pytest.mark.parametrize(
 
 
 def with_draws_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with every random tensor as a graph output `draw_0`, `draw_1`, ... by its stream.
+    """The model with its draws as outputs `draw_0`, `draw_1`, ... by stream; of loops, stacked.
 
-    Draws inside a Loop or Scan come stacked, the first iteration first. The logits of
-    RandomCategorical are made an output `logits`.
+    The logits of RandomCategorical are made an output `logits`.
     """
     visible = onnx.ModelProto()
     visible.CopyFrom(model)

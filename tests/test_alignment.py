@@ -27,7 +27,7 @@ LOGITS = np.log(np.array([[1, 2, 3, 4], [4, 3, 2, 1]], np.float32))
 DATA = np.arange(40, dtype=np.float32).reshape(2, 20)
 P_OF_EACH = probability_of_each(40).reshape(2, 20)
 
-# The operator's function, its arguments, what its builder needs besides, and which are not exact.
+# The operator's function and its arguments.
 DRAWS: dict[str, tuple[str, dict[str, Any]]] = {
     "uniform f32": ("uniform", {"minval": -3, "maxval": 7.5, "output_type": "f32"}),
     "uniform f16": ("uniform", {"minval": 0, "maxval": 1, "output_type": "f16"}),

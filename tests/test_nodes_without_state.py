@@ -1,7 +1,4 @@
-"""Nodes that keep their seeds in a rewrite: ours without a state in ONNX, OpenVINO's by keep_seeds.
-
-The rules are one, so each test of them has both formats; what only nodes of ours have comes after.
-"""
+"""Nodes that keep their seeds in a rewrite: ours without a state in ONNX, OpenVINO's if asked."""
 
 from __future__ import annotations
 

@@ -100,10 +100,11 @@ def check(kind: str, opset: int, seed: int | None, run: Run) -> None:
 def test_a_model_of_any_opset_from_7_on_is_rewritten_and_valid(
     kind: str, opset: int, seed: int | None
 ) -> None:
-    model = make_reproducible(model_of(kind, opset), seed=seed)
+    original = model_of(kind, opset)
+    model = make_reproducible(original, seed=seed)
     onnx.checker.check_model(model)
-    assert opset_of(model, "") == opset
-    assert make_reproducible(model) is model
+    assert (opset_of(model, ""), model.ir_version) == (opset, original.ir_version)
+    assert make_reproducible(model) is make_reproducible(model, seed=seed) is model
     check(kind, opset, seed, evaluate)
 
 

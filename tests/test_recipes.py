@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from cases import load_vectors
+from cases import assert_all_same, assert_same_bits, load_vectors
 from onnx.backend.base import Backend
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
@@ -120,11 +120,10 @@ def test_the_noise_source_draws_the_references_noise_and_goes_on_in_the_next_run
     feed = {"signal": signal, "amplitude": np.array(0.25, np.float32)}
     state = STATE.to_array()
     for _ in range(3):
-        expected, after = reference.random_uniform([256], -1, 1, "f32", state=state)
+        noise, after = reference.random_uniform([256], -1, 1, "f32", state=state)
         got = gallery.run("noise_source", runtime, **feed, state=state)
-        np.testing.assert_array_equal(got["noise"], expected)
-        np.testing.assert_array_equal(got["next_state"], after)
-        np.testing.assert_allclose(got["noisy"], signal + 0.25 * expected, atol=1e-6)
+        assert_all_same((got["noise"], got["next_state"]), (noise, after))
+        np.testing.assert_allclose(got["noisy"], signal + 0.25 * noise, atol=1e-6)
         state = after
 
 
@@ -138,15 +137,12 @@ def test_the_dropout_mask_keeps_where_the_references_uniform_reaches_the_ratio(
     feed = {"x": x, "ratio": np.array(ratio, np.float32), "state": STATE.to_array()}
     got = gallery.run("dropout_mask", runtime, **feed)
     kept = u >= np.float32(ratio)
-    np.testing.assert_array_equal(got["mask"], kept)
-    np.testing.assert_array_equal(got["next_state"], after)
+    assert_all_same((got["mask"], got["next_state"]), (kept, after))
     scaled = x / np.float32(1 - ratio) if ratio < 1 else x
     np.testing.assert_allclose(got["y"], np.where(kept, scaled, 0), rtol=1e-6)
     assert abs(kept.mean() - (1 - ratio)) < 0.04
     # Whatever the precision of what follows it.
-    np.testing.assert_array_equal(
-        gallery.run("dropout_mask", runtime, hint=None, **feed)["mask"], kept
-    )
+    assert_same_bits(gallery.run("dropout_mask", runtime, hint=None, **feed)["mask"], kept)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -155,8 +151,7 @@ def test_latents_are_the_references_normals(gallery: Gallery, runtime: str) -> N
         state = PhiloxState.for_run(42, image).to_array()
         got = gallery.run("latents", runtime, hint=None, state=state)
         expected = reference.random_normal([1, 4, 64, 64], 0, 1, "f32", state=state)
-        np.testing.assert_array_equal(got["values"], expected[0], strict=True)
-        np.testing.assert_array_equal(got["next_state"], expected[1])
+        assert_all_same((got["values"], got["next_state"]), expected)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -171,10 +166,9 @@ def test_the_next_token_is_the_references_class_of_the_scaled_logits(
         feed = {"logits": logits, "temperature": np.array(temperature, np.float32)}
         got = gallery.run("next_token", runtime, **feed, state=state)
         scaled = logits / np.float32(temperature)
-        token, after = reference.random_categorical(scaled, 1, "i64", state=state)
-        np.testing.assert_array_equal(got["token"], token, strict=True)
-        np.testing.assert_array_equal(got["next_state"], after)
-        state = after
+        expected = reference.random_categorical(scaled, 1, "i64", state=state)
+        assert_all_same((got["token"], got["next_state"]), expected)
+        state = expected[1]
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -190,9 +184,9 @@ def test_the_random_crop_is_cut_at_the_references_offset(
             for op_seed, n in enumerate(size)
         )
         got = gallery.run("random_crop", runtime, image=image, state=state)
-        np.testing.assert_array_equal(got["offset"], [top, left])
-        np.testing.assert_array_equal(got["crop"], image[:, top : top + 8, left : left + 8])
-        np.testing.assert_array_equal(got["next_state"], after)
+        cut = image[:, top : top + 8, left : left + 8]
+        assert got["offset"].tolist() == [top, left]
+        assert_all_same((got["crop"], got["next_state"]), (cut, after))
         state = after
 
 

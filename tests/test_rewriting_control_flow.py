@@ -1,8 +1,7 @@
 """make_reproducible through If, Loop and Scan: each node draws on, from iteration to iteration.
 
-The expectation is the rule of `foreign.drawn`: every random node has a state of its own, which
-starts as the state of the run and is advanced by each draw. Models are made from small programs,
-nested at will; what they compute is a sum that every draw, and the order of the draws, goes into.
+Models are made from small programs, nested at will; what they compute is a sum that every draw, and
+the order of the draws, goes into. `foreign.drawn` says what it must be.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class If:
-    """One block where the counter of the loop around is less than `below`, else the other.
-
-    In the main graph the counter is the graph input `counter`.
-    """
+    """One block where the counter of the loop around, or the graph input, is less than `below`."""
 
     below: int
     then_block: Block

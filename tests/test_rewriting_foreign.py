@@ -1,8 +1,4 @@
-"""make_reproducible on foreign models: each draws what it would, were its nodes' numbers ours.
-
-One table has a model of each kind; `foreign.drawn` says what it must give. What is not rewritten,
-and the names that are suspected, are in test_rewriting_refused.py.
-"""
+"""make_reproducible on foreign models: each draws what it would, were its nodes' numbers ours."""
 
 from __future__ import annotations
 

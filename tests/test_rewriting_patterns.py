@@ -1,7 +1,6 @@
 """Uniform floats of which a model makes booleans or integers: these are drawn, exactly.
 
-What torch's exporters write for `bernoulli_` and `randint`, and TensorFlow's for dropout. Booleans
-are those of the model as it was, which `foreign.drawn` runs; integers have a rule of their own.
+What torch's exporters write for `bernoulli_` and `randint`, and TensorFlow's for dropout.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class Booleans(Pattern):
 
 
 class Integers(Pattern):
-    """Nodes that make integers of a range."""
+    """Nodes that make integers of a range, which have a rule of their own."""
 
     def __init__(self, least: int, high: int, nodes: str, *gone: str, **given: Any) -> None:
         super().__init__(nodes, *(gone or ("RandomUniformLike", "Floor", "Mul")), **given)

@@ -34,15 +34,13 @@ from real_models import (
 from runtimes import OpenVino, infer
 
 import onnx_philox
-from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox import make_reproducible, reference, row_states
 from onnx_philox.onnxruntime import InferenceSession
 
 
 def states_of(rows: Sequence[int], run: int = 0) -> np.ndarray:
     """A state for each row of a data set."""
-    states = np.tile(PhiloxState.for_run(SEED, run).to_array(), (len(rows), 1))
-    states[:, 1] = rows
-    return states
+    return row_states(SEED, rows=rows, run=run)
 
 
 def batch_of(real: RealModel) -> int:

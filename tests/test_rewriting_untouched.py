@@ -227,18 +227,6 @@ def test_streams_are_numbered_in_order_and_do_not_overlap() -> None:
     assert_all_same(run(make_reproducible(parse(TWO), seed=42), None), (a, b))
 
 
-@pytest.mark.parametrize("ir_version", [8, 3])
-def test_rewriting_twice_changes_nothing(ir_version: int) -> None:
-    """The oldest IR version has initializers that are inputs."""
-    for seed in (None, 42):
-        model = make_reproducible(parse(TWO, 17 if ir_version == 8 else 8, ir_version), seed=seed)
-        assert model.ir_version == ir_version
-        onnx.checker.check_model(model)
-        assert_same_bits(run(model, STATE if seed is None else None)[0], uniform([2], 0))
-        assert make_reproducible(model) is model
-    assert make_reproducible(model, seed=42) is model
-
-
 @pytest.mark.parametrize("seed", [None, 42])
 def test_a_node_that_is_added_later_gets_the_next_number_and_the_same_state(
     seed: int | None,

@@ -386,10 +386,7 @@ def test_a_checkpoint_holds_which_dimension_is_the_batch() -> None:
 
 
 def of_openvino(shape: list[int], layout: str = "", join: Any = None) -> ov.Model:
-    """Two dropouts in a row, and one of heads that are merged with the batch.
-
-    Drawn is like the input x, or what joins it to z, which has its shape and Layout.
-    """
+    """Two dropouts in a row, and one of heads: like x, or what joins it to a z of its shape."""
     x, z = (parameter(name, shape) for name in "xz")
     if layout:
         x.set_layout(ov.Layout(layout))

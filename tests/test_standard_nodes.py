@@ -1,7 +1,4 @@
-"""Operators as nodes of ONNX's own domain: the same bits in runtimes that know nothing of us.
-
-Many in one model share functions in ONNX Runtime, and a generator in OpenVINO.
-"""
+"""Operators as nodes of ONNX's own domain: the same bits in runtimes that know nothing of us."""
 
 from __future__ import annotations
 
@@ -172,6 +169,7 @@ def test_a_draw_of_bits_has_few_nodes(target: str, most: int) -> None:
     assert count(to_standard_nodes(graphs.random_generator([1000], **SEED), target=target)) <= most
 
 
+# Many in one model share functions in ONNX Runtime, and a generator in OpenVINO.
 # The second carries through all words of the counter.
 STATES = [PhiloxState(counter, 2**64 - 1) for counter in (2**32 - 3, 2**128 - 2)]
 
