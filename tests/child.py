@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
+import json
 import os
 import subprocess
 import sys
@@ -44,3 +47,70 @@ def preloading(source: Path) -> Iterator[dict[str, str]]:
 def python(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs this Python, as `run` does."""
     return run(sys.executable, *arguments, **options)
+
+
+SERVER = """
+import contextlib, importlib, json, multiprocessing, os, runpy, signal, sys
+sys.modules["openvino_telemetry"] = None
+for name in ("pytest", "onnx_ir", "onnxruntime", "openvino", "onnxruntime_extensions"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+assert len(os.listdir("/proc/self/task")) == 1, "a fork has no other thread"
+
+def run(command, files, env, cwd):
+    for number, file in enumerate(files, 1):
+        os.dup2(os.open(file, os.O_RDWR), number)
+    os.environ |= env
+    os.chdir(cwd)
+    signal.alarm(300)
+    sys.argv = command
+    if os.path.exists(command[0]):
+        runpy.run_path(command[0], run_name="__main__")
+    else:
+        exec(command[0], {"__name__": "__main__"})
+
+for line in sys.stdin:
+    process = multiprocessing.get_context("fork").Process(target=run, args=json.loads(line))
+    process.start()
+    process.join()
+    print(process.exitcode, flush=True)
+"""
+
+
+@functools.cache
+def _server() -> subprocess.Popen[str]:
+    # Neither may start threads.
+    without = {"OPENBLAS_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        env=os.environ | without | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(server.communicate)
+    return server
+
+
+def forked(
+    *command: object,
+    code: int | None = 0,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program or a script, as `python` does, in a fork that has imported the runtimes.
+
+    They take longer than most programs. Our package is imported anew. Variables that the loader of
+    libraries or Python itself reads come too late.
+    """
+    if sys.platform != "linux":
+        is_script = os.path.exists(command[0])
+        return python(*(["-c"] * (not is_script)), *command, code=code, env=env, cwd=cwd)
+    server, command = _server(), [*map(str, command)]
+    with tempfile.NamedTemporaryFile("r+") as out, tempfile.NamedTemporaryFile("r+") as error:
+        asked = command, (out.name, error.name), {**(env or {})}, str(cwd or Path.cwd())
+        print(json.dumps(asked), file=server.stdin, flush=True)
+        ended = int(server.stdout.readline())
+        done = subprocess.CompletedProcess(command, ended, out.read(), error.read())
+    assert code in (None, done.returncode), f"{done.returncode}: {done.stdout}{done.stderr}"
+    return done

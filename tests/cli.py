@@ -35,7 +35,7 @@ def apart(
     """Runs it in a process that cannot import some modules, after a line; its output is piped."""
     missing = f"import runpy, sys; sys.modules |= dict.fromkeys({(*without,)!r}); {first}"
     program = f"{missing}\nrunpy.run_module('onnx_philox', run_name='__main__')"
-    return child.python("-c", program, *arguments, code=None, timeout=120)
+    return child.forked(program, *arguments, code=None)
 
 
 def document(*arguments: object, code: int = 0) -> dict[str, Any]:

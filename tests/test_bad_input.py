@@ -137,7 +137,7 @@ UNSEEN |= {("openvino", f"{what} p of f64 5 ulp above 1", False) for what in ("a
 
 
 def check_outcomes(runtime: str, backend: str, types: set[str]) -> None:
-    done = child.python("-W", "ignore", bad_calls.__file__, runtime, backend)
+    done = child.forked(bad_calls.__file__, runtime, backend)
     outcomes = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(outcomes) == sum(len(kinds_of(backend, i)) for i, _ in enumerate(CASES))
     wrong = []

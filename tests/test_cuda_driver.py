@@ -188,11 +188,10 @@ DRAWN = [
 def test_without_a_usable_card_the_cpu_draws_and_the_log_says_so_once(
     option: str, reason: str, tmp_path: Path
 ) -> None:
-    env = {}
+    load = ""
     if option != "no library":
-        build(tmp_path, [option])
-        env["LD_LIBRARY_PATH"] = str(tmp_path)
-    done = child.python("-c", CHILD, env=env)
+        load = f"import ctypes; ctypes.CDLL({str(build(tmp_path, [option]))!r})"
+    done = child.forked(load + CHILD)
     assert done.stdout.split() == DRAWN * 2
     assert done.stderr.count("onnx_philox: the operators draw on the CPU, since") == 1
     assert f"onnx_philox: the operators draw on the CPU, since {reason}" in done.stderr

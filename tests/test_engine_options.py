@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -218,6 +216,4 @@ t._compare(t._in_onnxruntime())
 
 
 def _run_apart(program: str, *arguments: object, **environment: str) -> None:
-    child.python(
-        "-c", program, *arguments, env={"PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    )
+    child.forked(program, *arguments, env=environment)

@@ -138,6 +138,7 @@ def small_disk(folder: Path, size: str) -> Iterator[bool]:
 
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # which would be cut
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 from onnx_philox.__main__ import app
 sys.argv[1:] = sys.argv[2:]
@@ -172,8 +173,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, way, name, room):
 
 def limited(size: int, *command: object) -> str:
     """What a command refuses in a process whose files have a maximum size."""
-    # Without files of code, which it would cut.
-    return child.python("-Bc", LIMITED, size, *command, code=2).stderr
+    return child.forked(LIMITED, size, *command, code=2).stderr
 
 
 def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):

@@ -195,8 +195,8 @@ def test_golden_files_are_never_made_again() -> None:
 def test_a_new_operator_s_golden_files_are_made_of_the_table(tmp_path: Path) -> None:
     program = "import sys; from make import make; from pathlib import Path"
     call = "[make(Path(sys.argv[1], name), [name]) for name in sys.argv[2:]]"
-    env = {"PYTHONPATH": str(GOLDEN.parents[1] / "src")}
-    child.python("-c", f"{program}; {call}", tmp_path, *OPERATORS, env=env, cwd=GOLDEN)
+    path = f"import sys; sys.path.append({str(GOLDEN.parents[1] / 'src')!r}); "
+    child.forked(f"{path}{program}; {call}", tmp_path, *OPERATORS, cwd=GOLDEN)
     for operator in OPERATORS:
         made = sorted((tmp_path / operator).glob("*.json"))
         assert len(made) >= 3 * len(plain(operator)), operator

@@ -93,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept = onnx_philox.make_reproducible(page_s, keep_seeds=True)
     for way in SAVE:
         save(kept, "page", way, hints, [{"random_state": state} for state in PAGE])
-    child.python("-c", FRESH, root, cwd=Path(__file__).parent, timeout=300)
+    child.forked(FRESH, root)
     return root
 
 

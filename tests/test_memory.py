@@ -113,9 +113,7 @@ def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest
 def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
     """Returns what a child process says."""
     asked = json.dumps([backend, group, steps])
-    # A thread's stack and arena are address space too.
-    environment = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
-    done = child.python("-W", "ignore", memory_child.__file__, asked, env=environment)
+    done = child.forked(memory_child.__file__, asked)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

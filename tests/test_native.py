@@ -95,7 +95,6 @@ import sys
 from onnx_philox import _native
 print(_native.isa())  # before the runtimes are loaded
 import numpy as np, onnx_philox
-sys.path.insert(0, sys.argv[1])
 from cases import EDGE_COUNTERS, TYPE_BOUNDS
 from onnx_philox import PhiloxState, generate, graphs, reference
 from runtimes import OpenVino, joined
@@ -120,9 +119,7 @@ for drawn in (session.run(None, feeds), OpenVino("native")(whole, feeds)):
 
 
 def run_with_isa(isa: str, program: str) -> subprocess.CompletedProcess[str]:
-    return child.python(
-        "-c", program, str(Path(__file__).parent), code=None, env={"ONNX_PHILOX_ISA": isa}
-    )
+    return child.forked(program, code=None, env={"ONNX_PHILOX_ISA": isa})
 
 
 @pytest.mark.parametrize("isa", ["scalar", "avx2", "avx512", "neon"])

@@ -22,7 +22,7 @@ def said() -> dict[str, Any]:
     """What became of it in each place."""
     if REASON is not None:
         pytest.skip("no onnxruntime-extensions")
-    return json.loads(child.python(HERE / "next_generator.py").stdout)
+    return json.loads(child.forked(HERE / "next_generator.py").stdout)
 
 
 NEXT = "BlockState(seed=7, block=6)"

@@ -15,7 +15,7 @@ KINDS = ["plain", "without the optional input", "a state for each row"]
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, dict[str, str]]:
     """What became of it in each place, plain and otherwise."""
-    return json.loads(child.python(Path(__file__).with_name("next_operator.py")).stdout)
+    return json.loads(child.forked(Path(__file__).with_name("next_operator.py")).stdout)
 
 
 DRAWN = [

@@ -329,7 +329,7 @@ for has_python_op in (False, True):
 
 @pytest.mark.parametrize("import_first", [True, False])
 def test_options_that_hold_the_extensions_already_are_fine(import_first: bool) -> None:
-    done = child.python("-c", EXTENSIONS_FIRST.format(import_first=import_first), code=None)
+    done = child.forked(EXTENSIONS_FIRST.format(import_first=import_first), code=None)
     assert done.stdout == 2 * "all right\n", done.stderr
 
 
@@ -400,7 +400,7 @@ while interrupts < 200 and time.monotonic() < end:
 stop.set()
 print("interrupted" if interrupts == 200 else interrupts)
 """
-    done = child.python("-c", program, code=None, timeout=60)
+    done = child.forked(program, code=None)
     assert done.stdout == "interrupted\n", done.stderr[-2000:]
 
 
@@ -530,7 +530,7 @@ for _ in range(2):
         assert float_environment.are_flushed(), "ONNX Runtime did not do what the test is about"
         assert session.run(None, {{}})[0].tobytes() == values.tobytes()
 """
-    child.python("-c", program)
+    child.forked(program)
 
 
 def test_run_takes_and_gives_bfloat16() -> None:
@@ -578,7 +578,7 @@ for _ in range(3):
 def test_auto_says_once_in_the_log_what_it_takes_and_what_is_missing() -> None:
     missing = 'sys.modules["onnxruntime_extensions"] = None  # As where there is no wheel of it.'
     for first, said in (("", "is "), (missing, "is 'native' here. onnx_philox.onnxruntime: b")):
-        (line,) = child.python("-c", LOGGED.format(first=first)).stdout.splitlines()
+        (line,) = child.forked(LOGGED.format(first=first)).stdout.splitlines()
         assert line.startswith(f"INFO onnx_philox.onnxruntime: backend 'auto' {said}")
         assert ("backend 'python' needs onnxruntime-extensions" in line) is bool(first)
 
@@ -641,4 +641,4 @@ def test_a_python_op_without_memory_is_refused_and_the_process_lives() -> None:
 
     No room ends within an array's last pages: nothing that has a few kilobytes left can be refused.
     """
-    assert child.python("-c", LITTLE_MEMORY).stdout == 4 * "refused\n"
+    assert child.forked(LITTLE_MEMORY).stdout == 4 * "refused\n"

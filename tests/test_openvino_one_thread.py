@@ -98,7 +98,7 @@ for run in runs:
 
 
 def test_a_process_of_one_processor_refuses_as_others_do() -> None:
-    child.python("-c", PROGRAM, cwd=ROOT / "tests")
+    child.forked(PROGRAM)
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -265,7 +265,7 @@ def test_the_weights_are_never_held_in_memory(tmp_path: Path, is_external: bool)
     onnx.save(model, source, save_as_external_data=is_external, location="weights.bin")
     (tmp_path / "out").mkdir()
     target = tmp_path / "out" / "new.onnx"
-    used = int(child.python("-c", CHILD, source, target).stdout)
+    used = int(child.forked(CHILD, source, target).stdout)
     assert sum(array.nbytes for array in weights) == 2**25
     assert used < 2**24
     loaded = {t.name: t for t in onnx.load(target).graph.initializer}

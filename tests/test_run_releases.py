@@ -24,8 +24,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def runs(isa: str) -> bool:
     """Whether the core takes an instruction set when it is forced."""
-    done = child.python(
-        "-c",
+    done = child.forked(
         "from onnx_philox import _native; print(_native.isa())",
         code=None,
         env={"ONNX_PHILOX_ISA": isa},
@@ -57,6 +56,6 @@ def test_a_file_that_is_no_library_is_an_error(script, tmp_path) -> None:
 
 @pytest.mark.parametrize("isa", ["sse9", ""])
 def test_an_instruction_set_that_does_not_exist_is_refused_before_anything_runs(isa: str) -> None:
-    done = child.python(SCRIPT, "library.so", "--isas", "avx2", isa, code=None)
+    done = child.forked(SCRIPT, "library.so", "--isas", "avx2", isa, code=None)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"invalid choice: '{isa}' (choose from " in done.stderr

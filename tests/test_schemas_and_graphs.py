@@ -31,7 +31,7 @@ onnx_philox.register_schemas()
 import onnx.reference
 assert onnx.defs.has("RandomGenerator", "onnx_philox")
 """
-    child.python("-c", program)
+    child.forked(program)
 
 
 def test_shape_inference_finds_types_and_shapes_from_the_schemas_alone() -> None:
