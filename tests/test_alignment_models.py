@@ -25,13 +25,9 @@ from onnx_philox.onnxruntime import InferenceSession
 STRAIGHT = """
 g (float[2, 10] x) => (float[3] n, float[2, 10] d, bool[4] c, float[2, 10] b, int32[2, 1] k)
 <float ratio = {0.3}, bool yes = {1}, float half = {0.5}> {
-    n = RandomNormal <shape = [3]> ()
-    d = Dropout (x, ratio, yes)
-    u = RandomUniform <shape = [4]> ()
-    c = Less (u, half)
-    b = Bernoulli (x)
-    k = Multinomial <sample_size = 1> (x)
-}"""
+    n = RandomNormal <shape = [3]> ()  d = Dropout (x, ratio, yes)
+    u = RandomUniform <shape = [4]> ()  c = Less (u, half)
+    b = Bernoulli (x)  k = Multinomial <sample_size = 1> (x) }"""
 X = np.linspace(0, 1, 20, dtype=np.float32).reshape(2, 10)
 FEED = {"x": X}
 STATE = op.TorchState.from_seed(42)
@@ -43,39 +39,30 @@ g (int64 times, bool which, float[3, 2] rows) => (float[2] first, float[2] sums,
     first = RandomNormal <shape = [2]> ()
     sums = Loop (times, yes, zero) <body = steps (int64 i, bool going, float[2] before)
         => (bool go_on, float[2] after) {
-        go_on = Identity (going)
-        u = RandomUniform <shape = [2]> ()
-        after = Add (before, u)
-    }>
-    chosen = If (which) <then_branch = yes_branch () => (float[2] a) {
-        a = If (which) <then_branch = t () => (float[2] m) { m = RandomNormal <shape = [2]> () },
-            else_branch = never () => (float[2] z) { z = Identity (zero) }>
-    }, else_branch = no_branch () => (float[2] b) { b = Identity (zero) }>
+            go_on = Identity (going)  u = RandomUniform <shape = [2]> ()  after = Add (before, u) }>
+    chosen = If (which) <
+        then_branch = yes_branch () => (float[2] a) { a = If (which) <
+            then_branch = t () => (float[2] m) { m = RandomNormal <shape = [2]> () },
+            else_branch = never () => (float[2] z) { z = Identity (zero) }> },
+        else_branch = no_branch () => (float[2] b) { b = Identity (zero) }>
     total, each = Scan <num_scan_inputs = 1, body = step (float[2] so_far, float[2] row)
         => (float[2] more, float[2] out) {
-        v = RandomUniform <shape = [2]> ()
-        out = Add (row, v)
-        more = Add (so_far, v)
-    }> (zero, rows)
-    last = RandomNormal <shape = [2]> ()
-}"""
+            v = RandomUniform <shape = [2]> ()  out = Add (row, v)  more = Add (so_far, v)
+        }> (zero, rows)
+    last = RandomNormal <shape = [2]> () }"""
 
 OF_ROWS = """
 g (float[rows, 20] x, bool which)
     => (float[rows, 20] n, float[rows, 20] d, float[rows, 20] last)
 <float ratio = {0.3}, bool yes = {1}, int64 three = {3}> {
     n = RandomNormalLike (x)
-    begin = If (which) <then_branch = yes_branch () => (float[rows, 20] a) {
-        a = Dropout (x, ratio, yes)
-    }, else_branch = no_branch () => (float[rows, 20] b) { b = Identity (x) }>
+    begin = If (which) <
+        then_branch = yes_branch () => (float[rows, 20] a) { a = Dropout (x, ratio, yes) },
+        else_branch = no_branch () => (float[rows, 20] b) { b = Identity (x) }>
     d = Loop (three, yes, begin) <body = steps (int64 i, bool going, float[rows, 20] before)
         => (bool go_on, float[rows, 20] after) {
-        go_on = Identity (going)
-        u = RandomUniformLike (before)
-        after = Add (before, u)
-    }>
-    last = RandomNormalLike (x)
-}"""
+            go_on = Identity (going)  u = RandomUniformLike (before)  after = Add (before, u) }>
+    last = RandomNormalLike (x) }"""
 
 
 def rewritten(text: str, **options: Any) -> onnx.ModelProto:
@@ -363,11 +350,8 @@ def test_nodes_that_say_torch_s_numbers_name_the_way_to_them() -> None:
 
 ATTENTION = """
 g (float[2, 3] scores, float[3, 4] v) => (float[2, 4] y, float[2] u) <float ratio = {0.3}> {
-    weights = Softmax (scores)
-    kept = Dropout (weights, ratio)
-    y = MatMul (kept, v)
-    u = RandomUniform <shape = [2]> ()
-}"""
+    weights = Softmax (scores)  kept = Dropout (weights, ratio)  y = MatMul (kept, v)
+    u = RandomUniform <shape = [2]> () }"""
 
 
 @pytest.mark.parametrize(

@@ -97,10 +97,10 @@ def test_a_saved_model_of_tensorflow_keeps_its_seeds(tmp_path) -> None:
     new = made.through_ir(kept(ov.convert_model(SAVED_MODEL)), tmp_path)
     x = np.linspace(1, 2, 12, dtype=np.float32).reshape(3, 4)
 
-    def uniform_of(seed: int, type_: str, low: float = 0, high: float = 1) -> np.ndarray:
-        # 87654321 is what TensorFlow takes where no global seed is set.
-        given = {"global_seed": 87654321, "op_seed": seed, "state": ZEROS}
-        return op.reference.random_uniform(x.shape, low, high, type_, **given)[0]
+    def uniform_of(seed: int, type_: str, *bounds: float) -> np.ndarray:
+        # What TensorFlow takes where no global seed is set.
+        ends = bounds or (0, 1)
+        return reference(x.shape, *ends, type_, global_seed=87654321, op_seed=seed)
 
     wanted = {
         "uniform": uniform_of(1, "f32") * np.float32(4) + np.float32(-1),

@@ -59,88 +59,76 @@ Block = tuple[Statement, ...]
 
 @dataclass
 class Builder:
-    """Writes a model of a program, in ONNX's text."""
+    """Writes a program in ONNX's text: the nodes of a block, and what its total is called."""
 
-    opset: int
     numbers: Any = field(default_factory=itertools.count)
 
-    def model(self, program: Block) -> onnx.ModelProto:
-        nodes: list[str] = []
-        total = self._block(program, "start", "counter", nodes)
-        text = f"""program (float[{SIZE}] start, int64 counter) => (float[{SIZE}] total)
-            <float half = {{0.5}}, float[{SIZE}] p = {{0.5, 0.5, 0.5}}, int64[1] axis = {{0}},
-            bool yes = {{1}}> {{ {" ".join(nodes)} total = Identity ({total}) }}"""
-        return parse(text, self.opset)
-
-    def _name(self, what: str) -> str:
-        return f"{what}{next(self.numbers)}"
-
-    def _block(self, block: Block, total: str, counter: str, nodes: list[str]) -> str:
+    def block(self, block: Block, total: str, counter: str) -> tuple[str, str]:
+        nodes = []
         for statement in block:
             match statement:
                 case Draw(op_type):
-                    total = self._draw(op_type, total, nodes)
+                    made, total = self._draw(op_type, total)
                 case If():
-                    total = self._if(statement, total, counter, nodes)
+                    made, total = self._if(statement, total, counter)
                 case Loop():
-                    total = self._loop(statement, total, nodes)
-        return total
+                    made, total = self._loop(statement, total)
+            nodes.append(made)
+        return " ".join(nodes), total
 
-    def _draw(self, op_type: str, total: str, nodes: list[str]) -> str:
-        drawn = self._name("drawn")
+    def _draw(self, op_type: str, total: str) -> tuple[str, str]:
+        n = next(self.numbers)
         given = {"RandomUniform": f"<shape = [{SIZE}]> ()", "RandomNormalLike": f"({total})"}
-        nodes.append(f"{drawn} = {op_type} {given.get(op_type, '(p)')}")
-        return self._mean(total, drawn, nodes)
+        return mean_of(n, f"drawn{n} = {op_type} {given.get(op_type, '(p)')}", total, f"drawn{n}")
 
-    def _mean(self, a: str, b: str, nodes: list[str]) -> str:
-        both, mean = self._name("sum"), self._name("mean")
-        nodes.append(f"{both} = Add ({a}, {b}) {mean} = Mul ({both}, half)")
-        return mean
-
-    def _if(self, given: If, total: str, counter: str, nodes: list[str]) -> str:
-        below, condition, result = self._name("below"), self._name("is"), self._name("chosen")
+    def _if(self, given: If, total: str, counter: str) -> tuple[str, str]:
+        n = next(self.numbers)
         branches = []
-        for block in (given.then_block, given.else_block):
-            inner: list[str] = []
-            name, output = self._name("branch"), self._name("result")
-            last = self._block(block, total, counter, inner)
-            inner.append(f"{output} = Identity ({last})")
-            branches.append(f"{name} () => (float[{SIZE}] {output}) {{ {' '.join(inner)} }}")
-        nodes.append(f"""{below} = Constant <value = int64 {{{given.below}}}> ()
-            {condition} = Less ({counter}, {below})
-            {result} = If ({condition}) <then_branch = {branches[0]}, else_branch = {branches[1]}>
-        """)
-        return result
+        for name, block in (("then", given.then_block), ("else", given.else_block)):
+            nodes, last = self.block(block, total, counter)
+            branches.append(f"""{name}_branch = {name}{n} () => (float[{SIZE}] {name}_total{n}) {{
+                {nodes} {name}_total{n} = Identity ({last}) }}""")
+        text = f"""below{n} = Constant <value = int64 {{{given.below}}}> ()
+            is{n} = Less ({counter}, below{n})  chosen{n} = If (is{n}) <{", ".join(branches)}>"""
+        return text, f"chosen{n}"
 
-    def _loop(self, given: Loop, total: str, nodes: list[str]) -> str:
-        i, carried, last, row = (self._name(name) for name in ("i", "carried", "last", "row"))
-        name, over, final, rows = (self._name(n) for n in ("body", "over", "final", "rows"))
+    def _loop(self, given: Loop, total: str) -> tuple[str, str]:
+        n = next(self.numbers)
         is_scan = isinstance(given, Scan)
         # OpenVINO runs a body that does not read its row only once.
-        number, start, go, go_on = (self._name(n) for n in ("number", "start", "go", "go_on"))
-        begin = f"{number} = Cast <to = 1> ({i}) {start} = Add ({carried}, {number})"
-        inner = [begin if is_scan else f"{go_on} = Identity ({go})"]
-        inner_total = self._block(given.block, start if is_scan else carried, i, inner)
-        inner.append(f"{last} = Identity ({inner_total}) {row} = Identity ({inner_total})")
+        begin = f"number{n} = Cast <to = 1> (i{n}) start{n} = Add (carried{n}, number{n})"
+        nodes, last = self.block(given.block, f"{'start' if is_scan else 'carried'}{n}", f"i{n}")
+        nodes = f"{nodes} last{n} = Identity ({last}) row{n} = Identity ({last})"
         # Runtimes do not agree on the rows of no iteration.
-        outputs = f"float[{SIZE}] {last}" + f", float[{SIZE}] {row}" * bool(given.times)
-        inputs = f"float[{SIZE}] {carried}"
-        results = f"{final}, {rows}" if given.times else final
+        outputs = f"float[{SIZE}] last{n}" + f", float[{SIZE}] row{n}" * bool(given.times)
+        results = f"final{n}" + f", rows{n}" * bool(given.times)
+        carried = f"float[{SIZE}] carried{n}"
         if is_scan:
-            body = f"{name} ({inputs}, int64 {i}) => ({outputs}) {{ {' '.join(inner)} }}"
-            numbers = ", ".join(map(str, range(given.times)))
-            nodes.append(f"""{over} = Constant <value_ints = [{numbers}]> ()
-                {results} = Scan <num_scan_inputs = 1, body = {body}> ({total}, {over})""")
+            text = f"""over{n} = Constant <value_ints = {[*range(given.times)]}> ()
+                {results} = Scan <num_scan_inputs = 1, body = body{n} ({carried}, int64 i{n})
+                    => ({outputs}) {{ {begin} {nodes} }}> ({total}, over{n})"""
         else:
-            body = f"""{name} (int64 {i}, bool {go}, {inputs}) => (bool {go_on}, {outputs})
-                {{ {" ".join(inner)} }}"""
-            nodes.append(f"""{over} = Constant <value = int64 {{{given.times}}}> ()
-                {results} = Loop ({over}, yes, {total}) <body = {body}>""")
+            text = f"""over{n} = Constant <value = int64 {{{given.times}}}> ()
+                {results} = Loop (over{n}, yes, {total}) <body = body{n} (
+                    int64 i{n}, bool go{n}, {carried}) => (bool go_on{n}, {outputs}) {{
+                    go_on{n} = Identity (go{n}) {nodes} }}>"""
         if not given.times:
-            return final
-        added = self._name("total")
-        nodes.append(f"{added} = ReduceSum <keepdims = 0> ({rows}, axis)")
-        return self._mean(final, added, nodes)
+            return text, f"final{n}"
+        text += f" total{n} = ReduceSum <keepdims = 0> (rows{n}, axis)"
+        return mean_of(n, text, f"final{n}", f"total{n}")
+
+
+def mean_of(n: int, nodes: str, a: str, b: str) -> tuple[str, str]:
+    """After these nodes, the mean of two."""
+    return f"{nodes} sum{n} = Add ({a}, {b}) mean{n} = Mul (sum{n}, half)", f"mean{n}"
+
+
+def model_of(program: Block, opset: int) -> onnx.ModelProto:
+    nodes, total = Builder().block(program, "start", "counter")
+    text = f"""program (float[{SIZE}] start, int64 counter) => (float[{SIZE}] total)
+        <float half = {{0.5}}, float[{SIZE}] p = {{0.5, 0.5, 0.5}}, int64[1] axis = {{0}},
+        bool yes = {{1}}> {{ {nodes} total = Identity ({total}) }}"""
+    return parse(text, opset)
 
 
 UNIFORM, NORMAL, COIN = Draw("RandomUniform"), Draw("RandomNormalLike"), Draw("Bernoulli")
@@ -168,7 +156,7 @@ PROGRAMS: dict[str, Block] = {
 
 def check(program: Block, run: Run, opset: int, seed: int | None = None, atol: float = 0) -> None:
     """Runs its model in either branch of the main graph."""
-    original = Builder(opset).model(program)
+    original = model_of(program, opset)
     model = make_reproducible(original, seed=seed)
     state = STATE if seed is None else PhiloxState.for_run(seed).to_array()
     for counter in (0, 5):
@@ -183,7 +171,7 @@ def check(program: Block, run: Run, opset: int, seed: int | None = None, atol: f
 )
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_node_draws_on(name: str, opset: int, seed: int | None) -> None:
-    model = make_reproducible(Builder(opset).model(PROGRAMS[name]), seed=seed)
+    model = make_reproducible(model_of(PROGRAMS[name], opset), seed=seed)
     onnx.checker.check_model(model, full_check=True)
     check(PROGRAMS[name], evaluate, opset, seed)
 
@@ -307,7 +295,7 @@ STATEMENTS = st.recursive(
 @hypothesis.settings(max_examples=30)
 @hypothesis.given(blocks(STATEMENTS))
 def test_any_program_draws_what_its_rule_says(program: Block) -> None:
-    original = Builder(17).model(program)
+    original = model_of(program, 17)
     model = make_reproducible(original)
     if model is original:
         return
