@@ -191,6 +191,18 @@ def test_generate_fills_bits_unit_floats_and_normals_by_default(
     assert generate(last, out=bits) == last.advance(15)
 
 
+@pytest.mark.parametrize("given", [{}, {"operator": "RandomGamma", "alpha": 2.5}], ids=str)
+def test_what_generate_has_looked_at_it_draws_again_in_a_few_calls(given: dict[str, Any]) -> None:
+    out, calls = np.empty(4, np.float32), []
+    generate(STATE, out=out, **given)
+    sys.setprofile(lambda _frame, event, _what: calls.append(event))
+    try:
+        generate(STATE, out=out, **given)
+    finally:
+        sys.setprofile(None)
+    assert 2 < calls.count("call") < 12
+
+
 def test_generate_tells_numbers_apart_that_are_equal() -> None:
     """It keeps what it has looked at for the next call: 0.0 is no -0.0, and 4 no 4.0 or True."""
     zeros = [np.empty(9, np.float32) for _ in range(3)]

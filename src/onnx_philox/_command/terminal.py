@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,8 +22,8 @@ from rich.text import Text
 from onnx_philox._command import refusals
 from onnx_philox._progress import ignore
 
-# The width of a report that goes into a pipe.
-_UNWRAPPED = 100_000
+# The width of a report that goes into a pipe: its lines are as long as they are.
+_UNWRAPPED = sys.maxsize
 # The least width for which tables are laid out.
 _NARROWEST = 80
 

@@ -133,7 +133,7 @@ class ModelFile(contextlib.AbstractContextManager["ModelFile"]):
             # Mapping costs no memory, since nothing touches the pages of the weights.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
                 try:
-                    if (other := ort_format.known(buffer[:8])) is not None:
+                    if (other := ort_format.known(buffer)) is not None:
                         remedy = other[1]
                         raise ValueError(other[0])
                     proto = without_weights.thin(buffer)

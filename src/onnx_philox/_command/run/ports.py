@@ -250,7 +250,7 @@ class StatePorts:
     def is_per_row(self) -> bool:
         """Whether each row of the batch has a state."""
         shape = self.port.shape or ()
-        return len(shape) == 2 and shape[0] != 1 and self.is_rewritten
+        return len(shape) == 2 and not isinstance(shape[0], int) and self.is_rewritten
 
     def first(self, seed: Seed, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
         """The state of a seed in a run; in the first one, where its generator counts none.
@@ -306,8 +306,6 @@ class StatePorts:
         """How many rows the other inputs may have."""
         assert self.port.shape is not None
         batch = self.port.shape[0]
-        if isinstance(batch, int):
-            return {batch}
         fed = [port for port in ports if port.shape and port.name in feeds]
         sized = [
             (axis, d, size)
