@@ -329,9 +329,13 @@ def _with_matrices(path: Path, count: int, size: int) -> Path:
         file.truncate(size * size * 4)
         file.write(np.ones(size, np.float32).tobytes())
     names = [f"w{i}" for i in range(count)]
-    layers = " ".join(f"h{i + 1} = MatMul (h{i}, {name})" for i, name in enumerate(names))
+    # Which no runtime copies into a layout of its own.
+    layers = " ".join(
+        f"r{i} = Gather ({name}, zero) h{i + 1} = Mul (h{i}, r{i})" for i, name in enumerate(names)
+    )
     made = parse(f"""g (float[N, {size}] x) => (float[N, {size}] h0, float[N, {size}] h{count}) {{
-        noise = RandomNormalLike (x) h0 = Add (x, noise) {layers} }}""")
+        noise = RandomNormalLike (x) h0 = Add (x, noise)
+        size = Size (x) zero = Sub (size, size) {layers} }}""")
     for name in names:
         matrix = made.graph.initializer.add(name=name, data_type=1, dims=[size, size])
         matrix.data_location = onnx.TensorProto.EXTERNAL
