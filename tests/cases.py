@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,14 @@ def assert_refused(call: Callable[[], Any], words: str) -> str:
         call()
     assert isinstance(raised.value, TypeError) is (said != words)
     return str(raised.value)
+
+
+def warned(call: Callable[[], Any]) -> list[str]:
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in caught]
 
 
 def pattern_of(words: str) -> str:

@@ -9,13 +9,12 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import openvino as ov
-from foreign import nodes
+from foreign import Arrays, nodes
 from onnx import TensorProto, helper
 from runtimes import BFLOAT16, request_of
 
 from onnx_philox import to_standard_nodes
 
-Arrays = dict[str, np.ndarray]
 Loaded = Callable[[Arrays], list[Any]]
 """Runs a model that is loaded once."""
 

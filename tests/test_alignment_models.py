@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import onnx
 import openvino as ov
 import openvino_models as made
 import pytest
-from cases import assert_all_same, assert_refused, assert_same_bits, table
+from cases import assert_all_same, assert_refused, assert_same_bits, table, warned
 from foreign import Arrays, drawn, evaluate, in_onnxruntime, parse
 from runtimes import OpenVino, infer
 from test_alignment import RUNTIMES
@@ -366,10 +366,8 @@ g (float[2, 3] scores, float[3, 4] v) => (float[2, 4] y, float[2] u) <float rati
 def test_attention_whose_dropout_has_no_mode_is_warned_of_with_torch_s_numbers(
     old: str, new: str
 ) -> None:
+    model = parse(ATTENTION.replace(old, new))
     for alignment in ("tensorflow", "pytorch"):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            op.make_reproducible(parse(ATTENTION.replace(old, new)), alignment=alignment)
-        said = [str(warning.message) for warning in caught]
+        said = warned(partial(op.make_reproducible, model, alignment=alignment))
         assert len(said) == (alignment == "pytorch" and not old)
         assert all("the dropout of scaled_dot_product_attention" in each for each in said)

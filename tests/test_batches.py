@@ -10,7 +10,7 @@ import hypothesis
 import numpy as np
 import pytest
 from cases import assert_same_bits
-from foreign import evaluate, parse
+from foreign import Arrays, evaluate, parse
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx.reference import ReferenceEvaluator
@@ -21,7 +21,6 @@ from onnx_philox import reference, row_states, split_states
 
 REQUESTS = 64
 RUNS = 2
-Arrays = dict[str, np.ndarray]
 Run = Callable[[Arrays], list[np.ndarray]]
 
 # Each node draws on where the one before has stopped; the last shares the first's state.

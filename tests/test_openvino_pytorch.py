@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
-from cases import assert_all_same, table
+from cases import assert_all_same, table, warned
 from runtimes import infer
 
 import onnx_philox as op
@@ -208,10 +208,9 @@ def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_dra
     import torch
 
     def warned_of(program: Any) -> list[str]:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            ov.convert_model(program, extension=op.openvino.pytorch_extensions())
-        return [str(each.message) for each in caught if "onnx_philox" in str(each.message)]
+        extension = op.openvino.pytorch_extensions()
+        said = warned(lambda: ov.convert_model(program, extension=extension))
+        return [text for text in said if "onnx_philox" in text]
 
     x = (torch.tensor(X),)
     for module in (with_lstm(), torch.nn.Dropout(0.5)):

@@ -7,7 +7,6 @@ import copy
 import os
 import pickle
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -18,7 +17,7 @@ import onnx
 import onnx_ir as ir
 import openvino as ov
 import pytest
-from cases import assert_refused, public_names, table
+from cases import assert_refused, public_names, table, warned
 from foreign import parse
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from openvino import opset8
@@ -110,10 +109,7 @@ def test_a_node_that_may_stay_offers_it_under_the_name_that_the_reader_knows() -
     command = error.offering("--keep-unknown")
     assert command.remedy.endswith(", or leave the node as it is with --keep-unknown.")
     assert command.offering("keep_unknown").parts == error.parts
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        onnx_philox.make_reproducible(UNKNOWN, keep_unknown=True)
-    (said,) = [str(warning.message) for warning in caught]
+    (said,) = warned(lambda: onnx_philox.make_reproducible(UNKNOWN, keep_unknown=True))
     assert said == f"left as it is: {error.offering('')}"
     assert said.endswith("Export the model with one of these.")
 

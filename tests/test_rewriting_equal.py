@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from pathlib import Path
 
 import cli
@@ -14,7 +13,7 @@ import onnx_ir as ir
 import openvino as ov
 import openvino_models as made
 import pytest
-from cases import assert_all_same, assert_same_bits
+from cases import assert_all_same, assert_same_bits, warned
 from foreign import in_both, parse
 from foreign import uniform as of_stream
 from openvino_models import parameter
@@ -230,11 +229,9 @@ def test_two_loops_by_one_sequence_of_keys_are_named(way: str, second: str) -> N
         f"""g (int32[1] shape, uint64[3, 1] keys, uint64[3, 1] others) => (float[T, N] y0,
         float[T, N] y1) {{ {CONSTANTS} three = Constant <value_int = 3> () {first} {last} }}"""
     )
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        op.make_reproducible(model)
+    said = [text.split(":")[0] for text in warned(lambda: op.make_reproducible(model))]
     wanted = ["nodes in several loops draw by one sequence of keys, and now numbers of their own"]
-    assert [str(w.message).split(":")[0] for w in said] == wanted * (second == "keys")
+    assert said == wanted * (second == "keys")
 
 
 def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged() -> None:
@@ -389,8 +386,7 @@ def test_equal_seeds_of_a_model_of_openvino_s_are_warned_of_or_kept() -> None:
     model = made.model(outputs, [logits])
     with pytest.warns(UserWarning, match=r"global_seed 5 and op_seed 6 of .*a.* With keep_seeds"):
         op.make_reproducible(model)
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("always")
+    with pytest.warns(UserWarning, match="'b' .* and RandomUniform 'a' .*, draw equal numbers"):
         pipe = op.Pipeline(model, runtime="openvino", keep_seeds=True)
     a, b, c, d = pipe({"logits": np.float32([[1, 2, 3, 4]])}, seed=3).values()
     assert_all_same((a, c), (b, d))

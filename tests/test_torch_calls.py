@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from cases import DTYPES, assert_refused, assert_same_bits
+from cases import DTYPES, assert_refused, assert_same_bits, warned
 from foreign import evaluate, nodes, parse, uniform
 from onnx import helper, numpy_helper
 from torch_modules import of_a_function
@@ -265,15 +265,10 @@ def test_a_draw_like_a_transposed_tensor_is_warned_of_by_name(
 ) -> None:
     model = model_of(text, "float[a, b]")
     model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", 1, [rows, 3]))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        make_reproducible(model, alignment="pytorch")
-    said = [str(warning.message) for warning in caught]
+    said = warned(lambda: make_reproducible(model, alignment="pytorch"))
     assert bool(said) is warns
     assert all("draws like a transposed tensor, and torch fills memory" in text for text in said)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make_reproducible(model)
+    assert warned(lambda: make_reproducible(model)) == []
 
 
 def dropout(ratio: str, data: str = "float", given: str = "") -> onnx.ModelProto:
