@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +33,15 @@ def run(
     return done
 
 
-@contextlib.contextmanager
-def preloading(source: Path) -> Iterator[dict[str, str]]:
-    """The variables of a process that preloads what a C++ file is compiled to."""
+def again(source: Path, *arguments: object) -> int:
+    """The exit code of this program in a process that preloads what a C++ file is compiled to."""
     compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-shared", "-fPIC"]
     with tempfile.TemporaryDirectory() as folder:
         library = f"{folder}/lib{source.stem}.so"
         subprocess.run([*compiler, "-o", library, source, "-ldl"], check=True)
-        yield {**os.environ, "LD_PRELOAD": library}
+        command = [sys.executable, sys.argv[0], *map(str, arguments)]
+        preloading = {**os.environ, "LD_PRELOAD": library}
+        return subprocess.run(command, env=preloading, check=False).returncode
 
 
 def python(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -18,7 +18,6 @@ import gc
 import io
 import itertools
 import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -335,15 +334,6 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
 }
 
 
-def _again(groups: list[str], others: list[str]) -> int:
-    """All of it in processes that preload what lets allocations fail."""
-    with child.preloading(SOURCE) as environment:
-        commands = ([sys.executable, __file__, group, *others] for group in groups)
-        codes = [subprocess.run(c, env=environment, check=False).returncode for c in commands]
-    print("exit codes:", *zip(groups, codes, strict=True))
-    return int(any(codes))
-
-
 def _tried(group: str, words: list[str], parts: int) -> int:
     """Tries all cases of a group; 1 if something is wrong."""
     runtime = "openvino" if group == "openvino" else "onnxruntime"
@@ -378,7 +368,9 @@ def main() -> int:
     groups = [*GROUPS] if given.group == "all" else [given.group]
     if _begin is not None:
         return max(_tried(group, given.words, given.parts) for group in groups)
-    return _again(groups, [*given.words, "--parts", str(given.parts)])
+    codes = [child.again(SOURCE, g, *given.words, "--parts", given.parts) for g in groups]
+    print("exit codes:", *zip(groups, codes, strict=True))
+    return int(any(codes))
 
 
 if __name__ == "__main__":

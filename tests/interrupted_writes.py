@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -164,9 +163,7 @@ def main() -> int:
     if not chosen:
         sys.exit(f"{__doc__}\nThe cases: {'; '.join(case.name for case in CASES)}")
     if _at is None:
-        with child.preloading(SOURCE) as environment:
-            command = [sys.executable, __file__, *sys.argv[1:]]
-            return subprocess.run(command, env=environment, check=False).returncode
+        return child.again(SOURCE, *sys.argv[1:])
     fuzz_files.load_commands()
     np.zeros(1)
     is_wrong = False
