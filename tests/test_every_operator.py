@@ -501,9 +501,9 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
 @pytest.mark.parametrize(
     "fed_to",
     [
-        ((None, "all"), (3, "nothing")),
         ((None, "nothing"), (3, "large")),
-        ((None, "no state"), (0, "large")),
+        ((None, "all"), (3, "nothing")),
+        ((None, "all"), (None, "no state"), (0, "large")),
     ],
 )
 def test_standard_nodes_draw_the_bits_or_refuse_the_operator(

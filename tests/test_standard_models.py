@@ -242,8 +242,8 @@ def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
 @target
 @pytest.mark.parametrize(
     ("asked", "state"),
-    [({}, STATES[0]), ({"per_row": True}, STATES), ({"seed": 42}, None)],
-    ids=("a state", "rows", "a seed"),
+    [({}, STATES[0]), ({"seed": 42}, None), ({"per_row": True}, STATES)],
+    ids=("a state", "a seed", "rows"),
 )
 def test_the_command_writes_such_a_file(
     tmp_path: Path, target: str, asked: Any, state: Any

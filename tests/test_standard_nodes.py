@@ -216,6 +216,15 @@ MODELS = {
     "several generators": model_of(
         [f"v{i} = {BIG.format(i)}" for i in range(3)], [f"bool[{2**21}] v{i}" for i in range(3)]
     ),
+    "states that are constants": model_of(
+        [
+            f"s{i} = Constant <value = uint32[6] {{{word}, 2, 3, 4, 5, 6}}> () "
+            f"v{i} = onnx_philox.RandomGenerator <op_seed = {i}> (s{i}, n5)"
+            for i, word in enumerate((1, 1, 7))
+        ],
+        [f"uint32[5] v{i}" for i in range(3)],
+        "",
+    ),
     # The second draw begins where the first one ends.
     "a state drawn on": model_of(
         [
