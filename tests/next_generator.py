@@ -1,23 +1,21 @@
-"""A generator that exists in Python alone: for test_next_generator, in a process of its own.
-
-A state of it has three words: a seed's two, and how many blocks of Philox have been drawn. It draws
-what Philox draws there, but in the way of torch's generator: without streams, runs or rows.
-"""
+"""A generator of Python alone, for test_next_generator: Philox's numbers, but as torch has its own,
+without streams, runs or rows. A state is a seed's two words, and how many blocks are drawn."""
 
 from __future__ import annotations
 
 import json
-import tempfile
+import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import parser
+from cases import parse
+from click.testing import CliRunner
 from onnx.reference import ReferenceEvaluator
 
 import onnx_philox as op
+from onnx_philox._command.app import app
 from onnx_philox._contract import generators, inputs
 from onnx_philox._contract.generators import Generator
 from onnx_philox._numbers import call, noise
@@ -108,110 +106,57 @@ def register() -> None:
     object.__setattr__(inputs.ALIGNMENT, "allowed", words)
 
 
-def _model() -> onnx.ModelProto:
-    """Two draws, for a rewrite."""
-    return parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
-    two (float[rows, 3] x) => (float[rows, 3] u, float[rows, 3] n) {
-        u = RandomUniformLike (x)
-        n = RandomNormalLike (x)
-    }""")
-
-
-def _philox(seed: int, block: int, draw: str) -> np.ndarray:
-    """Six numbers of Philox, in the shape of the model's draws."""
-    values = np.empty((2, 3), np.float32)
-    numbers = {"mean": 0, "scale": 1} if draw == "n" else {}
-    op.generate(op.PhiloxState(block, seed), out=values, **numbers)
-    return values
-
-
-def _same(outputs: Any, seed: int, block: int) -> bool:
-    u, n = (_philox(seed, block + 2 * i, draw) for i, draw in enumerate("un"))
+def is_philox_s(outputs: Any, seed: int, block: int) -> bool:
+    """Whether a run has the six numbers that Philox draws at a block, and at the one after two."""
+    u, n = np.empty((2, 2, 3), np.float32)
+    op.generate(op.PhiloxState(block, seed), out=u)
+    op.generate(op.PhiloxState(block + 2, seed), out=n, mean=0, scale=1)
     return bool((outputs["u"] == u).all() and (outputs["n"] == n).all())
 
 
-def _refusal(call_: Any) -> str:
-    try:
-        call_()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return "nothing refused"
+def command(words: str) -> str:
+    """What a command says of `m.onnx` and `x.npy`, and of what the commands before it made."""
+    done = CliRunner().invoke(app, words.split(), env={"COLUMNS": "1000"})
+    return " ".join(done.output.split())
 
 
-def _in_python() -> dict[str, Any]:
-    """Builders, `generate`, onnx.reference, rewrites and `Pipeline`."""
-    said: dict[str, Any] = {}
+def names() -> dict[str, Any]:
+    """What the calls name."""
+    model = parse("""two (float[rows, 3] x) => (float[rows, 3] u, float[rows, 3] n) {
+        u = RandomUniformLike (x)  n = RandomNormalLike (x) }""")
     plain = op.graphs.random_uniform([4], 0, 1, "f32", alignment="blocks", stateful=True)
     rows = op.graphs.random_uniform([None, 4], 0, 1, "f32", alignment="blocks", per_row=True)
-    said["state of the builder"], said["states of its rows"] = (
-        [d.dim_value or d.dim_param for d in model.graph.input[0].type.tensor_type.shape.dim]
-        for model in (plain, rows)
-    )
     run = ReferenceEvaluator(plain, new_ops=op.onnx_reference.OPS).run
-    drawn, after = run(None, {"state": BlockState(7, 5).to_array()})
-    into = np.empty(4, np.float32)
-    op.generate(op.PhiloxState(5, 7), out=into)
-    said["onnx.reference draws it"] = bool((drawn == into).all()), after.tolist()
-    also = np.empty(4, np.float32)
-    said["generate goes on to"] = str(op.generate(BlockState(7, 5), out=also))
-    said["generate draws it"] = bool((also == into).all())
-    given = BlockState(7, 5).to_array()
-    said["by words"] = str(op.generate(given, out=also, alignment="blocks"))
-    said["six words"] = _refusal(
-        lambda: op.reference.random_uniform(
-            [4], 0, 1, "f32", state=op.PhiloxState().to_array(), alignment="blocks"
-        )
-    )
-    ours, theirs = (op.diffusers.generator(7, like=like).randn(4) for like in ("philox", "blocks"))
-    said["noise"] = bool((ours == theirs).all())
-    said["no word of noise"] = _refusal(lambda: op.diffusers.generator(7, like="numpy"))
-    said["standard nodes"] = _refusal(lambda: op.to_standard_nodes(plain))
-    said["native"] = _refusal(lambda: op.onnxruntime.InferenceSession(plain))
+    evaluated, after = run(None, {"state": BlockState(7, 5).to_array()})
+    expected, out = np.empty((2, 4), np.float32)
+    op.generate(op.PhiloxState(5, 7), out=expected)
     x = {"x": np.zeros((2, 3), np.float32)}
-    with op.Pipeline(_model(), alignment="blocks", backend="python") as pipeline:
-        said["pipeline"] = str(pipeline)
-        request = pipeline.request(seed=9)
-        results = [request(x), request(x)]
-        said["runs of a request"] = [_same(r, 9, 4 * i) for i, r in enumerate(results)]
-        said["states of a result"] = str(results[1].states)
-        again = pipeline.request(resume=json.dumps(request.checkpoint()))
-        said["resumed"] = _same(again(x), 9, 8)
-        said["seed of the system"] = pipeline.request().seed < 2**BLOCKS.seed_bits
-    with op.Pipeline(_model(), alignment="blocks", per_row=True, backend="python") as pipeline:
-        said["one seed for rows"] = _refusal(lambda: pipeline.request(seed=9, rows=2)(x))
-        result = pipeline.request(seeds=[3, 4])(x)
-        said["a seed for each row"] = str(result.states)
-    return said
+    onnx.save(model, "m.onnx")
+    np.save("x.npy", x["x"])
+    pipeline = op.Pipeline(model, alignment="blocks", backend="python")
+    by_rows = op.Pipeline(model, alignment="blocks", per_row=True, backend="python")
+    request = pipeline.request(seed=9)
+    results = [request(x), request(x)]
+    return globals() | locals()
 
 
-def _in_commands(folder: Path) -> dict[str, Any]:
-    """What rewrite, run and inspect say."""
-    from click.testing import CliRunner
+def dims(model: onnx.ModelProto) -> list[int | str]:
+    found = model.graph.input[0].type.tensor_type.shape.dim
+    return [d.dim_value or d.dim_param for d in found]
 
-    from onnx_philox._command.app import app
 
-    said = {}
-    model, new, rows = (folder / name for name in ("m.onnx", "new.onnx", "rows.onnx"))
-    onnx.save(_model(), model)
-    np.save(folder / "x.npy", np.zeros((2, 3), np.float32))
+def noise_of(like: str) -> list[float]:
+    return op.diffusers.generator(7, like=like).randn(4).tolist()
 
-    def command(*words: Any) -> str:
-        done = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "1000"})
-        return " ".join(done.output.split())
 
-    said["rewrite"] = command("rewrite", model, "-o", new, "--alignment", "blocks")
-    said["rewrite rows"] = command(
-        "rewrite", model, "-o", rows, "--alignment", "blocks", "--per-row"
-    )
-    given = ["--input", f"x={folder / 'x.npy'}", "--backend", "python"]
-    said["run"] = command("run", new, "--seed", 9, "--runs", 2, *given)
-    said["run with a first run"] = command("run", new, "--first-run", 3, *given)
-    said["run rows"] = command("run", rows, "--seed", 9, *given)
-    said["inspect"] = command("inspect", new)
-    return said
+def said(call_: str, of: dict[str, Any]) -> str:
+    try:
+        return str(eval(call_, of))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":
     register()
-    with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(_in_python() | _in_commands(Path(folder)), indent=1))
+    known = names()
+    print(json.dumps([said(call_, known) for call_ in sys.argv[1:]]))

@@ -1,9 +1,6 @@
-"""An operator that exists in Python alone: for test_next_operator, in a process of its own.
-
-RandomTriangle draws, around `peak`, the difference of two uniforms times `width`; values below
-`floor` are raised to it, if there is one. It has what no other operator has: two outputs besides
-the state, an optional input before the state, limits of its own, and two blocks for each element.
-"""
+"""An operator of Python alone, for test_next_operator: around `peak` the difference of two uniforms
+times `width`, raised to `floor`, if there is one. It has what no other has: two outputs beside the
+state, an optional input before the state, limits of its own, and two blocks for each element."""
 
 from __future__ import annotations
 
@@ -15,21 +12,14 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from runtimes import infer
+from cases import parse
+from runtimes import OpenVino
 
 # Last, so that the package is the installed one.
 sys.path.append(str(Path(__file__).parents[1] / "src"))
 import make_functions
-from onnx_philox._contract import operators
-from onnx_philox._contract.declaration import (
-    Attribute,
-    Input,
-    Numbers,
-    Operator,
-    Output,
-    Role,
-    Words,
-)
+from onnx_philox._contract import declaration, operators
+from onnx_philox._contract.declaration import Attribute, Input, Numbers, Operator, Output, Role
 from onnx_philox._contract.types import BOOL, F32, F64, I64, ElementType
 from onnx_philox._numbers import uniform
 from onnx_philox._numbers.draw import Convert, Distribution, Values
@@ -64,7 +54,7 @@ RANDOM_TRIANGLE = Operator(
         Attribute("output_type", "Of the values.", None, allowed=("f32", "f64")),
         *operators.SEEDS,
     ),
-    words=Words(each=WORDS),
+    words=declaration.Words(each=WORDS),
     draws="numbers around a peak",
     rule="Uniform values",
 )
@@ -107,7 +97,7 @@ def register() -> None:
 
 def _model(*, has_floor: bool, rows: int | None) -> Any:
     """A node of it with all that can be an input, but for its shape."""
-    from onnx import numpy_helper, parser
+    from onnx import numpy_helper
 
     given = {
         "shape": np.array([3, 5], np.int64),
@@ -116,8 +106,7 @@ def _model(*, has_floor: bool, rows: int | None) -> Any:
         "floor": np.array([1], np.int64) if has_floor else None,
     }
     state = "6" if rows is None else f"{rows}, 6"
-    model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-    triangle (uint32[{state}] state)
+    model = parse(f"""triangle (uint32[{state}] state)
         => (float[3, 5] values, bool[3, 5] is_right, uint32[{state}] next_state) {{
         values, is_right, next_state = onnx_philox.RandomTriangle <output_type = "f32", op_seed = 7>
             (shape, peak, width, {"floor" if has_floor else ""}, state)
@@ -127,8 +116,8 @@ def _model(*, has_floor: bool, rows: int | None) -> Any:
     return model, given
 
 
-def _functions(module: Any) -> Any:
-    """The operator's function, as it would be written into a module."""
+def _function(module: Any) -> Any:
+    """The operator's, as it would be written into a module."""
     operators.RANDOM_TRIANGLE = RANDOM_TRIANGLE
     names: dict[str, Any] = {}
     exec(module.text(), names)
@@ -138,50 +127,32 @@ def _functions(module: Any) -> Any:
 def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
     """Each place where a model of it may be drawn, as a function."""
     import openvino as ov
-    from onnx.reference import ReferenceEvaluator
+    from foreign import evaluate, in_onnxruntime
 
     import onnx_philox as op
     from onnx_philox._numbers import call, fill_native
 
-    feed = {"state": given["state"]}
-    made = {module.path: _functions(module) for module in make_functions.MODULES}
-    inputs = {name: given[name] for name in ("shape", "peak", "width", "floor")}
-
-    def built() -> Any:
-        by_row = {"per_row": True} if given["state"].ndim == 2 else {"stateful": True}
-        shape = given["shape"].tolist()
-        return made["graphs.py"](**{**inputs, "shape": shape}, **attributes, **by_row)
+    feed, shape = {"state": given["state"]}, given["shape"].tolist()
+    by_row = {"per_row": True} if given["state"].ndim == 2 else {"stateful": True}
+    numbers = {name: given[name] for name in ("peak", "width", "floor")}
+    made = {module.path: _function(module) for module in make_functions.MODULES}
 
     def node() -> Any:
-        made_node = made["openvino/_factories.py"](**given, **attributes)
-        results = infer(
-            op.openvino.register(ov.Core()).compile_model(ov.Model(made_node.outputs(), []), "CPU")
-        )
-        return [results[i] for i in range(3)]
-
-    def in_openvino(backend: str) -> Any:
-        core = op.openvino.register(ov.Core(), backend=backend)
-        results = infer(core.compile_model(core.read_model(model.SerializeToString()), "CPU"), feed)
-        return [results[i] for i in range(3)]
-
-    def in_onnxruntime(backend: str) -> Any:
-        return op.onnxruntime.InferenceSession(model, backend=backend).run(None, feed)
-
-    def in_reference() -> Any:
-        return ReferenceEvaluator(model, new_ops=op.onnx_reference.OPS).run(None, feed)
+        outputs = made["openvino/_factories.py"](**given, **attributes).outputs()
+        return OpenVino("auto")(ov.Model(outputs, []))
 
     return {
         "native core": lambda: call.run(RANDOM_TRIANGLE, fill_native.fill, given, attributes),
-        "onnx.reference": in_reference,
+        "onnx.reference": lambda: evaluate(model, feed),
         "the function of `reference`": lambda: made["reference.py"](**given, **attributes),
-        "the builder of `graphs`": lambda: ReferenceEvaluator(
-            built(), new_ops=op.onnx_reference.OPS
-        ).run(None, feed),
+        "the builder of `graphs`": lambda: evaluate(
+            made["graphs.py"](shape=shape, **numbers, **attributes, **by_row), feed
+        ),
         "the factory of `openvino`": node,
-        "ONNX Runtime, python": lambda: in_onnxruntime("python"),
-        "ONNX Runtime, native": lambda: in_onnxruntime("native"),
-        "OpenVINO, python": lambda: in_openvino("python"),
-        "OpenVINO, native": lambda: in_openvino("native"),
+        "ONNX Runtime, python": lambda: in_onnxruntime("python")(model, feed),
+        "ONNX Runtime, native": lambda: in_onnxruntime("native")(model, feed),
+        "OpenVINO, python": lambda: OpenVino("python")(model, feed),
+        "OpenVINO, native": lambda: OpenVino("native")(model, feed),
         "standard nodes for ONNX Runtime": lambda: op.to_standard_nodes(model),
         "standard nodes for OpenVINO": lambda: op.to_standard_nodes(model, target="openvino"),
     }
