@@ -1,10 +1,8 @@
-"""Chooses the combinations of a test's parameters that the plain `pytest` runs.
+"""Chooses the combinations of a test's parameters that the plain `pytest` runs: as few as it needs
+to use every value of each (type, shape, precision, backend, ...), in mixed combinations.
 
-A test with several parameters (type, shape, precision, backend, instruction set, ...) has
-thousands of combinations. The plain `pytest` runs as few of them as it needs to use every value of
-each parameter, in mixed combinations. The others get the marker `exhaustive`, and
-`pytest -m exhaustive` runs them. A test with one list of cases, however long, runs them all, but
-for those that have the marker already.
+The others get the marker `exhaustive`. A test with one list of cases, however long, runs them all,
+but for those that have the marker already.
 """
 
 from __future__ import annotations

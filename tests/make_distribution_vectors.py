@@ -90,7 +90,6 @@ def promised(operator: str) -> str:
 
 
 def main(operator: str) -> None:
-    """Writes the file of an operator, if it is not there."""
     path = FOLDER / f"{operators.OPERATORS[operator].distribution}.json"
     if path.exists():
         sys.exit(f"{path.name} exists, and what was drawn stays what is drawn.")

@@ -32,7 +32,6 @@ MOST_WORDS = 2000
 
 
 def main() -> None:
-    """Writes the file."""
     about = f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
     source = about + "; little-endian bytes in hex"
     calls = [("torch " + row["operator"], row) for row in rows_of_calls()]
@@ -42,7 +41,6 @@ def main() -> None:
 
 
 def rows_of_calls() -> list[dict[str, Any]]:
-    """The calls of each operator and type."""
     rows: list[dict[str, Any]] = []
 
     def add(operator: str, type_: str, call: Callable[[], Tensor], **arguments: Any) -> None:
@@ -127,12 +125,10 @@ def words_since(seed: int) -> int:
 
 
 def empty(name: str, count: int = 67) -> Tensor:
-    """A tensor of a type, to draw into."""
     return torch.empty(count, dtype=TYPES[name])
 
 
 def array_of(given: Tensor) -> np.ndarray:
-    """The tensor in NumPy."""
     if given.dtype == torch.bfloat16:
         return given.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return given.numpy()

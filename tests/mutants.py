@@ -46,14 +46,8 @@ ROOT = Path(__file__).parents[1]
 LISTED = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
 SRC, CORE = Path("src/onnx_philox"), Path("custom_ops/core")
 OTHERS = {
-    "neon.h",
-    "cuda",
-    "tests",
-    "bench",
-    "operators_table.h",
-    "mt19937_jumps.h",
-    "coefficients.h",
-    "declared_names.h",
+    *("neon.h", "cuda", "tests", "bench", "operators_table.h", "mt19937_jumps.h"),
+    *("coefficients.h", "declared_names.h"),
 }
 """What no processor of this kind runs, and what scripts write."""
 FEW, LIMIT, LONGER = 25, 900, 1800
@@ -62,17 +56,8 @@ HEAVY = ["numpy", "onnx", "onnx_ir", "onnxruntime", "openvino", "scipy.stats"]
 SWAPPED = {"==": "!=", "<": "<=", ">": ">=", "is": "is not", "in": "not in", "and": "or"}
 SWAPPED = {"&&": "||", **SWAPPED, **{after: before for before, after in SWAPPED.items()}}
 NATIVE = (
-    "alignment",
-    "bad_input",
-    "c_interface",
-    "distributions_bits",
-    "every_operator",
-    "native",
-    "onnxruntime",
-    "permutation",
-    "token",
-    "torch_numbers",
-    "torch_state",
+    *("alignment", "bad_input", "c_interface", "distributions_bits", "every_operator", "native"),
+    *("onnxruntime", "permutation", "token", "torch_numbers", "torch_state"),
 )
 """Files of tests that draw by the library for ONNX Runtime."""
 BINARY = {"comparison_operator", "boolean_operator", "binary_expression"}
@@ -104,7 +89,6 @@ class Change:
 
 
 def changes(root: Path, file: Path) -> Iterator[Change]:
-    """All changes of a file."""
     python = file.suffix == ".py"
     language = tree_sitter_python if python else tree_sitter_cpp
     source = (root / file).read_bytes()
@@ -202,7 +186,6 @@ class Pytest:
         return said.read_text().splitlines() or [f"(ended with {code})", *last]
 
     def first_red(self, folder: Path, limit: float, tests: Iterable[str]) -> list[str]:
-        """The first of the tests that is red."""
         red = self(folder, limit, "-x", *tests)
         if red[:1] == [f"(ended with {pytest.ExitCode.USAGE_ERROR})"]:
             # A file is not read any more, or its cases have other names.
@@ -238,8 +221,6 @@ def function_of(case: str) -> str:
 
 
 class Python:
-    """Tries changes of src."""
-
     def __init__(self, run: Pytest, cases: Cases) -> None:
         self.run, self.reached = run, cases
         self.width = collections.Counter(
@@ -335,7 +316,6 @@ def reached(data: Path) -> Cases:
 
 
 def unseen(change: Change) -> bool:
-    """Whether `mutants.toml` says that nobody can see it."""
     return change.text in LISTED.get(str(change.file), ())
 
 

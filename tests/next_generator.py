@@ -100,7 +100,6 @@ BLOCKS = BlockGenerator(
 
 
 def register() -> None:
-    """Adds it to the generators."""
     generators.registered()[BLOCKS.alignment] = BLOCKS
     words = (*inputs.ALIGNMENT.allowed, BLOCKS.alignment)
     object.__setattr__(inputs.ALIGNMENT, "allowed", words)

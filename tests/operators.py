@@ -213,7 +213,6 @@ class Case:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Its attributes, the seeds too."""
         names = {a.name for a in self.operator.attributes}
         given = {name: value for name, value in self.setting.items() if name in names}
         typed = {"output_type": self.values.name} if "output_type" in names else {}
@@ -246,7 +245,6 @@ class Case:
         return self.operator.type_input is not None and self.values is F64
 
     def type_of(self, given: Input) -> ElementType:
-        """The type of an input."""
         if not given.types or given.name == self.operator.outputs[0].type_of:
             return self.values
         return self.numbers if len(given.types) > 1 and self.numbers else given.types[0]
@@ -260,7 +258,6 @@ class Case:
         return rows, *row
 
     def inputs(self, shape: Shape) -> Arrays:
-        """The inputs beside shape and state."""
         made = {}
         for i in self.given:
             number = self.setting[i.name]
@@ -289,12 +286,10 @@ class Case:
         return [*map(np.concatenate, values), np.stack(after)]
 
     def of_rows(self, inputs: Arrays, rows: slice) -> Arrays:
-        """The inputs of some rows."""
         has_rows = {i.name for i in self.given if callable(self.setting[i.name])}
         return {name: x[rows] if name in has_rows else x for name, x in inputs.items()}
 
     def feeds(self, shape: Shape, state: np.ndarray | None, inputs: Arrays) -> Arrays:
-        """The feeds of `model`."""
         sized = {"shape": np.array(shape, np.int64)} if self.operator.has_shape else {}
         return sized | ({} if state is None else {"state": state}) | inputs
 
@@ -307,15 +302,7 @@ class Case:
         per_row: bool = False,
         stateful: bool = True,
     ) -> onnx.ModelProto:
-        """What its builder builds.
-
-        Args:
-            shape: The output's shape.
-            inputs: The inputs beside shape and state.
-            constant: Those that are constants of the model: all, the shape too, or these.
-            per_row: Whether each row has a state.
-            stateful: Whether there is a state at all.
-        """
+        """What its builder builds; some inputs are constants, or all are, the shape too."""
         op = self.operator
         is_constant = {name: constant is True or (constant and name in constant) for name in inputs}
         given = [i for i in self.given if i.name in inputs]
@@ -384,7 +371,6 @@ def plain(operator: str) -> list[Case]:
 
 
 def words(case: Case, shape: Shape) -> int:
-    """How many words a draw takes."""
     elements = math.prod(shape)
     if not case.setting.get("replacement", 1):
         elements = shape[0] * CLASSES

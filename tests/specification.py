@@ -40,7 +40,6 @@ COEFFICIENTS, TEXT = _coefficients()
 
 
 def philox(counter: int, key: int) -> list[Word]:
-    """A block."""
     c0, c1, c2, c3 = (counter >> 32 * i & 0xFFFFFFFF for i in range(4))
     k0, k1 = key & 0xFFFFFFFF, key >> 32
     for _ in range(10):
@@ -62,21 +61,17 @@ class Stream:
         self.used = 0
 
     def block(self, i: int) -> list[Word]:
-        """Block i."""
         return philox((self.counter + i) % 2**128, self.key)
 
     def word(self) -> Word:
-        """The next word."""
         word = self.block(self.used // 4)[self.used % 4]
         self.used += 1
         return word
 
     def uniform(self, type_: Any) -> Any:
-        """The next u."""
         return uniform(type_, *(self.word() for _ in range(2 if type_ is F64 else 1)))
 
     def next_state(self) -> list[Word]:
-        """The state after the draw."""
         before = sum(word << 32 * i for i, word in enumerate(self._state[:4]))
         after = (before + -(-self.used // 4)) % 2**128
         return [*(after >> 32 * i & 0xFFFFFFFF for i in range(4)), *self._state[4:]]
@@ -109,7 +104,6 @@ def _constant(type_: Any, name: str) -> Any:
 
 
 def minus_two_ln(x: Any) -> Any:
-    """-2 ln x."""
     type_ = type(x)
     signed, bits = (np.int32, 23) if type_ is F32 else (np.int64, 52)
     m = int(_constant(type_, "sqrt half").view(signed))
@@ -123,7 +117,6 @@ def minus_two_ln(x: Any) -> Any:
 
 
 def ln(x: Any) -> Any:
-    """The natural logarithm."""
     return minus_two_ln(x) * type(x)(-0.5)
 
 
@@ -155,7 +148,6 @@ def exp(x: Any) -> Any:
 
 
 def ln_factorial(k: Any) -> Any:
-    """Ln k!."""
     if k < 256:
         # Correctly rounded: the logarithm of an exact integer, in parts that lose nothing.
         return _rounded_ln(math.factorial(int(k)))
@@ -180,12 +172,10 @@ def _box_muller(u: Any, v: Any) -> tuple[Any, Any]:
 
 
 def random_generator(stream: Stream, n: int) -> Iterator[Any]:
-    """RandomGenerator."""
     yield from (stream.word() for _ in range(n))
 
 
 def random_uniform(stream: Stream, n: int, low: Any, high: Any, output_type: str) -> Iterator[Any]:
-    """RandomUniform."""
     if output_type == "i32":
         for _ in range(n):
             yield _signed((stream.word() % (high - low) + low) % 2**32, 32)
@@ -205,7 +195,6 @@ def _signed(x: int, bits: int) -> int:
 
 
 def random_normal(stream: Stream, n: int, mean: Any, scale: Any, output_type: str) -> Iterator[Any]:
-    """RandomNormal."""
     type_ = FLOATS[output_type]
     wide = F64 if type_ is F64 else F32
     for first in range(0, n, 2):
@@ -224,7 +213,6 @@ def random_bernoulli(stream: Stream, n: int, p: Any) -> Iterator[bool]:
 def random_categorical(
     stream: Stream, logits: Any, samples: int, *, replacement: bool = True
 ) -> Iterator[int]:
-    """RandomCategorical."""
     for row in logits.astype(F64):
         weights = [exp(x - row.max()) for x in row]
         if replacement:
@@ -251,7 +239,6 @@ def _sums(weights: Sequence[Any]) -> list[Any]:
 
 
 def random_exponential(stream: Stream, n: int, scale: Any, output_type: str) -> Iterator[Any]:
-    """RandomExponential."""
     type_ = FLOATS[output_type]
     for _ in range(n):
         if type_ is F64:
@@ -273,7 +260,6 @@ def _rounded(x: Any, type_: Any) -> Any:
 def random_gamma(
     stream: Stream, n: int, alpha: Any, output_type: str, attempts: int = 16
 ) -> Iterator[Any]:
-    """RandomGamma."""
     one = F64(1)
     for i in range(n):
         a = F64(alpha)
@@ -296,7 +282,6 @@ def random_gamma(
 
 
 def random_poisson(stream: Stream, n: int, rate: Any, attempts: int = 32) -> Iterator[int]:
-    """RandomPoisson."""
     for i in range(n):
         yield int(_count(F64(rate), lambda j, i=i: stream.block(32 * i + j), attempts))
     stream.used = 128 * n
@@ -356,7 +341,6 @@ def random_dropout(stream: Stream, data: Any, ratio: Any) -> Iterator[tuple[Any,
 def random_token(
     stream: Stream, logits: Any, temperature: Any, top_k: int, top_p: Any, min_p: Any
 ) -> Iterator[int]:
-    """RandomToken."""
     for row in logits.astype(F64):
         u = stream.uniform(F64)
         if temperature == 0:

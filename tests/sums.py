@@ -28,7 +28,6 @@ _SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tok
 
 
 def bounds() -> dict[str, int]:
-    """The most that each sum may be."""
     return tomllib.loads((ROOT / "tests/bounds.toml").read_text())
 
 

@@ -1,7 +1,4 @@
-"""How far the fixed arithmetic of normals and of categorical draws is from exact values.
-
-Every uniform of float32 is tried, on both axes, and a sample of float64's.
-"""
+"""How far the fixed arithmetic of normals and of categorical draws is from exact values."""
 
 from __future__ import annotations
 
@@ -42,11 +39,8 @@ def some_uniforms(count: int) -> np.ndarray:
 def worst_normal(
     r: np.ndarray, exact_r: np.ndarray, errors_of_sine_and_cosine: tuple[float, float]
 ) -> float:
-    """No pair of r and an angle can be further from its exact value than this.
-
-    What r is off (sine and cosine are at most 1), what the sine is off, times r, and half a unit
-    in the last place of the product.
-    """
+    """The furthest that a pair can be off: what r is (sine and cosine are at most 1), what the sine
+    is, times r, and half a unit in the last place of the product."""
     off = np.abs(r - exact_r) + exact_r * max(errors_of_sine_and_cosine) + np.spacing(r) / 2
     return float(off.max())
 

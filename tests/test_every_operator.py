@@ -1,8 +1,7 @@
 """Every operator, wherever one can be drawn: the reference's bits, or the refusal that is declared.
 
-Each test walks all that `_contract/operators.py` declares, with the numbers of `operators.py`. So a
-new operator is red here until it is drawn everywhere. What an operator's rule is, and its exact
-values, is in a file of its own. Models that one runtime runs are joined: that is much quicker.
+A new operator is red here until it is drawn everywhere; its rule and exact values are in a file of
+its own. Models that one runtime runs are joined: that is much quicker.
 """
 
 from __future__ import annotations

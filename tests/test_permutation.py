@@ -115,7 +115,6 @@ def test_each_number_is_equally_likely_at_each_position() -> None:
 
 
 def fill(values: np.ndarray) -> np.ndarray:
-    """Permutations from a fixed state, by the core."""
     arguments = {"shape": np.array(values.shape), "state": PhiloxState(0, 2024).to_array()}
     attributes = {"output_type": "i32"}
     return by_core("RandomPermutation", arguments, attributes)[0]

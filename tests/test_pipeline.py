@@ -34,7 +34,6 @@ def batch(rows: int) -> dict[str, np.ndarray]:
 
 
 def drawn_by(model: onnx.ModelProto, feed: dict[str, Any], state: Any) -> dict[str, np.ndarray]:
-    """What a session of our own draws from a state."""
     session = onnx_philox.onnxruntime.InferenceSession(model)
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, {**feed, "random_state": state}), strict=True))

@@ -272,7 +272,6 @@ class Held:
 
 
 async def cancelled(call: Any) -> None:
-    """Begins a call, and cancels it."""
     task = asyncio.create_task(call)
     await asyncio.sleep(0)
     task.cancel()

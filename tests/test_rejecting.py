@@ -23,7 +23,6 @@ PARAMETERS = {"RandomGamma": "alpha", "RandomPoisson": "rate"}
 
 
 def words_of(state: np.ndarray, count: int) -> np.ndarray:
-    """The blocks of so many elements."""
     return reference.random_generator(state, [count * 128])[0].reshape(count, 32, 4)
 
 

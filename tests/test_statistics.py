@@ -1,8 +1,5 @@
-"""The numbers look random: moments, distributions, tails, and no stream knows another.
-
-Each check raises on numbers which do not look as they should, of a right generator once in a
-million: `test_a_broken_generator_is_found` gives it those of generators broken on purpose.
-"""
+"""The numbers look random: moments, distributions, tails, and no stream knows another. A check
+raises of a right generator once in a million, and of each that is broken on purpose."""
 
 from __future__ import annotations
 
@@ -58,7 +55,6 @@ def check_bits(words: np.ndarray) -> None:
 
 
 def check_uniform(u: np.ndarray) -> None:
-    """Moments, and the distribution as far as the grid of the type allows."""
     u = u.astype(F64)
     assert u.min() >= 0
     assert u.max() < 1
@@ -69,7 +65,6 @@ def check_uniform(u: np.ndarray) -> None:
 
 
 def check_counts(counts: np.ndarray, shares: np.ndarray) -> None:
-    """Counts of cells against the shares they should have."""
     check_p(scipy.stats.chisquare(counts, shares * counts.sum()).pvalue, "chi-square")
 
 
@@ -80,7 +75,6 @@ def check_count(count: int, n: int, p: float, what: str) -> None:
 
 
 def check_normal(x: np.ndarray) -> None:
-    """Moments to the sixth, and the distribution."""
     x = x.astype(F64)
     variances = {1: 1, 2: 2, 3: 15, 4: 96, 5: 945, 6: 10170}
     for k, variance in variances.items():

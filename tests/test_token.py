@@ -59,7 +59,6 @@ def of_row(filters: dict[str, np.ndarray], row: int) -> dict[str, float]:
 
 
 def fast(logits: np.ndarray, state: np.ndarray, **filters: Any) -> np.ndarray:
-    """The tokens by the native core."""
     inputs = {k: np.asarray(v) for k, v in filters.items()} | {"logits": logits, "state": state}
     return by_core("RandomToken", inputs)[0]
 

@@ -69,7 +69,6 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
 
 
 def parsed(given: Sequence[str] | None) -> argparse.Namespace:
-    """The options."""
     from torch_walk.roads import BATCHES
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
@@ -84,7 +83,6 @@ def parsed(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """The command."""
     from torch_walk.known import EXPECTED, LISTED, faults, stale
 
     arguments = parsed(given)

@@ -20,7 +20,6 @@ class Dying(example.Scorer):
         self.mark = Path(mark)
 
     def __call__(self, batch: dict) -> dict:
-        """Scores a batch."""
         scored = super().__call__(batch)
         if max(batch["row"]) >= 500 and not self.mark.exists():
             self.mark.touch()

@@ -70,15 +70,12 @@ class Noting:
         self.sizes = Path(sizes)
 
     async def acall(self, feed: dict, *, seeds: list[int]) -> dict:
-        """Runs a batch."""
         with self.sizes.open("a") as file:
             file.write(f"{len(seeds)}\n")
         return await self.pipeline.acall(feed, seeds=seeds)
 
 
 class Noted(example.Model.func_or_class):
-    """The example's, with the sizes of its batches."""
-
     def __init__(self, model: str, sizes: str) -> None:
         super().__init__(model)
         self.pipeline = Noting(self.pipeline, sizes)

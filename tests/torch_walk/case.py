@@ -12,16 +12,12 @@ NEAR = {"f16": 2e-3, "bf16": 1.6e-2, "f32": 1e-6, "f64": 1e-6}
 
 @dataclass(frozen=True)
 class Case:
-    """A call of torch's.
+    """A call of torch's in a form, which has a name of its own, of a type.
 
-    Attributes:
-        name: The call, its form and its type: each case has its own.
-        call: The names that a refusal may know the call by, the operation's first.
-        make: Gives the function of the input x, f32 of [batch, 4], or a module, in training mode
-            or not.
-        near: How far the values may be off, relatively; 0 where they are only drawn.
-        dead: Which of its draws nothing reads, in the default alignment: they take no stream.
-        near_torch: The same for torch's own numbers.
+    `make` gives the function of the input x, f32 of [batch, 4], or a module; `call` what a refusal
+    may know the call by, the operation's name first. The values may be off by `near`, relatively,
+    and with torch's own numbers by `near_torch`. Nothing reads the draws that are `dead`: in the
+    default alignment they take no stream.
     """
 
     name: str

@@ -19,10 +19,7 @@ _ROOMS = (
 )
 
 CASES: dict[str, Case] = {case.name: case for room in _ROOMS for case in room.TABLE.cases}
-"""The cases by their names."""
-
 ALL: dict[str, Case] = CASES | MODULES
-"""Whole modules, too."""
 
 assert len(CASES) == sum(len(room.TABLE.cases) for room in _ROOMS), "a name stands twice"
 
@@ -53,13 +50,10 @@ NOT_WALKED = {
     *("_flash_attention_forward", "_flash_attention_forward_no_dropout_inplace"),
     *("_fused_dropout", "_fused_sdp_choice", "_lstm_mps", "_nested_tensor_softmax_with_shape"),
     *("_scaled_dot_product_attention_math", "_scaled_dot_product_attention_math_for_mps"),
-    "_scaled_dot_product_cudnn_attention",
-    "_scaled_dot_product_cudnn_attention_backward",
-    "_scaled_dot_product_efficient_attention",
-    "_scaled_dot_product_efficient_attention_backward",
-    "_scaled_dot_product_flash_attention",
+    *("_scaled_dot_product_cudnn_attention", "_scaled_dot_product_cudnn_attention_backward"),
+    *("_scaled_dot_product_efficient_attention", "_triton_scaled_dot_attention", "miopen_rnn"),
+    *("_scaled_dot_product_efficient_attention_backward", "_scaled_dot_product_flash_attention"),
     "_scaled_dot_product_flash_attention_for_cpu",
     "_scaled_dot_product_fused_attention_overrideable",
-    *("_triton_scaled_dot_attention", "miopen_rnn"),
 }
 """Operations of other devices, and the insides of attention."""

@@ -1,8 +1,7 @@
 """What is known not to be drawn: `known.txt` lists faults, `refused.txt` what is refused by name.
 
-A line is a case, a road, a batch (`roads.BATCHES`) and the reason, with bars between them. What
-no line says is an error. A batch in dimension 1 need not do what a dynamic one does not. A line
-whose case is drawn after all is one to remove.
+A line is a case, a road, a batch (`roads.BATCHES`) and the reason, with bars between them; all else
+is drawn. A batch in dimension 1 need not do what a dynamic one does not.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ Key = tuple[str, str, str]
 
 
 def _read(name: str) -> dict[Key, str]:
-    """The files of the lines' cases, roads and batches."""
     found = {}
     for line in (_FOLDER / name).read_text().splitlines():
         if line and not line.startswith("#"):

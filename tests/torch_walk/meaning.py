@@ -1,7 +1,6 @@
 """What a module's draws mean: torch runs it, and the reference draws in the place of torch.
 
-Independent of the package's translations: it follows docs/specification.md, "torch's calls", and
-knows torch's operations by their schemas.
+It follows docs/specification.md, "torch's calls", and no translation of the package's.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 
 def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
-    """An array as a tensor of a type."""
     array = np.array(array, order="C")
     if array.dtype == ml_dtypes.bfloat16:
         given = torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
@@ -292,10 +290,7 @@ class _Written:
 
 @contextlib.contextmanager
 def drawing(meaning: Meaning, *, is_traced: bool = False) -> Iterator[None]:
-    """Inside, torch's draws are the meaning's.
-
-    Under torch's tracer, `torch.distributions` draws by other calls.
-    """
+    """Inside, torch's draws are the meaning's; under its tracer, distributions draw otherwise."""
     with contextlib.ExitStack() as stack:
         if is_traced:
             patched = mock.patch.object(torch._C, "_get_tracing_state", return_value=True)

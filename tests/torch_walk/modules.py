@@ -34,4 +34,3 @@ MODULES = {
     name: Case(name, _CALLS, make, _NEAR)
     for name, make in {**{make.__name__: make for make in _MODULES}, **_OTHERS}.items()
 }
-"""The modules by their names."""

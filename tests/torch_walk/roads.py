@@ -1,7 +1,5 @@
-"""The roads that a torch module has into a runtime, each as a function of a module and its inputs.
-
-A road gives the outputs for each seed, or raises what the package, torch or a runtime raises.
-"""
+"""The roads that a torch module has into a runtime, each as a function of a module and its inputs:
+it gives the outputs for each seed, or raises what the package, torch or a runtime raises."""
 
 from __future__ import annotations
 
@@ -33,15 +31,8 @@ BATCHES = "static", "dynamic", ROWS
 
 @dataclass(frozen=True)
 class Given:
-    """A module and what it is run with.
-
-    Attributes:
-        module: In the mode that its cases want.
-        example: The input to convert with.
-        x: The input to run with, of another batch where that is dynamic.
-        seeds: What each run begins at.
-        batch: "static", "dynamic", or ROWS.
-    """
+    """A module, the input to convert it with, and x to run it with: where the batch is dynamic,
+    of another one. Each run begins at a seed."""
 
     module: torch.nn.Module
     example: torch.Tensor
@@ -63,11 +54,9 @@ class Given:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the batch is."""
         return self.batch != "static"
 
     def states(self, alignment: str) -> Iterator[np.ndarray]:
-        """Those of each run."""
         found = [_state(seed, alignment) for seed in self.seeds]
         yield from [np.stack(found)] if self.has_rows else found
 
@@ -84,11 +73,9 @@ class Files:
         self._made: dict[str, Any] = {}
 
     def file(self, alignment: str) -> Any:
-        """The file by `onnx_philox.torch.export`."""
         return self._once(alignment, lambda: self._export(alignment))
 
     def program(self) -> Any:
-        """The module by `torch.export`."""
         return self._once("program", self._program)
 
     def is_exportable(self) -> bool:
@@ -205,7 +192,6 @@ ROADS: dict[str, Callable[[Files], Outputs]] = {
     "torch's numbers in ONNX Runtime": partial(_in_onnxruntime, alignment="pytorch"),
     "torch's numbers in OpenVINO": partial(_file_in_openvino, alignment="pytorch"),
 }
-"""The roads by their names."""
 
 SHARED = (
     ("exported program",),

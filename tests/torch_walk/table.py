@@ -60,17 +60,8 @@ class Table:
         dead: Iterable[int] = (),
         is_module: bool = False,
     ) -> None:
-        """A case, whose call is the name's first word unless it is given.
-
-        Args:
-            name: Its name.
-            forward: The function; or what makes the module.
-            call: The operation's name, and others that a refusal may say.
-            near: As in `Case`.
-            near_torch: As in `Case`.
-            dead: As in `Case`.
-            is_module: Whether `forward` makes a module.
-        """
+        """A case of a function, or of what makes a module; its call is the name's first word unless
+        it is given."""
         calls = (call or name.split()[0].rstrip("_"),) if isinstance(call, str) else tuple(call)
         assert name not in {case.name for case in self.cases}, name
         make = forward if is_module else lambda: forward
@@ -86,7 +77,6 @@ class Table:
         is_near: float = 0,
         near_torch: float = 0.0,
     ) -> None:
-        """A case for each of some types."""
         call = call or name.split()[0].rstrip("_")
         for dtype in types:
             short = SHORT[dtype]

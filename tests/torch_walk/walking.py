@@ -38,12 +38,10 @@ class Record:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether it draws what it means."""
         return self.verdict == HOLDS
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The case, the road and the batch."""
         return self.case, self.road, self.batch
 
 
@@ -75,7 +73,6 @@ class Walked(torch.nn.Module):
         return torch.rand(3, x.shape[1]) if self.batch == ROWS else torch.rand(3)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """All of them."""
         return tuple(y for i in range(len(self.cases)) for y in self.of_case(i, x))
 
 
@@ -141,13 +138,9 @@ def draws_rows(case: Case) -> bool:
 def expected(
     module: Walked, x: torch.Tensor, road: str, *, seen: set[Any] | None = None
 ) -> Expected:
-    """What each case should give: by the reference, or by torch itself.
+    """What each case should give of x: by the reference, or by a road of torch's by torch itself.
 
-    Args:
-        module: The cases.
-        x: Their input; of rows, each alone is drawn from a seed of its own.
-        road: The road that they take.
-        seen: Gains the operations that draw, where it is the reference that draws.
+    Of rows, each alone is drawn from a seed of its own. `seen` gains the reference's operations.
     """
     wanted: Expected = [[] for _ in module.cases]
     for row, seed in enumerate(SEEDS):
@@ -182,7 +175,6 @@ class Walk:
         self._files: dict[tuple[Case, ...], tuple[Walked, Files]] = {}
 
     def by(self, road: str, cases: Sequence[Case]) -> list[Record]:
-        """A record of each case."""
         module, files = self._made(tuple(cases))
         wanted = expected(module, files.given.x, road)
         if len(cases) > 1 and any(each is None for each in wanted):
