@@ -27,8 +27,14 @@ Arrays = dict[str, np.ndarray]
 Run = Callable[[onnx.ModelProto, Arrays], list[np.ndarray]]
 TWO = """g () => (float[2] a, float[3] b) {
     a = RandomUniform <shape = [2]> () b = RandomUniform <shape = [3]> () }"""
+NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
 # High bits in the key, where OpenVINO's plugin would clamp a constant, and in the run.
 STATE = PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array()
+
+
+def batch(rows: int) -> Arrays:
+    """What NOISE is fed."""
+    return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
 
 
 def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:

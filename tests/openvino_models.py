@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,16 @@ def parameter(name: str, shape: list[int], type_: ov.Type = ov.Type.f32) -> ov.o
     return made
 
 
-def model(outputs: dict[str, Any], inputs: list[ov.op.Parameter]) -> ov.Model:
+def model(
+    outputs: dict[str, Any], inputs: list[ov.op.Parameter], sinks: Sequence[ov.Node] = ()
+) -> ov.Model:
     """A model whose outputs have these names."""
     results = []
     for name, node in outputs.items():
         output = node if isinstance(node, ov.Output) else node.output(0)
         output.set_names({name})
         results.append(opset8.result(output))
-    return ov.Model(results, inputs, "by_hand")
+    return ov.Model(results, [*sinks], inputs, "by_hand")
 
 
 def uniform(

@@ -42,6 +42,9 @@ def some_states(rows: int) -> np.ndarray:
     return states
 
 
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+"""Its counter carries through all words within three blocks, and its key has high bits."""
+
 ZERO_FIRST = PhiloxState(counter=746036, key=42).to_array()
 """The first word drawn from here is a uniform of exactly 0."""
 

@@ -163,16 +163,11 @@ def compare(isa: str, expected: str) -> None:
 def test_every_instruction_set_draws_what_numpy_draws(
     isa: str, size: int, least: int, expected: Callable[[int], Path]
 ) -> None:
+    if isa not in _native.instruction_sets():
+        return  # whose sentence test_native.py asks for
     program = "import sys, test_distributions_bits as t; t.compare(*sys.argv[1:])"
     env = {"ONNX_PHILOX_ISA": isa}
-    done = child.forked(program, isa, expected(size), code=None, env=env)
-    here = _native.instruction_sets()
-    if isa in here:
-        assert done.returncode == 0, done.stderr
-        assert int(done.stdout) >= least
-        return
-    said = f"one of {', '.join(here)} (what this build has and this processor supports)"
-    assert f"ONNX_PHILOX_ISA must be {said}: got '{isa}'. Set it to one of these" in done.stderr
+    assert int(child.forked(program, isa, expected(size), env=env).stdout) >= least
 
 
 def test_some_instruction_set_is_not_skipped() -> None:

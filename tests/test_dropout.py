@@ -9,7 +9,7 @@ import onnx
 import pytest
 from cases import DTYPES, assert_all_same, assert_same_bits, parse
 from onnx.reference import ReferenceEvaluator
-from operators import by_core, in_numpy
+from operators import STATE, by_core, in_numpy
 from runtimes import OpenVino
 
 from onnx_philox import PhiloxState, graphs, make_reproducible, onnx_reference, reference
@@ -17,7 +17,6 @@ from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
 TYPES = ["f16", "bf16", "f32", "f64"]
-STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 
 
 def data_of(type_: str, shape: Any = (3, 35)) -> np.ndarray:

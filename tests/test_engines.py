@@ -43,16 +43,14 @@ def test_an_example_is_short(name: str) -> None:
 
 
 @pytest.mark.engines
-def test_dask_scores_alike_with_any_workers_chunks_and_deaths(tmp_path: Path) -> None:
-    assert run("examples/score_with_dask.py") == [HASH]
-    lines = run("tests/engines/dask_workers.py", MODEL, str(tmp_path / "killed"))
-    assert found(lines) == [f"{cut} {HASH}" for cut in ("4 37", "2 10")]
-
-
-@pytest.mark.engines
-def test_ray_data_scores_alike_with_any_workers_blocks_and_deaths(tmp_path: Path) -> None:
-    lines = run("tests/engines/ray_data_workers.py", MODEL, str(tmp_path / "killed"))
-    assert found(lines) == [f"{cut} {HASH}" for cut in ("4 37", "2 64")]
+@pytest.mark.parametrize(
+    ("engine", "cuts"), [("dask", ("4 37", "2 10")), ("ray_data", ("4 37", "2 64"))]
+)
+def test_an_engine_scores_alike_with_any_workers_cuts_and_deaths(
+    engine: str, cuts: tuple[str, ...], tmp_path: Path
+) -> None:
+    lines = run(f"tests/engines/{engine}_workers.py", MODEL, str(tmp_path / "killed"))
+    assert found(lines) == [f"{cut} {HASH}" for cut in cuts]
     # What the example itself prints.
     assert HASH in lines
 

@@ -34,6 +34,7 @@ from operators import (
     CHUNK_WORDS,
     OPERATORS,
     RNG,
+    STATE,
     ZERO_FIRST,
     Arrays,
     Case,
@@ -62,7 +63,6 @@ from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
 from onnx_philox.rewriting import to_standard_nodes
 
 ROOT = Path(__file__).parents[1]
-STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 LARGE_SEEDS = {"global_seed": 2**40 + 7, "op_seed": 2**33 + 1}
 PRECISIONS = [None, "f32", "bf16", "f16"]
 # Elements of less than a block, of odd rows, and of more than the core draws at once.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy
 from cases import assert_all_same, assert_same_bits, parse
-from operators import by_core
+from operators import STATE, by_core
 from runtimes import OpenVino
 
 from onnx_philox import PhiloxState, graphs, reference
@@ -17,7 +17,6 @@ from onnx_philox._contract.operators import RANDOM_PERMUTATION
 from onnx_philox._numbers.permutation import Permutation
 from onnx_philox.onnxruntime import InferenceSession
 
-STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 TYPES = ["i32", "i64"]
 # One block or less, odd rows, rows that share a block, rows that are sorted on the stack, and
 # rows that are dealt out first.

@@ -19,7 +19,7 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits
-from foreign import parse
+from foreign import batch, parse
 from runtimes import RUNTIMES, OpenVino, bare_session, compiled, save_ir
 
 import onnx_philox
@@ -27,10 +27,6 @@ from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
 
 STANDARD = parse("""g (float[n, 5] x) => (float[n, 5] a, float[n, 5] b, float[n, 5] y) {
     a = RandomNormalLike (x)  b = RandomUniformLike (x)  y = Add (x, a) }""")
-
-
-def batch(rows: int) -> dict[str, np.ndarray]:
-    return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
 
 
 def drawn_by(model: onnx.ModelProto, feed: dict[str, Any], state: Any) -> dict[str, np.ndarray]:

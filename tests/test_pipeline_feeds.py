@@ -14,13 +14,11 @@ import onnxruntime
 import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits
-from foreign import parse
+from foreign import NOISE, batch, parse
 from runtimes import RUNTIMES, bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
-
-NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
 
 # z is [3, n], so that its batch is its last dimension; w belongs to no batch. An IR keeps no names:
 # what is added has the same rows.
@@ -29,10 +27,6 @@ THREE = parse("""g (float[n, 5] x, float[n, 5] y, float[3, n] z, float[m] w)
         a = RandomNormalLike (x)  b = Add (x, a)  out = Add (b, y)
         one = Constant <value_ints = [1]> ()  sum = ReduceSum <keepdims = 0> (b, one)
         more = Add (z, sum)  rest = Neg (w) }""")
-
-
-def batch(rows: int) -> dict[str, np.ndarray]:
-    return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
 
 
 def three(x: int, y: int, z: int, w: int = 4) -> dict[str, np.ndarray]:

@@ -12,15 +12,14 @@ import numpy as np
 import onnx
 import pytest
 from cases import assert_refused, assert_same_bits, table
-from foreign import parse
+from foreign import NOISE, batch, parse
 from runtimes import RUNTIMES, OpenVino, bare_session, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, graphs, make_reproducible, row_states
 
-NOISE = parse("g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }")
-X = np.arange(10, dtype=np.float32).reshape(2, 5)
-FEED = {"x": X}
+FEED = batch(2)
+X = FEED["x"]
 
 
 def deep() -> list[Any]:

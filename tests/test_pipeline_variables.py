@@ -12,6 +12,7 @@ import cases
 import cli
 import numpy as np
 import openvino as ov
+import openvino_models as by_hand
 import pytest
 from cases import assert_all_same, assert_refused, assert_same_bits, table
 from foreign import parse
@@ -36,24 +37,18 @@ def variable(name: str, shape: Any, kind: str = "f32") -> Variable:
 
 def walk(kind: str = "f32") -> ov.Model:
     """y = the sum of all x and noise since the variable was as at first."""
-    past = variable("past", [-1, 4], kind)
-    x = ops.parameter([-1, 4], ov.Type.f32, name="x")
-    x.output(0).set_names({"x"})
+    past, x = variable("past", [-1, 4], kind), by_hand.parameter("x", [-1, 4])
     zeros = ops.convert(ops.broadcast(np.float32(0), ops.shape_of(x)), kind)
-    noise = ops.random_uniform(ops.shape_of(x), np.float32(0), np.float32(1), "f32", op_seed=3)
+    noise = by_hand.uniform(ops.shape_of(x), seeds=(0, 3), ops=ops)
     read = ops.convert(ops.read_value(zeros, past), "f32")
     total = ops.convert(ops.add(ops.add(read, x), noise), kind)
-    result = ops.result(ops.convert(total, "f32"))
-    result.input_value(0).set_names({"y"})
-    return ov.Model([result], [ops.assign(total, past)], [x])
+    return by_hand.model({"y": ops.convert(total, "f32")}, [x], [ops.assign(total, past)])
 
 
 def decoder() -> ov.Model:
     """A sum over all tokens so far, which are kept as optimum-intel's exports keep keys."""
-    x = ops.parameter([-1, -1, WIDTH], ov.Type.f32, name="x")
-    beam = ops.parameter([-1], ov.Type.i32, name="beam_idx")
-    for node, name in ((x, "x"), (beam, "beam_idx")):
-        node.output(0).set_names({name})
+    x = by_hand.parameter("x", [-1, -1, WIDTH])
+    beam = by_hand.parameter("beam_idx", [-1], ov.Type.i32)
     batch = ops.gather(ops.shape_of(x), np.array([0]), np.int64(0))
     sinks, seen = [], []
     for name, new in (("past.key", x), ("past.value", ops.negative(x))):
@@ -64,10 +59,8 @@ def decoder() -> ov.Model:
         sinks.append(ops.assign(grown, past))
         seen.append(ops.reduce_sum(grown, np.array([1])))
     total = ops.subtract(*seen)
-    noise = ops.random_uniform(ops.shape_of(total), np.float32(0), np.float32(1), "f32", op_seed=3)
-    result = ops.result(ops.add(total, noise))
-    result.input_value(0).set_names({"y"})
-    return ov.Model([result], sinks, [x, beam])
+    noise = by_hand.uniform(ops.shape_of(total), seeds=(0, 3), ops=ops)
+    return by_hand.model({"y": ops.add(total, noise)}, [x, beam], sinks)
 
 
 def fed(rows: int = 2) -> dict[str, np.ndarray]:
@@ -93,9 +86,8 @@ def pipe(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
 def test_a_variable_whose_type_nobody_declares_has_that_of_its_first_value() -> None:
     past = variable("past", "...", "dynamic")
     read = ops.read_value(ops.constant(np.zeros(3, np.float32)), past)
-    noise = ops.random_uniform(np.array([3]), np.float32(0), np.float32(1), "f32")
-    total = ops.add(read, noise)
-    model = ov.Model([ops.result(total)], [ops.assign(total, past)], [])
+    total = ops.add(read, by_hand.uniform([3], ops=ops))
+    model = by_hand.model({"y": total}, [], [ops.assign(total, past)])
     request = Pipeline(model, runtime="openvino").request(seed=1)
     (first,), (second,) = request({}).values(), request({}).values()
     assert (second > first).all()

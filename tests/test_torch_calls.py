@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import child
 import ml_dtypes
 import numpy as np
 import onnx
@@ -16,7 +15,7 @@ import pytest
 from cases import DTYPES, assert_refused, assert_same_bits, warned
 from foreign import evaluate, nodes, parse, uniform
 from onnx import helper, numpy_helper
-from torch_modules import of_a_function
+from torch_modules import IGNORES, of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, make_reproducible
@@ -368,17 +367,8 @@ def test_a_node_that_waits_for_a_state_gets_a_stream_and_one_with_seeds_keeps_th
     assert make_reproducible(rewritten) is rewritten
 
 
-def test_without_torch_the_extra_is_named() -> None:
-    code = (
-        "import sys; sys.modules['torch'] = None; "
-        "import onnx_philox; onnx_philox.torch.translations()"
-    )
-    done = child.python("-c", code, code=1)
-    assert "onnx_philox.torch needs torch: pip install 'onnx-philox[torch]'" in done.stderr
-
-
 @pytest.mark.engines
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+@IGNORES
 def test_a_file_of_torch_s_own_exporter_draws_torch_s_numbers_or_is_refused() -> None:
     """`torch_walk` has ours."""
     import torch
@@ -426,7 +416,7 @@ def test_a_file_of_torch_s_own_exporter_draws_torch_s_numbers_or_is_refused() ->
 
 
 @pytest.mark.engines
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+@IGNORES
 def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() -> None:
     import torch
     from torch.nn import functional

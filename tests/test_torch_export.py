@@ -13,28 +13,27 @@ import onnx
 import pytest
 import scipy
 from cases import assert_refused, assert_same_bits, table
-from torch_modules import of_a_function
+from torch_modules import IGNORES, of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
+
+from torch_walk import made  # noqa: E402
+
+d, functional = torch.distributions, torch.nn.functional
 STATE = PhiloxState.for_run(42)
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
-# The exporter's own, on any module.
-pytestmark = [
-    pytest.mark.engines,
-    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.engines, IGNORES]
 
 
 def exported(forward: Callable[..., Any], **options: Any) -> onnx.ModelProto:
-    """A module of one function, as `onnx_philox.torch.export` writes it."""
-    module = of_a_function(forward)
-    program = onnx_philox.torch.export(module, (torch.tensor(X),), verbose=False, **options)
-    return program.model_proto
+    """The file of a function of X, with Philox's numbers."""
+    options = {"alignment": "tensorflow", "verify": False, **options}
+    return made.exported(forward, torch.tensor(X), **options).model_proto
 
 
 def answers(model: onnx.ModelProto) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -62,8 +61,7 @@ def test_shares_are_never_nan() -> None:
 
     def shares(x: torch.Tensor) -> torch.Tensor:
         few = torch.full((10**6,), 0.01)
-        drawn = torch.distributions.Beta(few, few, validate_args=False).sample()
-        return drawn + 0 * x.sum()
+        return d.Beta(few, few, validate_args=False).sample() + 0 * x.sum()
 
     (tiny,) = Pipeline(exported(shares))({"x": X}, seed=42).values()
     # Nearly all are close to 0 or 1, as many to either.
@@ -105,15 +103,12 @@ def exported_by_torch(module: torch.nn.Module, **options: Any) -> onnx.ModelProt
 
 
 def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
-    from torch.nn import functional
-
-    class Program(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = torch.nn.Parameter(torch.ones(4, 4))
-            self.drop = torch.nn.Dropout(0.5)
-            self.attention = torch.nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)
-
+    class Program(
+        made.Made,
+        weight=lambda: torch.nn.Parameter(torch.ones(4, 4)),
+        drop=lambda: torch.nn.Dropout(0.5),
+        attention=lambda: torch.nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True),
+    ):
         def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
             return [
                 x @ functional.dropout(self.weight, 0.5),
@@ -212,99 +207,68 @@ def test_an_operation_inside_another_has_its_own_name_and_the_line_of_the_caller
 
 
 def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
-    from torch.distributions import Categorical, Distribution, Independent, Normal
-
     def forward(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        normal = Independent(Normal(x, x.exp(), validate_args=True), 1, validate_args=True)
-        return normal.rsample(), Categorical(x.exp(), validate_args=True).sample()
+        normal = d.Independent(d.Normal(x, x.exp(), validate_args=True), 1, validate_args=True)
+        return normal.rsample(), d.Categorical(x.exp(), validate_args=True).sample()
 
-    module = of_a_function(forward)
-    begin, checks = Distribution.__init__, Distribution._validate_args
+    module, x = of_a_function(forward), torch.tensor(X)
+    begin, checks = d.Distribution.__init__, d.Distribution._validate_args
     for alignment in ("tensorflow", "pytorch"):
-        program = onnx_philox.torch.export(
-            module, (torch.tensor(X),), alignment=alignment, verify=True, verbose=False
-        )
+        program = made.exported(module, x, alignment=alignment)
         assert program.verdict.is_ok, program.verdict
         assert not program.verdict.notes
-        onnx_philox.torch.check_export(module, (torch.tensor(X),), program)
-    assert Distribution.__init__ is begin
-    assert Distribution._validate_args is checks
+        onnx_philox.torch.check_export(module, (x,), program)
+    assert d.Distribution.__init__ is begin
+    assert d.Distribution._validate_args is checks
 
 
-def instead_of(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """What a page or a refusal names in place of a draw, and that draw of torch's."""
-    from torch.nn.functional import logsigmoid, pad
-
-    distributions = torch.distributions
-    tril, factor, diagonal = torch.tensor([[2.0, 0], [1, 1]]), torch.ones(2, 3), torch.ones(2) * 2
-
-    def logistic(loc: Any) -> Any:
-        t = torch.normal(loc, loc + 1) - torch.arange(loc.shape[-1], 0, -1).log()
-        stick = pad(logsigmoid(-t).cumsum(-1).exp(), (1, 0), value=1)
-        return pad(torch.sigmoid(t), (0, 1), value=1) * stick
-
-    def low_rank(loc: Any) -> Any:
-        drawn = torch.randn(*loc.shape[:-1], 3) @ factor.T
-        return loc + drawn + diagonal.sqrt() * torch.randn_like(loc)
-
-    return {
-        "Beta": (lambda x: distributions.Beta(x, x + 1).sample(),) * 2,
-        "Dirichlet": (lambda x: distributions.Dirichlet(x).sample(),) * 2,
-        "MultivariateNormal": (
-            lambda x: distributions.MultivariateNormal(x, scale_tril=tril).sample(),
-            lambda x: distributions.MultivariateNormal(x, tril @ tril.T).sample(),
-        ),
-        "LowRankMultivariateNormal": (
-            low_rank,
-            lambda x: distributions.LowRankMultivariateNormal(x, factor, diagonal).sample(),
-        ),
-        "LogisticNormal": (
-            logistic,
-            lambda x: distributions.LogisticNormal(x, x + 1).sample(),
-        ),
-        "geometric": (
-            lambda x: torch.poisson(torch.empty_like(x).exponential_(0.3 / 0.7)) + 1,
-            lambda x: torch.empty_like(x).geometric_(0.3),
-        ),
-        "multinomial": (
-            lambda x: torch.multinomial(x[:, 0].expand(x.shape[0], -1), 1),
-            lambda x: torch.multinomial(x[:, 0], x.shape[0], replacement=True)[:, None],
-        ),
-        "multinomial without replacement": (
-            lambda x: (
-                (torch.empty_like(x[:, 0]).exponential_() / x[:, 0])
-                .topk(x.shape[0] // 2, largest=False)
-                .indices[:, None]
-            ),
-            lambda x: torch.multinomial(x[:, 0], x.shape[0] // 2)[:, None],
-        ),
-    }[name]
+def logistic(loc: Any) -> Any:
+    t = torch.normal(loc, loc + 1) - torch.arange(loc.shape[-1], 0, -1).log()
+    stick = functional.pad(functional.logsigmoid(-t).cumsum(-1).exp(), (1, 0), value=1)
+    return functional.pad(torch.sigmoid(t), (0, 1), value=1) * stick
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("Beta", "Dirichlet", "LogisticNormal", "MultivariateNormal", "multinomial"),
-        *("LowRankMultivariateNormal", "geometric", "multinomial without replacement"),
-    ],
-)
-def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(name: str) -> None:
-    ours, torch_s = instead_of(name)
-    module = of_a_function(ours)
-    batch = ({0: torch.export.Dim("batch", min=4)},)
-    example = (torch.rand(6, 2) + 0.5,)
-    file = onnx_philox.torch.export(module, example, dynamic_shapes=batch, verbose=False)
+def low_rank(loc: Any) -> Any:
+    drawn = torch.randn(*loc.shape[:-1], 3) @ FACTOR.T
+    return loc + drawn + DIAGONAL.sqrt() * torch.randn_like(loc)
+
+
+TRIL, FACTOR = torch.tensor([[2.0, 0], [1, 1]]), torch.ones(2, 3)
+DIAGONAL = torch.ones(2) * 2
+# What a page or a refusal names in place of a draw, and that draw of torch's.
+INSTEAD_OF = table("""
+d.Beta(x, x + 1).sample() -> d.Beta(x, x + 1).sample()
+d.Dirichlet(x).sample() -> d.Dirichlet(x).sample()
+d.MultivariateNormal(x, scale_tril=TRIL).sample()
+    -> d.MultivariateNormal(x, TRIL @ TRIL.T).sample()
+low_rank(x) -> d.LowRankMultivariateNormal(x, FACTOR, DIAGONAL).sample()
+logistic(x) -> d.LogisticNormal(x, x + 1).sample()
+torch.poisson(torch.empty_like(x).exponential_(0.3 / 0.7)) + 1
+    -> torch.empty_like(x).geometric_(0.3)
+torch.multinomial(x[:, 0].expand(x.shape[0], -1), 1)
+    -> torch.multinomial(x[:, 0], x.shape[0], replacement=True)[:, None]
+((p := x[:, :1]).clone().exponential_() / p).topk(x.shape[0] // 2, 0, largest=False).indices
+    -> torch.multinomial(x[:, 0], x.shape[0] // 2)[:, None]
+""")
+
+
+@pytest.mark.parametrize(("ours", "torch_s"), INSTEAD_OF)
+def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
+    ours: str, torch_s: str
+) -> None:
+    example, batch = torch.rand(6, 2) + 0.5, ({0: torch.export.Dim("batch", min=4)},)
+    options: Any = {"alignment": "tensorflow", "verify": False, "dynamic_shapes": batch}
+    model = made.exported(eval(f"lambda x: {ours}"), example, **options).model_proto
     x = np.tile(np.float32([0.7, 1.4]), (20_000, 1))
-    if "multinomial" in name:
+    if is_of_classes := "multinomial" in torch_s:
         # Half of the classes are twice as likely as the others.
         x[::2] *= 2
-    model = file.model_proto
     (drawn,) = Pipeline(model)({model.graph.input[0].name: x}, seed=1).values()
-    expected = torch_s(torch.tensor(x)).numpy()
+    expected = eval(torch_s, globals() | {"x": torch.tensor(x)}).numpy()
     assert drawn.shape == expected.shape
-    if "multinomial" in name:
+    if is_of_classes:
         assert abs((drawn % 2).mean() - (expected % 2).mean()) < 0.02
-        assert (len(np.unique(drawn)) == len(drawn)) == ("without" in name)
+        assert (len(np.unique(drawn)) == len(drawn)) == ("replacement" not in torch_s)
         return
     for column in range(drawn.shape[1]):
         assert scipy.stats.ks_2samp(drawn[:, column], expected[:, column]).pvalue > 1e-6
@@ -327,12 +291,8 @@ def test_what_has_no_draw_of_ours_is_refused_with_what_draws_it(call: str, said:
 
 
 def test_beta_and_dirichlet_are_refused_by_name_in_openvino() -> None:
-    for draw in (
-        lambda a: torch.distributions.Beta(a, a).sample(),
-        lambda a: torch._sample_dirichlet(a),
-    ):
-        example = (torch.rand(3, 4) + 0.5,)
-        file = onnx_philox.torch.export(of_a_function(draw), example, verbose=False).model_proto
+    for draw in (lambda a: d.Beta(a, a).sample(), lambda a: torch._sample_dirichlet(a)):
+        file = exported(draw)
         feed = {file.graph.input[0].name: np.full((3, 4), 0.7, np.float32)}
         assert len(Pipeline(file)(feed, seed=1))
         with pytest.raises(ValueError, match=r"without aten::_sample_dirichlet in OpenVINO"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from torch_modules import IGNORES
 
 import onnx_philox
 from onnx_philox import RefusedInputError
@@ -74,9 +75,8 @@ def test_what_is_no_exported_model_is_refused_in_the_name_of_the_function(
     assert str(raised.value).startswith(f"onnx_philox.torch.{name}: f must be the path of an ONNX")
 
 
-@pytest.mark.filterwarnings(
-    "ignore:The .grad attribute", "ignore::FutureWarning", "ignore::DeprecationWarning"
-)
+@IGNORES
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
 def test_a_draw_that_is_no_row_of_the_batch_is_named_by_its_module() -> None:
     class Model(torch.nn.Module):
         def __init__(self) -> None:

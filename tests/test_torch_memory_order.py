@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from cases import assert_refused, assert_same_bits, table
-from torch_modules import of_a_function
+from cases import assert_refused, assert_same_bits, pattern_of, table
+from torch_modules import IGNORES, of_a_function
 
 import onnx_philox
 from onnx_philox import Pipeline
@@ -17,32 +19,18 @@ from onnx_philox import Pipeline
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
-from torch_walk.made import Made  # noqa: E402
+from torch_walk.made import Made, X, exported, verdict_of  # noqa: E402
 
 nn = torch.nn
 functional = nn.functional
-
-# The exporter's own, on any module.
-pytestmark = [
-    pytest.mark.engines,
-    pytest.mark.filterwarnings(
-        *("ignore::FutureWarning", "ignore::DeprecationWarning"),
-        "ignore:.*_flat_weights:UserWarning",
-    ),
-]
-
-X = torch.linspace(-1, 1, 24).reshape(4, 6)
+FLAT = pytest.mark.filterwarnings("ignore:.*_flat_weights:UserWarning")
+pytestmark = [pytest.mark.engines, IGNORES, FLAT]
 SEED = 7
-
-
-def exported(module: Any, x: Any = X, **options: Any) -> Any:
-    options = {"alignment": "pytorch", "verify": True, **options}
-    return onnx_philox.torch.export(module, (x,), verbose=False, **options)
 
 
 def assert_torch_s_bits(forward: Callable[[Any], Any], x: Any = X, file: Any = None) -> None:
     """What a function draws is torch's in both runtimes, to the bit and in its order."""
-    file = file or exported(of_a_function(forward), x, verify=False).model_proto
+    file = file or exported(forward, x, verify=False).model_proto
     torch.manual_seed(SEED)
     drawn = forward(x)
     expected = [plain(y) for y in ([drawn] if isinstance(drawn, torch.Tensor) else drawn)]
@@ -128,7 +116,7 @@ def mapped(x: Any) -> Any:
 
 @pytest.mark.parametrize("forward", [of_16_bits, misstated, of_a_size_of_values, mapped])
 def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any]) -> None:
-    program = exported(of_a_function(forward))
+    program = exported(forward)
     assert program.verdict.is_ok, program.verdict
     assert_torch_s_bits(forward, file=program.model_proto)
 
@@ -154,24 +142,20 @@ def in_bodies(x: Any) -> Any:
 
     _, y = torch.while_loop(lambda i, _: i < 3, step, (torch.tensor(0), x))
 
-    def one(y: Any) -> Any:
-        return functional.dropout(y.transpose(1, 2), 0.5).transpose(1, 2).clone()
+    def dropped(y: Any, p: float = 0.5) -> Any:
+        return functional.dropout(y.transpose(1, 2), p).transpose(1, 2).clone()
 
-    def other(y: Any) -> Any:
-        return functional.dropout(y.transpose(1, 2), 0.4).transpose(1, 2).clone()
-
-    y = torch.cond(y.sum() > 1, one, other, (y,)) + torch.rand(1)
+    y = torch.cond(y.sum() > 1, dropped, partial(dropped, p=0.4), (y,)) + torch.rand(1)
 
     def misstated(y: Any) -> Any:
-        return torch.rand_like(functional.one_hot(((y * 2).mT > 0).long(), 2) * 1.0)[
-            ..., 1
-        ].mT.clone()
+        turned = functional.one_hot(((y * 2).mT > 0).long(), 2) * 1.0
+        return torch.rand_like(turned)[..., 1].mT.clone()
 
     def once_more(i: Any, y: Any) -> Any:
         return i + 1, y + misstated(y)
 
     one_more = torch.while_loop(lambda i, _: i < 1, once_more, (torch.tensor(0), y))
-    return torch.cond(y.sum() > 1, misstated, one, (y,)) + one_more[1]
+    return torch.cond(y.sum() > 1, misstated, dropped, (y,)) + one_more[1]
 
 
 MODULES = {
@@ -214,10 +198,10 @@ ROWS = (
 def test_normals_of_a_row_are_judged_by_the_memory_of_the_row(call: str) -> None:
     options: Any = {"dynamic_shapes": ({0: torch.export.Dim("batch", min=1)},), "per_row": True}
     x = torch.linspace(-1, 1, 96).reshape(4, 3, 8)
-    assert exported(of_a_function(eval(f"lambda x: {call}")), x, **options).verdict.is_ok
+    verdict_of(eval(f"lambda x: {call}"), x, **options)
     if call is ROWS[0]:
         with pytest.raises(ValueError, match="normals that do not lie side by side"):
-            exported(of_a_function(lambda x: torch.randn_like(x.permute(2, 0, 1))), x, **options)
+            exported(lambda x: torch.randn_like(x.permute(2, 0, 1)), x, **options)
 
 
 MANY = "must be contiguous, or of fewer than 16 normals...Call contiguous() on it before the draw"
@@ -247,24 +231,25 @@ FEW = (
 @pytest.mark.parametrize(("call", "named"), REFUSED)
 def test_draws_that_torch_makes_in_another_order_are_refused(call: str, named: str) -> None:
     """Many normals into memory that is not contiguous, what vmap maps, and shared elements."""
-    module = of_a_function(eval(f"lambda x: {call}"))
-    assert_refused(lambda: exported(module), named)
+    forward = eval(f"lambda x: {call}")
+    said = assert_refused(lambda: exported(forward), named)
     if "normals" in named or "24" in named:
-        assert_refused(lambda: exported(module), MANY)
-        assert exported(module, alignment="tensorflow").verdict.is_ok
+        assert re.search(pattern_of(MANY), said)
+        verdict_of(forward, alignment="tensorflow")
 
 
 @pytest.mark.parametrize("call", FEW)
 def test_few_normals_and_what_only_reads_shared_memory_are_not(call: str) -> None:
     is_run = "strided" not in call
-    program = exported(of_a_function(eval(f"lambda x: {call}")), verify=is_run)
+    program = exported(eval(f"lambda x: {call}"), verify=is_run)
     assert not is_run or program.verdict.is_ok
 
 
 def test_a_dynamic_batch_has_the_strides_of_a_run_too() -> None:
-    module = of_a_function(
-        lambda x: (torch.rand_like(functional.one_hot((x.mT > 0).long(), 2) * 1.0), torch.rand(2))
-    )
+    def forward(x: Any) -> Any:
+        return torch.rand_like(functional.one_hot((x.mT > 0).long(), 2) * 1.0), torch.rand(2)
+
+    module = of_a_function(forward)
     file = exported(module, dynamic_shapes=({0: "batch"},)).model_proto
     larger = torch.linspace(-1, 1, 54).reshape(9, 6)
     verdict = onnx_philox.torch.verify_export(module, (larger,), file)
@@ -301,9 +286,9 @@ def test_a_program_that_torch_does_not_run_is_warned_of_without_torch_s_advice()
     def of_column(column: Any) -> Any:
         return torch.rand(2) + column.sum()
 
-    module = of_a_function(lambda x: torch.vmap(of_column, 1, 1, randomness="different")(x))
+    mapped = torch.vmap(of_column, 1, 1, randomness="different")
     with pytest.warns(UserWarning, match="program could not be run, .* torch says") as warned:
-        exported(module, verify=False)
+        exported(lambda x: mapped(x), verify=False)
     (said,) = (str(each.message) for each in warned if "could not be run" in str(each.message))
     assert "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). Where" in said
 
@@ -322,11 +307,9 @@ def test_floats_of_16_bits_of_a_dynamic_size(dtype: Any) -> None:
     larger = torch.linspace(-1, 1, 5400).reshape(900, 6)
     assert onnx_philox.torch.verify_export(module, (larger,), file).is_ok
     assert_torch_s_bits(uniform, larger, file)
-    module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.1, 0.7))
     with pytest.raises(ValueError, match=r"its numbers .*: got 0\.1 and"):
-        exported(module, **dynamic)
-    module = of_a_function(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.5, 2))
-    assert exported(module, **dynamic).verdict.is_ok
+        exported(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.1, 0.7), **dynamic)
+    verdict_of(lambda x: torch.empty_like(x, dtype=dtype).normal_(0.5, 2), **dynamic)
 
 
 def test_the_check_finds_the_race_of_transposed_weights() -> None:

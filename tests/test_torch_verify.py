@@ -8,27 +8,20 @@ from typing import Any
 
 import pytest
 from cases import pattern_of
-from torch_modules import of_a_function
+from torch_modules import IGNORES, of_a_function
 
 import onnx_philox
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
-from torch_walk.made import Made  # noqa: E402
+from torch_walk.made import Made, X, exported, verdict_of  # noqa: E402
 from torch_walk.modules import MODULES as WHOLE  # noqa: E402
 from torch_walk.walking import values  # noqa: E402
 
 nn = torch.nn
 functional = nn.functional
-
-# The exporter's own, on any module.
-pytestmark = [
-    pytest.mark.engines,
-    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
-]
-
-X = torch.linspace(-1, 1, 24).reshape(4, 6)
+pytestmark = [pytest.mark.engines, IGNORES]
 
 
 class Block(Made, layer=lambda: nn.TransformerEncoderLayer(6, 2, 12, 0.2, batch_first=True)):
@@ -77,18 +70,12 @@ def made(name: str) -> nn.Module:
     return given.train()
 
 
-def exported(module: Any, x: Any = X, **options: Any) -> Any:
-    options = {"alignment": "pytorch", "verify": True, **options}
-    return onnx_philox.torch.export(module, (x,), verbose=False, **options)
-
-
 @pytest.mark.parametrize("name", [*WALKED, *IN_BODIES])
 def test_outputs_and_the_generator_s_end_are_torch_s_in_both_runtimes(name: str) -> None:
     module = made(name)
     before = torch.get_rng_state()
     kept = {key: value.clone() for key, value in module.state_dict().items()}
-    verdict = exported(module, EXAMPLE if name in WHOLE else X).verdict
-    assert verdict.is_ok, verdict
+    verdict = verdict_of(module, EXAMPLE if name in WHOLE else X)
     assert [ran.runtime.split()[0] for ran in verdict.runtimes] == ["onnxruntime", "openvino"]
     assert verdict.draws > 0
     assert torch.equal(torch.get_rng_state(), before)
@@ -136,8 +123,7 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
 
     module, args = of_a_function(forward), torch.ones(2, 20, dtype=torch.float16)
     for alignment in ("pytorch", "tensorflow"):
-        verdict = exported(module, args, alignment=alignment).verdict
-        assert verdict.is_ok, verdict
+        verdict = verdict_of(module, args, alignment=alignment)
         assert len(verdict.runtimes) == 2 or alignment == "tensorflow"
     other = of_a_function(lambda x: [y + torch.rand(3).sum() for y in forward(x)])
     file = exported(module, args, verify=False)
@@ -164,9 +150,7 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
 def test_what_one_runtime_does_not_load_is_named_and_the_other_is_compared(
     call: str, type_: Any, alignment: str, compared: str, said: str
 ) -> None:
-    module = of_a_function(eval(f"lambda x: {call}"))
-    verdict = exported(module, X.to(type_), alignment=alignment).verdict
-    assert verdict.is_ok, verdict
+    verdict = verdict_of(eval(f"lambda x: {call}"), X.to(type_), alignment=alignment)
     assert [ran.runtime.split()[0] for ran in verdict.runtimes] == [compared]
     assert sum(re.search(pattern_of(said), note) is not None for note in verdict.notes) == 1
 
@@ -187,7 +171,7 @@ def test_a_model_that_no_runtime_loads_is_not_compared() -> None:
 
 def test_a_verdict_without_a_draw_says_that_nothing_was_drawn() -> None:
     with pytest.warns(UserWarning, match="draws nothing"):
-        program = exported(of_a_function(lambda x: x + 1))
+        program = exported(lambda x: x + 1)
     assert str(program.verdict).startswith("Nothing was drawn, seed 42.")
     assert "its outputs equal torch's" in str(program.verdict)
     assert "draws equal" not in str(program.verdict)
@@ -226,7 +210,7 @@ def test_rows_are_verified_row_by_row(alignment: str) -> None:
         return torch.multinomial(torch.softmax(noise, -1), 1), noise, torch.rand(x.shape[0], 20)
 
     options: dict[str, Any] = {"alignment": alignment, "dynamic_shapes": ({0: "batch"},)}
-    program = exported(of_a_function(forward), per_row=True, **options)
+    program = exported(forward, per_row=True, **options)
     assert program.verdict.is_ok, program.verdict
     assert len(program.verdict.runtimes) == 2
     other = of_a_function(lambda x: [y + 1.0 * (y > 10) for y in forward(x + 0.5)])
@@ -244,8 +228,7 @@ def test_a_module_that_needs_a_whole_batch_is_refused_for_rows_of_torch_s() -> N
 
 @pytest.mark.parametrize("name", ["Vae", "McDropout", "Encoder, batch first", "TokenSampler"])
 def test_philox_numbers_are_the_reference_s_and_outputs_are_torch_s_of_them(name: str) -> None:
-    verdict = exported(made(name), EXAMPLE, alignment="tensorflow").verdict
-    assert verdict.is_ok, verdict
+    verdict = verdict_of(made(name), EXAMPLE, alignment="tensorflow")
     assert verdict.draws > 0
     assert "equal torch's, of draws that equal the reference's" in str(verdict)
     assert not verdict.notes
@@ -257,17 +240,14 @@ def test_what_is_composed_of_philox_numbers_is_torch_s_of_them() -> None:
         drawn = positive.log_normal_(0.5, 0.2), torch.empty_like(x).cauchy_(1, 2)
         return *drawn, torch.poisson(x.abs() * 20), torch._standard_gamma(x.abs() + 0.1)
 
-    verdict = exported(of_a_function(forward), alignment="tensorflow").verdict
-    assert verdict.is_ok, verdict
-    assert not verdict.notes
+    assert not verdict_of(forward, alignment="tensorflow").notes
 
 
 @pytest.mark.parametrize("make", [in_a_loop, in_a_branch])
 def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_says_so(
     make: Any,
 ) -> None:
-    verdict = exported(of_a_function(make), alignment="tensorflow").verdict
-    assert verdict.is_ok, verdict
+    verdict = verdict_of(make, alignment="tensorflow")
     assert "The outputs were not compared with torch's" in verdict.notes[0]
     assert str(verdict).startswith("Not wholly compared, seed 42.\n")
     assert "its outputs equal torch's" not in str(verdict)
@@ -318,8 +298,7 @@ def test_draws_in_a_scan_are_torch_s() -> None:
     def step(sum: Any, row: Any) -> Any:
         return sum + torch.rand_like(row), row + torch.randn(3).sum()
 
-    verdict = exported(of_a_function(lambda x: (*scan(step, x[0] * 0, x), torch.rand(3)))).verdict
-    assert verdict.is_ok, verdict
+    verdict_of(lambda x: (*scan(step, x[0] * 0, x), torch.rand(3)))
 
 
 def test_a_draw_in_a_map_or_in_a_scan_of_pairs_is_refused_by_name() -> None:
@@ -330,9 +309,9 @@ def test_a_draw_in_a_map_or_in_a_scan_of_pairs_is_refused_by_name() -> None:
         return sum(rows) + torch.rand_like(rows[0])
 
     with pytest.raises(ValueError, match=r"got higher_order::map.*, which has no translation"):
-        exported(of_a_function(lambda x: map(noisy, x)))
+        exported(lambda x: map(noisy, x))
     with pytest.raises(ValueError, match=r"got one in vmap or associative_scan\. Pass randomness"):
-        exported(of_a_function(lambda x: associative_scan(noisy, x, 0, combine_mode="generic")))
+        exported(lambda x: associative_scan(noisy, x, 0, combine_mode="generic"))
 
 
 def test_a_batchnorm_in_training_is_named() -> None:
@@ -343,9 +322,7 @@ def test_a_batchnorm_in_training_is_named() -> None:
     with pytest.warns(UserWarning, match="'norm' is a BatchNorm in training"):
         verdict = exported(Norm().train()).verdict
     assert verdict.draws == 1
-    quiet = exported(Norm().eval()).verdict
-    assert quiet.is_ok
-    assert not quiet.notes
+    assert not verdict_of(Norm().eval()).notes
 
 
 @pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
@@ -356,9 +333,7 @@ def test_dropouts_that_torch_passes_over_are_named(alignment: str) -> None:
         each.train(isinstance(each, nn.Dropout))
     with pytest.warns(UserWarning, match="'layer' is an encoder layer in evaluation whose drop"):
         assert not exported(module, alignment=alignment).verdict.is_ok
-    trained = exported(module.train(), alignment=alignment).verdict
-    assert trained.is_ok
-    assert not trained.notes
+    assert not verdict_of(module.train(), alignment=alignment).notes
 
 
 def test_a_draw_that_differs_by_its_strides_says_so() -> None:

@@ -1,4 +1,4 @@
-"""Runtimes that are too old are refused, and the lowest versions are declared once."""
+"""Runtimes that are too old or missing are refused, and the lowest are declared once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import child
 import onnxruntime as ort
 import openvino as ov
 import pytest
@@ -13,8 +14,6 @@ import pytest
 from onnx_philox import _versions
 
 ROOT = Path(__file__).parent.parent
-
-
 OLD = "2025.3.0-19807-44526285f24-releases/2025/3"
 
 
@@ -42,6 +41,19 @@ NEWER = [
 @pytest.mark.parametrize(("runtime", "version"), NEWER)
 def test_a_newer_runtime_is_accepted(runtime: str, version: str) -> None:
     _versions.check_version(runtime, version)
+
+
+EXTRAS = {
+    "torch.translations()": ("torch", "onnx_philox.torch needs torch: pip install '{}[torch]'"),
+    "openvino.genai_generator(1)": ("openvino_genai", "OpenVINO GenAI: pip install '{}[genai]'"),
+}
+
+
+@pytest.mark.parametrize("call", EXTRAS)
+def test_an_extra_that_is_missing_is_named(call: str) -> None:
+    module, said = EXTRAS[call]
+    code = f"import sys; sys.modules['{module}'] = None; import onnx_philox; onnx_philox.{call}"
+    assert said.format("onnx-philox") in child.python("-c", code, code=1).stderr
 
 
 def test_what_is_declared_and_documented_is_what_is_checked() -> None:

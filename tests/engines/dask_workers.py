@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import runpy
 import signal
 import sys
 from pathlib import Path
@@ -28,12 +29,11 @@ if __name__ == "__main__":
         LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster),
     ):
-        for workers, rows, score, rest in (
-            (4, 37, example.score, ()),
-            (2, 10, dying, (mark,)),
-        ):
+        for workers, rows, score, rest in ((4, 37, example.score, ()), (2, 10, dying, (mark,))):
             cluster.scale(workers)
             x = da.from_array(data, chunks=(rows, -1))
             y = x.map_blocks(score, model, *rest, dtype=np.float32).compute()
             print("found", workers, rows, hashlib.sha256(y.tobytes()).hexdigest(), flush=True)
     assert Path(mark).exists()
+    sys.argv = [example.__file__]
+    runpy.run_path(example.__file__, run_name="__main__")

@@ -36,16 +36,10 @@ if __name__ == "__main__":
     ray.data.DataContext.get_current().enable_progress_bars = False
     data = np.random.default_rng(0).random((1000, 4), np.float32)
     items = [{"row": i, "x": x} for i, x in enumerate(data)]
-    for workers, rows, blocks, scorer, rest in (
-        (4, 37, 8, example.Scorer, ()),
-        (2, 64, 8, Dying, (mark,)),
-    ):
-        scored = ray.data.from_items(items, override_num_blocks=blocks).map_batches(
-            scorer,
-            fn_constructor_args=[model, *rest],
-            batch_size=rows,
-            concurrency=workers,
-            num_cpus=0.25,
+    for workers, rows, scorer, rest in ((4, 37, example.Scorer, ()), (2, 64, Dying, (mark,))):
+        how = {"batch_size": rows, "concurrency": workers, "num_cpus": 0.25}
+        scored = ray.data.from_items(items, override_num_blocks=8).map_batches(
+            scorer, fn_constructor_args=[model, *rest], **how
         )
         y = np.stack([row["y"] for row in sorted(scored.take_all(), key=lambda row: row["row"])])
         print("found", workers, rows, hashlib.sha256(y.tobytes()).hexdigest(), flush=True)

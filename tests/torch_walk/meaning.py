@@ -19,13 +19,8 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from onnx_philox import PhiloxState, reference
+from torch_walk.table import FLOATS, SHORT
 
-_NAMES = {
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-    torch.float32: "f32",
-    torch.float64: "f64",
-}
 _POISON = 2**31
 """A stream that no model has: what reads a draw that nothing should read differs."""
 
@@ -342,9 +337,9 @@ def _type_of(array: np.ndarray, like: torch.Tensor) -> torch.dtype:
 
 
 def _name(dtype: torch.dtype) -> str:
-    if dtype not in _NAMES:
+    if dtype not in FLOATS:
         raise NoMeaningError(str(dtype))
-    return _NAMES[dtype]
+    return SHORT[dtype]
 
 
 def _of(number: Any, dtype: torch.dtype) -> Any:
