@@ -211,11 +211,11 @@ PROVED = {
         parts = Reshape (x, apart) turned = Transpose <perm = [0, 2, 1]> (parts)
         together = Constant <value_ints = [0, 4]> () whole = Reshape (turned, together)
         y = RandomUniformLike (whole)""",
-    "carried by a Loop": f"{TRUE} {looped(WALK)}",
     "sized outside of a Loop": f"{TRUE} {SIZE} start = ConstantOfShape (shape)"
     + looped(
         "zeros = ConstantOfShape (shape) n = RandomNormalLike (zeros) w = Add (n, v)", "start"
     ),
+    "carried by a Loop": f"{TRUE} {looped(WALK)}",
     "a Loop in a Loop": f"{TRUE} "
     + looped(looped("noise = RandomNormalLike (g) h = Add (g, noise)", "v", inner="w")),
     "in a branch": f"""{TRUE}

@@ -163,7 +163,7 @@ std::string CheckOneOrRows(const Operator& op, const InputDeclaration& input, co
   shape->rank = known.rank <= kMaxRank ? known.rank : Known::kUnknownRank;
   for (int i = 0; i < shape->rank; ++i) shape->dimension[i] = known.dimensions[i];
   if (IsOneElement(known) || (known.rank == 1 && known.dimensions[0] == 0)) return std::string();
-  const std::int64_t rows = output.rank > 0 ? output.dimension[0] : Known::kUnknownDimension;
+  const std::int64_t rows = output.rank != Known::kUnknownRank ? output.dimension[0] : Known::kUnknownDimension;
   const bool is_any = rows == Known::kUnknownDimension;
   if (known.rank == 1 && (is_any || known.dimensions[0] == rows)) return std::string();
   return Refusal(op.name, InputText(input.name), ShapeOf(known),
