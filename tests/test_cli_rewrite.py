@@ -98,6 +98,10 @@ def test_keep_unknown_leaves_it_with_a_warning_and_torch_s_generator_is_named():
     assert "Warning: left as it is: com.example DropBlock of 'y'" in said
     operators = {node.op_type for node in onnx.load("out.onnx").graph.node}
     assert {"DropBlock", "RandomNormal"} <= operators
+    onnx.save(parse("g (float[4] x) => (float[4] y) { y = com.example.DropBlock (x) }"), "one.onnx")
+    said = rewrite("one.onnx", "-o", "out.onnx", "--keep-unknown")
+    assert said.startswith("one.onnx: unchanged, none of its random nodes can be rewritten")
+    assert onnx.load("out.onnx") == onnx.load("one.onnx")
 
 
 def test_the_json_document_keeps_its_keys_and_many_nodes_are_counted_by_operator():
