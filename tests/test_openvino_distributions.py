@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +50,6 @@ def logits_of(type_: str, batch: int = 3, classes: int = 11) -> np.ndarray:
     if classes:
         logits[:, -1] = 0
     return logits
-
-
-def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) -> None:
-    """Compares the values, and the next state where the model has it."""
-    for actual, wanted in zip(outputs, expected, strict=False):
-        assert_same_bits(actual, wanted)
 
 
 LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
@@ -147,49 +143,45 @@ def test_constants_computed_from_constants_are_exact_also_saved_in_f16(
 ) -> None:
     ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
     nodes = [eval(made, {**vars(opset8), **globals(), **ours}) for made, _ in COMPUTED]
-    expected = [x for _, drawn in COMPUTED for x in eval(drawn, {**globals(), **theirs})]
+    drawn = [eval(said, {**globals(), **theirs}) for _, said in COMPUTED]
     model = ov.Model([output for node in nodes for output in node.outputs()], [])
     ov.save_model(model, tmp_path / "model.xml")
     for precision in differing([None, "f16"]):
-        assert_all_same(openvino(model, {}, precision), expected)
-        assert_all_same(openvino(tmp_path / "model.xml", {}, precision), expected)
+        for each in (model, tmp_path / "model.xml"):
+            assert_all_same(openvino(each, {}, precision), chain(*drawn))
 
 
-@pytest.mark.parametrize("type_", [np.float16, F32])
 @pytest.mark.usefixtures("factories")
 def test_large_constants_arrive_and_are_saved_as_they_are(
-    openvino: OpenVino, tmp_path: Path, type_: type
+    openvino: OpenVino, tmp_path: Path
 ) -> None:
     size = MAX_ELEMENTS + 1
-    each = np.random.default_rng(3).random(size).astype(type_)
-    logits = np.random.default_rng(4).normal(size=(1, size)).astype(type_)
-    nodes = [
-        (random_categorical(logits, 40, **SEED), reference.random_categorical(logits, 40, **SEED))
-    ]
-    if type_ is F32:
-        bernoulli = random_bernoulli([size], each, **SEED)
-        nodes += [(bernoulli, reference.random_bernoulli([size], each, **SEED))]
-    for node, expected in nodes:
-        model = ov.Model(node.outputs(), [])
-        check(openvino(model), expected)
-        ov.save_model(model, tmp_path / "model.xml")  # compresses weights to f16
-        check(openvino(tmp_path / "model.xml"), expected)
+    each = np.random.default_rng(3).random(size).astype(F32)
+    logits = np.random.default_rng(4).normal(size=(1, size))
+    calls = [("categorical", logits.astype(type_), 40) for type_ in (np.float16, F32)]
+    calls += [("bernoulli", [size], each)]
+    ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
+    nodes = [ours[kind](*given) for kind, *given in calls]
+    drawn = [theirs[kind](*given) for kind, *given in calls]
+    model = ov.Model([output for node in nodes for output in node.outputs()], [])
+    ov.save_model(model, tmp_path / "model.xml")  # compresses weights to f16
+    for given in (model, tmp_path / "model.xml"):
+        assert_all_same(openvino(given), chain(*drawn))
 
 
 def in_f16(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float16).astype(array.dtype)
 
 
-def draws_that_show_f16() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.ndarray]]]:
+def draws_that_show_f16() -> Iterator[tuple[ModelProto, tuple[np.ndarray, np.ndarray]]]:
     """Models whose values change if a constant is rounded to f16."""
-    cases = {}
     for type_ in ("f32", "f64"):
         logits = np.random.default_rng(0).normal(size=(4, 6)).astype(DTYPES[type_])
         expected = reference.random_categorical(logits, 5000, state=STATE)
         rounded = reference.random_categorical(in_f16(logits), 5000, state=STATE)
         assert not np.array_equal(expected[0], rounded[0])
         model = graphs.random_categorical(logits, 5000, logits_type=type_, stateful=True)
-        cases[f"logits {type_}"] = model, expected
+        yield model, expected
         for size in (1, 3, 3000):
             # All are true, by the least that there is.
             p = np.nextafter(reference.random_uniform([size], 0, 1, type_, state=STATE)[0], 1)
@@ -199,24 +191,21 @@ def draws_that_show_f16() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.nd
             if size > 1:
                 assert not reference.random_bernoulli([size], in_f16(p), state=STATE)[0].all()
             model = graphs.random_bernoulli([size], p, p_type=type_, stateful=True)
-            cases[f"p {type_} of {size}"] = model, expected
-    return cases
-
-
-F16_SHOWS = draws_that_show_f16()
+            yield model, expected
 
 
 def test_constants_of_a_model_saved_in_f16_are_exact(openvino: OpenVino, tmp_path: Path) -> None:
-    whole, feeds = joined([(model, {"state": STATE}) for model, _ in F16_SHOWS.values()])
-    expected = [x for _, drawn in F16_SHOWS.values() for x in drawn]
+    models, drawn = zip(*draws_that_show_f16(), strict=True)
+    whole, feeds = joined([(model, {"state": STATE}) for model in models])
+    expected = list(chain(*drawn))
     path, again = tmp_path / "model.xml", tmp_path / "again.xml"
     ov.save_model(openvino.read(whole), path)
     for backend in onnx_philox.openvino.BACKENDS:
         reader = OpenVino(backend)
         for precision in differing([None, "f16", "bf16"]):
             assert_all_same(reader(path, feeds, precision), expected)
-        compiled = reader.core.compile_model(path, "CPU")
-        assert_all_same(list(infer(compiled, feeds).values()), expected)
+        at_once = infer(reader.core.compile_model(path, "CPU"), feeds)
+        assert_all_same(at_once.values(), expected)
         ov.save_model(reader.read(path), again)
         assert_all_same(openvino(again, feeds), expected)
 
@@ -235,9 +224,9 @@ def test_constants_replaced_in_a_file_by_their_f16_rounding_are_read_anew(
     node.input(0).replace_source_output(ov.op.Constant(in_f16(logits)).output(0))
     model.validate_nodes_and_infer_types()
     expected = reference.random_categorical(in_f16(logits), 20_000, **SEED)
-    check(openvino(model), expected)
+    assert_all_same(openvino(model), expected)
     ov.save_model(model, path)
-    check(openvino(path), expected)
+    assert_all_same(openvino(path), expected)
 
 
 # A draw, the input that is replaced and by what, and what is drawn then.
@@ -256,14 +245,16 @@ def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
     ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
     fed = logits_of("f32")[:2]
     x = parameter("logits", [-1, 11], F32)
+    outputs, wanted = [], []
     for made, index, other, drawn in REPLACED:
         node, constant = (eval(text, {**globals(), "x": x, **ours}) for text in (made, other))
         source = constant if constant is x else fixed(constant)
-        node.input(int(index)).replace_source_output(source.output(0))
-        model = ov.Model(node.outputs(), [x] if constant is x else [])
-        model.validate_nodes_and_infer_types()
-        wanted = eval(drawn, {**globals(), "x": fed, **theirs})
-        check(openvino(model, {"logits": fed} if constant is x else {}), wanted)
+        node.input(index).replace_source_output(source.output(0))
+        outputs += node.outputs()
+        wanted += eval(drawn, {**globals(), "x": fed, **theirs})
+    model = ov.Model(outputs, [x])
+    model.validate_nodes_and_infer_types()
+    assert_all_same(openvino(model, {"logits": fed}), wanted)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -5,6 +5,8 @@ The CPU plugin computes f16 and f64 in f32, and i64 in i32: draws follow it, but
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from cases import DTYPES, assert_same_bits
 from foreign import parse
 from half_precision import differing
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from runtimes import OpenVino, request_of
+from runtimes import OpenVino, joined, request_of
 
 from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox.openvino import BACKENDS
@@ -72,11 +74,14 @@ def model_of(op: str, type_: str, body: str, *, dynamic: bool = False) -> ModelP
         }}"""
     model = parse(text, 20, 9)
     for input_, value in zip(("low", "high"), bounds_of(type_), strict=True):
-        # The front end misreads bf16 that is not raw.
-        code = getattr(TensorProto, name.upper())
-        tensor = helper.make_tensor(input_, code, [], value.tobytes(), raw=True)
-        model.graph.initializer.append(tensor)
+        model.graph.initializer.append(tensor(input_, type_, value))
     return model
+
+
+def tensor(name: str, type_: str, value: np.ndarray) -> TensorProto:
+    """The front end misreads bf16 that is not raw."""
+    code = getattr(TensorProto, ONNX_TYPES[type_].upper())
+    return helper.make_tensor(name, code, value.shape, value.tobytes(), raw=True)
 
 
 def bounds_of(type_: str) -> list[np.ndarray]:
@@ -99,73 +104,83 @@ def consumed(op: str, type_: str) -> np.ndarray:
     return values.astype(np.float32).astype(np.float64) if type_ == "f64" else values
 
 
+Cases = list[tuple[str, tuple[str, str]]]
+"""Bodies and draws."""
+
+
+def with_each_draw(*bodies: str) -> Cases:
+    return list(itertools.product(bodies, DRAWS))
+
+
+def parts_of(cases: Cases, *, dynamic: bool) -> tuple[ModelProto, dict[str, np.ndarray]]:
+    """All as parts of one model, which takes little longer to compile than each."""
+    parts = [model_of(*draw, body, dynamic=dynamic) for body, draw in cases]
+    feeds = [feeds_of(type_, dynamic) for _, (_, type_) in cases]
+    return joined(list(zip(parts, feeds, strict=True)))
+
+
+def check(found: Iterable[np.ndarray], cases: Cases) -> None:
+    for y, (body, draw) in zip(found, cases, strict=True):
+        print(body, draw)
+        assert_same_bits(y, (drawn if body in MOVERS.values() else consumed)(*draw))
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("dynamic", [False, True])
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
-@pytest.mark.parametrize("body", [*CONSUMERS.values(), *MOVERS.values()])
+@pytest.mark.parametrize("part", range(4))
 def test_a_draw_meets_other_tensors_of_its_type_and_keeps_all_bits_where_it_is_only_moved(
-    openvino: OpenVino, op: str, type_: str, body: str, dynamic: bool, precision: str | None
+    openvino: OpenVino, part: int, dynamic: bool, precision: str | None
 ) -> None:
-    model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
-    feeds = feeds_of(type_, dynamic)
-    (y,) = openvino(
-        model, {port.any_name: feeds[port.any_name] for port in model.inputs}, precision
-    )
-    assert_same_bits(y, (drawn if body in MOVERS.values() else consumed)(op, type_))
+    cases = with_each_draw(*CONSUMERS.values(), *MOVERS.values())[part::4]
+    whole, feeds = parts_of(cases, dynamic=dynamic)
+    model = openvino.read(whole)
+    feeds = {port.any_name: feeds[port.any_name] for port in model.inputs}
+    check(openvino(model, feeds, precision), cases)
 
 
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
-def test_a_matrix_product_takes_a_draw(openvino: OpenVino, op: str, type_: str) -> None:
-    model = model_of(op, type_, "y = MatMul (v, eye)")
-    del model.graph.input[:]
-    eye = np.eye(4).astype(DTYPES[type_])
-    code = getattr(TensorProto, ONNX_TYPES[type_].upper())
-    tensor = helper.make_tensor("eye", code, [4, 4], eye.tobytes(), raw=True)
-    model.graph.initializer.append(tensor)
-    (y,) = openvino(model, {}, "f32")
-    assert_same_bits(y, consumed(op, type_))
+def test_a_matrix_product_takes_a_draw(openvino: OpenVino) -> None:
+    cases = with_each_draw("y = MatMul (v, x)")
+    whole, _ = parts_of(cases, dynamic=False)
+    del whole.graph.input[:]
+    for i, (_, (_, type_)) in enumerate(cases):
+        whole.graph.initializer.append(tensor(f"{i}/x", type_, np.eye(4, dtype=DTYPES[type_])))
+    model = openvino.read(whole)
+    check(openvino(model, {}, "f32"), cases)
     # Under the other hints the plugin makes bf16 or f16 of what it multiplies.
     for precision in differing([None, "bf16", "f16"]):
-        (y,) = openvino(model, {}, precision)
-        np.testing.assert_allclose(
-            y.astype(np.float64), consumed(op, type_).astype(np.float64), rtol=2**-7
-        )
+        for y, (_, draw) in zip(openvino(model, {}, precision), cases, strict=True):
+            one, other = y.astype(np.float64), consumed(*draw).astype(np.float64)
+            np.testing.assert_allclose(one, other, rtol=2**-7)
 
 
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
-def test_a_draw_that_is_an_output_too_keeps_all_bits_there(
-    openvino: OpenVino, op: str, type_: str
-) -> None:
-    model = model_of(op, type_, "y = Mul (v, x)")
-    code = getattr(TensorProto, ONNX_TYPES[type_].upper())
-    model.graph.output.append(helper.make_tensor_value_info("v", code, SHAPE))
+def test_a_draw_that_is_an_output_too_keeps_all_bits_there(openvino: OpenVino) -> None:
+    cases = with_each_draw("y = Mul (v, x)")
+    whole, feeds = parts_of(cases, dynamic=False)
+    for i, (_, (_, type_)) in enumerate(cases):
+        code = getattr(TensorProto, ONNX_TYPES[type_].upper())
+        whole.graph.output.append(helper.make_tensor_value_info(f"{i}/v", code, SHAPE))
     for precision in differing(PRECISIONS):
-        y, v = openvino(model, feeds_of(type_, dynamic=False), precision)
-        assert_same_bits(y, consumed(op, type_))
-        assert_same_bits(v, drawn(op, type_))
+        check(openvino(whole, feeds, precision), cases + with_each_draw(""))
 
 
 @pytest.mark.parametrize("name", ["Mul", "Concat", "If"])
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
 def test_it_goes_through_ir_of_either_backend_and_compiled_models(
-    openvino: OpenVino, tmp_path: Path, op: str, type_: str, name: str
+    openvino: OpenVino, tmp_path: Path, name: str
 ) -> None:
-    feeds, expected = feeds_of(type_, dynamic=True), consumed(op, type_)
-    model = openvino.read(model_of(op, type_, CONSUMERS[name], dynamic=True))
+    cases = with_each_draw(CONSUMERS[name])
+    whole, feeds = parts_of(cases, dynamic=True)
+    model, path = openvino.read(whole), tmp_path / "model.xml"
     for is_compressed in (False, True):
-        path = tmp_path / "model.xml"
         ov.save_model(model, path, compress_to_fp16=is_compressed)
         for backend in BACKENDS:
-            (y,) = OpenVino(backend)(path, feeds)
-            assert_same_bits(y, expected)
+            check(OpenVino(backend)(path, feeds), cases)
     compiled = openvino.core.compile_model(model, "CPU")
     imported = openvino.core.import_model(compiled.export_model(), "CPU")
-    assert_same_bits(request_of(imported)(feeds)[0], expected)
+    check(request_of(imported)(feeds), cases)
     for is_cached in (False, True):
-        config = {"CACHE_DIR": str(tmp_path / name)}
-        compiled = openvino.core.compile_model(model, "CPU", config)
+        compiled = openvino.core.compile_model(model, "CPU", {"CACHE_DIR": str(tmp_path / "c")})
         assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-        assert_same_bits(request_of(compiled)(feeds)[0], expected)
+        check(request_of(compiled)(feeds), cases)
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
