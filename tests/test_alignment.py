@@ -23,6 +23,7 @@ from onnx_philox.onnxruntime import InferenceSession
 
 SEED_42 = TorchState.from_seed(42).to_array()
 PYTORCH: dict[str, Any] = {"alignment": "pytorch"}
+STATES = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
 LOGITS = np.log(np.array([[1, 2, 3, 4], [4, 3, 2, 1]], np.float32))
 DATA = np.arange(40, dtype=np.float32).reshape(2, 20)
 P_OF_EACH = probability_of_each(40).reshape(2, 20)
@@ -115,11 +116,10 @@ def test_the_example_of_the_contract() -> None:
 
 @pytest.mark.parametrize("name", DRAWS)
 def test_rows_are_drawn_as_if_alone(name: str) -> None:
-    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (1, 2)])
     function, arguments = call(name)
-    *values, after = getattr(reference, function)(**arguments, state=states)
+    *values, after = getattr(reference, function)(**arguments, state=STATES)
     assert after.shape == (2, 632)
-    for row, state in enumerate(states):
+    for row, state in enumerate(STATES):
         alone = dict(arguments)
         if "shape" in alone:
             alone["shape"] = [1, 20]
@@ -152,13 +152,12 @@ def runs_in(runtime: str, name: str) -> bool:
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_backends_draw_the_reference(runtime: str) -> None:
     names = [name for name in DRAWS if runs_in(runtime, name)]
-    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
     streams: tuple[dict[str, Any], ...] = (
         {"stateful": True},
         {"global_seed": 42},
         {"per_row": True},
     )
-    fed = ({"state": SEED_42}, {}, {"state": states})
+    fed = ({"state": SEED_42}, {}, {"state": STATES})
     draws = [(model_of(n, **s), f) for n in names for s, f in zip(streams, fed, strict=True)]
     whole, feeds = joined(draws)
     for _ in range(2):
@@ -168,7 +167,7 @@ def test_backends_draw_the_reference(runtime: str) -> None:
             assert_all_same(next(outputs), expected)
             feeds[f"{3 * i}/state"] = expected[-1]
             assert_same_bits(next(outputs)[0], drawn(name, state=SEED_42)[0])
-            assert_all_same(next(outputs), drawn(name, state=states))
+            assert_all_same(next(outputs), drawn(name, state=STATES))
 
 
 def test_shapes_are_inferred() -> None:
@@ -331,9 +330,8 @@ def test_generate_draws_what_a_node_draws(name: str) -> None:
     assert_same_bits(out, expected)
     assert isinstance(state, TorchState)
     assert_same_bits(state.to_array(), after)
-    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
-    rows = onnx_philox.generate(states, out=out, **arguments, **PYTORCH)
-    assert_all_same((out, rows), drawn(name, state=states))
+    rows = onnx_philox.generate(STATES, out=out, **arguments, **PYTORCH)
+    assert_all_same((out, rows), drawn(name, state=STATES))
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,6 @@ def _is_compiling(node: ast.expr) -> bool:
 ALLOWED = {
     "benchmarks/pipeline.py": "measures what it costs",
     "tests/test_openvino.py": "takes a PhiloxState; computes in the calling thread",
-    "tests/test_rows.py": "takes a PhiloxState",
 }
 
 

@@ -174,20 +174,6 @@ def test_a_row_ends_where_the_next_begins_after_2_34_words() -> None:
     assert last.advance(2**34) == PhiloxState.for_run(7, 1)
 
 
-def test_sessions_take_a_state_as_it_is(ort_backend: str, openvino: OpenVino) -> None:
-    model = graphs.random_uniform([3], 0, 1, "f32", stateful=True)
-    state = PhiloxState(5, 6)
-    expected = reference.random_uniform([3], 0, 1, "f32", state=state)
-    session = InferenceSession(model, backend=ort_backend)
-    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
-    for results in (
-        session.run(None, {"state": state}),
-        compiled({"state": state}),
-        compiled.create_infer_request().infer([state]),
-    ):
-        assert_all_same((results[0], results[1]), expected)
-
-
 # States of rows of more than 2^16 words, which NumPy computes in several chunks, of both parities.
 LONG = (70_003,)
 
