@@ -11,6 +11,7 @@ import openvino as ov
 import pytest
 from cases import assert_all_same, assert_same_bits, parse
 from onnx import parser
+from openvino_models import parameter
 from runtimes import OpenVino, infer
 
 import onnx_philox
@@ -186,20 +187,20 @@ def test_openvino_reads_states_before_it_writes_an_output_onto_them(
     type_: str, factories: str
 ) -> None:
     core = onnx_philox.openvino.register(ov.Core(), backend=factories)
-    for shape, words_after, output in OVERLAPS:
-        case = Overlap(shape, words_after, output)
-        given = ov.PartialShape(list(case.states.shape))
-        parameter = ov.op.Parameter(getattr(ov.Type, type_), given)
-        node = onnx_philox.openvino.random_generator(parameter, shape)
-        compiled = core.compile_model(ov.Model(node.outputs(), [parameter]), "CPU")
-        request = compiled.create_infer_request()
-        request.set_input_tensor(0, shared(case.states, compiled.input(0)))
-        memory = shared(case.outputs[case.onto], compiled.output(case.onto))
-        request.set_output_tensor(case.onto, memory)
-        infer(request)
-        for index, expected in enumerate(case.expected):
-            drawn = request.get_output_tensor(index).data
-            assert_same_bits(drawn.view(np.uint32), expected)
+    cases = [Overlap(*each) for each in OVERLAPS]
+    inputs = [parameter("state", list(c.states.shape), getattr(ov.Type, type_)) for c in cases]
+    nodes = map(onnx_philox.openvino.random_generator, inputs, (shape for shape, *_ in OVERLAPS))
+    outputs = [output for node in nodes for output in node.outputs()]
+    compiled = core.compile_model(ov.Model(outputs, inputs), "CPU")
+    request = compiled.create_infer_request()
+    for i, case in enumerate(cases):
+        request.set_input_tensor(i, shared(case.states, compiled.input(i)))
+        at = 2 * i + case.onto
+        request.set_output_tensor(at, shared(case.outputs[case.onto], compiled.output(at)))
+    infer(request)
+    for at, expected in enumerate(array for case in cases for array in case.expected):
+        drawn = request.get_output_tensor(at).data
+        assert_same_bits(drawn.view(np.uint32), expected)
 
 
 def shared(words: np.ndarray, port: ov.ConstOutput) -> ov.Tensor:
