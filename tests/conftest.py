@@ -112,16 +112,28 @@ def native_reference() -> Iterator[None]:
         yield
 
 
+TRYING = ("test_cli_inspect", "test_cli_compare", "test_law", "test_openvino_models", "test_pages")
+
+
+def _try_none(built: list[Any], *_: object, **__: object) -> list[trials.Trials]:
+    said = trials.Trial(trials.Behaviour.NOT_LOADED, "untried")
+    names = ("onnxruntime", "openvino")
+    return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]
+
+
 @pytest.fixture
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes `inspect` try no node, for what does not depend on the runtimes."""
+    monkeypatch.setattr(trials, "run", _try_none)
 
-    def run(built: list[Any], _: object) -> list[trials.Trials]:
-        said = trials.Trial(trials.Behaviour.NOT_LOADED, "untried")
-        names = ("onnxruntime", "openvino")
-        return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]
 
-    monkeypatch.setattr(trials, "run", run)
+@pytest.fixture(scope="module", autouse=True)
+def untried_elsewhere(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nor does it in other files than these: a trial takes four processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.stem not in TRYING:
+            patch.setattr(trials, "run", _try_none)
+        yield
 
 
 @pytest.fixture(scope="session")

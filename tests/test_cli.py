@@ -66,7 +66,6 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
     assert written == {"model.onnx", "new.onnx", "record.json", "report.html"}
 
 
-@pytest.mark.usefixtures("untried")
 def test_a_file_that_may_not_be_read_is_one_line_and_a_page_not_written_loses_no_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +86,6 @@ def test_a_file_that_may_not_be_read_is_one_line_and_a_page_not_written_loses_no
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="paths are UTF-8 there")
-@pytest.mark.usefixtures("untried")
 def test_a_path_need_not_be_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = os.fsdecode(b"m\xff.onnx")

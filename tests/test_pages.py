@@ -38,8 +38,8 @@ PAGES = (
 )
 # Whose blocks of `py` the tests of engines run.
 ENGINES = ("export-from-pytorch", "torchs-numbers", "exporters-and-tools")
-# A command of ours that no other command or expansion needs a shell for.
-OURS = re.compile(r"onnx-philox [^|&;$`]*")
+# A command of ours without an expansion, and what a shell does with what it says.
+OURS = re.compile(r"onnx-philox ([^|&;$`>]*)(.*)")
 OTHERS = {"cpp", "js", "csharp", "pbtxt", "json"}  # languages that are read, not run
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -51,16 +51,12 @@ def run_commands(commands: str) -> str:
 
 
 def run_here(line: str) -> str:
-    """Our command in this process, which has loaded the runtimes."""
-    words = shlex.split(line)
-    file = words.pop() if words[-2] == ">" else None
-    arguments = words[1 : -1 if file else None]
-    done = cli.invoke(*arguments, env={"COLUMNS": "100"}, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    if file is None:
-        return done.stdout
-    Path(file).write_text(done.stdout, "utf-8")
-    return ""
+    """Our command in this process, which has loaded the runtimes; what is around it, in a shell."""
+    command, rest = OURS.fullmatch(line).groups()
+    done = cli.invoke(*shlex.split(command), env={"COLUMNS": "100"}, catch_exceptions=False)
+    out, errors = map(shlex.quote, (done.stdout, done.stderr))
+    said = f"printf %s {out}; printf %s {errors} >&2; return {done.exit_code}"
+    return run_in_bash(f"said() {{ {said}; }}; said {rest}")
 
 
 def run_in_bash(line: str) -> str:
