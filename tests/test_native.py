@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import child
@@ -21,6 +24,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, _native, generate, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession
 
+RELEASES = Path(__file__).parents[1] / "custom_ops/onnxruntime/tests/run_releases.py"
 STATE = PhiloxState(2**64 - 3, 2**63 + 12345)
 MODEL, FEED = graphs.random_generator([3]), {"state": STATE.to_array()}
 BITS = reference.random_generator(STATE.to_array(), [3])[0]
@@ -328,3 +332,50 @@ generate(np.zeros(6, np.int64), out=np.empty(4)) -> TypeError: state must be uin
 def test_generate_refuses(call: str, words: str) -> None:
     names = {"TORCH": onnx_philox.TorchState.from_seed(1)}
     assert_refused(lambda: eval(call, {**globals(), **names}), words)
+
+
+@pytest.fixture
+def releases(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(RELEASES.parent)
+    return importlib.import_module("run_releases")
+
+
+def runs(isa: str) -> bool:
+    """Whether the core takes an instruction set when it is forced."""
+    done = child.forked(
+        "from onnx_philox import _native; print(_native.isa())",
+        code=None,
+        env={"ONNX_PHILOX_ISA": isa},
+    )
+    assert (done.returncode == 0) == (done.stdout == f"{isa}\n"), done.stderr
+    return done.returncode == 0
+
+
+def test_releases_are_forced_to_the_instruction_sets_that_can_run_here(
+    releases,
+) -> None:
+    library = onnx_philox.onnxruntime.library_path()
+    available = releases.available_isas(library)
+    assert available == [isa for isa in releases.ISAS if runs(isa)]
+    assert available[0] == _native.isa() or "ONNX_PHILOX_ISA" in os.environ
+    assert available[-1] == "scalar"
+
+
+def test_a_library_with_an_instruction_set_that_it_does_not_know_is_an_error(
+    releases, monkeypatch
+) -> None:
+    monkeypatch.setattr(releases, "ISAS", releases.ISAS[:-1])
+    with pytest.raises(ValueError, match=r"has scalar: add it to ISAS of .*run_releases\.py"):
+        releases.available_isas(onnx_philox.onnxruntime.library_path())
+
+
+def test_a_file_that_is_no_library_is_an_error(releases, tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"lists no instruction sets: .*nowhere\.so"):
+        releases.available_isas(tmp_path / "nowhere.so")
+
+
+@pytest.mark.parametrize("isa", ["sse9", ""])
+def test_an_instruction_set_that_does_not_exist_is_refused_before_anything_runs(isa: str) -> None:
+    done = child.forked(RELEASES, "library.so", "--isas", "avx2", isa, code=None)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"invalid choice: '{isa}' (choose from " in done.stderr
