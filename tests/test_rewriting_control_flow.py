@@ -154,16 +154,21 @@ PROGRAMS: dict[str, Block] = {
 }
 
 
-def check(program: Block, run: Run, opset: int, seed: int | None = None, atol: float = 0) -> None:
+def check(
+    program: Block, *runs: Run, opset: int, seed: int | None = None, atol: float = 0
+) -> onnx.ModelProto:
     """Runs its model in either branch of the main graph."""
     original = model_of(program, opset)
     model = make_reproducible(original, seed=seed)
     state = STATE if seed is None else PhiloxState.for_run(seed).to_array()
+    is_fed = {"random_state": STATE} if seed is None and model is not original else {}
     for counter in (0, 5):
         feeds = {"start": np.zeros(SIZE, np.float32), "counter": np.array(counter)}
-        total = run(model, feeds | ({"random_state": STATE} if seed is None else {}))[0]
         (wanted,) = drawn(original, feeds, state)
-        np.testing.assert_allclose(total, wanted, rtol=0, atol=atol)
+        for run in runs:
+            total = run(model, feeds | is_fed)[0]
+            np.testing.assert_allclose(total, wanted, rtol=0, atol=atol)
+    return model
 
 
 @pytest.mark.parametrize(
@@ -171,9 +176,8 @@ def check(program: Block, run: Run, opset: int, seed: int | None = None, atol: f
 )
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_node_draws_on(name: str, opset: int, seed: int | None) -> None:
-    model = make_reproducible(model_of(PROGRAMS[name], opset), seed=seed)
+    model = check(PROGRAMS[name], evaluate, opset=opset, seed=seed)
     onnx.checker.check_model(model, full_check=True)
-    check(PROGRAMS[name], evaluate, opset, seed)
 
 
 @pytest.mark.parametrize("seed", [None, SEED])
@@ -182,7 +186,7 @@ def test_each_node_draws_on(name: str, opset: int, seed: int | None) -> None:
 def test_onnx_runtime_draws_the_expected_values_in_control_flow(
     name: str, opset: int, seed: int | None, ort_backend: str
 ) -> None:
-    check(PROGRAMS[name], in_onnxruntime(ort_backend), opset, seed)
+    check(PROGRAMS[name], in_onnxruntime(ort_backend), opset=opset, seed=seed)
 
 
 @pytest.mark.parametrize(("precision", "seed"), [(None, None), ("f32", None), (None, SEED)])
@@ -193,7 +197,7 @@ def test_openvino_draws_the_expected_values_in_control_flow(
     if name == "scan in scan":
         pytest.skip("OpenVINO has no nested TensorIterator")
     # The sums are its own arithmetic; a wrong draw is far off.
-    check(PROGRAMS[name], in_openvino(openvino, precision), 17, seed, atol=1e-6)
+    check(PROGRAMS[name], in_openvino(openvino, precision), opset=17, seed=seed, atol=1e-6)
 
 
 OF_N = "g (int64 n) => (float[K, 3] rows) { t = Constant <value = bool {1}> ()"
@@ -295,11 +299,6 @@ STATEMENTS = st.recursive(
 @hypothesis.settings(max_examples=30)
 @hypothesis.given(blocks(STATEMENTS))
 def test_any_program_draws_what_its_rule_says(program: Block) -> None:
-    original = model_of(program, 17)
-    model = make_reproducible(original)
-    if model is original:
-        return
+    model = check(program, evaluate, in_onnxruntime(), opset=17)
     onnx.checker.check_model(model, full_check=True)
-    for run in (evaluate, in_onnxruntime()):
-        check(program, run, 17)
     assert make_reproducible(model) is model
