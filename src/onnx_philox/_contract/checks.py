@@ -398,9 +398,10 @@ def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
     """Refuses bounds in the wrong order, or so far apart that their difference overflows."""
-    if minval is None or maxval is None or minval.value is None or maxval.value is None:
+    low, high = (bound.value if bound else None for bound in (minval, maxval))
+    if low is None or high is None:
         return
-    low, high = minval.value.reshape(()), maxval.value.reshape(())
+    low, high = low.reshape(()), high.reshape(())
     what, given = say.INPUT.format("minval"), say.WITH_MAXVAL.format(low.item(), high.item())
     if BY_DTYPE[low.dtype].is_float:
         if low > high:

@@ -64,17 +64,16 @@ class Categorical(Distribution):
 
         def convert(position: int, words: Words) -> Values:
             u = unit(words)
-            result = np.empty(u.size, values.dtype)
-            first, last = position // self.sample_size, (position + u.size - 1) // self.sample_size
-            for row, weights in self._weights(first, last + 1):
+            first, drawn = divmod(position, self.sample_size)
+            of_rows = np.split(u, range(self.sample_size - drawn, u.size, self.sample_size))
+            rows = self._weights(first, first + len(of_rows))
+            found = []
+            for of_row, (_, weights) in zip(of_rows, rows, strict=True):
                 # accumulate, unlike a sum, adds one after the other.
                 sums = np.add.accumulate(weights)
-                start = max(0, row * self.sample_size - position)
-                end = min(u.size, (row + 1) * self.sample_size - position)
                 # u < 1, so the product is below the last sum: some sum is always greater.
-                thresholds = u[start:end] * sums[-1]
-                result[start:end] = np.searchsorted(sums, thresholds, side="right")
-            return result
+                found.append(np.searchsorted(sums, of_row * sums[-1], side="right"))
+            return np.concatenate(found).astype(values.dtype)
 
         return convert
 
