@@ -108,7 +108,12 @@ def forked(
         return python(*(["-c"] * (not is_script)), *command, code=code, env=env, cwd=cwd)
     server, command = _server(), [*map(str, command)]
     with tempfile.NamedTemporaryFile("r+") as out, tempfile.NamedTemporaryFile("r+") as error:
-        asked = command, (out.name, error.name), {**(env or {})}, str(cwd or Path.cwd())
+        asked = (
+            command,
+            (out.name, error.name),
+            {**os.environ, **(env or {})},
+            str(cwd or Path.cwd()),
+        )
         print(json.dumps(asked), file=server.stdin, flush=True)
         ended = int(server.stdout.readline())
         done = subprocess.CompletedProcess(command, ended, out.read(), error.read())

@@ -169,9 +169,9 @@ def test_a_cached_model_draws_the_same_on_a_lesser_processor_which_imports_no_ex
     tmp_path: Path,
 ) -> None:
     (tmp_path / "exported").write_bytes(compiled(_model(), {}).export_model().getvalue())
-    _run_apart(FROM_THE_CACHE, tmp_path)
+    child.forked(FROM_THE_CACHE, tmp_path)
     for isa in ("AVX2", "SSE41"):
-        _run_apart(FROM_THE_CACHE + REFUSED, tmp_path, ONEDNN_MAX_CPU_ISA=isa)
+        child.forked(FROM_THE_CACHE + REFUSED, tmp_path, env={"ONEDNN_MAX_CPU_ISA": isa})
     assert all(any((tmp_path / mode).iterdir()) for mode in ("OPTIMIZE_SIZE", "OPTIMIZE_SPEED"))
 
 
@@ -205,7 +205,7 @@ def test_a_cancelled_request_of_openvino_leaves_its_state_whole() -> None:
 
 
 def test_a_process_of_one_processor_draws_the_same() -> None:
-    _run_apart("""
+    child.forked("""
 import os
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 import test_engine_options as t
@@ -213,7 +213,3 @@ for config in ({}, {"NUM_STREAMS": "2"}, {"PERFORMANCE_HINT": "THROUGHPUT"}):
     t._compare_in_openvino(config)
 t._compare(t._in_onnxruntime())
 """)
-
-
-def _run_apart(program: str, *arguments: object, **environment: str) -> None:
-    child.forked(program, *arguments, env=environment)

@@ -210,6 +210,7 @@ def law(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("untried")
 @pytest.mark.parametrize(("foreign", "runtime"), CASES)
 def test_a_rewrite_has_the_law_of_its_original_but_where_the_runtime_is_wrong(
     foreign: Foreign, runtime: str, tmp_path: Path
@@ -241,6 +242,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.usefixtures("untried")
 @pytest.mark.parametrize(("original", "new", "inputs", "told"), CHANGED.values(), ids=CHANGED)
 def test_a_law_that_a_rewrite_changed_is_told(original, new, inputs, told, tmp_path):
     """As the rewrite, or the Pipeline, of 6439aa5 changed it without a word."""

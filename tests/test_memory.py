@@ -112,8 +112,7 @@ def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest
 
 def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
     """Returns what a child process says."""
-    asked = json.dumps([backend, group, steps])
-    done = child.forked(memory_child.__file__, asked)
+    done = child.forked(memory_child.__file__, json.dumps([backend, group, steps]))
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

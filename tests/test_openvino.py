@@ -221,8 +221,7 @@ _DRAW = "onnx_philox.graphs.random_generator([4])"
 def test_a_door_to_openvino_looks_numpy_s_types_up_before_two_threads_can(
     door: str, looked_up: int
 ) -> None:
-    done = child.forked(_FIRST_READ.format(door=door))
-    assert int(done.stdout) == looked_up
+    assert int(child.forked(_FIRST_READ.format(door=door)).stdout) == looked_up
 
 
 def test_what_is_no_core_model_or_backend_is_refused() -> None:

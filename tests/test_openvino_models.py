@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import child
 import cli
 import numpy as np
 import onnx
@@ -208,12 +207,8 @@ def test_a_bad_ir_is_refused_in_a_sentence(
 
 
 def test_without_openvino_the_commands_say_what_to_install(ir, tmp_path) -> None:
-    script = (
-        "import runpy, sys; sys.modules['openvino'] = None; "
-        "runpy.run_module('onnx_philox', run_name='__main__')"
-    )
     for command in (["inspect", str(ir)], ["rewrite", str(ir), "-o", str(tmp_path / "new.xml")]):
-        done = child.forked(script, *command, code=None)
+        done = cli.apart(*command, without=["openvino"])
         assert done.returncode == 2
         assert "needs OpenVINO: pip install 'onnx-philox[openvino]'" in done.stderr
 

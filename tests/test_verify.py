@@ -510,8 +510,5 @@ def test_a_histogram_and_bars_are_as_high_as_they_should():
 
 
 def test_the_script_of_the_package_is_this_command():
-    assert cli.text("--version") == f"onnx-philox {onnx_philox.__version__}"
-    script = Path(sys.executable).with_name("onnx-philox")
-    command = [script, "verify", "--runtime", "reference", "--backend", "numpy", "--json"]
-    result = child.run(*command, code=None, timeout=120)
-    assert json.loads(result.stdout)["ok"] is True
+    said = child.run(Path(sys.executable).with_name("onnx-philox"), "--version").stdout
+    assert said == cli.invoke("--version").stdout == f"onnx-philox {onnx_philox.__version__}\n"
