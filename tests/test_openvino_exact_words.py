@@ -12,9 +12,8 @@ from cases import assert_same_bits, table
 from half_precision import differing
 from openvino import opset16 as op
 from openvino_models import parameter
-from runtimes import infer
+from runtimes import OpenVino, infer
 
-import onnx_philox
 from onnx_philox import TorchState, reference, row_states
 from onnx_philox._contract import openvino_plugin
 from onnx_philox.openvino import _native_backend, random_dropout, random_generator
@@ -192,21 +191,15 @@ def built(graph: str) -> tuple[ov.Node, list[ov.Node]]:
     return eval(code, {**vars(op), **globals(), **nodes}), list(nodes.values())
 
 
-@pytest.fixture(scope="module")
-def core() -> ov.Core:
-    return onnx_philox.openvino.register(ov.Core())
-
-
 @pytest.mark.usefixtures("factories")
-def test_states_from_accepted_nodes_are_exact(core: ov.Core) -> None:
+def test_states_from_accepted_nodes_are_exact() -> None:
     """Of all rows, as parts of one model: it takes little longer to compile than each."""
     made = [built(row.values[0]) for row in EXACT]
     nodes = [node for _, inputs in made for node in inputs]
     outputs = [random_generator(state, [0]).output(1) for state, _ in made]
     feeds = dict(enumerate(INPUTS[node.friendly_name] for node in nodes))
     for hint in differing([None, "f32", "bf16"]):
-        config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
-        found = infer(core.compile_model(ov.Model(outputs, nodes, "m"), "CPU", config), feeds)
+        found = OpenVino("auto")(ov.Model(outputs, nodes, "m"), feeds, hint)
         for i, row in enumerate(EXACT):
             print(row.id)
             expected = np.asarray(eval(row.values[1], globals() | INPUTS), np.uint32)

@@ -14,6 +14,7 @@ import openvino as ov
 import pytest
 from cases import assert_all_same, assert_same_bits, parse
 from openvino import opset16 as op
+from openvino_models import CORE
 from runtimes import infer
 
 import onnx_philox
@@ -32,11 +33,6 @@ Draw = Callable[[Any, Any, Any], Any]
 HETERO = "HETERO:GPU,CPU"
 # All the counter's words carry; high bits in the key.
 CARRIES = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.uint32)
-
-
-@pytest.fixture(scope="module")
-def core() -> ov.Core:
-    return onnx_philox.openvino.register(ov.Core())
 
 
 def states(count: int) -> list[np.ndarray]:
@@ -86,12 +82,12 @@ def test_under_hetero_the_cpu_draws_and_the_gpu_does_the_rest(
             assert_same_bits(again[name], drawn[name])
 
 
-def test_under_hetero_another_device_may_compute_the_words_of_a_state(core: ov.Core) -> None:
+def test_under_hetero_another_device_may_compute_the_words_of_a_state() -> None:
     state, shift = (op.parameter([6], np.uint32, name) for name in ("state", "shift"))
     words = op.bitwise_xor(op.add(state, shift), shift)
     node = onnx_philox.openvino.random_generator(words, [9])
     model = ov.Model([*node.outputs(), words.output(0)], [state, shift])
-    compiled = core.compile_model(model, HETERO)
+    compiled = CORE.compile_model(model, HETERO)
     assert set(compiled.get_property("EXECUTION_DEVICES")) == {"GPU.0", "CPU"}
     shift_words = np.array([3, 2**31, 2**32 - 1, 5, 2**31 + 7, 1], np.uint32)
     for state_words in states(4):
@@ -121,7 +117,7 @@ DRAWS: dict[str, Draw] = {
 @pytest.mark.parametrize("are_rows", [False, True])
 @pytest.mark.parametrize("hint", ["f32", "f16"])
 def test_the_gpu_draws_the_reference_s_bits_and_next_states(
-    core: ov.Core, name: str, shape: tuple[int, ...], is_dynamic: bool, are_rows: bool, hint: str
+    name: str, shape: tuple[int, ...], is_dynamic: bool, are_rows: bool, hint: str
 ) -> None:
     draw = DRAWS[name]
     first = shape[0]
@@ -130,7 +126,7 @@ def test_the_gpu_draws_the_reference_s_bits_and_next_states(
     x = op.parameter([-1] * len(shape) if is_dynamic else list(shape), np.float32)
     node = draw(factory, op.shape_of(x) if is_dynamic else list(shape), state)
     model = ov.Model([node.output(0), node.output(1)], [state, x])
-    compiled = factory.compile_model(core, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
+    compiled = factory.compile_model(CORE, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
     assert compiled.get_property("EXECUTION_DEVICES") == ["GPU.0"]
     for words in states(3):
         given = np.stack([words] * first) + np.arange(first, dtype=np.uint32)[:, None]
@@ -140,14 +136,14 @@ def test_the_gpu_draws_the_reference_s_bits_and_next_states(
             assert_same_bits(drawn[i], wanted)
 
 
-def test_next_states_chain_constants_draw_and_nothing_draws_nothing(core: ov.Core) -> None:
+def test_next_states_chain_constants_draw_and_nothing_draws_nothing() -> None:
     seeds = {"global_seed": 3}
     x = op.parameter([-1], np.float32)
     first = factory.random_uniform(op.shape_of(x), 0, 1, "f32", **seeds)
     second = factory.random_normal([3, 3], 0, 1, "f32", state=first.output(1), **seeds)
     empty = factory.random_generator(second.output(1), [0, 4])
     model = ov.Model([first.output(0), second.output(0), *empty.outputs()], [x])
-    compiled = factory.compile_model(core, model, "GPU")
+    compiled = factory.compile_model(CORE, model, "GPU")
     for n in (5, 0, 9):
         values, state = reference.random_uniform([n], 0, 1, "f32", **seeds)
         normals, after = reference.random_normal([3, 3], 0, 1, "f32", state=state, **seeds)
@@ -157,10 +153,10 @@ def test_next_states_chain_constants_draw_and_nothing_draws_nothing(core: ov.Cor
             assert_same_bits(drawn[i], wanted)
 
 
-def test_a_constant_state_of_five_dimensions_draws(core: ov.Core) -> None:
+def test_a_constant_state_of_five_dimensions_draws() -> None:
     state, x = op.constant(CARRIES.reshape(1, 1, 1, 1, 6)), op.parameter([-1, 5], np.float32)
     node = factory.random_generator(state, op.shape_of(x))
-    compiled = factory.compile_model(core, ov.Model(node.outputs(), [x]), "GPU")
+    compiled = factory.compile_model(CORE, ov.Model(node.outputs(), [x]), "GPU")
     drawn = infer(compiled, [np.zeros([3, 5], np.float32)])
     bits, after = reference.random_generator(CARRIES, [3, 5])
     assert_same_bits(drawn[0], bits)
@@ -169,16 +165,14 @@ def test_a_constant_state_of_five_dimensions_draws(core: ov.Core) -> None:
 
 @pytest.mark.parametrize("type_", ["f32", "f16"])
 @pytest.mark.parametrize("hint", ["f32", "f16"])
-def test_a_draw_meets_what_a_gpu_computes_at_any_precision(
-    core: ov.Core, type_: str, hint: str
-) -> None:
+def test_a_draw_meets_what_a_gpu_computes_at_any_precision(type_: str, hint: str) -> None:
     state, x = (
         op.parameter([6], np.uint32),
         op.parameter([3, 5], np.dtype(f"f{int(type_[1:]) // 8}")),
     )
     drawn = factory.random_uniform([3, 5], 0, 1, type_, state=state).output(0)
     model = ov.Model([drawn, op.add(drawn, x).output(0)], [state, x])
-    compiled = factory.compile_model(core, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
+    compiled = factory.compile_model(CORE, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
     wanted, _ = reference.random_uniform([3, 5], 0, 1, type_, state=CARRIES)
     found = infer(compiled, [CARRIES, np.zeros_like(wanted)])
     assert_same_bits(found[0], wanted)
@@ -202,10 +196,10 @@ def test_a_rewritten_model_runs_wholly_on_the_gpu(per_row: bool) -> None:
     assert_same_bits(on_gpu.state, on_cpu.state)
 
 
-def test_a_state_for_each_row_must_fit_the_values_on_a_gpu(core: ov.Core) -> None:
+def test_a_state_for_each_row_must_fit_the_values_on_a_gpu() -> None:
     state, x = op.parameter([-1, 6], np.uint32), op.parameter([-1, 2], np.float32)
     node = factory.random_generator(state, op.shape_of(x))
-    compiled = factory.compile_model(core, ov.Model(node.outputs(), [state, x]), "GPU")
+    compiled = factory.compile_model(CORE, ov.Model(node.outputs(), [state, x]), "GPU")
     with pytest.raises(RuntimeError, match="first dimension of the values"):
         infer(compiled, [np.zeros((3, 6), np.uint32), np.zeros((4, 2), np.float32)])
 

@@ -12,6 +12,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_all_same, table, warned
+from openvino_models import CORE
 from runtimes import infer
 
 import onnx_philox as op
@@ -52,8 +53,7 @@ def converted(given: Any, way: str, *, by_us: bool = True) -> ov.Model:
 
 
 def answers(model: ov.Model, hint: str = "f32") -> list[np.ndarray]:
-    core = op.openvino.register(ov.Core())
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": hint})
+    compiled = CORE.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": hint})
     results = infer(compiled, [X, STATE])
     return [results[i].copy() for i in range(len(compiled.outputs) - 1)]
 

@@ -11,6 +11,8 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_refused, assert_same_bits, parse, table
+from openvino import opset8
+from openvino_models import model, parameter, uniform
 from runtimes import OpenVino, infer
 from test_one_state_buffer import rewritten
 
@@ -145,12 +147,10 @@ def test_a_state_that_a_model_cannot_begin_with_is_refused(given: str, words: st
 
 
 def _ir(path: Path, *, is_stateful: bool) -> str:
-    x = ov.opset13.parameter([-1, 4], ov.Type.f32, name="x")
-    uniform = ov.opset13.random_uniform(
-        ov.opset13.shape_of(x), np.float32(0), np.float32(1), "f32", op_seed=7
-    )
-    model = make_reproducible(ov.Model([ov.opset13.add(x, uniform)], [x]))
-    ov.save_model(make_stateful(model, RUN) if is_stateful else model, path)
+    x = parameter("x", [-1, 4])
+    noisy = opset8.add(x, uniform(opset8.shape_of(x)))
+    made = make_reproducible(model({"y": noisy}, [x]))
+    ov.save_model(make_stateful(made, RUN) if is_stateful else made, path)
     return str(path)
 
 
