@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from cases import DTYPES, assert_refused, assert_same_bits, warned
 from foreign import evaluate, nodes, parse, uniform
 from onnx import helper, numpy_helper
-from torch_modules import IGNORES, of_a_function
+from torch_modules import IGNORES, by_torch, of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, TorchState, make_reproducible
@@ -374,12 +373,7 @@ def test_a_file_of_torch_s_own_exporter_draws_torch_s_numbers_or_is_refused() ->
     import torch
 
     def exported(forward: Callable[..., Any]) -> onnx.ModelProto:
-        module = of_a_function(forward)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return torch.onnx.export(
-                module, (torch.tensor(X),), dynamo=True, verbose=False
-            ).model_proto
+        return by_torch(of_a_function(forward), torch.tensor(X))
 
     def draws(x: torch.Tensor) -> list[torch.Tensor]:
         return [

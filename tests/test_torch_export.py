@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import onnx
 import pytest
 import scipy
 from cases import assert_refused, assert_same_bits, table
-from torch_modules import IGNORES, of_a_function
+from torch_modules import IGNORES, by_torch, of_a_function
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
@@ -75,7 +74,7 @@ def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
         return x - x + torch.randn_like(x)
 
     table = onnx_philox.torch.translations()
-    model = exported_by_torch(of_a_function(forward), custom_translation_table=table)
+    model = by_torch(of_a_function(forward), torch.tensor(X), custom_translation_table=table)
     assert [i.name for i in model.graph.input] == ["x"]
     for (answer,) in answers(make_reproducible(model)):
         assert_same_bits(answer, drawn("normal", 0, [3, 4], 0, 1, "f32"))
@@ -89,17 +88,6 @@ def test_what_the_export_would_lose_is_said() -> None:
         exported(lambda x: x + torch.tensor(np.random.default_rng(1).normal(size=4)))
     with pytest.raises(ValueError, match=r"dynamo must be True, or left out.*: got False"):
         onnx_philox.torch.export(torch.nn.Dropout(0.5), x, dynamo=False)
-
-
-def exported_by_torch(module: torch.nn.Module, **options: Any) -> onnx.ModelProto:
-    """What torch's newer exporter makes of a module, without our table."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            module, (torch.tensor(X),), dynamo=True, verbose=False, **options
-        )
-    assert program is not None
-    return program.model_proto
 
 
 def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
@@ -122,7 +110,7 @@ def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
     with pytest.raises(
         ValueError, match="must be one with every draw of the program: got one that does not"
     ) as refused:
-        check(Program(), x, exported_by_torch(Program()))
+        check(Program(), x, by_torch(Program(), *x))
     place = r" \(test_torch_export.py:\d+{}\) "
     for lost in (
         r"dropout of \[4, 4\]" + place.format("") + "lost",
@@ -147,7 +135,7 @@ def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
 
     module = of_a_function(forward)
     x, check = (torch.tensor(X),), onnx_philox.torch.check_export
-    model = exported_by_torch(module)
+    model = by_torch(module, *x)
     with pytest.raises(ValueError, match=r"multinomial of \[3, 2\] .* drawn with replacement"):
         check(module, x, model)
     for node in model.graph.node:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cases import pattern_of
-from torch_modules import IGNORES, of_a_function
+from torch_modules import IGNORES, by_torch, of_a_function
 
 import onnx_philox
 
@@ -89,7 +89,7 @@ def test_a_draw_that_another_exporter_folds_is_named_with_its_line() -> None:
         return torch.rand_like(x), x @ functional.dropout(weight, 0.5, training=True)
 
     module = of_a_function(forward)
-    file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
+    file = by_torch(module.eval(), X)
     verdict = onnx_philox.torch.verify_export(module, (X,), file, seed=7)
     assert not verdict.is_ok
     assert (verdict.seed, verdict.draws) == (7, 1)
@@ -338,7 +338,7 @@ def test_dropouts_that_torch_passes_over_are_named(alignment: str) -> None:
 
 def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     module = of_a_function(lambda x: torch.rand_like(x.t()))
-    file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
+    file = by_torch(module.eval(), X)
     with pytest.warns(UserWarning, match="draws like a transposed tensor"):
         problem = str(onnx_philox.torch.verify_export(module, (X,), file).runtimes[0].problem)
     assert "its numbers are torch's in another order, as by other strides of a draw" in problem
