@@ -65,6 +65,7 @@ def run(command, files, env, cwd):
     signal.alarm(300)
     sys.argv = command
     if os.path.exists(command[0]):
+        sys.path[0] = os.path.dirname(command[0])
         runpy.run_path(command[0], run_name="__main__")
     else:
         exec(command[0], {"__name__": "__main__"})

@@ -361,8 +361,7 @@ def test_values_of_torch_that_nobody_wants_move_the_state_on(name: str, count: i
 @pytest.mark.skipif(sys.platform != "linux", reason="its limit of a process's memory")
 def test_values_of_torch_that_nobody_wants_take_no_memory() -> None:
     program = """
-import resource, sys
-sys.path.insert(0, "tests")
+import resource
 import numpy as np, test_c_interface as c
 pages = int(open("/proc/self/statm").read().split()[0]) + 2**14
 resource.setrlimit(resource.RLIMIT_AS, (pages * 4096,) * 2)
@@ -372,8 +371,7 @@ for name in ("uniform f64", "normal", "permutation"):
     given, torch = {"shape": np.array([2**24]), **numbers, "state": state}, {"alignment": "pytorch"}
     print(*c.run(c.call_of(operator, given, attributes | torch, [None, after])))
 """
-    done = child.python("-c", program)
-    assert done.stdout.split() == ["0"] * 3
+    assert child.forked(program).stdout.split() == ["0"] * 3
 
 
 @pytest.mark.parametrize("state", [WORDS, ROWS, TorchState.from_seed(3).to_array()])

@@ -141,8 +141,11 @@ def test_threads_run_one_session() -> None:
 
 
 CHILD = """
+import ctypes
 import sys
 import warnings
+for driver in sys.argv[1:]:
+    ctypes.CDLL(driver)  # which the core then finds by its name
 warnings.simplefilter("ignore")
 import onnx_philox
 from onnx_philox import graphs
@@ -188,10 +191,7 @@ DRAWN = [
 def test_without_a_usable_card_the_cpu_draws_and_the_log_says_so_once(
     option: str, reason: str, tmp_path: Path
 ) -> None:
-    load = ""
-    if option != "no library":
-        load = f"import ctypes; ctypes.CDLL({str(build(tmp_path, [option]))!r})"
-    done = child.forked(load + CHILD)
+    done = child.forked(CHILD, *([build(tmp_path, [option])] if option[0] == "-" else []))
     assert done.stdout.split() == DRAWN * 2
     assert done.stderr.count("onnx_philox: the operators draw on the CPU, since") == 1
     assert f"onnx_philox: the operators draw on the CPU, since {reason}" in done.stderr
@@ -209,8 +209,7 @@ def test_a_driver_that_is_there_and_does_not_load_is_named_in_the_loader_s_words
 
 
 def test_a_build_of_onnxruntime_for_the_cpu_draws_there_beside_a_driver(tmp_path: Path) -> None:
-    build(tmp_path)
-    done = child.python("-c", CHILD, env={"LD_LIBRARY_PATH": str(tmp_path)})
+    done = child.forked(CHILD, build(tmp_path))
     assert (done.stdout.split(), done.stderr) == (DRAWN * 2, "")
 
 
@@ -233,7 +232,7 @@ def test_options_hold_the_operators_with_cards_or_without() -> None:
 
 
 def test_the_benchmark_says_that_there_is_no_card() -> None:
-    done = child.python(Path(__file__).parents[1] / "benchmarks" / "cuda.py", code=1)
+    done = child.forked(Path(__file__).parents[1] / "benchmarks" / "cuda.py", code=1)
     assert done.stderr.startswith("benchmarks/cuda.py must be where ONNX Runtime has CUDAExec")
 
 

@@ -53,7 +53,7 @@ EXTRAS = {
 def test_an_extra_that_is_missing_is_named(call: str) -> None:
     module, said = EXTRAS[call]
     code = f"import sys; sys.modules['{module}'] = None; import onnx_philox; onnx_philox.{call}"
-    assert said.format("onnx-philox") in child.python("-c", code, code=1).stderr
+    assert said.format("onnx-philox") in child.forked(code, code=1).stderr
 
 
 def test_what_is_declared_and_documented_is_what_is_checked() -> None:
