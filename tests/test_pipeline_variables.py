@@ -18,7 +18,7 @@ from cases import assert_all_same, assert_refused, assert_same_bits, table
 from foreign import parse
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
-from runtimes import OpenVino, compiled
+from runtimes import OpenVino, compiled, save_ir
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
@@ -77,9 +77,12 @@ def tokens(counts: tuple[int, ...], seed: int = 5) -> list[dict[str, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def pipe(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    path = tmp_path_factory.mktemp("walk") / "walk.xml"
-    ov.save_model(make_reproducible(walk()), path)
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_ir(make_reproducible(walk()), tmp_path_factory.mktemp("walk") / "walk.xml")
+
+
+@pytest.fixture(scope="module")
+def pipe(path: Path) -> Pipeline:
     return Pipeline(path, runtime="openvino")
 
 
@@ -195,9 +198,7 @@ def test_a_request_that_begins_at_a_state_has_new_variables(pipe: Pipeline) -> N
     assert follow["y"].max() < 2
 
 
-def test_run_begins_such_a_model_at_the_first_run_alone(tmp_path: Path) -> None:
-    path = tmp_path / "walk.xml"
-    ov.save_model(make_reproducible(walk()), path)
+def test_run_begins_such_a_model_at_the_first_run_alone(path: Path) -> None:
     command = ["run", str(path), "--fill", "--seed", "5"]
     done = cli.invoke(*command, "--first-run", "2")
     assert done.exit_code == 2
@@ -247,8 +248,7 @@ def names(pipe: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     once, later = request.checkpoint(), request(fed())
     plain = Pipeline(graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True))
     assert plain.request(seed=1).checkpoint()["onnx_philox"] == 1
-    file = tmp_path_factory.mktemp("plain") / "walk.xml"
-    ov.save_model(walk(), file)
+    file = save_ir(walk(), tmp_path_factory.mktemp("plain") / "walk.xml")
     as_it_was = Pipeline(file, runtime="openvino")
     without = parse("g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }")
     return {**globals(), **locals()}

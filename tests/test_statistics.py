@@ -238,13 +238,12 @@ STREAMS: dict[str, Callable[[int], PhiloxState]] = {
 @pytest.mark.parametrize("kind", STREAMS)
 @pytest.mark.parametrize("draw", ["uniform", "normal"])
 def test_streams_tell_nothing_of_each_other(kind: str, draw: str) -> None:
-    states = [STREAMS[kind](k).to_array() for k in range(36)]
-    check_streams(
-        reference.random_uniform([2**14], 0, 1, "f32", state=state)[0]
-        if draw == "uniform"
-        else reference.random_normal([2**14], 0, 1, "f32", state=state)[0]
-        for state in states
-    )
+    check_streams(streams(draw, STREAMS[kind]))
+
+
+def streams(draw: str, state: Callable[[int], PhiloxState]) -> list[np.ndarray]:
+    function = getattr(reference, f"random_{draw}")
+    return [function([2**14], 0, 1, "f32", state=state(k).to_array())[0] for k in range(36)]
 
 
 # Bernoulli
@@ -290,6 +289,7 @@ ROWS = {
     "alike": [2.0] * 16,
     "far apart": [0.0, -9.0, 3.0, -4.5, 1.5, -np.inf, 3.0],
     "large": [1e4, 1e4 - 1, 1e4 - 3, -1e4],
+    "a thousand": np.random.default_rng(1).normal(size=1000),
 }
 
 
@@ -297,8 +297,7 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS)
 def test_classes_are_drawn_by_their_softmax(row: str, dtype: Any) -> None:
     logits = np.array([ROWS[row]], dtype)
-    values, _ = reference.random_categorical(logits, 2**18, global_seed=1)
-    check_classes(values[0], logits[0])
+    check_classes(reference.random_categorical(logits, 2**18, global_seed=1)[0][0], logits[0])
 
 
 def check_classes(drawn: np.ndarray, logits: np.ndarray) -> None:
@@ -312,11 +311,6 @@ def check_classes(drawn: np.ndarray, logits: np.ndarray) -> None:
         check_count(int(count), drawn.size, share, "a rare class")
     if common.sum() > 1:
         check_counts(counts[common], shares[common] / shares[common].sum())
-
-
-def test_a_thousand_classes_are_drawn_by_their_softmax() -> None:
-    logits = np.random.default_rng(1).normal(size=(1, 1000)).astype(F32)
-    check_classes(reference.random_categorical(logits, 2**19, global_seed=1)[0][0], logits[0])
 
 
 def test_samples_and_rows_are_independent() -> None:
@@ -340,16 +334,6 @@ def box_muller(u: np.ndarray, v: np.ndarray) -> np.ndarray:
 def fair_pairs(n: int = N) -> tuple[np.ndarray, np.ndarray]:
     u, v = uniforms("f32", n).reshape(-1, 2).T
     return u, v
-
-
-def shifted_streams(blocks: int) -> list[np.ndarray]:
-    """Streams whose starts lie too near: each begins within the one before."""
-    return [
-        reference.random_uniform([2**14], 0, 1, "f32", state=PhiloxState(k * blocks, 1).to_array())[
-            0
-        ]
-        for k in range(36)
-    ]
 
 
 def blend(k: int) -> np.ndarray:
@@ -385,8 +369,8 @@ check_normal_tails(of_other_u(2**23, lambda u: np.maximum(u, F32(5e-5)))) -> u n
 check_normal_tails(of_other_u(2**24, lambda u: np.floor(u * 2**16) / 2**16)) -> u of 16 bits
 check_normal_tails(normals("f32", 2**22) * np.where(np.arange(2**22) % 100, 1, 2)) -> a little heavy
 check_streams(normals("f32", 2**14, global_seed=1) for _ in range(36)) -> op_seed ignored
-check_streams(shifted_streams(1)) -> the next block
-check_streams(shifted_streams(4000)) -> a start within another
+check_streams(streams("uniform", lambda k: PhiloxState(k, 1))) -> the next block
+check_streams(streams("uniform", lambda k: PhiloxState(4000 * k, 1))) -> a start within another
 check_streams(blend(k) for k in range(36)) -> one is in another
 check_count(int((uniforms("f32") < 0.303).sum()), N, 0.3, "p = 0.3") -> p off by 1%
 check_classes((drawn_classes(LOGITS) + 1) % 4, LOGITS) -> the next class

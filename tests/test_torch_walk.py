@@ -1,7 +1,5 @@
-"""Torch's random calls by every road: a slice of the walk that `walk_torch_calls.py` takes whole.
-
-torch is needed, and OpenVINO's front end for it: `-m engines`.
-"""
+"""Torch's random calls by every road: a slice of the walk that `walk_torch_calls.py` takes whole,
+with torch and OpenVINO's front end for it (`-m engines`)."""
 
 from __future__ import annotations
 

@@ -29,15 +29,10 @@ def logits_of(batch: int, classes: int, type_: Any = np.float32) -> np.ndarray:
     return logits.astype(type_)
 
 
-def once(logits: np.ndarray, samples: int, state: Any = STATE, draw: Any = by_core) -> Any:
+def once(logits: np.ndarray, samples: int, draw: Any = by_core) -> Any:
     """Classes by the core, which test_every_operator.py compares with NumPy for few classes."""
     attributes = {"sample_size": samples, "replacement": 0, "output_type": "i32"}
-    inputs = {"logits": logits, "state": state}
-    return draw("RandomCategorical", inputs, attributes)
-
-
-def once_in_numpy(logits: np.ndarray, samples: int, state: Any = STATE) -> Any:
-    return once(logits, samples, state, in_numpy)
+    return draw("RandomCategorical", {"logits": logits, "state": STATE}, attributes)
 
 
 def test_classes_whose_times_are_infinite_come_last_in_their_order() -> None:
@@ -49,7 +44,7 @@ def test_classes_whose_times_are_infinite_come_last_in_their_order() -> None:
     drawn = once(FAR, SAMPLES_OF_FAR)[0][0]
     assert (drawn[-len(infinite) :] == infinite).all()
     assert sorted(drawn) == np.flatnonzero(FAR[0] > -708).tolist()
-    assert_same_bits(once_in_numpy(FAR, SAMPLES_OF_FAR)[0][0], drawn)
+    assert_same_bits(once(FAR, SAMPLES_OF_FAR, in_numpy)[0][0], drawn)
     standard = to_standard_nodes(
         graphs.random_categorical(FAR, SAMPLES_OF_FAR, "i32", False, stateful=True)
     )
@@ -60,7 +55,7 @@ def test_classes_whose_times_are_infinite_come_last_in_their_order() -> None:
 @pytest.mark.parametrize("samples", [1, 1023, 1024, 1025, 3000])
 def test_the_core_draws_numpy_s_classes_whatever_their_number(samples: int) -> None:
     for logits in (logits_of(2, 70_001), logits_of(3, 4001, np.float16)):
-        assert_all_same(once(logits, samples), once_in_numpy(logits, samples))
+        assert_all_same(once(logits, samples), once(logits, samples, in_numpy))
     assert len(set(once(logits, samples)[0][1].tolist())) == samples
 
 
