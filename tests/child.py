@@ -62,7 +62,7 @@ def run(command, files, env, cwd):
         os.dup2(os.open(file, os.O_RDWR), number)
     os.environ |= env
     os.chdir(cwd)
-    signal.alarm(300)
+    signal.alarm(1200)
     sys.argv = command
     if os.path.exists(command[0]):
         sys.path[0] = os.path.dirname(command[0])
