@@ -132,3 +132,4 @@ def test_what_is_damaged_within_a_function_or_an_import_is_onnx_runtime_s_to_rep
     ):
         with pytest.raises((ort_state.InvalidProtobuf, ort_state.Fail)):
             InferenceSession(damaged, backend=ort_backend)
+    assert not source_of(whole * 2).is_ours, "which has two graphs"
