@@ -71,7 +71,7 @@ class Foreign(NamedTuple):
     wrong: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """The runtimes that draw by another law than the model says: why, and what is told."""
     inputs: tuple[str, ...] = BATCH
-    runs: int = 500
+    runs: int = 300
     options: Mapping[str, Any] = MappingProxyType({})
     """Of the rewrite."""
 

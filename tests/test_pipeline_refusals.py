@@ -25,7 +25,7 @@ X = FEED["x"]
 def deep() -> list[Any]:
     """A list in a list, and so on: too deep to print."""
     inner: list[Any] = []
-    for _ in range(100_000):
+    for _ in range(30_000):
         inner = [inner]
     return inner
 

@@ -171,7 +171,7 @@ def test_a_run_that_fails_or_is_cancelled_leaves_the_variables(pipe: Pipeline) -
 
 @pytest.mark.parametrize("kind", DTYPES)
 def test_a_checkpoint_carries_the_variables_bit_for_bit(kind: str) -> None:
-    pipe = Pipeline(walk(kind), runtime="openvino")
+    pipe, other = (Pipeline(walk(kind), runtime="openvino") for _ in range(2))
     assert pipe._engine.model.variables == {"past": DTYPES[kind]}
     request = pipe.request(seed=6)
     for run in range(3):
@@ -181,7 +181,7 @@ def test_a_checkpoint_carries_the_variables_bit_for_bit(kind: str) -> None:
             assert (entry["past"]["type"], entry["past"]["shape"]) == (DTYPES[kind].name, [2, 4])
         else:
             assert entry is None
-        resumed = Pipeline(walk(kind), runtime="openvino").request(resume=saved)
+        resumed = other.request(resume=saved)
         assert (resumed.runs, resumed.seed) == (run, 6)
         for _ in range(2):
             assert_same_bits(resumed(fed())["y"], pipe.request(resume=saved)(fed())["y"])
