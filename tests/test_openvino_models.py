@@ -64,6 +64,7 @@ KINDS = table("""
 less(uniform([2, 4]), F32(0.3)) -> RandomBernoulli bool
 greater_equal(uniform([2, 4], type_="f64"), constant(np.array([[0.3]]))) -> RandomBernoulli bool
 greater(softmax(x, 1), uniform(of_x)) -> RandomBernoulli bool
+greater(softmax(convert(x, "f64"), 1), uniform([2, 4], type_="f64")) -> RandomUniform f64
 less_equal(x, uniform(of_x, alignment="pytorch")) -> RandomBernoulli bool
 less(uniform([2, 4]), F32(1.5)) -> RandomUniform bool
 less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> RandomUniform bool

@@ -281,7 +281,7 @@ def _as_drawn(array: NDArray[Any], uniform: UniformNode) -> NDArray[Any] | None:
 def _is_own(uniform: UniformNode, p: ov.Output) -> bool:
     """Whether computed probabilities are one number, or of the very shape of the draw."""
     shape = dimensions(p)
-    if p.get_element_type() != ov.Type.f32 or shape is None:
+    if shape is None:
         return False
     drawn = uniform.dimensions
     if drawn is not None and len(shape) <= len(drawn) and shape in ((), (1,)):
