@@ -495,7 +495,8 @@ def test_onnxruntime_inverts_a_bernoulli_and_this_is_said_of_no_other(tried):
 
 
 TWO_DRAWS = parse(
-    "g (float[N, 4] x) => (float[N, 4] y) { a = Bernoulli (x)  b = Bernoulli (x)  y = Add (a, b) }",
+    """g (float[N, 4] x, uint32[6] own) => (float[N, 4] y) {
+        a = Bernoulli (x)  b = Bernoulli (x)  y = Add (a, b) }""",
     opset=18,
 )
 RUN_OPENVINO = "--runtime openvino --precision f32 --seed 42 --runs 3 --fill"

@@ -170,6 +170,14 @@ def test_factories_take_nodes_arrays_numbers_and_states(openvino: OpenVino) -> N
 
 
 @pytest.mark.usefixtures("factories")
+def test_a_shape_that_a_front_end_gives_as_one_0_is_a_scalar_s() -> None:
+    node = random_uniform([9], 0.1, 0.7, "f32", **SEED)
+    node.set_argument(0, ov.op.Constant(np.array(0)).output(0))
+    node.constructor_validate_and_infer_types()
+    assert node.output(0).shape == ov.Shape([])
+
+
+@pytest.mark.usefixtures("factories")
 def test_states_of_rows_say_how_many_are_drawn() -> None:
     shape, states = parameter("shape", [2], np.int32), parameter("state", [3, 6], np.uint32)
     drawn = random_uniform(shape, 0.5, 2, "f32", state=states).output(0)

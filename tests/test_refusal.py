@@ -44,6 +44,8 @@ PhiloxState().__array__(copy=False) -> PhiloxState | copy | False | None or True
 -> holds no array to share | Leave it out.
 reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1) -> RandomUniform | input 'maxval' |
 -> nan | a finite number | Pass a finite bound.
+reference.random_bernoulli([2], [0.1, 0.2]) -> TypeError: RandomBernoulli | input 'p' | [0.1, 0.2] |
+-> a number, or an array of f32 or f64 | Pass np.array(..., np.float32).
 graphs.random_uniform([2], 0, 1, "f8") -> RandomUniform | attribute 'output_type' | 'f8' | 'i32',
 -> 'i64', 'f16', 'bf16', 'f32' or 'f64' | Set it to one of these.
 onnx_philox.openvino.register(ov.Core(), backend="fortran") -> onnx_philox.openvino | backend |

@@ -474,6 +474,9 @@ def test_a_page_has_the_matrix_and_the_pictures(report, altered, tmp_path):
     assert others in (10, 11)  # by the instruction set
     assert len(re.findall(r"<figure>", text)) == len(samples._PLOTS) + others
     assert text.count(" as documented. The first that is not should be ") == others
+    for mean, exact in re.findall(r"Mean ([-.\d]+); exactly ([-\d]+(?:\.\d+)?)", text):
+        assert float(mean) == pytest.approx(float(exact), abs=0.05)
+    assert pictures.normal_density(1) == pytest.approx(0.2419707)
     assert "Every number of onnx-philox is the published one" in text
     # It loads nothing.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)|url\(|@import", text)

@@ -334,8 +334,8 @@ class Walk:
         branches = [branch for _, branch in graphs.subgraphs(node)]
         for branch in branches:
             self._graph(branch)
-        for index, output in enumerate(node.outputs):
-            values = [branch.outputs[index] for branch in branches if index < len(branch.outputs)]
+        ends = (branch.outputs for branch in branches)
+        for output, *values in zip(node.outputs, *ends, strict=False):
             self.sources[output] = MadeBy(EITHER, values)
             first, *others = (self._type(value) for value in values)
             if first.WhichOneof("value") == "tensor_type":
