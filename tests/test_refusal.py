@@ -117,9 +117,13 @@ def test_a_node_that_may_stay_offers_it_under_the_name_that_the_reader_knows() -
 
 
 SOURCES = Path(onnx_philox.__file__).parent
-TREES = {f.relative_to(SOURCES): ast.parse(f.read_text()) for f in SOURCES.rglob("*.py")}
 TAKES_TEXTS_APART = {"_runtime_errors.py"}
 EDITS = set(dir(str)) - {"join"}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {f.relative_to(SOURCES): ast.parse(f.read_text()) for f in SOURCES.rglob("*.py")}
 
 
 def edits(tree: ast.AST) -> Iterator[int]:
@@ -155,7 +159,7 @@ def name_of(node: ast.AST) -> str:
 def test_nobody_edits_the_text_of_an_error_and_an_edit_would_be_found() -> None:
     found = [
         f"{file}:{line}"
-        for file, tree in TREES.items()
+        for file, tree in trees().items()
         if file.name not in TAKES_TEXTS_APART
         for line in edits(tree)
     ]
@@ -229,7 +233,7 @@ def parts_of_refusals(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 
 def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
     assert FORM == sentences.FORM
-    parts = [(file, *found) for file, tree in TREES.items() for found in parts_of_refusals(tree)]
+    parts = [(file, *found) for file, tree in trees().items() for found in parts_of_refusals(tree)]
     assert len(parts) > 150
     wrong = [each for each in parts if NO_FINDING.match(each[2]) or NO_RULE.match(each[3])]
     assert wrong == []
@@ -244,7 +248,7 @@ def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
 
 def test_every_sentence_that_is_written_out_says_first_what_must_be() -> None:
     found = 0
-    for file, tree in TREES.items():
+    for file, tree in trees().items():
         calls = (call for call in ast.walk(tree) if isinstance(call, ast.Call))
         for call in (call for call in calls if name_of(call.func) in RAISES_A_SENTENCE):
             for text in map(written, call.args):

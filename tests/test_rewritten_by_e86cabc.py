@@ -100,15 +100,15 @@ def test_a_request_goes_on_from_a_checkpoint_of_any_runtime(stem: str, runtime: 
     """The file as it is gives the same states as with its draws as outputs."""
     feed, runs = expected_of(stem)
     checkpoints = json.loads((FOLDER / f"{stem}.json").read_text())
+    models = [*[PATHS[stem]] * (stem in HIDDEN), visible(stem)]
+    pipes = [Pipeline(model, runtime=runtime) for model in models]
     for checkpoint in {json.dumps(checkpoint) for checkpoint in checkpoints.values()}:
-        plain, shown = (
-            Pipeline(model, runtime=runtime).request(resume=checkpoint)
-            for model in (PATHS[stem], visible(stem))
-        )
+        *plain, shown = (pipe.request(resume=checkpoint) for pipe in pipes)
         for expected in runs[2:]:
-            plain(feed)
             drawn = draws(shown(feed))
-            assert_same_bits(plain.state, shown.state)
+            for request in plain:
+                request(feed)
+                assert_same_bits(request.state, shown.state)
             assert_drew({**drawn, NEXT: shown.state}, expected)
 
 
