@@ -339,6 +339,12 @@ def test_the_first_dimension_is_the_batch_with_a_warning_where_another_could_be(
     for said in ("batch", "x:1"):
         model = make_reproducible(TWO, per_row=True, batch=said)
         assert model.graph.input[-1].type.tensor_type.shape.dim[0].dim_param == "batch"
+    # Of two that come first the one is that draws have first.
+    body = "t = Transpose (x) p = MatMul (z, t) y = RandomNormalLike (p)"
+    both = parse(f"g (float[n, 4] x, float[m, 4] z) => (float[a, b] y) {{ {body} }}")
+    with pytest.warns(UserWarning, match="every draw has 'n', too"):
+        rows = make_reproducible(both, per_row=True).graph.input[-1].type.tensor_type.shape.dim[0]
+    assert rows.dim_param == "m"
     # A node that is named draws rows of its first dimension all the same.
     with pytest.warns(UserWarning, match="every draw has"):
         assert make_reproducible(TWO, per_row=["y"]) == make_reproducible(TWO, per_row=True)
