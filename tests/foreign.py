@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,17 +69,14 @@ def in_onnxruntime(backend: str = "native") -> Run:
 
 
 def in_openvino(openvino: OpenVino, precision: str | None = None) -> Run:
-    """Compiles a model once, for runs one after another."""
-    loaded: dict[bytes, Any] = {}
+    @cache
+    def loaded(model: bytes) -> tuple[set[str], Callable[[Arrays], list[np.ndarray]]]:
+        read = openvino.core.read_model(model)
+        # OpenVINO drops inputs that no node reads.
+        return {p.get_any_name() for p in read.inputs}, openvino.loaded(read, precision)
 
     def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
-        key = model.SerializeToString()
-        if key not in loaded:
-            read = openvino.read(model)
-            # OpenVINO drops inputs that no node reads.
-            named = {port.get_any_name() for port in read.inputs}
-            loaded[key] = named, openvino.loaded(read, precision)
-        named, draw = loaded[key]
+        named, draw = loaded(model.SerializeToString())
         return draw({k: x for k, x in feeds.items() if k in named})
 
     return run

@@ -17,17 +17,7 @@ from half_precision import differing
 from onnx import ModelProto
 from openvino import opset8
 from openvino_models import parameter
-from runtimes import (
-    DEFAULT,
-    ONE_THREAD,
-    Config,
-    OpenVino,
-    array_of,
-    infer,
-    joined,
-    request_of,
-    tensor_of,
-)
+from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, joined, request_of
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
@@ -204,8 +194,8 @@ def test_constants_of_a_model_saved_in_f16_are_exact(openvino: OpenVino, tmp_pat
         reader = OpenVino(backend)
         for precision in differing([None, "f16", "bf16"]):
             assert_all_same(reader(path, feeds, precision), expected)
-        at_once = infer(reader.core.compile_model(path, "CPU"), feeds)
-        assert_all_same(at_once.values(), expected)
+        at_once = reader.core.compile_model(path, "CPU")
+        assert_all_same(request_of(at_once)(feeds), expected)
         ov.save_model(reader.read(path), again)
         assert_all_same(openvino(again, feeds), expected)
 
@@ -295,17 +285,17 @@ def test_a_node_is_refused_what_the_plugin_would_alter(node: str, words: str) ->
 @pytest.mark.parametrize("config", [DEFAULT, ONE_THREAD], ids=["default", "one thread"])
 def test_the_run_after_one_that_was_refused_is_right(openvino: OpenVino, config: Config) -> None:
     model = openvino.read(graphs.random_categorical(**SEED))
-    request = openvino.core.compile_model(model, "CPU", config).create_infer_request()
+    run = request_of(openvino.core.compile_model(model, "CPU", config))
     for bad, says in (
         (np.full((2, 3), np.nan), "got nan in row 0"),
         (np.zeros((2, 0)), "one class"),
     ):
         with pytest.raises(RuntimeError, match=says):
-            infer(request, {"logits": tensor_of(bad.astype(F32))})
+            run({"logits": bad.astype(F32)})
         logits = np.zeros((2, 3), F32)
-        infer(request, {"logits": logits})
-        expected = reference.random_categorical(logits, **SEED)
-        assert_same_bits(array_of(request.get_output_tensor(0)), expected[0])
+        assert_same_bits(
+            run({"logits": logits})[0], reference.random_categorical(logits, **SEED)[0]
+        )
 
 
 def test_an_infinite_scale_of_bf16_is_refused(openvino: OpenVino) -> None:
