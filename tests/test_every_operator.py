@@ -196,7 +196,7 @@ def flush_subnormals() -> None:
 
 @every_operator
 def test_a_caller_that_flushes_subnormals_gets_the_same_bits(operator: str) -> None:
-    made = [drawn(case, state=ZERO_FIRST) for case in cases(operator)]
+    made = [drawn(replace(case, seeds={}), state=ZERO_FIRST) for case in cases(operator)]
 
     def flushing() -> None:
         flush_subnormals()
