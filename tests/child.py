@@ -50,8 +50,9 @@ def python(*arguments: object, **options: Any) -> subprocess.CompletedProcess[st
 
 
 SERVER = """
-import contextlib, importlib, json, multiprocessing, os, runpy, signal, sys
+import contextlib, ctypes, importlib, json, multiprocessing, os, runpy, signal, sys
 sys.modules["openvino_telemetry"] = None
+ctypes.CDLL(None).mallopt(1, 0)  # as conftest
 for name in ("pytest", "onnx_ir", "onnxruntime", "openvino", "onnxruntime_extensions"):
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
