@@ -106,8 +106,9 @@ def forked(
     libraries or Python itself reads come too late.
     """
     if sys.platform != "linux":
-        is_script = os.path.exists(command[0])
-        return python(*(["-c"] * (not is_script)), *command, code=code, env=env, cwd=cwd)
+        how = [] if os.path.exists(command[0]) else ["-c"]
+        env = {"PYTHONPATH": os.pathsep.join(sys.path), **(env or {})}
+        return python(*how, *command, code=code, env=env, cwd=cwd)
     server, command = _server(), [*map(str, command)]
     with tempfile.NamedTemporaryFile("r+") as out, tempfile.NamedTemporaryFile("r+") as error:
         asked = (
