@@ -96,6 +96,10 @@ def test_python_asks_the_core_or_the_machine_and_the_limits(monkeypatch: pytest.
         assert 2**26 < memory.reach() < 2**60
         with limited(limit, 2**27):
             assert 2**26 < memory.reach() < 2**28
+    # The core knows of control groups besides.
+    monkeypatch.setattr(_native, "IS_THERE", True)
+    monkeypatch.setattr(_native, "memory", lambda: (2**20, 2**30, 0))
+    assert memory.reach() == 2**20
 
 
 def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest.MonkeyPatch):
