@@ -55,6 +55,9 @@ onnx_philox._versions.check_version("openvino", "2024.6") -> ImportError: onnx_p
 -> OpenVINO | 2024.6 | 2025.4 or newer | Upgrade it: pip install --upgrade 'onnx-philox[openvino]'.
 onnx_philox.onnxruntime.InferenceSession(5) -> TypeError: onnx_philox.onnxruntime.InferenceSession |
 -> model | int | a path, bytes or an onnx.ModelProto | Pass one of these.
+onnx_philox.rewriting.rewrite_file(b"a", "new.onnx") -> TypeError:
+-> onnx_philox.rewriting.rewrite_file | the model | bytes | a path | Save the model, and
+-> pass the path.
 onnx_philox.onnxruntime.register("options") -> TypeError: onnx_philox.onnxruntime.register |
 -> sess_options | 'options' | onnxruntime.SessionOptions | Pass the options that the session will be
 -> made with.
