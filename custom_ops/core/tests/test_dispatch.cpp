@@ -152,6 +152,8 @@ void TestSplits() {
     check::That(SplitDraw(draw, 1000, 64).pieces == 1, "a small draw is cut");
     check::That(SplitDraw(draw, 1 << 20, 2).pieces == 2, "a large draw is not cut");
   }
+  const Draw rows = PermutationDraw(State{}, OutputType::kI64, 1 << 16, nullptr);
+  check::That(SplitDraw(rows, 5 << 16, 4).pieces == 3, "five rows are not two for each of four at most");
 }
 
 }  // namespace

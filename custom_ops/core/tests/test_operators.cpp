@@ -71,6 +71,12 @@ void TestAttributes() {
   Is(CheckAttributes(kRandomUniform, given, &attributes), "");
   check::That(attributes.is_pytorch && attributes.state_words() == 632, "the alignment is not read");
   Says(CheckTogether(kRandomUniform, attributes, Arguments()), "'op_seed' must be 0 with alignment 'pytorch': got 9223372036854775807.");
+  Attributes seeded = attributes;
+  seeded.op_seed = 0, seeded.global_seed = 7;
+  Arguments beside;
+  Is(CheckTogether(kRandomUniform, seeded, beside), "");
+  beside.has_state = true;
+  Says(CheckTogether(kRandomUniform, seeded, beside), "'global_seed' must be 0 where a state is connected, with alignment 'pytorch'");
   given[AttributeRole::kAlignment] = GivenAttribute::Text("torch");
   Is(CheckAttributes(kRandomUniform, given, &attributes),
      "RandomUniform: attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of these.");
