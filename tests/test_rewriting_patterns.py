@@ -256,6 +256,7 @@ negative numbers rounded to 0 -> u = RandomUniformLike <low = -4.0, high = 4.0> 
 -> y = Cast <to = 7> (u)
 integers that the type does not hold -> {LIKE} m = Mul (u, n) f = Floor (m) y = Cast <to = 3> (f)
 integers that f16 does not hold -> {LIKE} m = Mul (u, wide) f = Floor (m) y = Cast <to = 10> (f)
+integers that bf16 does not hold -> {LIKE} m = Mul (u, some) f = Floor (m) y = Cast <to = 16> (f)
 more integers than floats -> {LIKE} m = Mul (u, huge) f = Floor (m) y = Cast <to = 7> (f)
 a scale of more dimensions -> {LIKE} d = Constant <value_ints = [2, 1, 1]> ()
 -> c = ConstantOfShape <value = float[1] {{1000.0}}> (d) m = Mul (u, c) f = Floor (m)
@@ -277,7 +278,7 @@ half precision scaled -> u = RandomUniformLike <dtype = 10> (x) m = Mul (u, t) f
 
 CONSTANT_INPUTS = (("float", "x"), ("float", "q"), ("int32", "k"))
 CONSTANTS = {"p": 0.3, "half": 0.5, "n": 1000, "t": 10, "huge": 2**24, "small": 2**-20}
-CONSTANTS |= {"far": 2**16, "less": -3, "wide": 2050}
+CONSTANTS |= {"far": 2**16, "less": -3, "wide": 2050, "some": 300}
 
 
 @pytest.mark.parametrize("name", STAYS)
