@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract import alignment, checks
+from onnx_philox._contract import alignment, checks, shown
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import (
     ALIGNMENT,
@@ -242,7 +242,7 @@ def warn(
             f"{random.site.title}: the numbers may not be torch's. It draws like a transposed "
             "tensor, and torch fills memory, whose order a file does not show. Export the module "
             "with onnx_philox.torch.export, or call contiguous() before the draw.",
-            stacklevel=2,
+            stacklevel=shown.stacklevel(),
         )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox._contract import shown
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
@@ -91,7 +92,7 @@ def warn_of_attention(node: ir.Node) -> None:
             "training_mode: so torch's older exporter writes the dropout of "
             "scaled_dot_product_attention, which torch draws. Export the module with "
             "onnx_philox.torch.export.",
-            stacklevel=2,
+            stacklevel=shown.stacklevel(),
         )
 
 
