@@ -266,7 +266,7 @@ def test_booleans_are_true_as_often_as_p_says(dtype: Any, p: float) -> None:
 
 def test_the_smallest_p_of_float32_counts_as_2_to_the_minus_23() -> None:
     values, _ = reference.random_bernoulli([2**25], F32(1e-45), global_seed=42)
-    # Four words are 0 of those, see test_distributions.ZERO_FIRST.
+    # Four words are 0 of those, see operators.ZERO_FIRST.
     check_count(int(values.sum()), 2**25, share_of_true(1e-45, F32), "p = 1e-45")
     assert values.any()
 

@@ -54,7 +54,7 @@ def words_of_several(
         state -> c0 c1 c2 c3 k0 k1 -> Add seeds of each draw -> Add positions -> ten rounds -> Split
     """
     *counter, k0, k1 = _by_word(b, state)
-    k0, k1 = _with_seed(b, k0, k1, next(seed[4:6] for seed in seeds))
+    k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
     sizes = [-(-count // 4) for count in counts]
     zero, one = b.constant(0), b.constant(1)
     positions = (b("Range", zero, b.constant(size), one) for size in sizes if size)
