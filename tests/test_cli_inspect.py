@@ -555,7 +555,7 @@ def test_a_state_behind_a_prefix_or_without_the_next_is_shown(path, tmp_path):
         assert said.endswith(f"Run it: onnx-philox run {path} --seed 42 --runs 3 --fill")
         said = cli.text("rewrite", path, "-o", again)
         assert f"onnx-philox run {again} --seed 42 --runs 3 --fill" in said
-        assert "--fill makes up a/x: give yours" in said
+        assert "--fill makes up a/x, a/own: give yours" in said
     built = onnx_philox.graphs.random_normal([2], 0, 1, "f32", stateful=True)
     model = onnx_philox.to_standard_nodes(built)
     assert [output.name for output in model.graph.output] == ["values", "next_state"]
