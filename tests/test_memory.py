@@ -16,7 +16,8 @@ from cases import assert_refused
 from memory_child import Step, limited
 
 from onnx_philox import PhiloxState, Pipeline, _native, graphs, split_states
-from onnx_philox._contract import memory
+from onnx_philox._contract import checks, memory
+from onnx_philox._contract.types import F32
 
 GIB = 2**30
 # Of a control group: whatever is drawn or filled in it takes time.
@@ -107,6 +108,8 @@ def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest
     model = graphs.random_normal([None, 2], 0.0, 1.0, "f32", per_row=True)
     words = "must be small enough for the memory that is free: got 16777216. Take fewer"
     assert_refused(lambda: Pipeline(model).request(seed=1, rows=2**24), words)
+    # Just as many bytes as there are.
+    checks.check_memory("RandomUniform", [2**24], F32)
     # Children, of 24 bytes each, are held once.
     assert len(split_states(PhiloxState(1, 2), 1_500_000)) == 1_500_000
 

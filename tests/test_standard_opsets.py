@@ -77,6 +77,15 @@ def test_the_mask_of_an_old_dropout_is_refused(opset: int, type_: str) -> None:
         to_standard_nodes(make_reproducible(model))
 
 
+def test_the_mask_of_a_dropout_of_opset_12_is_what_it_is_in_18() -> None:
+    model = model_of(12, "a, mask = Dropout (y)")
+    info = onnx.helper.make_tensor_value_info("mask", TensorProto.BOOL, [2, 6])
+    model.graph.output.append(info)
+    standard = to_standard_nodes(make_reproducible(model))
+    _, mask, _ = RUN["onnxruntime"](standard, FEEDS, optimised=False)
+    assert mask.all()
+
+
 HELD = """g (float[2, 6] x, bool choice) => (float[2] a, float[2, 6] b, float[2, 6] c) {
     y = RandomUniformLike (x)
     a = If (choice) <

@@ -240,6 +240,25 @@ def test_what_a_module_itself_makes_of_floats_stays(text: str, output: str, call
     )
 
 
+def chain(call: str, count: int) -> str:
+    """So many nodes, from `t` to `c` and their number."""
+    return "".join(
+        f"c{i} = {call.format(f'c{i - 1}' if i > 1 else 't')} " for i in range(1, count + 1)
+    )
+
+
+def test_what_torch_draws_by_another_rule_is_looked_for_in_eight_nodes() -> None:
+    near, far = (
+        model_of(
+            f"t = RandomNormalLike (x) {chain('Mul ({}, two)', n)} y = Exp (c{n})", "float[6]", ""
+        )
+        for n in (7, 8)
+    )
+    words = "a normal that goes through Exp"
+    assert_refused(lambda: make_reproducible(near, alignment="pytorch"), words)
+    assert make_reproducible(far, alignment="pytorch").graph.input[-1].name == "random_state"
+
+
 TURNED = "t = Transpose <perm = [1, 0]> (x)"
 
 
@@ -256,8 +275,10 @@ TURNED = "t = Transpose <perm = [1, 0]> (x)"
         (f"{TURNED} u = MatMul (t, x) v = Transpose (u) y = RandomUniformLike (v)", 2, True),
         (f"{TURNED} z = Shape (t) u = Reshape (t, z) y = RandomUniformLike (u)", 2, False),
         ("y = RandomUniformLike (x)", 2, False),
+        *((f"{TURNED} {chain('Relu ({})', n)} y = RandomNormalLike (c{n})", 2, n == 62)
+          for n in (62, 63)),
     ],
-)
+)  # fmt: skip
 def test_a_draw_like_a_transposed_tensor_is_warned_of_by_name(
     text: str, rows: int, warns: bool
 ) -> None:

@@ -73,8 +73,8 @@ def words_of_several(
     kept = [n for n in lengths if n]
     parts = iter(b.node("Split", (drawn, b.constant(kept)), {"axis": 1}, outputs=len(kept)))
     taken = [next(parts) if n else None for n in lengths][::2]
-    none = b.constant([0])
-    return tuple(x or b("Slice", drawn, none, none, b.constant([1])) for x in taken)
+    # From 1 to 1 of dimension 1 is nothing.
+    return tuple(x or b("Slice", drawn, *[b.constant([1])] * 3) for x in taken)
 
 
 def _by_word(b: Builder, state: ir.Value) -> Values:
