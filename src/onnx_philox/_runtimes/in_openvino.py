@@ -326,10 +326,9 @@ def _check_device(owner: str, device: Any, core: ov.Core) -> None:
         raise models.SettingError(owner, "device", repr(device), allowed, remedy)
 
 
-def _has_number(core: ov.Core, name: str, number: str) -> bool:
-    """Whether there is a device of that number, which the CPU has none of."""
-    devices = [] if name in _CHOOSING else core.get_property(name, "AVAILABLE_DEVICES")
-    return not number or number in devices
+def _has_number(core: ov.Core, name: str, n: str) -> bool:
+    """Whether there is a device of that number, if one is given; the CPU has none of any."""
+    return not n or (name not in _CHOOSING and n in core.get_property(name, "AVAILABLE_DEVICES"))
 
 
 def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
