@@ -76,7 +76,7 @@ def choose(
     return ChosenBatch(ranked[0], *found[ranked[0]], tuple(rivals))
 
 
-def _rank(places: list[list[Place]]) -> int:
+def _rank(places: list[list[Place]]) -> tuple[bool, bool]:
     """Draws with it first come first, then those with it anywhere."""
     standing = [place for each in places for place in each]
-    return 0 if any(place.is_first for place in standing) else 1 if standing else 2
+    return not any(place.is_first for place in standing), not standing

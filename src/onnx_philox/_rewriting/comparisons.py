@@ -67,8 +67,8 @@ _MOST = 2**23
 # Adding an offset rounds a float before Floor rounds it down: up to here by less than 1/256.
 _MOST_MOVED = 2**16
 
-# Each type holds every integer up to this one.
-_LARGEST_INTEGER = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53}
+# Each type holds every integer up to this one, and the two last up to more.
+_LARGEST_INTEGER = {"float16": 2**11, "bfloat16": 2**8, "float32": _MOST, "float64": _MOST}
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,6 @@ class Scaled:
             limits = np.iinfo(dtype)
             holds = limits.min <= lowest and lowest + count - 1 <= limits.max
         else:
-            most = _LARGEST_INTEGER.get(dtype.name, -1)
+            most = _LARGEST_INTEGER.get(dtype.name, -np.inf)
             holds = max(abs(lowest), abs(lowest + count - 1)) <= most
         return (lowest, count) if holds else None
