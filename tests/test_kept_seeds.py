@@ -244,6 +244,10 @@ def test_in_a_loop_and_for_rows_such_a_node_is_refused(make) -> None:
     new = kept(made.model({"y": made.uniform([4], alignment="pytorch")}, []))
     want, _ = op.reference.random_uniform([4], 0, 1, "f32", state=STATE)
     assert_same_bits(made.drawn(new, STATE)["y"], want)
+    # torch has one seed.
+    two = {f"{n}": made.uniform([4], seeds=(5, n), alignment="pytorch") for n in range(2)}
+    with pytest.warns(UserWarning, match="of global_seed 5 and op_seed 0, draw equal numbers"):
+        kept(made.model(two, []))
 
 
 def test_in_a_branch_a_kept_node_draws() -> None:

@@ -73,6 +73,11 @@ less(uniform([2, 4]), add(x, x)) -> RandomUniform f32
 less(uniform([2, 2]), softmax(two, 0)) -> RandomUniform f32
 less(uniform([2, 4]), y) -> RandomUniform f32
 less(uniform([4]), np.full((2, 4), 0.5, F32)) -> RandomUniform f32
+less(uniform([4]), one) -> RandomBernoulli bool
+less(uniform(shape_of(F32(1))), one) -> RandomUniform f32
+less(uniform(dims), F32(0.3)) -> RandomUniform f32
+less(uniform(dims), one) -> RandomUniform f32
+less(uniform([2, 4]), rankless) -> RandomUniform f32
 less(uniform([2, 4], 0, 2), F32(0.3)) -> RandomUniform f32
 log(uniform([3])) -> RandomUniform f32
 convert(uniform([3]), "f16") -> RandomUniform f32
@@ -86,8 +91,10 @@ add(F32(1.5), multiply(normal([3]), F32(2))) -> RandomNormal f32
 
 @pytest.mark.parametrize(("node", "kind"), KINDS)
 def test_a_node_and_what_reads_it_are_one_draw(node: str, kind: str) -> None:
-    inputs = {"x": parameter("x", [2, 4]), "y": parameter("y", [1, 4])}
-    inputs["two"] = parameter("two", [2])
+    shapes = {"x": [2, 4], "y": [1, 4], "two": [2], "one": [1]}
+    shapes["rankless"] = ov.PartialShape.dynamic()
+    inputs = {name: parameter(name, shape) for name, shape in shapes.items()}
+    inputs["dims"] = parameter("dims", [-1], ov.Type.i64)
     inputs["w"] = parameter("w", [-1, -1], ov.Type.f64)
     names = {**vars(opset8), **globals(), **inputs, "of_x": opset8.shape_of(inputs["x"])}
     ((output, *said),) = found(model({"drawn": eval(node, names)}, [*inputs.values()]))

@@ -28,7 +28,7 @@ class BatchDependence:
         owner = self._owners[index]
         node, kind = owner.node, owner.node.get_type_name()
         if kind == "TensorIterator":
-            given, _ = descriptions(node, 0)
+            given = node.get_input_descriptions()
             cut = [each for each in given if isinstance(each, util.SliceInputDescription)]
             return any(self._has_batch(node.input_value(c.input_index), c.axis) for c in cut)
         left = [(node.input_value(0), index)]

@@ -97,12 +97,12 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.N
     """Puts a draw in its place; returns its node if it keeps its own seeds."""
     owners = draw.site.owners
     carrier = Carrier(owners, has_rows=plan.batch is not None)
+    seeds = draw.seeds or (plan.global_seed, draw.stream)
     if not draw.generator.is_counter_based:
-        given = _of_seed(draw.generator, draw.seeds)
+        given = _of_seed(draw.generator, seeds[0])
     else:
         state = state if draw.seeds is None else of_kept
         bits = carrier.carry_in(state.words) if owners else state.bits
-        seeds = draw.seeds or (plan.global_seed, draw.stream)
         given = {"global_seed": seeds[0], "op_seed": seeds[1], "state": bits}
     made: list[ov.Node] = []
 
@@ -130,9 +130,8 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.N
     return [] if draw.seeds is None else [node]
 
 
-def _of_seed(generator: Generator, seeds: tuple[int, int] | None) -> dict[str, Any]:
+def _of_seed(generator: Generator, seed: int) -> dict[str, Any]:
     """What a node has that draws a generator's numbers for a seed, in every run."""
-    seed = 0 if seeds is None else seeds[0]
     if seed:
         return {**generator.attributes, "global_seed": seed}
     # Both seeds 0 would say that there is none.

@@ -87,8 +87,9 @@ def inlined_comparison(node: ov.Node) -> ov.Node | None:
     """The Greater of a Bernoulli that a tool inlined, given its RandomUniform."""
     is_named = INLINED_NAME in node.get_friendly_name()
     reader = only_reader(node.output(0)) if is_named else None
-    is_above = reader is not None and _is_a(reader[0], "Greater") and reader[1] == 0
-    return reader[0] if reader is not None and is_above else None
+    if reader is not None and _is_a(reader[0], "Greater") and reader[1] == 0:
+        return reader[0]
+    return None
 
 
 @dataclass(frozen=True)

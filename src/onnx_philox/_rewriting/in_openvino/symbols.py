@@ -267,9 +267,6 @@ def _sizes(node: ov.Node) -> ov.Node | ov.Output:
     sizes = opset8.shape_of(given)
     if operator.size_input.role is Role.DATA:
         return sizes
-    # Weights of one dimension are one row.
-    rows, drawn = given.get_partial_shape(), node.output(0).get_partial_shape()
-    is_one = rows.rank.is_static and len(rows) == 1
-    first = opset8.gather(sizes, np.array([0]), np.int64(0))
-    samples = drawn[1].get_length() if drawn.rank.is_static and drawn[1].is_static else 1
-    return opset8.concat([np.array([1]) if is_one else first, np.array([samples])], 0)
+    rows = opset8.gather(sizes, np.array([0]), np.int64(0))
+    samples = node.output(0).get_partial_shape()[1].get_length()
+    return opset8.concat([rows, np.array([samples])], 0)
