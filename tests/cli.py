@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -22,6 +23,7 @@ COUNTING = NOISY.replace("x) =>", "x, uint32[6] state) =>").replace(
 )
 INPUT = "x=[[1,2,3],[4,5,6]]"
 PAGE = Path(__file__).parents[1] / "docs" / "json.md"
+REPORTS = Path(__file__).with_name("reports.txt")
 
 
 def invoke(*arguments: object, **options: Any) -> click.testing.Result:
@@ -58,6 +60,20 @@ def refusal(*arguments: object, code: int = 2, **options: Any) -> str:
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     return result.stderr
+
+
+def assert_as_said(name: str, text: str) -> None:
+    """The text is what `reports.txt` has under the name, but for spaces at the ends of lines."""
+    (said,) = re.findall(rf"^### {name}\n(.*?)(?=^###|\Z)", REPORTS.read_text("utf-8"), re.S | re.M)
+    assert [line.rstrip() for line in text.splitlines()] == said.splitlines()
+
+
+def assert_page_as_said(name: str, page: Path) -> None:
+    """Likewise a page, but for its frame; its pictures by their hashes."""
+    text = " ".join(page.read_text("utf-8").split())
+    text = text[text.index("<section") : text.rindex("<section")]
+    text = re.sub("<svg.*?</svg>", lambda svg: hashlib.md5(svg[0].encode()).hexdigest(), text)
+    assert_as_said(name, re.sub("(?<=/tr>|/ul>|ure>|ion>) ", "\n", text))
 
 
 def keys_said(command: str) -> tuple[int, set[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import io
 import json
 import re
@@ -25,6 +26,7 @@ from rich.console import Console
 import onnx_philox
 from onnx_philox._command import terminal
 from onnx_philox._command.verify import (
+    CaseResult,
     CaseVerdict,
     Verification,
     _verify,
@@ -33,7 +35,7 @@ from onnx_philox._command.verify import (
     run,
     write_page,
 )
-from onnx_philox._command.verify.runners import choice
+from onnx_philox._command.verify.runners import choice, openvino_own
 from onnx_philox._command.verify.shown import pictures, samples
 from onnx_philox._command.verify.shown.matrix import matrix
 from onnx_philox._contract.inputs import ALIGNMENT
@@ -155,22 +157,28 @@ def test_every_case_is_there_for_every_backend(document):
 
 
 def test_every_vector_of_the_files_is_in_a_case_and_no_two_cases_have_one_name():
-    names = [case.name for case in cases.load_cases()]
+    found = cases.load_cases()
+    names = [case.name for case in found]
     assert len(names) == len(set(names))
     assert {p.name for p in cases.VECTORS.iterdir()} == set(cases.FILES)
     counts: Counter[str] = Counter()
-    for case in cases.load_cases():
+    for case in found:
         counts[case.family] += len(case.vectors)
     for name in cases.FILES:
         for case in json.loads((cases.VECTORS / name).read_text("utf-8"))["cases"]:
             counts[case["family"]] -= len(case["vectors"])
     rows = [f"Rows of {operator}" for operator in OPERATORS]
     assert {family for family, left in counts.items() if left} == {*rows, cases.SEEDED_DRAWS}
+    # Those that no file has are what they were, too.
+    digest = hashlib.sha256()
+    for vector in (v for case in found if counts[case.family] for v in case.vectors):
+        digest.update(b"".join([str(vector.example).encode(), *vector.expected.values()]))
+    assert digest.hexdigest()[:16] == "62a12c3eb40e5c3a"
     of_torch = {f"torch {op.name}" for op in OPERATORS.values() if ALIGNMENT in op.attributes}
     assert of_torch <= counts.keys()
 
 
-def test_the_json_document_keeps_its_keys_and_its_counts_add_up(document, report):
+def test_the_json_document_keeps_its_keys_and_its_counts_add_up(document):
     assert (document["schema"], set(keys_of(document))) == keys_said("verify")
     assert {"onnx-philox", "python", "numpy", "onnx", *RUNTIMES} - {"reference", "standard"} <= set(
         document["versions"]
@@ -183,10 +191,6 @@ def test_the_json_document_keeps_its_keys_and_its_counts_add_up(document, report
         assert counts["vectors"] == sum(c["vectors"] for c in chosen)
         found = Counter(c["verdict"] for c in chosen)
         assert {verdict: n for verdict, n in counts["verdicts"].items() if n} == found
-    ours = document["summary"]["ours"]
-    text = " ".join(printed(report).split())
-    assert f"Ours: {ours['cases']} cases, {ours['vectors']} vectors; " in text
-    assert f"{ours['verdicts']['same bits']} same bits, 0 mismatches, 22 not carried." in text
 
 
 def test_openvinos_own_operator_is_wrong_on_cpu_alone_and_where_it_is_known_to_be(document):
@@ -243,7 +247,7 @@ def test_the_verdict_comes_first_then_the_matrix_which_fits_80_columns(report, d
     assert max(map(len, said)) <= 80
 
 
-def test_a_narrow_terminal_has_the_matrix_in_parts_a_pipe_lines_as_they_are_and_verbose_all(report):
+def test_a_narrow_terminal_has_the_matrix_in_parts_and_a_pipe_lines_as_they_are(report):
     said = printed(report, 50).splitlines()
     assert max(map(len, said)) <= 50
     assert sum(line.startswith("Generator") for line in said) > 1
@@ -252,18 +256,6 @@ def test_a_narrow_terminal_has_the_matrix_in_parts_a_pipe_lines_as_they_are_and_
     (note,) = (line for line in said if line.startswith("some, other: "))
     assert len(note) > 100
     assert note.endswith(".")
-    said = printed(dataclasses.replace(report, is_verbose=True), 80)
-    assert max(map(len, said.splitlines())) <= 80
-    assert "…" not in said
-    assert "other bits (first at 0; 0 of 287 equal)" in said
-    assert "Promised RandomCategorical, all 2 types  same bits" in said
-    without_16_bits = "Promised RandomNormal f16 bf16 "
-    assert missing_backend.is_missing("onnxruntime", "python") or without_16_bits in said
-    text = " ".join(said.split())
-    assert "DirectML: the page's example prints the counter before minus 324,855" in text
-    wide = printed(dataclasses.replace(report, is_verbose=True), 140)
-    heads = [line.split() for line in wide.splitlines()]
-    assert ["runtime", "version", "backend", "case", "verdict"] in heads
 
 
 @pytest.mark.usefixtures("takes_few")
@@ -350,13 +342,68 @@ def altered(tmp_path_factory) -> Verification:
     return run(expected=chosen)
 
 
-@pytest.mark.parametrize("is_verbose", [False, True])
-def test_a_report_with_mismatches_fits_80_columns_too(altered, is_verbose):
-    said = printed(dataclasses.replace(altered, is_verbose=is_verbose), 80)
-    assert max(map(len, said.splitlines())) <= 80
-    assert re.search(r"^ +f32 +WRONG   WRONG   WRONG", said, re.M)
-    found = re.search(r"mismatch, first at \d+ \(see below\)\s*$", said, re.M)
-    assert (found is not None) is is_verbose
+# Results of every verdict, by backend.
+OF_EVERY_KIND = table("""
+standard onnxruntime -> NOT_INSTALLED: pip install x
+reference numpy -> SAME: TensorFlow bits u32, DirectML counter example u32, TensorFlow normal f32,
+-> Promised RandomCategorical i32 from f16 logits, Promised RandomCategorical i64 from f16 logits
+onnxruntime native -> NOT_INSTALLED:
+onnxruntime python -> SAME: TensorFlow bits u32, TensorFlow uniform f32, TensorFlow uniform f16,
+-> Promised RandomNormal f32
+onnxruntime python -> NOT_CARRIED: Rows of RandomUniform f16, Promised RandomNormal f16, Promised
+-> RandomNormal bf16, Rows of RandomExponential f16, Rows of RandomGamma f32, Rows of
+-> RandomPoisson i32
+onnxruntime python -> MISMATCH: TensorFlow normal f64
+onnxruntime python -> ERROR: DirectML counter example u32, Rows of RandomGenerator u32
+openvino native -> NOT_CARRIED: Rows of RandomUniform f16, Promised RandomNormal f16, Rows of
+-> RandomExponential f16, Rows of RandomGamma f32, Rows of RandomPoisson i32, torch bits u32
+openvino built-in -> SAME: Seeded draws f32 in [0,1), OpenVINO documentation i32
+openvino built-in -> OTHER: Seeded draws f32 in [-27.5,205), OpenVINO documentation f32
+openvino evaluate -> SAME: Seeded draws i32 in [-2600,3700), Seeded draws i64 in [-2600,3700)
+""")
+
+
+def results_of(case: cases.Case, by: choice.Runner, verdict: str) -> CaseResult:
+    """As if the runner had drawn so: of each vector another bit is wrong."""
+    if verdict in ("ERROR", "NOT_CARRIED"):
+        return CaseResult(by, case, CaseVerdict[verdict], "no luck", str(case.vectors[0].example))
+    compared = comparison.NOTHING
+    for i, vector in enumerate(case.vectors):
+        got = {name: array.copy() for name, array in vector.expected.items()}
+        if verdict != "SAME":
+            next(iter(got.values())).reshape(-1).view(np.uint8)[4 * i + 5] ^= 2
+        compared += comparison.compare(vector, got, list(got))
+    return CaseResult(by, case, CaseVerdict[verdict], compared=compared)
+
+
+@pytest.mark.skipif(missing_backend.is_missing("onnxruntime", "python"), reason="it draws")
+def test_a_report_of_every_verdict_reads_as_it_did(tmp_path):
+    models = {name: RUNTIMES[name].models() for name in ("onnxruntime", "openvino")}
+    runners = [choice.NumpyRunner(), choice.ModelRunner(models["onnxruntime"], "python")]
+    runners += [choice.ModelRunner(models["openvino"], "native", "CPU"), *openvino_own.runners()]
+    found, results = {c.name: c for c in cases.load_cases()}, []
+    for who, row in OF_EVERY_KIND:
+        verdict, _, names = row.partition(":")
+        if verdict == "NOT_INSTALLED":
+            by = choice.Absent(*who.split(), "It does not load.", names.strip() or None)
+            results.append(CaseResult(by, reason=by.reason))
+            continue
+        (by,) = (r for r in runners if (r.runtime, r.backend) == tuple(who.split()))
+        by.version = "1.2"
+        results += [results_of(found[n], by, verdict) for n in names.strip().split(", ")]
+    report, good = Verification(results), Verification([r for r in results if not r.is_failure])
+    verbose = dataclasses.replace(report, is_verbose=True)
+    # What fits these widths exactly; in colours a column is one too many.
+    report.print(Console(file=(file := io.StringIO()), width=39, force_terminal=True))
+    cli.assert_as_said("verify, in colours", file.getvalue().replace("\x1b", "^"))
+    cli.assert_as_said("verify, all is well", printed(good, 40))
+    cli.assert_as_said("verify --verbose", printed(verbose, 123))
+    cli.assert_as_said("verify --verbose, narrow", printed(verbose, 82))
+    told = json.loads(report.to_json())
+    shown = [json.dumps(part) for part in (*told["cases"], *told["summary"].values())]
+    cli.assert_as_said("verify --json", "\n".join(shown))
+    write_page(report, tmp_path / "page.html")
+    cli.assert_page_as_said("verify --html", tmp_path / "page.html")
 
 
 def test_a_mismatch_names_the_case_and_the_place_in_every_backend(altered):
@@ -373,23 +420,11 @@ def test_a_mismatch_names_the_case_and_the_place_in_every_backend(altered):
 
 
 @pytest.mark.usefixtures("takes_few")
-def test_a_mismatch_exits_1_and_shows_what_was_expected_and_what_came_in_bits(altered, monkeypatch):
+def test_a_mismatch_exits_1(altered, monkeypatch):
     monkeypatch.setattr("onnx_philox._command.verify.run", lambda *_, **__: altered)
     document = cli.document("verify", code=1)
     mismatches = {c["case"] for c in document["cases"] if c["verdict"] == "mismatch"}
     assert (document["ok"], mismatches) == (False, {*CHANGED})
-    detail = cases_of(document, "onnxruntime", "python")["TensorFlow bits u32"]["detail"]
-    assert detail["first_difference"] == {
-        "parameters": "RandomGenerator u32; shape [26]; counter 0x0, key 0x0",
-        "output": "bits",
-        "index": [7],
-        "element": 7,
-        "expected": "159317862",
-        "expected_hex": "0x097eff66",
-        "got": "159317863",
-        "got_hex": "0x097eff67",
-    }
-    assert detail["elements"] - detail["equal_elements"] == 1
 
 
 def test_what_a_runtime_raises_or_draws_the_second_time_fails():
@@ -457,13 +492,9 @@ def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
     assert f"within {tolerance}" in far.first.expected
 
 
-def page_of(report: Verification, folder: Path) -> str:
-    write_page(report, folder / "page.html")
-    return (folder / "page.html").read_text("utf-8")
-
-
-def test_a_page_has_the_matrix_and_the_pictures(report, altered, tmp_path):
-    text = page_of(report, tmp_path)
+def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
+    write_page(report, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
     cells = re.findall(r'data-standing="(\w+)"', text)
     found = [cell.standing for row in matrix(report.results) for cell in row.cells]
     assert cells == [standing.name for standing in found if standing is not None]
@@ -474,17 +505,10 @@ def test_a_page_has_the_matrix_and_the_pictures(report, altered, tmp_path):
     assert others in (10, 11)  # by the instruction set
     assert len(re.findall(r"<figure>", text)) == len(samples._PLOTS) + others
     assert text.count(" as documented. The first that is not should be ") == others
-    for mean, exact in re.findall(r"Mean ([-.\d]+); exactly ([-\d]+(?:\.\d+)?)", text):
-        assert float(mean) == pytest.approx(float(exact), abs=0.05)
     assert pictures.normal_density(1) == pytest.approx(0.2419707)
     assert "Every number of onnx-philox is the published one" in text
     # It loads nothing.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)|url\(|@import", text)
-    text = page_of(altered, tmp_path)
-    assert "Some numbers are wrong" in text
-    assert "expected 159317862 0x097eff66, got 159317863 0x097eff67." in text
-    assert 'aria-label="1 of ' in text
-    assert {"same bits", "mismatch: 31 of 32 equal"} <= set(re.findall(r"<i>(.*?)</i>", text))
 
 
 def test_a_picture_has_a_square_for_each_number_that_differs():
@@ -499,17 +523,6 @@ def test_a_picture_has_a_square_for_each_number_that_differs():
     assert "1 of 1100001 numbers differ; shown are 1920, from number 99984" in picture
     assert picture.count("h.88") == 1
     assert len(picture) < 200_000
-
-
-def test_a_histogram_and_bars_are_as_high_as_they_should():
-    values = np.repeat(np.arange(4) / 4, [10, 20, 30, 40])
-    picture = pictures.histogram(values, 0, 1, lambda _: 1.0, bins=4)
-    (path,) = re.findall(r'class="bar" d="([^"]+)"', picture)
-    tops = [128 - float(y) for y in re.findall(r"V(\d+\.\d)H", path)]
-    np.testing.assert_allclose(tops, np.multiply([1, 2, 3, 4], tops[0]), atol=0.3)
-    picture = pictures.bars(np.repeat([0, 1], [30, 70]), ("no", "yes"), (0.5, 0.5))
-    heights = [128 - float(y) for y in re.findall(r"128V(\d+\.\d)H", picture)]
-    assert heights[1] / heights[0] == pytest.approx(7 / 3, abs=0.05)
 
 
 def test_the_script_of_the_package_is_this_command():

@@ -244,7 +244,7 @@ class Inspection:
             terminal.NAME("random node"),
             terminal.WORD("operator"),
             *(f"{runtime.name} today" for runtime in self.runtimes),
-            "becomes",
+            terminal.NAME("becomes"),
             terminal.NUMBER("stream"),
         )
         for found in self.found:
