@@ -66,6 +66,15 @@ def test_factories_and_builders_refuse_what_the_reference_refuses(operator: str)
         assert_says(partial(getattr(graphs, OPERATORS[operator].function), **call), texts)
 
 
+@every_operator
+def test_numbers_at_their_limits_are_taken(operator: str) -> None:
+    for declared in OPERATORS[operator].parameters:
+        if declared.types and declared.numbers:
+            for limit in declared.numbers.limits(declared.types[0]):
+                call = bad_calls.GOOD[operator] | {declared.name: limit.item()}
+                assert getattr(reference, OPERATORS[operator].function)(**call)
+
+
 uniform, bernoulli = (
     partial(getattr(graphs, f"random_{name}"), [2], op_seed=1) for name in ("uniform", "bernoulli")
 )

@@ -312,6 +312,7 @@ fill("float32", alpha=2.0) -> got alpha. Leave it out, or pass operator
 fill("float32", operator="RandomGama") -> got 'RandomGama'. Did you mean 'RandomGamma'?
 fill("float32", operator="RandomDropout", data=np.zeros(4), ratio=0.5)
 -> RandomDropout: the memory of output 'output' must be [4] of float64: got [4] of
+fill("float64", operator="RandomDropout", data=1.0, ratio=0.5) -> must be [] of float64: got [4]
 fill("int8") -> TypeError: generate: out must be an array of one of uint32,
 fill([1, 2]) -> TypeError: out must be an array of one of uint32, int32, int64, float16,
 -> bfloat16, float32, float64, bool: got list

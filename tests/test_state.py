@@ -55,6 +55,10 @@ def test_openvino_run_skips_256_blocks_an_element_and_never_carries_into_the_see
     state = PhiloxState.openvino_run(global_seed, op_seed, run, elements)
     skipped = run * elements * 256 % 2**64
     assert state == PhiloxState(op_seed * 2**64 + skipped, global_seed)
+    for before in ({"run": run}, {"elements": elements}):
+        assert PhiloxState.openvino_run(global_seed, op_seed, **before) == PhiloxState.from_seeds(
+            global_seed, op_seed
+        )
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))

@@ -227,7 +227,7 @@ def _model(
             nodes.append(helper.make_node("Concat", given_rows, ["shape"], name="shape", axis=0))
             initializers.insert(0, _initializer("row", shape))
     names = [name if tensor is not None else "" for name, tensor in inputs.items()]
-    while names and not names[-1]:
+    while not names[-1]:
         names.pop()
     node = helper.make_node(
         op.name,

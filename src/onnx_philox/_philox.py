@@ -56,12 +56,11 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
         np.bitwise_and(product[0], _LOW, out=even[0])
         np.right_shift(product[0], _HIGH_SHIFT, out=odd[0])
         even[1], odd[1] = counter_high & _MASK32, counter_high >> 32
-        carry = 2**64 - counter_low
-        if carry < n:
-            counter_high = (counter_high + 1) & _MASK64
-            even[1, carry:], odd[1, carry:] = counter_high & _MASK32, counter_high >> 32
+        # From this block on, which most chunks have not, the low half has wrapped.
+        carry, after = 2**64 - counter_low, (counter_high + 1) & _MASK64
+        even[1, carry:], odd[1, carry:] = after & _MASK32, after >> 32
         _rounds(even, odd, product, keys, words[:n])
-        yield words.reshape(-1)[: min(n * WORDS_PER_BLOCK, count - start * WORDS_PER_BLOCK)]
+        yield words.reshape(-1)[: count - start * WORDS_PER_BLOCK]
         start += n
         counter = (counter + n) & _MASK128
 
@@ -83,7 +82,7 @@ def row_chunks(
     """
     blocks = -(-count // WORDS_PER_BLOCK)
     at_once = min(_CHUNK_BLOCKS // blocks, len(keys))
-    if at_once <= 1:
+    if not at_once:
         for row in zip(low.tolist(), high.tolist(), keys.tolist(), strict=True):
             for words in word_chunks(row[0] | row[1] << 64, row[2], count):
                 yield words[np.newaxis]

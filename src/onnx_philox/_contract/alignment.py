@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from onnx_philox._contract import choices, generators, refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
@@ -36,9 +34,7 @@ def check_state(op: Operator, what: str, known: Known, attributes: Mapping[str, 
 def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
     """Refuses the bytes of another library's state, which are no words of ours."""
     remedy = generator_of(attributes).of_bytes
-    if not remedy or known.type is None or known.type is U32:
-        return
-    if np.dtype(getattr(known.type, "dtype", known.type)) == np.uint8:
+    if remedy and known.type_name == "uint8":
         refusal.refuse(op, what, known.type_name, U32.name, remedy, TypeError)
 
 
@@ -49,9 +45,8 @@ def check_word(owner: str, given: Any) -> None:
 
 def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
     """Refuses permutations of so many integers that the generator draws them by another rule."""
-    if op.distribution == "permutation" and known.value is not None and known.value.size:
-        count = int(known.value.reshape(-1)[-1])
-        generator_of(attributes).check_integers(op, what, count)
+    if op.draws_rows and known.value is not None:
+        generator_of(attributes).check_integers(op, what, int(known.value[-1]))
 
 
 def for_standard_nodes(generator: generators.Generator) -> str:

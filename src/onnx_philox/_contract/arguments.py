@@ -120,12 +120,12 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
         is_list = isinstance(given, list | tuple)
         remedy = f"Pass np.array(..., np.{type_.dtype})." if is_list else "Pass one of these."
         checks.refuse(op, what, shown(given), kinds, remedy, TypeError)
-    low, high = numbers.limits(type_)
-    if high.item() < number < math.inf == numbers.high:
+    low, high = (limit.item() for limit in numbers.limits(type_))
+    if high < number < math.inf == numbers.high:
         # Its rule names no limit.
         allowed = f"a number within {type_.name}"
         checks.refuse(op, what, number, allowed, numbers.remedy)
-    if not max(numbers.low, low.item()) <= number <= high.item():
+    if not low <= number <= high:
         # The type may round it to a valid number.
         checks.refuse(op, what, number, numbers.rule, numbers.remedy)
     return np.array(number, type_.dtype)

@@ -26,7 +26,7 @@ def remedy(op: Operator, name: str) -> str:
 
 def nearest(op: Operator, name: str) -> str | None:
     """The attribute of `op` that is most like a name, if one is."""
-    return next(iter(difflib.get_close_matches(name, [a.name for a in op.attributes], n=1)), None)
+    return next(iter(difflib.get_close_matches(name, [a.name for a in op.attributes])), None)
 
 
 def of_others(op: Operator) -> list[str]:

@@ -43,6 +43,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.refusal import refuse as refuse
 from onnx_philox._contract.rows_of_numbers import is_one_element
 from onnx_philox._contract.shown import dims, shape_of
+from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 
@@ -259,10 +260,17 @@ def check_rows_of_states(
     output: tuple[int | None, ...] | None,
 ) -> None:
     """Refuses more or fewer states than the output has rows, by what is known of both shapes."""
-    rows = rows_of_numbers.unlike_states(op, state, output)
-    if state is None or output is None or rows is None:
+    states = None if state is None else rows_of_states(state)
+    if state is None or states is None or output is None:
         return
-    given = say.STATES_FOR_ROWS.format(state[0], dims(state), rows, dims(output))
+    shown = "a scalar"
+    if output:
+        is_one = isinstance(op, Operator) and op.draws_rows and len(output) == 1
+        rows = 1 if is_one else output[0]
+        if rows in (None, states):
+            return
+        shown = f"{rows} row{'s' * (rows != 1)}"
+    given = say.STATES_FOR_ROWS.format(states, dims(state), shown, dims(output))
     refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
 
@@ -303,26 +311,22 @@ def check_dimensions(
     """Refuses dimensions that are negative or whose elements or bytes pass int64."""
     if any(d < 0 for d in dimensions):
         refuse(op, what, dims(dimensions), say.NOT_NEGATIVE, say.GIVE_THE_SIZE)
-    size = math.prod(dimensions) * values.dtype.itemsize
     # Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
-    largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
-    if max(size, largest) > INT64_MAX:
+    if math.prod(d for d in dimensions if d) * values.dtype.itemsize > INT64_MAX:
         refuse(op, what, dims(dimensions), say.BYTES_OF.format(values.name), say.DRAW_IN_PARTS)
 
 
 def check_memory(
-    op: Operator | str, dimensions: Sequence[int], values: ElementType, *, copies: int = 1
+    op: Operator | str, dimensions: Sequence[int], values: ElementType, *, is_copied: bool = False
 ) -> None:
     """Refuses an output that memory cannot hold; trying it might end the process.
 
     A runtime that copies the result of a Python operator holds the output twice.
     """
-    size = math.prod(dimensions) * values.dtype.itemsize
-    if size * copies < memory.ALWAYS_THERE:
-        return
-    reach = memory.reach()
-    if size * copies > reach:
-        given = _output(dimensions, values) + f", held {copies} times" * (copies > 1)
+    size = math.prod(dimensions) * values.dtype.itemsize * (1 + is_copied)
+    reach = memory.short_of(size)
+    if reach is not None:
+        given = _output(dimensions, values) + ", held 2 times" * is_copied
         allowed = say.FREE_MEMORY.format(f"{reach:,}")
         refuse(op, output_size(op), given, allowed, say.DRAW_FROM_STATE_TO_STATE)
 

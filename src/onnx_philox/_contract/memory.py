@@ -7,6 +7,7 @@ Without it this module asks the machine and the limits alone.
 from __future__ import annotations
 
 import re
+import sys
 
 from onnx_philox import _native
 
@@ -17,11 +18,11 @@ except ImportError:  # Windows has no such limits.
 
 ALWAYS_THERE = 2**26
 """For outputs of fewer bytes, asking the system is not worth the time; the core has this, too."""
-_NO_LIMIT = 2**64 - 1
+_NO_LIMIT = sys.maxsize
 
 
 def reach() -> int:
-    """The bytes that can be allocated anew and written to without swapping; 2^64-1: no limit."""
+    """The bytes that can be allocated anew and written to without swapping."""
     if not _native.IS_THERE:
         status = _bytes_in("/proc/self/status")
         return min(
@@ -31,6 +32,14 @@ def reach() -> int:
         )
     free, address, _ = _native.memory()
     return min(free, address)
+
+
+def short_of(size: int) -> int | None:
+    """The bytes that there are, if they are fewer than so many."""
+    if size < ALWAYS_THERE:
+        return None
+    there = reach()
+    return there if size > there else None
 
 
 def _bytes_in(path: str) -> dict[str, int]:

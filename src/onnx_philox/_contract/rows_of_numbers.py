@@ -13,16 +13,16 @@ from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.shown import shape_of
-from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import ElementType
 
 
 def check_logits(op: Operator | str, what: str, known: Known) -> None:
-    if known.shape is not None and len(known.shape) != 2:
-        refuse(op, what, shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
-    if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
-        refuse(op, what, shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
-    if known.value is not None and known.value.size:
+    if known.shape is not None:
+        if len(known.shape) != 2:
+            refuse(op, what, shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
+        if known.shape[1] == 0 and known.shape[0] not in (0, None):
+            refuse(op, what, shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
+    if known.value is not None:
         _check_rows(op, what, known.value)
 
 
@@ -49,7 +49,7 @@ def check_samples(op: Operator, logits: Known, samples: int, least: float) -> No
         numbers = logits.value.astype(np.float64)
         drawn = (numbers - numbers.max(axis=1, keepdims=True) >= least).sum(axis=1)
         row = int((drawn < samples).argmax())
-        if drawn[row] < samples <= numbers.shape[1]:
+        if drawn[row] < samples:
             given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
     if logits.shape is not None and logits.shape[0] != 0 and samples > (logits.shape[1] or samples):
         given = say.SAMPLES_OF_CLASSES.format(samples, logits.shape[1])
@@ -93,17 +93,3 @@ def check_indices(op: Operator, what: str, dimensions: Sequence[int], values: El
     if dimensions[-1] > most:
         allowed = say.ROWS_OF_INDICES.format(most, values.name)
         refuse(op, what, list(dimensions), allowed, say.DRAW_I64)
-
-
-def unlike_states(
-    op: Operator | str, state: tuple[int | None, ...] | None, output: Sequence[int | None] | None
-) -> str | None:
-    """How many rows an output has, as messages say it, if it has more or fewer than states."""
-    states = None if state is None else rows_of_states(state)
-    if states is None or output is None:
-        return None
-    if not output:
-        return "a scalar"
-    is_one = isinstance(op, Operator) and op.draws_rows and len(output) == 1
-    rows = 1 if is_one else output[0]
-    return None if rows in (None, states) else f"{rows} row{'s' * (rows != 1)}"

@@ -257,8 +257,7 @@ class PhiloxState:
             PhiloxState(counter=8380643633896839790, key=6033254488940945703)
         """
         n = integer("PhiloxState.split", "n", n, 2**63)
-        size = n * _BYTES_OF_A_CHILD
-        if size >= memory.ALWAYS_THERE and size > memory.reach():
+        if memory.short_of(n * _BYTES_OF_A_CHILD) is not None:
             remedy = "Make an array of them with split_states(...), or one with fold_in(i)."
             refuse("PhiloxState.split", "n", n, "small enough for the memory that is free", remedy)
         return self._children(n)

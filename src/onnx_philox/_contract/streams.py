@@ -44,8 +44,8 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
     model, with `NEXT_PREFIX` after that.
     """
     # Of the names that a rewrite and a builder give, one ends with the other.
-    start = max(0, state.rfind(STATE if STATE in state else "state"))
-    names = NEXT_PREFIX + state, f"{state[:start]}{NEXT_PREFIX}{state[start:]}"
+    before, word, after = state.rpartition(STATE if STATE in state else "state")
+    names = NEXT_PREFIX + state, f"{before}{NEXT_PREFIX}{word}{after}"
     found = set(outputs)
     return next((name for name in names if name in found), None)
 

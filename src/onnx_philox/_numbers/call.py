@@ -33,7 +33,7 @@ def run(
     inputs: Mapping[str, Any],
     given: Mapping[str, Any],
     *,
-    copies: int = 1,
+    is_copied: bool = False,
     outs: Mapping[str, NDArray[Any]] | None = None,
 ) -> Result:
     """Calls an operator.
@@ -44,7 +44,7 @@ def run(
         inputs: Its inputs by name, arrays or what `onnx_philox.reference` takes; None, or not
             there, for one that is left out.
         given: Its attributes by name.
-        copies: How many copies of the output the caller will hold, for the check of memory.
+        is_copied: Whether the caller will hold a copy of the output, too, which must fit in memory.
         outs: Contiguous memory for outputs, by their names; the others are allocated.
 
     Returns:
@@ -60,7 +60,7 @@ def run(
         with arithmetic:
             arrays, attributes, values, shape = checked(op, inputs, given)
             distribution = distribution_of(op, arrays, attributes)
-            outputs = _outputs(op, values, shape, copies, outs or {})
+            outputs = _outputs(op, values, shape, outs or {}, is_copied=is_copied)
             before, said = arrays["state"], attributes
             if before is None:
                 before, said = alignment.generator_of(attributes).left_out(attributes)
@@ -117,7 +117,12 @@ def array_of(op: Operator, declared: Input, given: Any, values: ElementType | No
 
 
 def _outputs(
-    op: Operator, values: ElementType, shape: tuple[int, ...], copies: int, outs: Mapping[str, Any]
+    op: Operator,
+    values: ElementType,
+    shape: tuple[int, ...],
+    outs: Mapping[str, Any],
+    *,
+    is_copied: bool,
 ) -> list[NDArray[Any]]:
     """The memory of what is drawn: that which is given, or new."""
     outputs = []
@@ -131,12 +136,12 @@ def _outputs(
                 checks.refuse(op.name, what, given_as, wanted, "Pass such an array.")
             outputs.append(out)
             continue
-        checks.check_memory(op, shape, type_, copies=copies)
+        checks.check_memory(op, shape, type_, is_copied=is_copied)
         try:
-            if copies > 1:
-                # Reserves the caller's own copies, which the caller may not survive, and frees them
+            if is_copied:
+                # Reserves the caller's copy too, which the caller may not survive, and frees both
                 # at once.
-                np.empty(copies * math.prod(shape), type_.dtype)
+                np.empty(2 * math.prod(shape), type_.dtype)
             outputs.append(np.empty(shape, type_.dtype))
         except MemoryError:
             checks.refuse_out_of_memory(op, shape, type_)

@@ -23,7 +23,7 @@ class Categorical(Distribution):
     operator = RANDOM_CATEGORICAL
     logits: Values
     sample_size: int
-    replacement: int = 1
+    replacement: int
     """0: a class is drawn at most once from a row."""
 
     def words(self, values: ElementType, elements: int) -> int:

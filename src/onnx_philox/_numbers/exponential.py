@@ -13,6 +13,7 @@ from onnx_philox._contract.operators import RANDOM_EXPONENTIAL
 from onnx_philox._contract.types import BF16, F64, ElementType
 from onnx_philox._numbers import elementary, uniform
 from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
+from onnx_philox._numbers.fused import BELOW_F32
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def _rounded(x: Values, values: ElementType) -> Values:
     here, and leave a 1 in the last place if one of them was 1: then that rounding does nothing.
     """
     if values is BF16:
-        cut = np.uint64((1 << 29) - 1)
+        cut = np.uint64(BELOW_F32)
         bits = x.view(np.uint64)
         x = ((bits | (bits & cut) + cut) & ~cut).view(np.float64)
     return x.astype(values.dtype)

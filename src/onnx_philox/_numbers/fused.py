@@ -16,7 +16,7 @@ F32s = NDArray[np.float32]
 F64s = NDArray[np.float64]
 
 # The bits that a float64 has beyond a float32's, and the uppermost of them.
-_BELOW_F32, _HALF_OF_F32 = 2**29 - 1, 2**28
+BELOW_F32, _HALF_OF_F32 = 2**29 - 1, 2**28
 _SMALLEST_F32 = 2.0**-126
 
 # Of Veltkamp: 2^27 + 1 halves the 53 bits of a float64.
@@ -32,7 +32,7 @@ def multiply_add_f32(a: F32s, b: F32s | np.float32, c: F32s | np.float32) -> F32
     total: F64s = product + c
     # To round it again is wrong only where it lies halfway between two float32. Below the normal
     # numbers of float32, these lie elsewhere.
-    is_halfway = total.view(np.int64) & _BELOW_F32 == _HALF_OF_F32
+    is_halfway = total.view(np.int64) & BELOW_F32 == _HALF_OF_F32
     wrong = np.flatnonzero(is_halfway | (np.abs(total) < _SMALLEST_F32))
     if wrong.size:
         added = np.broadcast_to(c, total.shape)[wrong].astype(np.float64)

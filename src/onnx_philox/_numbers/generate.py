@@ -113,7 +113,7 @@ def generate(
         numbers, names = (*numbers, *given.values()), (*_NAMES, *given)
     if isinstance(one, PhiloxState) and isinstance(out, np.ndarray) and alignment == TENSORFLOW:
         ready = None
-        if _are_plain(*numbers) and (operator is None or isinstance(operator, str)):
+        if _are_plain(*numbers) and isinstance(operator, str | None):
             ready = _prepared(out.dtype, operator, names, *numbers)
         if ready is not None:
             try:
@@ -122,9 +122,10 @@ def generate(
                 pass  # what is wrong with the memory is said below
     arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
     alignments.check_word(_NAME, alignment)
-    drawn_by = (generators.named(alignment), *generators.registered().values())
-    given_by = (each for each in drawn_by if each.is_named and type(state) is each.state)
-    generator = drawn_by[0] if drawn_by[0].is_named else next(given_by, drawn_by[0])
+    generator = generators.named(alignment)
+    if not generator.is_named:
+        known = generators.registered().values()
+        generator = next((each for each in known if type(state) is each.state), generator)
     with float_environment.kept():
         return _generate(generator, state, out, operator, arguments)
 
@@ -166,15 +167,13 @@ def _prepared(
             if operator is None:
                 return fill_native.prepared(values, _distribution(values, (), arguments))
             op = _operator(operator)
-            if not op.has_shape or op.draws_rows:
+            if not op.has_shape:
                 return None
             state = np.zeros(operators.STATE_WORDS, np.uint32)
             inputs, attributes, _ = _parted(op, generators.PHILOX, values, arguments)
-            arrays, attributes, drawn, _ = call.checked(
-                op, {**inputs, "shape": (), "state": state}, attributes
-            )
-            if drawn is not values:
-                return None
+            # Who draws rows refuses this shape.
+            inputs |= {"shape": (), "state": state}
+            arrays, attributes, *_ = call.checked(op, inputs, attributes)
             return fill_native.prepared(values, distribution_of(op, arrays, attributes))
     except (TypeError, ValueError):
         return None

@@ -90,7 +90,7 @@ def check_count(rows: int, words: int = STATE_WORDS) -> None:
     """Refuses more rows than memory can hold the states of."""
     try:
         # Memory must hold the states, and the numbers that they are made of.
-        checks.check_memory(_ROW_STATES, [rows, words], U32, copies=2)
+        checks.check_memory(_ROW_STATES, [rows, words], U32, is_copied=True)
     except RefusalError:
         allowed, remedy = "small enough for the memory that is free", "Take fewer rows at a time."
         refuse(_ROW_STATES, "the number of rows", rows, allowed, remedy)
@@ -175,7 +175,7 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
         return None  # NumPy would count with them
     if isinstance(given, range) and given:
         check_count((given[-1] - given[0]) // given.step + 1)
-        if -(2**62) < given[0] < 2**62 > given[-1] > -(2**62):
+        if max(given[0].bit_length(), given[-1].bit_length()) < 63:
             return np.arange(given.start, given.stop, given.step)  # at once, not one by one
     if not isinstance(given, np.ndarray):
         try:

@@ -54,7 +54,7 @@ class Token(Distribution):
         top_k = int(_of_row(self.top_k, row, np.int64(0)))
         top_p = _of_row(self.top_p, row, np.float64(1))
         is_kept: Values = weights >= _of_row(self.min_p, row, np.float64(0))
-        if 0 < top_k < weights.size or top_p < 1:
+        if top_k or top_p < 1:
             order = np.argsort(-weights, kind="stable")[: top_k or None]
             if top_p < 1:
                 sums = np.add.accumulate(weights[order])

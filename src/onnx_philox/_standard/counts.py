@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.operators import MAX_RANK, STATE_WORDS
 from onnx_philox._standard.builder import Builder
 
 Count = int | ir.Value
@@ -57,7 +57,7 @@ def per_row(
         return known
     if rows.number == 1:
         return _product(b, shape)
-    of_row = _product(b, b("Slice", shape, b.constant([1]), b.constant([9])))
+    of_row = _product(b, b("Slice", shape, b.constant([1]), b.constant([MAX_RANK])))
     if rows.number is not None or is_by_row:
         return of_row
     all_ = _product(b, shape)

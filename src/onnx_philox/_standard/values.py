@@ -12,6 +12,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox._contract.inputs import INT64_MAX
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, ElementType
 from onnx_philox._models.emitter import Values
 from onnx_philox._numbers.dropout import scale_of
@@ -51,7 +52,7 @@ def _unit_f64(b: Builder, words: ir.Value) -> Values:
 
 def _pairs(b: Builder, numbers: ir.Value) -> Values:
     """Every second number of each row, from the first on and from the second on."""
-    axis, end, step = b.constant([1]), b.constant([2**63 - 1]), b.constant([2])
+    axis, end, step = b.constant([1]), b.constant([INT64_MAX]), b.constant([2])
     return (
         b("Slice", numbers, b.constant([0]), end, axis, step),
         b("Slice", numbers, b.constant([1]), end, axis, step),
@@ -334,7 +335,7 @@ def _weights(b: Builder, logits: ir.Value) -> ir.Value:
 def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:
     axis = b.constant([1])
     sums = b("CumSum", _weights(b, logits), b.constant(1))
-    total = b("Slice", sums, b.constant([-1]), b.constant([2**63 - 1]), axis)
+    total = b("Slice", sums, b.constant([-1]), b.constant([INT64_MAX]), axis)
     thresholds = b("Unsqueeze", b("Mul", u, total), b.constant([2]))
     # The sums never fall, so the first greater one follows all those that are not greater.
     is_passed = b("LessOrEqual", b("Unsqueeze", sums, axis), thresholds)

@@ -111,7 +111,7 @@ class _Rewriter:
                 self._refuse_unknown(op, declared, _python_ops.types_of(declared, values))
         dimensions = checked.dimensions()
         if dimensions is not None:
-            checks.check_memory(op, dimensions, values, copies=2)
+            checks.check_memory(op, dimensions, values, is_copied=True)
         python = _python_ops.python_op(op, values, types)
         state, with_state = alignment.generator_of(attributes).left_out(attributes)
         attributes = attributes if "state" in inputs else with_state

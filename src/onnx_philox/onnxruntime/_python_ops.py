@@ -170,11 +170,11 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
         results: tuple[np.ndarray[Any, Any], ...]
         try:
             if op.type_input is None:
-                results = call.run(op, fastest_fill, named, attributes, copies=2)
+                results = call.run(op, fastest_fill, named, attributes, is_copied=True)
             else:
                 data = named[op.type_input.name]
                 named[op.type_input.name] = data.astype(python.values.dtype, copy=False)
-                first, *others = call.run(op, fastest_fill, named, attributes, copies=2)
+                first, *others = call.run(op, fastest_fill, named, attributes, is_copied=True)
                 results = first.astype(data.dtype, copy=False), *others
             _check_room(op, results)
         except BaseException as error:

@@ -171,7 +171,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             declared.name: self._input_array(declared, tensor, values)
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
-        results = call.run(op, fastest_fill, named, attributes, copies=2)
+        results = call.run(op, fastest_fill, named, attributes, is_copied=True)
         if _folded.is_folded(self, inputs, self._past):
             self._refuse_altered_results(results)
         _rounded.round_values(results[0], self._rounded)

@@ -36,7 +36,7 @@ def values_shape(
             batch = ov.Dimension() if given.rank.is_dynamic else given[0]
             given = ov.PartialShape([batch, ov.Dimension(samples)])
         if given.is_static:
-            checks.check_memory(op, list(given.to_shape()), values, copies=2)
+            checks.check_memory(op, list(given.to_shape()), values, is_copied=True)
     return _with_rows(given, sources["state"].get_partial_shape()) if "state" in sources else given
 
 
@@ -49,7 +49,7 @@ def _given_shape(
             allowed = "dimensions of at most 2^31-1 for backend='python' in OpenVINO"
             remedy = "Draw it in parts, or use backend='native'."
             checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)
-        checks.check_memory(op, dimensions, values, copies=2)
+        checks.check_memory(op, dimensions, values, is_copied=True)
         return ov.PartialShape(dimensions)
     partial = source.get_partial_shape()
     if partial.is_static:

@@ -71,7 +71,7 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
     # More would be over 2^63-1 bytes.
     n = integer(_STATES, "n", n, 2**58)
     try:
-        checks.check_memory(_STATES, [n, STATE_WORDS], U32, copies=2)
+        checks.check_memory(_STATES, [n, STATE_WORDS], U32, is_copied=True)
         states = np.empty((n, STATE_WORDS), np.uint32)
     except (MemoryError, RefusalError):
         remedy = "Draw fewer elements at a time."

@@ -200,7 +200,7 @@ def _check_size(owner: str, dimensions: list[int], values: ElementType) -> None:
     checks.check_dimensions(owner, what, dimensions, values)
     try:
         # Two copies: the values, and what they are copied from.
-        checks.check_memory(owner, dimensions, values, copies=2)
+        checks.check_memory(owner, dimensions, values, is_copied=True)
     except RefusalError as error:
         # Drawing in parts would give different numbers, so the remedy differs.
         refuse(owner, error.what, error.given, error.allowed, "Draw a smaller tensor.")
