@@ -175,6 +175,7 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
         "moved": (to(floor(uniform([50], -3, 4)), "i32"), -3, 4, "i32"),
         "scaled": (to(opset8.add(scaled, F32(-5)), "i32"), -5, 4, "i32"),
         "cast": (to(uniform([50], 0, 1000), "i32"), 0, 1000, "i32"),
+        "one": (to(uniform([50], 5, 6), "i32"), 5, 6, "i32"),
         "less": (to(floor(opset8.subtract(uniform([50], 0, 7), F32(2))), "f32"), -2, 5, "f32"),
     }
     # What may draw other integers stays as it is, after its uniform.

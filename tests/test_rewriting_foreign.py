@@ -79,7 +79,7 @@ SEEDED = """g (float[N, 2] x, float[N] v) => (float[N, 2] a, float[N, 2] b, floa
     float[N, 2] d, float[N] e, float[4] f) <float ratio = {0.5}, bool on = {1}> {
     a = Dropout <seed: int = 12> (x, ratio, on)
     b = Dropout <seed: int = 12> (x, ratio, on)
-    c = RandomUniformLike (x)
+    c = RandomUniformLike <seed = 4.0> (x)
     d = RandomShuffle <seed = 8, seed2 = 7> (x)
     e = RandomShuffle <seed = 8, seed2 = 7> (v)
     f = RandomUniform <shape = [4], seed = 12.0> ()

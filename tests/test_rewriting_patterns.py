@@ -36,6 +36,7 @@ X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)).astype(F32)
 P = np.random.default_rng(1).random(COLUMNS).astype(F32)
 ODD = np.resize(F32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS)
 P[:4] = 0, 1, F32(2**-23), np.nextafter(F32(0.5), F32(1))
+P[4:] = np.nextafter(uniform([COLUMNS])[4:], F32(1))
 
 
 class Pattern:
@@ -100,6 +101,7 @@ class Integers(Pattern):
 
 LIKE = "u = RandomUniformLike (x)"
 DOUBLE = "u = RandomUniformLike <dtype = 11> (x)"
+HIGH = "u = RandomUniformLike <low = 65529.0, high = 65536.0> (x)"
 GONE = "RandomUniformLike"
 COLUMN = f"float[{COLUMNS}]"
 NAN = np.array(np.nan, F32)
@@ -138,7 +140,7 @@ PATTERNS: dict[str, Pattern] = {
         "u = RandomUniformLike <dtype = 10> (x) y = Less (u, p)", p=np.array(0.3, np.float16)
     ),
     "of f64": Booleans(f"{DOUBLE} y = Less (u, p)", "Less", p=np.array(0.3)),
-    "torch's randint": Integers(0, 1000, f"{SCALED} y = Cast <to = 7> (f)", n=1000),
+    "torch's randint": Integers(0, 2**23, f"{SCALED} y = Cast <to = 7> (f)", n=2**23),
     "torch's randint with a low bound": Integers(
         *(-3, 7, f"{LIKE} m = Mul (n, u) a = Add (m, low) f = Floor (a) y = Cast <to = 6> (f)"),
         n=10,
@@ -149,10 +151,9 @@ PATTERNS: dict[str, Pattern] = {
         n=10,
         low=3,
     ),
-    "TorchScript's randint": Integers(
-        5, 17, "u = RandomUniformLike <low = 5.0, high = 17.0> (x) y = Cast <to = 7> (u)", GONE
-    ),
+    "TorchScript's randint": Integers(2**16 - 7, 2**16, f"{HIGH} y = Cast <to = 7> (u)", GONE),
     "randint as floats": Integers(0, 1000, f"{SCALED} y = Cast <to = 11> (f)", n=1000),
+    "randint as halves": Integers(0, 2049, f"{SCALED} y = Cast <to = 10> (f)", n=2049),
     "randint of f64, as bytes": Integers(
         0, 256, f"{SCALED.replace(LIKE, DOUBLE)} y = Cast <to = 2> (f)", n=np.array(256.0)
     ),

@@ -352,17 +352,17 @@ def test_what_is_not_proved_is_refused_by_name(name: str) -> None:
 def test_all_nodes_that_are_not_proved_are_refused_at_once() -> None:
     model = model_of(
         """y = RandomNormalLike (x) a = RandomNormalLike (z) kept = Compress <axis = 0> (x, mask)
-        [named] b = RandomNormalLike (kept) c = RandomUniformLike (z)""",
+        [named] b = RandomNormalLike (kept) c = RandomUniformLike (z) d = RandomUniformLike (z)""",
         INPUTS,
     )
-    for per_row, names in ((True, "['a', 'named', 'c']"), (["c"], "['c', 'a', 'named']")):
+    for per_row, names in ((True, "['a', 'named', 'c', 'd']"), (["c"], "['c', 'a', 'named', 'd']")):
         with pytest.raises(ValueError, match=r"^\d random nodes: the shape of what each") as error:
             make_reproducible(model, per_row=per_row)
-        shapes = "[other, 4] of 'a'" + ", 'c'" * (per_row is True)
+        shapes = "[other, 4] of 'a'" + ", 'c'" * (per_row is True) + ", 'd'"
         way = "If they draw rows of the batch all the same, say so with"
         assert f": got {shapes}, [?, 4] of 'named'" in str(error.value)
         assert f"{way} per_row={names}; or" in str(error.value)
-    make_reproducible(model, per_row=["a", "named", "c"])
+    make_reproducible(model, per_row=["a", "named", "c", "d"])
 
 
 def test_the_refusal_of_many_nodes_says_each_shape_once() -> None:

@@ -71,9 +71,9 @@ def choose(
             f"{remedy}{others}, or {ONE_STATE}.",
         )
     places = {name: places_of(name) for name in found}
-    ranked = sorted(candidates, key=lambda name: _rank(places[name]))
-    rivals = [n for n in found if n != ranked[0] and all(len(p) == 1 for p in places[n])]
-    return ChosenBatch(ranked[0], *found[ranked[0]], tuple(rivals))
+    best = min(candidates, key=lambda name: _rank(places[name]))
+    rivals = [n for n in found if n != best and all(len(p) == 1 for p in places[n])]
+    return ChosenBatch(best, *found[best], tuple(rivals))
 
 
 def _rank(places: list[list[Place]]) -> tuple[bool, bool]:

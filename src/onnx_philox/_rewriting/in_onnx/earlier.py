@@ -65,8 +65,8 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
     direct = [node for node in numbered if state_of(node) is state]
-    seeds = [seed_of(node, "global_seed") for node in (*direct, *numbered)]
-    return replace(found, seed=seeds[0] if seeds else 0)
+    seeds = (seed_of(node, "global_seed") for node in (*direct, *numbered))
+    return replace(found, seed=next(seeds, key))
 
 
 def counts_runs(model: ir.Model) -> bool:
@@ -120,8 +120,8 @@ def _is_state(value: ir.Value) -> bool:
     array = _words(value)
     if array is not None:
         return array.dtype == "uint32" and array.ndim == 1 and of_words(array.size) is not None
-    if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or value.shape is None:
+    if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or not value.shape:
         return False
-    *rows, words = value.shape if len(value.shape) else (0,)
+    *rows, words = value.shape
     is_plain_or_rows = not rows or (len(rows) == 1 and not isinstance(rows[0], int))
     return of_words(words) is not None and is_plain_or_rows
