@@ -9,7 +9,7 @@ import numpy as np
 import openvino as ov
 import openvino_models
 import pytest
-from cases import table
+from cases import assert_same_bits, table
 from openvino import opset16 as op
 
 import onnx_philox
@@ -82,35 +82,40 @@ random_categorical(np.float32([[0, 1]]), 3, state=state)
 -> must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform
 random_uniform([4], 0.0, op.parameter([], np.float32), "f32", state=state)
 -> got RandomUniform with a computed maxval on GPU
-random_bernoulli([2], np.float32([0.1, 0.2]), state=state)
--> got RandomBernoulli with 2 numbers as its p on GPU
-random_uniform([4], 0.0, 1e-40, "f32", state=state)
--> got RandomUniform with a width of 1e-40 on GPU
-random_dropout(np.ones(4), np.float32(0.5), state=state)
--> got RandomDropout with data of f64 on GPU
+random_bernoulli([2], np.float32([1, 0]), 1) -> got RandomBernoulli with 2 numbers as its p on GPU
+random_uniform([4], 0, 8e-19, "f32", 1) -> got RandomUniform with a width of 8e-19 on GPU
+random_dropout(np.ones(4), 0.5, state=state) -> got RandomDropout with data of f64 on GPU
 random_uniform([4], 0.0, 1.0, "f32", state=torchs, alignment="pytorch")
 -> must be RandomUniform with alignment 'tensorflow' there: got RandomUniform with alignment
 -> 'pytorch' on GPU
-random_generator(op.parameter([-1, 6], np.uint32), [3, 4])
+random_generator(some, [3, 4])
 -> must be RandomGenerator with a state of a known shape there: got RandomGenerator of [3, 4] with
 -> any number of states on GPU
 random_generator(op.constant(np.zeros(6, np.uint32)), [3, 4])
 -> must be RandomGenerator with a state or a shape that depends on an input there: got
 -> RandomGenerator with a constant state and shape on GPU
-random_uniform([4], 0.0, 1.0, "f32", 1, 2)
--> got RandomUniform with a constant state and shape on GPU
+random_uniform([4], 0, 1, "f32", 1) -> got RandomUniform with a constant state and shape on GPU
 random_generator(state, op.parameter([-1], np.int64)) -> got RandomGenerator of any rank on GPU
+random_generator(state, [2**16, 2**15])
+-> must be fewer than 2^31 elements there: got RandomGenerator of 2147483648 elements on GPU
 """)
+
+
+def model_of(draw: str) -> ov.Model:
+    """One draw, of states, data and shapes."""
+    states = {"state": [6], "rows": [4, 6], "some": [-1, 6], "torchs": [632]}
+    names = {name: op.parameter(shape, np.uint32) for name, shape in states.items()}
+    names |= {name: op.parameter([rank], np.int64) for name, rank in (("six", 6), ("seven", 7))}
+    names |= {"data": op.parameter([-1, 4], np.float16), "op": op, "np": np}
+    node = eval(draw, vars(onnx_philox.openvino) | names)
+    node.set_friendly_name("noise")
+    found = [source.get_node() for source in node.input_values()]
+    return ov.Model(node.outputs(), [n for n in found if n.get_type_name() == "Parameter"])
 
 
 @pytest.mark.parametrize(("draw", "said"), REFUSED)
 def test_what_a_gpu_would_not_draw_exactly_is_refused(draw: str, said: str) -> None:
-    states = {"state": op.parameter([6], np.uint32), "torchs": op.parameter([632], np.uint32)}
-    node = eval(draw, {**vars(onnx_philox.openvino), "op": op, "np": np, **states})
-    node.set_friendly_name("noise")
-    found = [source.get_node() for source in node.input_values()]
-    parameters = [n for n in found if n.get_type_name() == "Parameter"]
-    model = ov.Model([node.output(0)], parameters)
+    model = model_of(draw)
     with pytest.raises(ValueError, match=re.escape(said)) as refusal:
         compile_model(openvino_models.CORE, model, "GPU")
     text = str(refusal.value)
@@ -118,23 +123,40 @@ def test_what_a_gpu_would_not_draw_exactly_is_refused(draw: str, said: str) -> N
     assert text.endswith("Compile the model for HETERO:GPU,CPU, which draws on the CPU.")
 
 
+# The seeds' words and two parameters that a layer is given, the shapes of its inputs, and its own.
+LOWERED = table("""
+random_generator(some, seven, 5, 2**33 + 7) -> PhiloxBits [5, 0, 7, 2, 0, 0] [?,6] [6] [?,?] [?]
+random_uniform([4], 0, 2.0**-60, "f32", 5, state=rows)
+-> PhiloxUniformF32 [5, 0, 0, 0, 0, 562036736] [4,6] [6] [1] [4,1,1,1]
+random_bernoulli(six, 1e-30, 1) -> PhiloxBernoulli [1, 0, 0, 0, 1, 0] [6] [6] [?,?,?,?,?,?] [?]
+random_dropout(data, 0.5, 1) -> PhiloxBernoulli [1, 0, 0, 0, 4194304, 0] [6] [6] [?,4] [?]
+""")
+
+
+def lowered(model: ov.Model, name: str) -> ov.Node:
+    """The layer of this name, in a model whose outputs stay what they are."""
+    made = lowering.lowered(model, "GPU")
+    outputs = ([(o.partial_shape, o.element_type) for o in m.outputs] for m in (model, made))
+    assert next(outputs) == next(outputs)
+    return next(n for n in made.get_ops() if n.get_type_name() == name)
+
+
+@pytest.mark.parametrize(("draw", "given"), LOWERED)
+def test_a_layer_is_given_what_its_node_says(draw: str, given: str) -> None:
+    layer = lowered(model_of(draw), name := given.partition(" ")[0])
+    ports = *layer.inputs(), layer.output(0)
+    shapes = " ".join(port.get_partial_shape().to_string() for port in ports)
+    assert f"{name} {layer.input_value(1).get_node().data.tolist()} {shapes}" == given
+
+
 @pytest.mark.parametrize("rank", [1, 2, 5, 8])
 def test_a_constant_state_of_any_rank_is_one_state_of_six_words(rank: int) -> None:
     words = np.array([1, 2, 3, 4, 2**32 - 1, 6], np.uint32)
-    constant = op.constant(words.reshape([1] * (rank - 1) + [6]))
-    x = op.parameter([-1], np.float32)
+    constant, x = op.constant(words.reshape([1] * (rank - 1) + [6])), op.parameter([-1], np.float32)
     node, empty = random_generator(constant, op.shape_of(x)), random_generator(constant, [0, 3])
-    model = ov.Model([node.output(0), node.output(1), empty.output(0), empty.output(1)], [x])
-    model = lowering.lowered(model, "GPU")
-    (drawn,) = [n for n in model.get_ops() if n.get_type_name() == "PhiloxBits"]
-    shapes = [-1], constant.shape, [0, 3], constant.shape
-    assert [o.partial_shape for o in model.outputs] == list(map(ov.PartialShape, shapes))
-    assert {o.element_type for o in model.outputs} == {ov.Type.u32}
-    assert [o.element_type for o in drawn.outputs()] == [ov.Type.i32]
+    drawn = lowered(ov.Model([*node.outputs(), *empty.outputs()], [x]), "PhiloxBits")
     # A kernel counts the rows by this shape, of which the plugin knows four dimensions.
-    given = drawn.input_value(0).get_node()
-    assert given.data.shape == (6,)
-    assert (given.data.view(np.uint32) == words).all()
+    assert_same_bits(drawn.input_value(0).get_node().data, words.view(np.int32))
 
 
 def test_a_random_node_in_a_body_is_refused_on_a_gpu() -> None:

@@ -179,9 +179,12 @@ def test_a_shape_that_a_front_end_gives_as_one_0_is_a_scalar_s() -> None:
 
 @pytest.mark.usefixtures("factories")
 def test_states_of_rows_say_how_many_are_drawn() -> None:
-    shape, states = parameter("shape", [2], np.int32), parameter("state", [3, 6], np.uint32)
-    drawn = random_uniform(shape, 0.5, 2, "f32", state=states).output(0)
-    assert drawn.get_partial_shape() == ov.PartialShape([3, -1])
+    states = [([3, 6], "[3,?]"), ([1, 6], "[?,?]"), ([-1, 6], "[?,?]"), ([6], "[?,?]")]
+    known = [(state, [2], said) for state, said in states]
+    for state, shape, said in (*known, ([3, 6], [-1], "[...]")):
+        given, rows = parameter("shape", shape, np.int32), parameter("state", state, np.uint32)
+        drawn = random_uniform(given, 0.5, 2, "f32", state=rows).output(0)
+        assert drawn.get_partial_shape().to_string() == said
 
 
 @pytest.mark.parametrize("rank", [2, 4, 8])
@@ -230,6 +233,15 @@ def test_a_door_to_openvino_looks_numpy_s_types_up_before_two_threads_can(
     door: str, looked_up: int
 ) -> None:
     assert int(child.forked(_FIRST_READ.format(door=door)).stdout) == looked_up
+
+
+def test_a_dimension_of_a_node_in_python_has_31_bits() -> None:
+    openvino = OpenVino("python")
+    assert openvino.read(graphs.random_generator([2**31 - 1, 0])).output(0).shape[0] == 2**31 - 1
+    with pytest.raises(
+        RuntimeError, match=r"at most 2\^31-1 for backend='python' in OpenVINO: got"
+    ):
+        openvino.read(graphs.random_generator([2**31, 0]))
 
 
 def test_what_is_no_core_model_or_backend_is_refused() -> None:

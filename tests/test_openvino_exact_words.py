@@ -86,9 +86,11 @@ EXACT = rows("""
 Add: add(s, t) -> s + t
 Add, a constant: add(s, words(2**31 - 1)) -> s + (2**31 - 1)
 Add, small constants: add(multiply(add(s, words(9)), words(1001)), words(3)) -> (s + 9) * 1001 + 3
+Add, a constant that is none: add(add(s, words(0)), words(2**31 - 2)) -> s + (2**31 - 2)
 Add, a constant for each: add(s, words(0, 1, 2, 3, 4, 5)) -> s + np.arange(6, dtype=np.uint32)
 Add, i64: u32(add(i64(s), w)) -> s + w.astype(np.uint32)
 BitwiseAnd: bitwise_and(s, t) -> s & t
+BitwiseAnd, the least constant: u32(bitwise_and(i64(s), scalar(-(2**31)))) -> s & 2**31
 BitwiseNot: bitwise_not(s) -> ~s
 BitwiseOr: bitwise_or(s, t) -> s | t
 BitwiseXor: bitwise_xor(bitwise_xor(s, t), words(2**31 - 1)) -> s ^ t ^ (2**31 - 1)
@@ -164,7 +166,7 @@ a padding beyond f32: pad(s, const(0), const(0), "constant", words(2**24 + 1))
 -> what Pad computes with 16777217
 a computed padding: pad(s, const(0), const(0), "constant", squeeze(part(t, 0, 1)))
 -> what Pad computes with a computed value
-constants that are merged: add(add(s, words(2**30)), words(2**30))
+constants that are merged: add(add(s, words(2**15 - 1)), words(2**16 - 1))
 -> what Add, Multiply, Subtract compute with 2 constants
 constants that are merged, one of them in branches: multiply(products(s, 1664525), words(22695477))
 -> what Add, Multiply, Subtract compute with 2 constants

@@ -383,7 +383,7 @@ def test_a_row_draws_the_same_in_any_batch(is_saved: bool, tmp_path: Path) -> No
         with pytest.raises(RuntimeError, match="one_row_for_each_row_of_x"):
             drawn(new, others, x=x)
     pipe = op.Pipeline(new, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f32"})
-    assert (pipe.is_per_row, pipe.streams.batch) == (True, "x")
+    assert (pipe.is_per_row, pipe.inputs["x"].shape) == (True, ("batch", 4))
     assert pipe({"x": x}, seeds=[17, 4, 99])["like"].shape == (3, 4)
 
 

@@ -126,7 +126,7 @@ REFUSED = table("""
 graphs.random_uniform([5], 0.0, 1.0, "f32", op_seed=1), -> one with a single u32 input
 -> ...: got one without a state; its...make_reproducible
 graphs.random_generator([5]), np.zeros(5, np.uint32)
--> initial must be of the shape...: got shape [5]
+-> initial must be of the shape...: got shape [5]. Pass PhiloxState.for_run(seed), or row_states
 graphs.random_generator([5]), np.zeros((2, 6), np.uint32) -> initial must be ...: got shape [2, 6]
 graphs.random_generator([5]), np.zeros(6, np.int64)
 -> TypeError: initial must be uint32...: got int64

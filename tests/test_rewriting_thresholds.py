@@ -201,13 +201,16 @@ def test_constants_are_clamped_too(openvino: OpenVino) -> None:
         assert_same_bits(evaluate_in_openvino(in_half_precision(model), {})[0], expected("u < x"))
 
 
-@pytest.mark.parametrize("name", ["limit", "number", "cut", "rest", "order"])
+@pytest.mark.parametrize("name", ["limit", "number", "cut", "rest", "order", "rank"])
 @pytest.mark.usefixtures("factories")
 def test_other_nodes_are_no_clamp(name: str) -> None:
-    zero, one = (opset8.constant(np.float32(number)) for number in (0, 1))
+    rank = [1] * (name == "rank")
+    zero, one = (opset8.constant(np.full(rank, number, np.float32)) for number in (0, 1))
     x, y = (opset8.parameter(SHAPE, np.float32) for _ in range(2))
-    is_within = opset8.less(x, zero) if name == "order" else opset8.less(zero, x)
-    within = opset8.minimum(y if name == "number" else x, zero if name == "limit" else one)
-    p = opset8.select(is_within, x if name == "cut" else within, one if name == "rest" else zero)
-    draw = random_bernoulli(SHAPE, p, state=STATE)
-    assert draw.input_value(1).get_node().get_type_name() == "Select"
+    for end, other, cut in ((zero, one, opset8.minimum), (one, zero, opset8.maximum)):
+        sides = (end, x) if (end is zero) != (name == "order") else (x, end)
+        within = cut(y if name == "number" else x, end if name == "limit" else other)
+        taken, rest = x if name == "cut" else within, other if name == "rest" else end
+        p = opset8.select(opset8.less(*sides), taken, rest)
+        draw = random_bernoulli(SHAPE, p, state=STATE)
+        assert draw.input_value(1).get_node().get_type_name() == "Select"

@@ -293,9 +293,9 @@ def _compiled(
         raise
 
 
-def _carrying(served: models.Served | None, model: ov.Model | None) -> Collection[Carrier]:
+def _carrying(served: models.Served | None, model: Any) -> Collection[Carrier]:
     """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
-    if served is None or served.graph is not None or model is None or served.streams.batch is None:
+    if served is None or served.graph is not None or served.streams.batch is None:
         return ()
     return carriers(model, served.streams.batch, served.streams.batch_axis)
 
@@ -333,7 +333,7 @@ def _has_number(core: ov.Core, name: str, n: str) -> bool:
 
 def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
     """Refuses a property that a device does not have, or not of that value."""
-    nothing = opset8.parameter([1], ov.Type.f32)
+    nothing = opset8.parameter([], ov.Type.f32)
     for name, value in config.items():
         core = ov.Core()
         try:

@@ -45,7 +45,7 @@ def _readable(what: str, value: Any) -> Any:
         return value.to_array()
     if isinstance(value, list):
         # A sequence of tensors. ONNX Runtime itself makes one array of a list of numbers.
-        is_sequence = all(isinstance(item, np.ndarray) for item in value[:1])
+        is_sequence = all(isinstance(item, np.ndarray) for item in value)
         return [_readable(what, item) for item in value] if is_sequence else value
     if isinstance(value, np.ndarray):
         with invalid_arguments():
@@ -79,11 +79,11 @@ def check_feed(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[st
         if port is None:
             feeds.refuse_unknown(NAME, repr(name), known)
         wanted = type_name(port.type)
-        if value is RAW or (isinstance(value, list) and not port.type.startswith("tensor")):
+        # ONNX Runtime makes a tensor of a list.
+        if value is RAW or isinstance(value, list):
             continue
         if not isinstance(value, np.ndarray | ort.OrtValue):
-            # ONNX Runtime makes a tensor of a list.
-            if port.type.startswith("tensor") and not isinstance(value, list):
+            if port.type.startswith("tensor"):
                 feeds.refuse_type(NAME, name, shown(value), wanted)
             continue
         if isinstance(value, np.ndarray) and value.dtype.kind == "V" and value.dtype != BF16.dtype:

@@ -25,8 +25,6 @@ from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 
 DOMAIN = "onnx_philox.python"
-# The bytes that are there, or nothing else would work either.
-_SMALL = 2**20
 
 _PYOP_TYPES = {
     U32: PyCustomOpDef.dt_uint32,
@@ -73,14 +71,9 @@ class PythonOp:
 
     @property
     def name(self) -> str:
-        """The operator's name with the chosen types."""
-        declared = self.operator.inputs
-        chosen = [
-            given.name
-            for i, given in zip(declared, self.inputs, strict=True)
-            if len(types_of(i, self.values)) > 1
-        ]
-        return "_".join([self.operator.name, self.values.name, *chosen])
+        """The operator's name with the types."""
+        types = (self.values, *self.inputs)
+        return "_".join([self.operator.name, *(each.name for each in types)])
 
 
 def python_op(
@@ -187,8 +180,7 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
 
 def leave_room(size: int) -> None:
     """Raises a MemoryError where so many bytes cannot be had, of which somebody else will fail."""
-    if size >= _SMALL:
-        np.empty(size, np.uint8)
+    np.empty(size, np.uint8)
 
 
 def _check_room(op: Operator, results: tuple[np.ndarray[Any, Any], ...]) -> None:

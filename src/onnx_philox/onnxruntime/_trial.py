@@ -82,12 +82,10 @@ def _model(
     )
     graph = written(
         (1, node),
-        (2, b"trial"),
         *((11, info(*value)) for value in inputs),
         *((12, info(*value)) for value in outputs),
     )
-    imports = (written((1, b""), (2, 17)), written((1, domain.encode()), (2, 1)))
-    return written((1, 8), (7, graph), *((8, opset) for opset in imports))
+    return written((1, 8), (7, graph), (8, written((1, domain.encode()), (2, 1))))
 
 
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"

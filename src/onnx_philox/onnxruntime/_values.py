@@ -41,9 +41,6 @@ def from_ort_value(value: ort.OrtValue) -> Any:
     if not value.is_tensor() or value.element_type() != BF16.onnx:
         return value.numpy()
     shape = value.shape()
-    count = math.prod(shape)
-    if count == 0:
-        return np.empty(shape, BFLOAT16)
-    memory = (ctypes.c_uint16 * count).from_address(value.data_ptr())
+    memory = (ctypes.c_uint16 * math.prod(shape)).from_address(value.data_ptr())
     # A copy: the memory disappears with the OrtValue.
     return np.array(memory, np.uint16).view(BFLOAT16).reshape(shape)

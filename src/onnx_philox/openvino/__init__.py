@@ -32,7 +32,7 @@ _versions.check_version("openvino", getattr(_runtime, "__version__", ""))
 # OpenVINO looks up NumPy's types when it is first given an array, and when it first returns one.
 # If two threads are the first, one may have the GIL and wait for a C++ guard that the other has,
 # which waits for the GIL.
-_ = _runtime.Tensor(np.zeros(1, np.float32)).data
+_ = _runtime.Tensor(np.zeros((), np.float32)).data
 
 # ruff: noqa: E402
 from onnx_philox._contract.refusal import refuse, shown

@@ -66,8 +66,6 @@ def clamp(numbers: NDArray[np.float32], kind: str) -> NDArray[np.float32]:
 
 def visited(op: Operator, visitor: Any, kind: str) -> str:
     """Shows the kind of clamp to IR, in both directions; empty if there is none."""
-    if all(declared.name != PROBABILITIES for declared in op.inputs):
-        return ""
     shown = {CLAMPED: kind}
     visitor.on_attributes(shown)
     text = shown[CLAMPED]
@@ -80,5 +78,4 @@ def visited(op: Operator, visitor: Any, kind: str) -> str:
 def _is_number(value: ov.Output, number: float) -> bool:
     node = value.get_node()
     is_scalar = node.get_type_name() == "Constant" and value.get_partial_shape().rank == 0
-    is_f32 = value.get_element_type() == ov.Type.f32
-    return is_scalar and is_f32 and bool(arrays.memory(node) == number)
+    return is_scalar and bool(arrays.memory(node) == number)

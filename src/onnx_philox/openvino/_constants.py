@@ -19,6 +19,9 @@ from onnx_philox._contract.operators import Input, Role
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 _INT32 = np.iinfo(np.int32)
+# bf16 has the fewest bits, f16 the fewest exponents.
+_RELATIVE = float(ml_dtypes.finfo(ml_dtypes.bfloat16).eps)  # type: ignore[no-untyped-call]
+_ABSOLUTE = float(np.finfo(np.float16).smallest_subnormal)
 
 
 def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
@@ -51,11 +54,10 @@ def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
         clamped = np.clip(kept, _INT32.min, _INT32.max) if kept.size else kept
         same = (arrived == clamped) | (arrived == kept.astype(np.int32))
         return bool((same | (arrived == kept)).all())
-    # A conversion clamps wide numbers to a narrow type's largest. bf16 has the fewest bits, f16 the
-    # fewest exponents.
+    # A conversion clamps wide numbers to a narrow type's largest.
     largest = float(ml_dtypes.finfo(arrived.dtype).max)  # type: ignore[no-untyped-call]
     a, b = (np.clip(x.astype(np.float64), -largest, largest) for x in (arrived, kept))
-    return bool((a == b).all() or np.allclose(a, b, rtol=2**-7, atol=2**-24))
+    return bool(np.allclose(a, b, rtol=_RELATIVE, atol=_ABSOLUTE))
 
 
 def is_captured(declared: Input) -> bool:

@@ -73,7 +73,7 @@ def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str
     if not outside:
         return None
     kind = node.get_output_element_type(0).get_type_name()
-    furthest = max(outside, key=lambda x: x if x >= 0 else ~x)
+    furthest = max(outside, key=lambda x: max(x, ~x))
     if is_whole:
         given = say.CONSTANTS_WITH.format(value.size, kind, furthest)
         return given, say.WHOLE_CONSTANT.format(openvino_plugin.MAX_ELEMENTS)
@@ -94,10 +94,9 @@ def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
             return say.CONVERTED_BY.format(name, source, kind), allowed
     elif kind not in exact.types:
         return say.COMPUTED_BY_OF.format(name, kind), allowed
-    if name in ("ScatterElementsUpdate", "ScatterNDUpdate"):
-        reduction = node.get_attributes().get("reduction", "none")
-        if reduction != "none":
-            return say.COMPUTED_BY_WITH.format(name, reduction), allowed
+    reduction = node.get_attributes().get("reduction", "none")
+    if reduction != "none":
+        return say.COMPUTED_BY_WITH.format(name, reduction), allowed
     for index in range(node.get_input_size()):
         if exact.role(index) == "v":
             size = _magnitude(node.input_value(index).get_node(), upstream)
@@ -116,8 +115,8 @@ def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
 
 def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
     """The constants on one path to a node that are clamped after OpenVINO merges them."""
-    # For each node a bound above all sums and products of those on a path to it, at most 2^31, and
-    # how many they are.
+    # For each node a bound above all sums and products of those on a path to it, and how many they
+    # are.
     known: dict[str, tuple[int, int]] = {}
     stack = [node]
     while stack:
@@ -135,8 +134,8 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
         if is_way and node.get_type_name() in openvino_plugin.MERGED:
             for source in node.input_values():
                 size = _magnitude(source.get_node(), upstream)
-                if size is not None and size <= _INT32.max + 1:
-                    bound, count = min(bound * (size + 1), _INT32.max + 1), count + 1
+                if size is not None:
+                    bound, count = bound * (size + 1), count + 1
         if count > 1 and bound > _INT32.max:
             given = say.MERGED_CONSTANTS.format(", ".join(openvino_plugin.MERGED), count)
             return given, say.ONE_CONSTANT

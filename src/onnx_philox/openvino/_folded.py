@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract import sentences as say
 
-_INT32 = np.iinfo(np.int32)
-
 
 def is_transformed(node: ov.Node) -> bool:
     """Whether OpenVINO has begun to transform the model, now or before saving it."""
@@ -43,11 +41,10 @@ def is_folded(node: Any, inputs: list[ov.Tensor], past: openvino_plugin.Past) ->
     )
 
 
-def asked(node: ov.Node, inputs: list[ov.Output]) -> openvino_plugin.Past:
+def is_asked(node: ov.Node, inputs: list[ov.Output]) -> bool:
     """Whether a clone is asked for a run's shapes: the plugin makes a constant of each tensor."""
     pairs = zip(node.input_values(), inputs, strict=False)
-    is_asked = any(_is_constant(new) and not _is_constant(old) for old, new in pairs)
-    return openvino_plugin.Past.ASKED if is_asked else openvino_plugin.Past(0)
+    return any(_is_constant(new) and not _is_constant(old) for old, new in pairs)
 
 
 def _is_constant(output: ov.Output) -> bool:
@@ -66,8 +63,8 @@ def altered(
             is_kept = bool((drawn.astype(np.float32) == drawn).all())
         said = say.F64_IN_LOOP, say.F32_NUMBERS, say.DRAW_F32
     else:
-        is_integer = np.issubdtype(drawn.dtype, np.integer) and drawn.size != 0
-        is_kept = not is_integer or bool(_INT32.min <= drawn.min() <= drawn.max() <= _INT32.max)
+        is_integer = np.issubdtype(drawn.dtype, np.integer)
+        is_kept = not is_integer or bool((drawn.astype(np.int32) == drawn).all())
         said = say.WIDE_IN_LOOP, say.INT32_NUMBERS, say.DRAW_OUTSIDE
     return None if is_kept or not (has_left or leaves(output)) else said
 

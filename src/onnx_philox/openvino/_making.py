@@ -18,7 +18,7 @@ from onnx_philox._contract.types import ElementType
 from onnx_philox._numbers import call
 from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino import _native_backend
-from onnx_philox.openvino._narrowing import with_wide_shape
+from onnx_philox.openvino._narrowing import types_of, with_wide_shape
 from onnx_philox.openvino._python_ops import OPS
 
 
@@ -59,7 +59,7 @@ def _input(op: Operator, declared: Input, given: Any, values: ElementType) -> ov
     array = call.array_of(op, declared, given, values)
     if array is None:
         # One that is left out before others.
-        array = np.empty(0, (declared.types[0] if declared.types else values).dtype)
+        array = np.empty(0, types_of(declared, values)[0].dtype)
     return arrays.constant(array).output(0)
 
 

@@ -86,7 +86,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def clone_with_new_inputs(self, new_inputs: list[ov.Output]) -> RandomOp:
         """Returns a copy, which knows what this node captured."""
         clone = type(self)(None, **self._attributes)
-        clone._past = self._past | Past.CLONED | _folded.asked(self, new_inputs)
+        clone._past = self._past | Past.CLONED
+        if _folded.is_asked(self, new_inputs):
+            clone._past |= Past.ASKED
         if not _folded.is_transformed(self):
             clone._past &= ~Past.FROM_FILE
         clone._declared, clone.wide = dict(self._declared), self.wide
@@ -200,7 +202,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         By the state's type it will know when the plugin turns booleans into u8.
         """
         op = self.operator
-        is_needed = op.outputs[0].type is None and any(o.type is BOOL for o in op.outputs)
+        is_needed = any(o.type is BOOL for o in op.outputs)
         if Past.CLONED in self._past or not is_needed or op.has_shape or "state" in sources:
             return
         generator = alignment.generator_of(self._attributes)

@@ -45,7 +45,7 @@ def _given_shape(
 ) -> ov.PartialShape:
     if shape is not None:
         dimensions = shape.tolist()
-        if max(dimensions, default=0) > _MAX_DIMENSION:
+        if any(d > _MAX_DIMENSION for d in dimensions):
             allowed = "dimensions of at most 2^31-1 for backend='python' in OpenVINO"
             remedy = "Draw it in parts, or use backend='native'."
             checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)

@@ -33,8 +33,8 @@ def surroundings(node: ov.Node) -> tuple[Any, ...] | None:
         kind = upstream.get_type_name()
         if kind == "Convert":
             way.append(upstream.input(0))
-        elif kind == "Constant" and upstream.get_byte_size() <= 8 * MAX_ELEMENTS:
-            seen.append(arrays.memory(upstream).tobytes())
+        elif kind == "Constant" and (array := arrays.memory(upstream)).size <= MAX_ELEMENTS:
+            seen.append(array.tobytes())
         elif kind != "Parameter":
             return None
     for output in node.outputs():
