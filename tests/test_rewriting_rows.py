@@ -12,7 +12,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_refused, assert_same_bits
+from cases import assert_all_same, assert_refused, assert_same_bits, table
 from foreign import evaluate, operators, parse
 from onnx import helper, numpy_helper, parser
 from real_models import (
@@ -402,6 +402,40 @@ def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
     assert "Transpose" not in operators(make_reproducible(parse(text), per_row=True))
 
 
+NUMBERS = SIZE + "".join(
+    f" {name} = Constant <value_ints = [{number}]> ()"
+    for name, number in zip("abcdefg", (1, 2, 3, 64, -1, -3, -4), strict=True)
+)
+OF_SIZES = "z = ConstantOfShape (said) n = RandomNormalLike (z) y = Flatten (n)"
+# Of a negative number, which ONNX rounds to 0, and of more than 64 numbers nothing is known.
+SIZED = table("""
+[2, ?, 0, 7, ?, 4, ?, 0, 0, ?] -> k = Constant <value_ints = [14, -7, 0, 7, 5]> ()
+-> m = Constant <value_ints = [5, 2, 5, 1, 0]> () o = Div (k, m) p = Mod (k, m)
+-> said = Concat <axis = 0> (o, p)
+[batch, batch, batch, 5, 7, ?, ?] -> l = Constant <value_ints = [5, 6, 7]> ()
+-> i = Concat <axis = 0> (f, b) k = Gather (l, i) m = Gather (l, c) o = ConstantOfShape (m)
+-> p = Shape (o) q = Add (sizes, axes) r = Add (axes, sizes) s = Sub (sizes, axes) t = Squeeze (a)
+-> u = Range (t, size, t) v = Shape (u) said = Concat <axis = 0> (q, r, s, k, p, v)
+[batch, batch, 7, 14, ?, ?] -> k = ConstantOfShape <value = int64[1] {7}> (d) l = Add (k, k)
+-> m = Add (d, a) o = ConstantOfShape <value = int64[1] {7}> (m) p = Concat <axis = 0> (k, a)
+-> q = Gather (k, axes) r = Gather (l, axes) s = Gather (o, axes) t = Gather (p, axes)
+-> u = ConstantOfShape (s) v = ConstantOfShape (t) w = Shape (u) h = Shape (v)
+-> said = Concat <axis = 0> (sizes, sizes, q, r, w, h)
+[7, 6, 5, 7, 6, 5, 2] -> l = Constant <value_ints = [5, 6, 7]> () k = Slice (l, b, g, axes, e)
+-> m = Slice (l, b, f, axes, e) o = Slice (l, axes, g) p = Slice (l, axes, b, axes, b)
+-> q = Slice (l, axes, sizes) said = Concat <axis = 0> (k, m, o, p, b)
+[batch, ?, ?, 2, 2, batch, 4] -> k = Slice (x, axes, sizes, axes) l = Slice (x, a, sizes, axes)
+-> m = Slice (x, axes, sizes, axes, b) o = ConstantOfShape (b) p = Expand (o, sizes)
+-> q = ConstantOfShape (sizes) r = Expand (q, b) s = Shape <end = 1> (k) t = Shape <end = 1> (l)
+-> u = Shape <end = 1> (m) v = Shape (p) w = Shape (r) h = Scan <num_scan_inputs = 1,
+-> scan_input_axes = [-1], scan_output_axes = [-1], body = b (float[r] i) => (float[q] j) {
+-> j = Neg (i) }> (x) hs = Shape (h) said = Concat <axis = 0> (s, t, u, v, w, hs)
+[batch, batch, 1, 3] -> k = onnx_philox.RandomCategorical (x) ks = Shape (k)
+-> l = onnx_philox.RandomCategorical <sample_size = 3> (x) ls = Shape <start = -1> (l)
+-> said = Concat <axis = 0> (sizes, ks, ls)
+""")
+
+
 @pytest.mark.parametrize(
     ("body", "shape"),
     [
@@ -425,14 +459,7 @@ def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
             r = Reshape (t, said) m = MatMul (r, x) y = RandomNormalLike (m)""",
             "[4, 4]",
         ),
-        *(  # Of a negative number, which ONNX rounds to 0, it is not known.
-            (
-                f"""a = Constant <value_ints = [14, -7]> () b = Constant <value_ints = [5, 2]> ()
-                d = {op} (a, b) s = Mul (d, d) z = ConstantOfShape (s) y = RandomNormalLike (z)""",
-                f"[{first}, ?]",
-            )
-            for op, first in (("Div", 4), ("Mod", 16))
-        ),
+        *((f"{NUMBERS} {body} {OF_SIZES}", shape) for shape, body in SIZED),
     ],
 )
 @pytest.mark.parametrize("is_named", [False, True])

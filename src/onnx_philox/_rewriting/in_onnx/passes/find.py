@@ -203,7 +203,7 @@ def _reader(
     version = _version(node, opset)
     if version is not None:
         read = REPLACEMENT_OF[node.op_type]
-        return version, lambda site, type_of: read(site, version, type_of)
+        return version, lambda site, type_of: read(site, version.types, type_of)
     if fused_dropout(node) is not None:
         return None, read_fused
     if awaits_state(node) or lacks_state(node):

@@ -52,7 +52,7 @@ class AwaitingReplacement:
         is_state_wanted = len(node.outputs) > last and is_wanted(node.outputs[last])
         is_mask_wanted = len(node.outputs) > mask and is_wanted(node.outputs[mask])
         if mask and (is_mask_wanted or is_state_wanted):
-            outputs.append(emitter.mask_of(drawn, node.outputs[1].shape))
+            outputs.append(emitter.mask_of(drawn, node.outputs[mask].shape))
         if is_state_wanted:
             # It has as many rows as the state that the node gains.
             node.outputs[last].shape = None

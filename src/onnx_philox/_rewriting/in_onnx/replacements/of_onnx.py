@@ -21,7 +21,6 @@ from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, Eleme
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import Version
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     DROPOUT,
     DropoutPlaces,
@@ -33,7 +32,8 @@ from onnx_philox._rewriting.in_onnx.types import Types
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 _CAST = "Cast to one of these."
 
-
+Accepted = tuple[ElementType, ...]
+"""The types of an input, or of the output of a node without one, at a version."""
 EmitDraw = Callable[
     [operators.Operator, ir.DataType, dict[str, ir.Value], dict[str, int | str]], ir.Value
 ]
@@ -78,7 +78,7 @@ class FloatReplacement(TypedReplacement):
     """None where the input has the shape."""
 
     @classmethod
-    def read(cls, site: Site, version: Version, types: Types) -> FloatReplacement:
+    def read(cls, site: Site, accepted: Accepted, types: Types) -> FloatReplacement:
         """One of the four."""
         attributes = site.node.attributes
         op, names = operators.RANDOM_UNIFORM, (("minval", "low", 0.0), ("maxval", "high", 1.0))
@@ -86,7 +86,7 @@ class FloatReplacement(TypedReplacement):
             op, names = operators.RANDOM_NORMAL, (("mean", "mean", 0.0), ("scale", "scale", 1.0))
         is_like = site.node.op_type.endswith("Like")
         dtype = _dtype_or_input_type(site, types) if is_like else _dtype(site, _FLOAT)
-        values = allowed_type(site, dtype, version.types, _CAST)
+        values = allowed_type(site, dtype, accepted, _CAST)
         # ONNX keeps these attributes as f32.
         parameters = {
             ours: number_array(op, ours, attributes.get_float(theirs, preset), values)
@@ -123,9 +123,9 @@ class BernoulliReplacement:
     operator: operators.Operator = operators.RANDOM_BERNOULLI
 
     @classmethod
-    def read(cls, site: Site, version: Version, types: Types) -> BernoulliReplacement:
+    def read(cls, site: Site, accepted: Accepted, types: Types) -> BernoulliReplacement:
         """Bernoulli."""
-        probabilities = _input_type(site, 0, version, types)
+        probabilities = _input_type(site, 0, accepted, types)
         _check_rank(site)
         dtype = _dtype_or_input_type(site, types)
         if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
@@ -155,7 +155,7 @@ class MultinomialReplacement(TypedReplacement):
     operator: operators.Operator = operators.RANDOM_CATEGORICAL
 
     @classmethod
-    def read(cls, site: Site, version: Version, types: Types) -> MultinomialReplacement:
+    def read(cls, site: Site, accepted: Accepted, types: Types) -> MultinomialReplacement:
         """Multinomial."""
         dtype = _dtype(site, ir.DataType.INT32)
         values = BY_ONNX.get(dtype.value)
@@ -163,11 +163,11 @@ class MultinomialReplacement(TypedReplacement):
             remedy = "Choose one of these."
             site.refuse("attribute 'dtype'", dtype.name, "INT32 or INT64", remedy, TypeError)
         sample_size = site.node.attributes.get_int("sample_size", 1)
-        return cls.checked(site, version, types, sample_size, values)
+        return cls.checked(site, accepted, types, sample_size, values)
 
     @classmethod
     def checked(
-        cls, site: Site, version: Version, types: Types, sample_size: int, values: ElementType
+        cls, site: Site, accepted: Accepted, types: Types, sample_size: int, values: ElementType
     ) -> MultinomialReplacement:
         """Draws from the first input's logits."""
         shape = types.shape(required_input(site, 0))
@@ -176,7 +176,7 @@ class MultinomialReplacement(TypedReplacement):
             what = f"the shape of input {input_of(site.node, 0).name!r}"
             site.refuse(what, f"{len(shape)} dimensions", allowed, remedy)
         is_one_row = shape is not None and len(shape) == 1
-        read = cls(_input_type(site, 0, version, types), sample_size, values, is_one_row)
+        read = cls(_input_type(site, 0, accepted, types), sample_size, values, is_one_row)
         known = {"logits": UNKNOWN, "state": UNKNOWN}
         checks.check_node(read.operator, known, read._attributes)
         return read
@@ -235,17 +235,17 @@ class DropoutReplacement(TypedReplacement):
 
     @classmethod
     def read(
-        cls, site: Site, version: Version, types: Types, places: DropoutPlaces = DROPOUT
+        cls, site: Site, accepted: Accepted, types: Types, places: DropoutPlaces = DROPOUT
     ) -> DropoutReplacement:
         """A dropout in training mode, of the first input."""
-        data = _input_type(site, 0, version, types)
+        data = _input_type(site, 0, accepted, types)
         _check_rank(site)
         given = input_at(site.node, places.ratio)
         ratio = np.array(0.5, np.float32) if given is None else constant(given)
         if ratio is not None and not (ratio.size == 1 and 0 <= ratio.item() <= 1):
             remedy = "Set it to the share of the elements to drop."
             site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
-        told = _input_type(site, places.ratio, version, types) if ratio is None else ratio
+        told = _input_type(site, places.ratio, accepted, types) if ratio is None else ratio
         mode = input_of(site.node, places.mode)
         return cls(data, told, constant(mode) is not None, places)
 
@@ -341,7 +341,7 @@ class DropoutReplacement(TypedReplacement):
         return emitter.constant(what, np.asarray(number).astype(self._work.numpy()))
 
 
-REPLACEMENT_OF: dict[str, Callable[[Site, Version, Types], Replacement]] = {
+REPLACEMENT_OF: dict[str, Callable[[Site, Accepted, Types], Replacement]] = {
     "RandomUniform": FloatReplacement.read,
     "RandomUniformLike": FloatReplacement.read,
     "RandomNormal": FloatReplacement.read,
@@ -387,8 +387,8 @@ def _type(site: Site, index: int, types: Types) -> ir.DataType:
     return dtype
 
 
-def _input_type(site: Site, index: int, version: Version, types: Types) -> ElementType:
-    return allowed_type(site, _type(site, index, types), version.types, _CAST)
+def _input_type(site: Site, index: int, accepted: Accepted, types: Types) -> ElementType:
+    return allowed_type(site, _type(site, index, types), accepted, _CAST)
 
 
 def _as_f32(emitter: Emitter, what: str, value: ir.Value, type: ElementType) -> ir.Value:

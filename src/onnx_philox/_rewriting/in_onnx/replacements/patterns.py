@@ -25,6 +25,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, only_reader
 from onnx_philox._rewriting import comparisons
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
@@ -215,7 +216,7 @@ class _Chain:
             node, index = reader
             nodes.append(node)
             if node.op_type == "Cast":
-                dtype = ir.DataType(node.attributes.get_int("to", 0))
+                dtype = ir.DataType(node.attributes.get_int("to"))
                 integers = scaled.integers(dtype.numpy())
                 if integers is None:
                     return None
@@ -242,8 +243,7 @@ class _Chain:
         """The dimensions of the draw; None where not even their number is known."""
         if self._uniform.shape is not None:
             return tuple(self._uniform.shape.tolist())
-        given = self._site.node.inputs[0]
-        return None if given is None else self._types.dimensions(given)
+        return self._types.dimensions(input_of(self._site.node, 0))
 
     def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
         drawn = self._shape()
@@ -285,7 +285,7 @@ class _Chain:
                 return None
             if node.op_type in comparisons.GIVES_PROBABILITIES or _clips_to_probabilities(node):
                 return value
-            given = node.inputs[0] if node.inputs else None
+            given = input_at(node, 0)
             if node.op_type not in MOVES or given is None:
                 return None
             dtype = self._types(given)
@@ -297,8 +297,7 @@ class _Chain:
 def _clips_to_probabilities(node: ir.Node) -> bool:
     if node.op_type != "Clip":
         return False
-    limits = [None if value is None else constant(value) for value in node.inputs[1:3]]
-    if len(limits) != 2 or any(limit is None or limit.size != 1 for limit in limits):
-        return False
-    low, high = (float(limit.item()) for limit in limits if limit is not None)
-    return low >= 0 and high <= 1
+    match [None if value is None else constant(value) for value in node.inputs[1:]]:
+        case [np.ndarray() as low, np.ndarray() as high]:
+            return bool(low.item() >= 0 and high.item() <= 1)
+    return False

@@ -27,9 +27,9 @@ class Batch:
     """The input of the model whose dimension it is."""
     name: str
     """What symbolic shapes call it."""
-    axis: int = 0
+    axis: int
     """Which dimension of the input."""
-    rivals: Sequence[str] = ()
+    rivals: Sequence[str]
     """The dimensions that it could be as well."""
     places: dict[ir.Node, Place] = field(default_factory=dict)
     """Where it stands in what random nodes draw."""

@@ -54,11 +54,13 @@ class Arithmetic:
         rule = _RULES.get(node.op_type) if node.domain in STANDARD_DOMAINS else None
         for output in node.outputs:
             self._known[output] = None
-        if rule is not None:
-            numbers = rule(self, node)
-            if numbers is not None and np.size(numbers) <= MOST_NUMBERS:
-                # NumPy gives an element in place of an array without dimensions.
-                self._known[node.outputs[0]] = np.array(numbers, object)
+        try:
+            numbers = None if rule is None else rule(self, node)
+        except (IndexError, ValueError):  # of NumPy, of a node that is wrong
+            return
+        if numbers is not None and np.size(numbers) <= MOST_NUMBERS:
+            # NumPy gives an element in place of an array without dimensions.
+            self._known[node.outputs[0]] = np.array(numbers, object)
 
     def said_by(self, value: ir.Value | None) -> list[int] | None:
         """The numbers of a vector, or of a scalar; none of them where there is no such input."""
@@ -74,8 +76,8 @@ class Arithmetic:
         dims = self._dimensions(input_of(node, 0))
         if dims is None:
             return None
-        start = node.attributes.get_int("start", 0)
-        return np.array(dims[start : node.attributes.get_int("end", len(dims))], object)
+        of = node.attributes.get_int
+        return np.array(dims[of("start") : of("end")], object)
 
     def _size(self, node: ir.Node) -> Numbers | None:
         dims = self._dimensions(input_of(node, 0))
@@ -83,49 +85,38 @@ class Arithmetic:
 
     def _gather(self, node: ir.Node) -> Numbers | None:
         data, indices = self.of(node.inputs[0]), whole(self.of(node.inputs[1]))
-        axis = node.attributes.get_int("axis", 0)
-        if data is None or indices is None or not data.ndim:
+        if data is None or indices is None:
             return None
-        is_inside = all(-data.shape[axis] <= i < data.shape[axis] for i in indices.reshape(-1))
-        return data.take(indices, axis) if is_inside else None
+        return data.take(indices, node.attributes.get_int("axis", 0))
 
     def _slice(self, node: ir.Node) -> Numbers | None:
         data, cuts = self.of(node.inputs[0]), self.cuts(node)
-        if data is None or cuts is None or len(cuts) > data.ndim:
+        if data is None or cuts is None:
             return None
         at = [slice(None)] * data.ndim
         for axis, (start, end, step) in cuts.items():
-            is_whole = isinstance(start, int) and isinstance(end, int) and step != 0
-            if not is_whole or not -data.ndim <= axis < data.ndim:
+            if not (isinstance(start, int) and isinstance(end, int)):
                 return None
-            # An end before the first element means all of them.
-            stop = None if step < 0 and end < -data.shape[axis] else end
-            at[axis] = slice(start, stop, step)
+            at[axis] = slice(start, end, step)
         return data[tuple(at)]
 
     def cuts(self, node: ir.Node) -> dict[int, tuple[Dimension, Dimension, int]] | None:
         """Where a Slice begins and ends on each axis, and its steps; None where it is not known."""
-        if len(node.inputs) > 1:
-            starts, ends = (self.of(value) for value in node.inputs[1:3])
-            axes, steps = (self.said_by(value) for value in [*node.inputs[3:5], None, None][:2])
-            if starts is None or ends is None or axes is None or steps is None:
-                return None
-            begins, stops = starts.reshape(-1).tolist(), ends.reshape(-1).tolist()
-        else:
-            begins, stops, axes = (
-                list(node.attributes.get_ints(name, [])) for name in ("starts", "ends", "axes")
-            )
-            steps = []
-        axes = axes or list(range(len(begins)))
-        steps = steps or [1] * len(begins)
-        return dict(zip(axes, zip(begins, stops, steps, strict=False), strict=False))
+        starts, ends, axes, steps = [*node.inputs[1:], None, None, None, None][:4]
+        of_starts, of_ends = self.of(starts), self.of(ends)
+        along, by = self.said_by(axes), self.said_by(steps)
+        if of_starts is None or of_ends is None or along is None or by is None:
+            return None
+        begins, stops = of_starts.reshape(-1).tolist(), of_ends.reshape(-1).tolist()
+        along = along or list(range(len(begins)))
+        by = by or [1] * len(begins)
+        return dict(zip(along, zip(begins, stops, by, strict=False), strict=False))
 
     def _concat(self, node: ir.Node) -> Numbers | None:
         parts = [part for value in node.inputs if (part := self.of(value)) is not None]
-        if len(parts) < len(node.inputs) or len({part.ndim for part in parts}) != 1:
+        if len(parts) < len(node.inputs):
             return None
-        axis = node.attributes.get_int("axis", 0)
-        return np.concatenate(parts, axis) if -parts[0].ndim <= axis < parts[0].ndim else None
+        return np.concatenate(parts, node.attributes["axis"].as_int())
 
     def _transpose(self, node: ir.Node) -> Numbers | None:
         data = self.of(node.inputs[0])
@@ -134,29 +125,26 @@ class Arithmetic:
     def _reshaped(self, node: ir.Node) -> Numbers | None:
         """The same integers in the shape of the output."""
         data, dims = self.of(node.inputs[0]), self._dimensions(node.outputs[0])
-        if node.op_type == "Cast" and node.attributes.get_int("to", 0) not in _INTEGERS:
+        if node.op_type == "Cast" and node.attributes.get_int("to") not in _INTEGERS:
             return None
         if data is None or dims is None:
             return None
         shape = [d for d in dims if isinstance(d, int)]
-        return data.reshape(shape) if len(shape) == len(dims) and prod(shape) == data.size else None
+        return data.reshape(shape) if len(shape) == len(dims) else None
 
     def _filled(self, node: ir.Node) -> Numbers | None:
         shape, fill = self.said_by(node.inputs[0]), node.attributes.get("value")
         value = None if fill is None else _of_array(tensor_in(fill).numpy())
-        if shape is None or value is None or not 0 <= prod(shape) <= MOST_NUMBERS:
+        if shape is None or value is None or prod(shape) > MOST_NUMBERS:
             return None
         return np.full(shape, value.item(), object)
 
     def _elementwise(self, node: ir.Node) -> Numbers | None:
         inputs = [given for value in node.inputs if (given := self.of(value)) is not None]
-        if len(inputs) < len(node.inputs) or len(inputs) < 2:
+        if len(inputs) < len(node.inputs):
             return None
         compute = getattr(self, f"_{node.op_type.lower()}")
-        try:
-            numbers: Numbers = np.frompyfunc(compute, len(inputs), 1)(*inputs)
-        except ValueError:  # shapes that do not broadcast
-            return None
+        numbers: Numbers = np.frompyfunc(compute, len(inputs), 1)(*inputs)
         return numbers
 
     def _add(self, a: Dimension, b: Dimension) -> Dimension:
@@ -173,12 +161,11 @@ class Arithmetic:
         return self._products.of((a, b))
 
     def _div(self, a: Dimension, b: Dimension) -> Dimension:
-        if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
-            return a // b
-        return self._products.quotient((a,), (b,))
+        whole = _divided(a, b)
+        return self._products.quotient((a,), (b,)) if whole is None else whole[0]
 
     def _mod(self, a: Dimension, b: Dimension) -> Dimension:
-        return a % b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else None
+        return (_divided(a, b) or (None, None))[1]
 
     def _equal(self, a: Dimension, b: Dimension) -> Dimension:
         if a is None or b is None:
@@ -194,6 +181,13 @@ class Arithmetic:
         if condition is None:
             return a if a == b else None
         return a if condition else b
+
+
+def _divided(a: Dimension, b: Dimension) -> tuple[int, int] | None:
+    """The quotient and the rest, of numbers for which all rules are one."""
+    if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
+        return divmod(a, b)
+    return None
 
 
 def whole(numbers: Numbers | None) -> NDArray[np.int64] | None:

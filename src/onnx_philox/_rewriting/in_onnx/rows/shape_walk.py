@@ -28,9 +28,6 @@ _WRONG = (ValueError, RuntimeError, shape_inference.InferenceError, onnx.checker
 # ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
 
-# From this opset on a Scan has no batch of its own.
-_SCANS_WITHOUT_BATCH = 9
-
 
 @dataclass(frozen=True)
 class CarriedValue:
@@ -84,17 +81,15 @@ class Walk:
         self,
         value: ir.Value,
         inferred: onnx.TypeProto | None = None,
-        said: Dimensions | None = None,
     ) -> None:
-        """Notes what the model declares of a value, what ONNX infers and what integers say."""
-        dtype, dims = value.dtype or ir.DataType.UNDEFINED, said
+        """Notes what the model declares of a value, and what is inferred of it."""
+        dtype, dims = value.dtype or ir.DataType.UNDEFINED, self._declared(value)
         if inferred is not None:
             if inferred.WhichOneof("value") not in (None, "tensor_type"):
                 self._types[value] = inferred
                 return
             dtype = ir.DataType(inferred.tensor_type.elem_type) or dtype
-            dims = _merged(said, self._dimensions_of(inferred))
-        dims = _merged(self._declared(value), dims)
+            dims = _merged(dims, self._dimensions_of(inferred))
         if dims is not None:
             places = ((*self._calls, value, axis) for axis in range(len(dims)))
             named = zip(dims, places, strict=True)
@@ -126,31 +121,28 @@ class Walk:
             self._node(node)
 
     def _node(self, node: ir.Node) -> None:
-        is_standard = node.domain in graphs.STANDARD_DOMAINS
+        rules = {"If": self._if, "Loop": self._loop, "Scan": self._scan}
         if node.op_identifier() in self._model.functions:
             self._call(node, self._model.functions[node.op_identifier()])
-        elif is_standard and node.op_type == "If":
-            self._if(node)
-        elif is_standard and node.op_type == "Loop":
-            self._loop(node)
-        elif is_standard and node.op_type == "Scan":
-            self._scan(node)
+        elif node.domain in graphs.STANDARD_DOMAINS and node.op_type in rules:
+            rules[node.op_type](node)
         else:
             for _, graph in graphs.subgraphs(node):
                 self._graph(graph)
             self._plain(node)
 
     def _plain(self, node: ir.Node) -> None:
-        inferred, dims = self._inferred(node), None
-        if not _has_references(node):
-            dims = self._by_rule(node)
-        for index, output in enumerate(node.outputs):
-            type = inferred.get(output.name or "")
-            if index == 0 and dims is not None and type is None:
-                dtype = output.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
-                type = _type_of(dtype, dims)
-            self._declare(output, type, None if index else dims)
-        if not _has_references(node):
+        inferred, is_known = self._inferred(node), not _has_references(node)
+        if is_known and (dims := self._by_rule(node)) is not None:
+            first = node.outputs[0]
+            type = inferred.get(first.name or "", onnx.TypeProto())
+            declared = first.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
+            dtype = ir.DataType(type.tensor_type.elem_type) or declared
+            dims = _merged(dims, self._dimensions_of(type))
+            inferred[first.name or ""] = _type_of(dtype, dims)
+        for output in node.outputs:
+            self._declare(output, inferred.get(output.name or ""))
+        if is_known:
             self._numbers.follow(node)
 
     def _element_type(self, value: ir.Value) -> ir.DataType:
@@ -216,7 +208,7 @@ class Walk:
                 return self._said_by(node.inputs[0])
             case "Expand":
                 return self._expanded(node)
-            case "Reshape" if len(node.inputs) > 1:
+            case "Reshape":
                 return self._reshaped(node)
             case "Range":
                 return self._counted(node)
@@ -224,17 +216,17 @@ class Walk:
                 return self._sliced(node)
         return None
 
-    def _said_by(self, shape: ir.Value | None, least: int = 0) -> Dimensions | None:
-        """The dimensions that a vector of integers says; below `least` one means nothing."""
+    def _said_by(self, shape: ir.Value | None) -> Dimensions | None:
+        """The dimensions that a vector of integers says; below 0 one means nothing."""
         if shape is None:
             return None
         numbers = self._numbers.of(shape)
         if numbers is not None and numbers.ndim == 1:
-            return tuple(None if isinstance(d, int) and d < least else d for d in numbers)
-        length = self.dimensions(shape)
-        if length is None or len(length) != 1 or not isinstance(length[0], int):
-            return None
-        return (None,) * length[0]
+            return tuple(None if isinstance(d, int) and d < 0 else d for d in numbers)
+        match self.dimensions(shape):
+            case (int(length),):
+                return (None,) * length
+        return None
 
     def _of_draw(self, node: ir.Node) -> Dimensions | None:
         """The shape of a draw that ONNX does not know, ours or TensorFlow's."""
@@ -272,21 +264,18 @@ class Walk:
         return tuple(_broadcast(d, e) for d, e in zip(*columns, strict=True))
 
     def _reshaped(self, node: ir.Node) -> Dimensions | None:
-        shape = self._said_by(node.inputs[1], least=-1)
+        shape = self._said_by(input_at(node, 1))
         given = self.dimensions(graphs.input_of(node, 0))
         if shape is None:
             return None
-        dims = list(shape)
-        keeps = not node.attributes.get_int("allowzero", 0)
-        kept = {axis for axis, d in enumerate(shape) if keeps and d == 0}
         known = dict(enumerate(given or ()))
-        for axis in kept:
-            dims[axis] = known.get(axis)
-        if -1 in shape:
-            rest = dims.index(-1)
-            others = [d for axis, d in enumerate(dims) if axis != rest and axis not in kept]
-            left = None if given is None else [d for a, d in enumerate(given) if a not in kept]
-            dims[rest] = None if left is None else self._products.quotient(left, others)
+        copies = not node.attributes.get_int("allowzero", 0)
+        dims = [known.get(axis) if copies and d == 0 else d for axis, d in enumerate(shape)]
+        if given is not None and None in dims:
+            # That of -1, or of what is not known: all others leave only one.
+            rest = dims.index(None)
+            others = (d for axis, d in enumerate(dims) if axis != rest)
+            dims[rest] = self._products.quotient(given, others)
         return tuple(dims)
 
     def _counted(self, node: ir.Node) -> Dimensions | None:
@@ -303,7 +292,7 @@ class Walk:
             return None
         dims = list(given)
         for axis, (start, end, step) in cuts.items():
-            if not -len(dims) <= axis < len(dims):
+            if axis not in range(-len(dims), len(dims)):
                 return None
             is_all = (start, step) == (0, 1) and end == dims[axis]
             dims[axis] = dims[axis] if is_all else None
@@ -378,34 +367,36 @@ class Walk:
 
     def _scan(self, node: ir.Node) -> None:
         ((_, body),) = graphs.subgraphs(node)
-        if (graphs.opset_of(self._imports, node.domain) or 0) < _SCANS_WITHOUT_BATCH:
-            self._graph(body)
-            return
-        count = node.attributes.get_int("num_scan_inputs", 0)
+        count = node.attributes["num_scan_inputs"].as_int()
         states = len(node.inputs) - count
+        carried = zip(node.inputs[:states], body.inputs, body.outputs, node.outputs, strict=False)
+        for initial, given, returned, final in carried:
+            self.sources[given] = self.sources[final] = MadeBy(EITHER, [initial, returned])
+            if initial is not None:
+                self._declare(given, self._type(initial))
         axes = node.attributes.get_ints("scan_input_axes", [0] * count)
         length: Dimension = None
-        for index, (outer, inner) in enumerate(zip(node.inputs, body.inputs, strict=False)):
+        for outer, inner, at in zip(node.inputs[states:], body.inputs[states:], axes, strict=False):
             if outer is None:
                 continue
-            kind = EITHER if index < states else ""
-            self.sources[inner] = MadeBy(kind, [outer, *body.outputs[index:states][:1]])
+            self.sources[inner] = MadeBy("", [outer])
             dims = self.dimensions(outer)
-            if index >= states and dims is not None:
-                axis = range(len(dims))[axes[index - states]]
+            if dims is not None:
+                axis = range(len(dims))[at]
                 length = dims[axis] if length is None else length
                 dims = dims[:axis] + dims[axis + 1 :]
-            # A state keeps its shape.
             self._declare(inner, _type_of(self._element_type(outer), dims))
         self._graph(body)
-        results = len(body.outputs) - states
-        axes = node.attributes.get_ints("scan_output_axes", [0] * results)
-        for index, (inner, outer) in enumerate(zip(body.outputs, node.outputs, strict=False)):
-            kind = EITHER if index < states else ""
-            self.sources[outer] = MadeBy(kind, [inner, *body.inputs[index:states][:1]])
+        for inner, outer in zip(body.outputs[:states], node.outputs, strict=False):
+            # A state keeps its shape.
+            self._declare(outer, self._type(inner))
+        stacked = list(zip(body.outputs[states:], node.outputs[states:], strict=False))
+        axes = node.attributes.get_ints("scan_output_axes", [0] * len(stacked))
+        for (inner, outer), at in zip(stacked, axes, strict=False):
+            self.sources[outer] = MadeBy("", [inner])
             dims = self.dimensions(inner)
-            if index >= states and dims is not None:
-                axis = range(len(dims) + 1)[axes[index - states]]
+            if dims is not None:
+                axis = range(len(dims) + 1)[at]
                 dims = (*dims[:axis], length, *dims[axis:])
             self._declare(outer, _type_of(self._element_type(inner), dims))
 
