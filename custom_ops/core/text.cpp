@@ -1,6 +1,8 @@
 // Text as Python prints it: see text.h.
 #include "text.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,16 +18,14 @@ namespace {
 std::string ShowFloatHere(double value) {
   const std::uint64_t bits = BitCast<std::uint64_t>(value);
   const bool negative = bits >> 63 != 0;
-  if ((bits & 0x7FF0000000000000u) == 0x7FF0000000000000u) {
-    if ((bits & 0x000FFFFFFFFFFFFFu) != 0) return "nan";
-    return negative ? "-inf" : "inf";
-  }
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return negative ? "-inf" : "inf";
   // The fewest digits that read back as the same bits. Next to a power of two, where the spacing changes, they can be
   // those of the next number up instead of the nearest one. The host's locale may print another character for the
   // point, so the code takes only digits and exponent from the text, and reads them back without a point.
   std::string digits;
-  int exponent = 0;
-  for (int precision = 0; precision <= 17; ++precision) {
+  int exponent;
+  for (int precision = 0;; ++precision) {  // 17 digits read back
     char text[64];
     std::snprintf(text, sizeof(text), "%.*e", precision, value);
     const char* const e = std::strchr(text, 'e');
@@ -53,12 +53,12 @@ std::string ShowFloatHere(double value) {
       shown = "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
     } else {
       const std::size_t whole = static_cast<std::size_t>(exponent) + 1;
-      if (digits.size() < whole) digits.append(whole - digits.size(), '0');
+      digits.resize(std::max(digits.size(), whole), '0');
       shown = digits.substr(0, whole) + "." + (digits.size() > whole ? digits.substr(whole) : "0");
     }
   } else {
     char tail[16];
-    std::snprintf(tail, sizeof(tail), "e%c%02d", exponent < 0 ? '-' : '+', std::abs(exponent));
+    std::snprintf(tail, sizeof(tail), "e%+03d", exponent);
     shown = digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : "") + tail;
   }
   return negative ? "-" + shown : shown;

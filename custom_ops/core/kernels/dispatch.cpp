@@ -1,4 +1,5 @@
 // The choice of kernels, and the entry point that calls them.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -114,15 +115,20 @@ constexpr double kWordsPerClass = 4, kWordsPerSample = 16, kWordsPerClassOnce = 
 constexpr double kWordsPerSorted = 24;
 constexpr std::uint64_t kShortRow = 1024, kMostSpare = std::uint64_t{1} << 20;
 
-/// Pieces of whole rows, if not one is enough.
+/// a / b, rounded up.
+std::uint64_t DividedUp(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+/// How many pieces so many words are worth.
+std::uint64_t PiecesFor(double words, std::uint64_t max_pieces) {
+  const double most = words / static_cast<double>(kLeastWords);
+  return static_cast<std::uint64_t>(std::clamp(most, 1.0, static_cast<double>(max_pieces)));
+}
+
+/// Pieces of whole rows.
 Split SplitRows(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
-  const std::uint64_t rows = elements > 0 ? elements / draw.samples : 0;
-  const double most = static_cast<double>(elements) * kWordsPerSorted / static_cast<double>(kLeastWords);
-  const std::uint64_t pieces =
-      most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;
-  if (pieces <= 1 || rows <= 1) return Split{1, elements};
-  const std::uint64_t step = (rows + pieces - 1) / pieces * draw.samples;
-  return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
+  const std::uint64_t pieces = PiecesFor(static_cast<double>(elements) * kWordsPerSorted, max_pieces);
+  const std::uint64_t step = DividedUp(DividedUp(elements, draw.samples), pieces) * draw.samples;
+  return Split{DividedUp(elements, step), step};
 }
 
 /// How many records of spare memory make a piece of permutations faster.
@@ -130,11 +136,10 @@ std::uint64_t SpareRecords(const Piece& piece) {
   const std::uint64_t row = piece.draw.samples;
   if (piece.draw.distribution != Distribution::kPermutation || row <= kShortRow) return 0;
   const bool are_whole = piece.begin % row == 0 && piece.end % row == 0;
-  const bool is_i64 = piece.draw.type == OutputType::kI64;
-  const std::uint64_t of_parts = are_whole && row <= kMostInParts ? PermutationParts(row).Spare(row, is_i64 ? 8 : 4) : 0;
-  if (is_i64 && are_whole) return of_parts;
-  const std::uint64_t of_row = row < kMostSpare ? row : kMostSpare;
-  return of_parts > of_row ? of_parts : of_row;
+  const std::uint64_t of_parts =
+      are_whole && row <= kMostInParts ? PermutationParts(row).Spare(row, ElementSize(piece.draw.type)) : 0;
+  if (are_whole && piece.draw.type == OutputType::kI64) return of_parts;
+  return std::max(of_parts, std::min(row, kMostSpare));
 }
 
 unsigned char* SpareFor(Piece* piece) {
@@ -148,16 +153,13 @@ unsigned char* SpareFor(Piece* piece) {
 /// Every piece makes the running sums of its rows again. So pieces are whole rows, unless there are fewer rows than
 /// pieces and a row has so many samples that its sums cost little in comparison.
 Split SplitCategorical(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
-  const std::uint64_t rows = elements / draw.samples + (elements % draw.samples != 0 ? 1 : 0);
+  const std::uint64_t rows = DividedUp(elements, draw.samples);
   const double sums = static_cast<double>(draw.classes) * (draw.is_once ? kWordsPerClassOnce : kWordsPerClass);
   const double samples = static_cast<double>(draw.samples) * kWordsPerSample;
-  const double most = static_cast<double>(rows) * (sums + samples) / static_cast<double>(kLeastWords);
-  const std::uint64_t pieces =
-      most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;
-  if (pieces <= 1) return Split{1, elements};
-  std::uint64_t step = (rows + pieces - 1) / pieces * draw.samples;
-  if (rows < pieces && samples > 2 * sums && !draw.is_once) step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
-  return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
+  const std::uint64_t pieces = PiecesFor(static_cast<double>(rows) * (sums + samples), max_pieces);
+  std::uint64_t step = DividedUp(rows, pieces) * draw.samples;
+  if (rows < pieces && samples > 2 * sums) step = DividedUp(elements, pieces);
+  return Split{DividedUp(elements, step), step};
 }
 
 std::string AvailableNames() {
@@ -209,7 +211,6 @@ Selection SelectKernels(const char* name) {
   for (const Kernels& kernels : kKernels) {
     if (!any && std::strcmp(name, kernels.name) != 0) continue;
     if (kernels.available()) return Selection{&kernels, std::string()};
-    if (!any) break;
   }
   return Unusable(any ? "" : name);
 }
@@ -251,23 +252,21 @@ bool FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
+  if (elements == 0) return Split{1, 0};
   const bool has_logits = draw.distribution == Distribution::kCategorical || draw.distribution == Distribution::kToken;
   if (has_logits) return SplitCategorical(draw, elements, max_pieces);
   if (draw.distribution == Distribution::kPermutation) return SplitRows(draw, elements, max_pieces);
   const bool rejects = draw.distribution == Distribution::kGamma || draw.distribution == Distribution::kPoisson;
   const unsigned words = rejects ? kWordsPerRejecting : draw.words;
   std::uint64_t least = kLeastWords / words;
-  if (draw.rows.words != nullptr && draw.rows.elements > 0) {
+  if (draw.rows.words != nullptr) {
     // Short rows waste words of their last blocks.
     const std::uint64_t row_words = BlocksUsed(words, draw.rows.elements) * kWordsPerBlock;
     if (row_words <= kLeastWords) least = (kLeastWords / row_words) * draw.rows.elements;
   }
-  std::uint64_t pieces = elements / least;
-  if (pieces > max_pieces) pieces = max_pieces;
-  if (pieces <= 1) return Split{1, elements};
-  std::uint64_t step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
-  step = (step + kStepElements - 1) / kStepElements * kStepElements;
-  return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
+  const std::uint64_t pieces = std::clamp(elements / least, std::uint64_t{1}, max_pieces);
+  const std::uint64_t step = DividedUp(DividedUp(elements, pieces), kStepElements) * kStepElements;
+  return Split{DividedUp(elements, step), step};
 }
 
 }  // namespace onnx_philox
