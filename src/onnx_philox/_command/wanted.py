@@ -18,7 +18,7 @@ Seed = int | RowSeeds
 """One for all rows, or one for each."""
 
 
-def option_of(seed: Seed) -> str:
+def option_of(seed: Seed | None) -> str:
     """The option that gave it."""
     return "--seeds" if isinstance(seed, RowSeeds) else "--seed"
 

@@ -95,7 +95,7 @@ class NewFiles:
             for path in others:
                 aside = self._set_aside(path)
                 undo.callback(_put_back, path, aside)
-                are_there = are_there or aside is not None
+                are_there |= aside is not None
             if are_there:
                 # A process that is killed here must not leave it beside files of another time.
                 _remove(leader)

@@ -9,8 +9,8 @@ into the pieces of a file, in which the large tensors are stretches of the old f
 from __future__ import annotations
 
 import bisect
-import os
 import re
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ LARGE = 2**14
 """Tensors of more bytes than this stay in the file."""
 
 # Different in each process, so that nobody can make a file that misleads this reader.
-_MARK = f"onnx_philox.stretch.{os.urandom(16).hex()}"
+_MARK = f"onnx_philox.stretch.{secrets.token_hex()}"
 _TENSOR = onnx.TensorProto.DESCRIPTOR.full_name
 
 
@@ -129,9 +129,8 @@ def _expand(
     size = 0
     plain = start
     for field in wire.fields(buffer, start, end):
-        next_mark = bisect.bisect_left(marks, field.value)
         inner = _message_of(message, field)
-        if inner is None or next_mark == len(marks) or marks[next_mark] >= field.end:
+        if inner is None or bisect.bisect(marks, field.value) == bisect.bisect(marks, field.end):
             continue
         if inner.full_name == _TENSOR:
             tensor = onnx.TensorProto.FromString(buffer[field.value : field.end])

@@ -115,10 +115,8 @@ def words_of(
     if not is_rows and is_one_state(words.shape, count):
         words = words.reshape(-1)
     is_right = words.ndim == 1 + is_rows and words.shape[-1] == count
-    is_integer = (words.dtype.kind in "iu" and not _holds_bool(given)) or words.size == 0
-    if not (
-        is_right and is_integer and (words.size == 0 or 0 <= words.min() <= words.max() < 2**32)
-    ):
+    is_integer = words.dtype.kind in "iu" and not _holds_bool(given)
+    if not (is_right and is_integer and ((words >= 0) & (words < 2**32)).all()):
         many = "six" if count == STATE_WORDS else str(count)
         allowed = f"{many} words of 32 bits"
         if is_rows:

@@ -75,7 +75,7 @@ def checked_seeds(owner: str, streams: Streams, seeds: Integers) -> NDArray[np.u
     if not generator.is_counter_based:
         is_list = isinstance(seeds, Sequence) or (isinstance(seeds, np.ndarray) and seeds.ndim > 0)
         for i, seed in enumerate(seeds if is_list else []):  # type: ignore[arg-type]
-            if isinstance(seed, int | np.integer) and seed < 0:
+            if isinstance(seed, int | np.integer):
                 generator.check_seed(owner, f"seeds[{i}]", seed)
     with refusing_as(owner):
         return integers_of("seeds", seeds, 64).reshape(-1)

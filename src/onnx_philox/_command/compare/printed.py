@@ -62,7 +62,7 @@ class ComparedRuns:
         for loaded in self.loaded:
             console.print(Text(f"in {loaded.title}"))
         terminal.print_table(console, self._table())
-        for line in self._notes():
+        for line in filter(None, self._notes()):
             console.print(Text(line))
         console.print(self._verdict())
 
@@ -83,12 +83,12 @@ class ComparedRuns:
                 if each.kind == DRAWN:
                     name.append("  (drawn)", "green")
                 cells = (number, name, each.type_name, each.shape_name)
-                is_last = i == len(differences) - 1
-                table.add_row(*cells, str(each.unequal), largest, verdict, end_section=is_last)
+                table.add_row(*cells, str(each.unequal), largest, verdict)
+            table.add_section()
         return table
 
     def _notes(self) -> list[str]:
-        notes = [about_filled(self.filled)] if self.filled else []
+        notes = [about_filled(self.filled)]
         one, other = ((each.runtime, each.device, each.precision) for each in self.loaded)
         if one == other:
             notes.append(

@@ -137,10 +137,8 @@ def _sentence(check: Check) -> str:
     """What is no longer equal."""
     recorded, found = check.recorded, check.found
     if check.kind == "streams":
-        # The list of nodes would be long.
-        is_short = check.what == TEXT and check.name != "nodes"
-        which = f": {check.name} was {recorded}, and is {found}" if is_short else ""
-        if check.name == "nodes":
+        which = f": {check.name} was {recorded}, and is {found}" if check.what == TEXT else ""
+        if check.name == "nodes":  # which are many
             which = ": the list of nodes is another"
         return f"the model's random nodes are not those in the record{which}"
     if check.kind == "number":

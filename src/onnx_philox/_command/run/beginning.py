@@ -124,7 +124,7 @@ def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
 
 def _refuse_beside(state: StatePorts, wanted: WantedRuns) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
-    named = option_of(wanted.seed or 0)
+    named = option_of(wanted.seed)
     for option, value in ((named, wanted.seed), ("--first-run", wanted.first_run or None)):
         if value is not None:
             raise ArgumentError(

@@ -73,14 +73,14 @@ def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedM
             "from."
         )
     precise = listed([r.name for r in RUNTIMES.values() if r.precisions])
-    is_known = of_ir or runtime is not None
-    if settings.precision is not None and not (is_known and chosen[0].precisions):
+    # Without its name, an ONNX file is for the first, which has neither.
+    if settings.precision is not None and not chosen[0].precisions:
         raise ArgumentError(
             f"--precision must be given with --runtime {precise}: got it alone. Add that, or leave "
             "it out."
         )
     with_devices = [r.name for r in RUNTIMES.values() if r.has_devices]
-    if settings.device != Settings.device and not (is_known and chosen[0].name in with_devices):
+    if settings.device != Settings.device and chosen[0].name not in with_devices:
         raise ArgumentError(
             f"--device must be given with --runtime {listed(with_devices)}: got it alone. Add "
             "that, or leave it out."
