@@ -189,6 +189,10 @@ def test_an_input_nested_too_deep_is_refused_and_a_long_argument_not_echoed_whol
     for argument in ("{}", "{}=1", "x={}.npy", "{}.npy", "{}.npz", "z={}", "{}=x.npy"):
         given = argument.format("[" * 2000 + "1" + "]" * 2000)
         assert len(cli.refusal("run", "noisy.onnx", "--input", given)) < 500
+    for count, given in ((100, "{}=1"), (101, "{}=1"), (1020, "x={}.npy"), (1021, "x={}.npy")):
+        said = cli.refusal("run", "noisy.onnx", "--input", given.format("z" * count))
+        assert ("z..." in said) is (count in (101, 1021))
+        assert count > 101 or "z" * 101 not in said
 
 
 @pytest.mark.usefixtures("noisy")

@@ -40,6 +40,7 @@ class WrongModel(in_reference.ReferenceModel):
         {change}
         return {{**outputs, {name!r}: array}}
 """
+WITHIN = "outputs within rtol 0.001, atol 0.0001."
 LAST_BIT = "array.reshape(-1)[-1:].view(np.uint32)[...] ^= {}"
 
 text = partial(cli.text, "compare", env={"COLUMNS": "120"})
@@ -122,10 +123,13 @@ def test_one_bit_of_a_draw_or_a_state_is_a_difference(noisy, wrong, name):
 
 
 def test_an_output_may_differ_within_the_tolerances_only_and_in_no_type_or_shape(noisy, wrong):
-    wrong("y", LAST_BIT.format(2))
+    wrong("y", "array[1, 2] += np.float32(2**-16)")
     pair = ("--runtime", "reference", "--runtime", "wrong")
-    (y, *_) = document(noisy, *INPUT, *pair)["runs"][0]["outputs"]
-    assert (y["name"], y["unequal"], y["is_ok"]) == ("y", 1, True)
+    others = "next_random_state uint32 [6] 0 equal noise (drawn) float32 [2, 3] 0 equal"
+    assert text(noisy, "--fill", "--input", "x=[[1,2,3],[4,5,6]]", *pair, "--runs", 2).endswith(
+        f"─ 0 y float32 [2, 3] 1 1.5e-05 within {others} 1 y float32 [2, 3] 1 1.5e-05 within "
+        f"{others} Equal: draws and states equal to the last bit, {WITHIN}"
+    )
     said = text(noisy, *INPUT, *pair, "--rtol", 0, "--atol", 0, code=1)
     assert "Different: y not within rtol 0, atol 0." in said
     wrong("y", "array = array.astype(np.float64)[:1]")
@@ -135,6 +139,13 @@ def test_an_output_may_differ_within_the_tolerances_only_and_in_no_type_or_shape
     assert [y[key] for key in ("other_type", "other_shape")] == ["float64", [1, 3]]
     said = text(noisy, *INPUT, *pair, code=1)
     assert "y float32 / float64 [2, 3] / [1, 3] 6 different" in said
+    onnx.save(graphs.random_bernoulli([4], 0.5, stateful=True), "coins.onnx")
+    assert text("coins.onnx").endswith("equal Equal: draws and states equal to the last bit.")
+    wrong("values", "array = ~array")
+    sys.modules.pop(f"{runtimes.__name__}.in_wrong")
+    said = text("coins.onnx", *pair, code=1)
+    assert "equal A draw of parameters that the model computes is as equal as those: " in said
+    assert said.endswith("Different: values not equal to the last bit.")
 
 
 def test_the_text_has_one_verdict_which_names_only_what_the_model_has(noisy):
@@ -142,10 +153,13 @@ def test_the_text_has_one_verdict_which_names_only_what_the_model_has(noisy):
     said = text(noisy, *INPUT, "--seed", 5)
     assert said.startswith("noisy.onnx; seed 5 in onnxruntime ")
     assert "precision f32" in said
-    within = "outputs within rtol 0.001, atol 0.0001."
-    assert said.endswith(f"Equal: draws and states equal to the last bit, {within}")
+    assert said.endswith(f"Equal: draws and states equal to the last bit, {WITHIN}")
     onnx.save(parse(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
-    assert text("plain.onnx", *INPUT).endswith(f"Equal: {within}")
+    assert text("plain.onnx", "--fill").endswith(
+        "Made up by --fill: x float32[1, 3]. Give your own with --input NAME=FILE.npy. No "
+        "node of onnx-philox is in the main graph: what others draw shows only in the outputs and "
+        f"in the next state. Equal: {WITHIN}"
+    )
 
 
 @pytest.mark.parametrize("command", ["compare", "run", "run --runtime openvino", "rewrite"])
@@ -193,14 +207,13 @@ def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
 
 def test_other_types_shapes_and_elements_that_are_no_floats_differ():
     x = np.zeros(3, np.float32)
-    for one, other, unequal in (
-        *((x, x.astype(np.float64), 3), (x, x[:, None], 3), (x, None, 3)),
-        (np.array([3, 2**40]), np.array([3, 2**40 + 1]), 1),
-        (np.array(["x", "y"]), np.array(["x", "z"]), 1),
+    for one, other, *expected in (
+        *((x, x.astype(np.float64), 3, None), (x, x[:, None], 3, None), (x, None, 3, None)),
+        (np.array([3, 2**40]), np.array([3, 2**40 + 1]), 1, 1.0),
+        (np.array(["x", "y"]), np.array(["x", "z"]), 1, None),
     ):
         found = difference(one, other)
-        assert (found.unequal, found.is_ok) == (unequal, False)
-    assert found.largest is None
+        assert [found.unequal, found.largest, found.is_ok] == [*expected, False]
 
 
 def test_the_json_document_has_the_keys_of_its_page_and_shapes_are_lists(noisy):

@@ -138,7 +138,10 @@ def test_a_tensor_with_data_inside_and_outside_is_what_lies_outside_if_it_says_s
     # Else a place means nothing.
     made = model()
     made.graph.initializer[0].external_data.add(key="location", value="../left over")
-    source.write_bytes(made.SerializeToString())
+    # A length of three bytes; and fields of no schema: a number, eight bytes and four.
+    made.doc_string = "d" * 2**14
+    unknown = b"\x80\x01\x80\x01\x89\x01" + bytes(8) + b"\x8d\x01" + bytes(4)
+    source.write_bytes(made.SerializeToString() + unknown)
     rewrite_file(source, tmp_path / "out.onnx")
     assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
 
@@ -257,11 +260,13 @@ offset=-5 -> offset NO_NUMBER '-5'
 offset=-5 length=20000 -> offset NO_NUMBER '-5'
 offset= -> offset NO_NUMBER ''
 length= -> length NO_NUMBER ''
-offset=NINES -> offset NO_NUMBER '99999999999999999999
+offset=SIXTY -> offset NO_NUMBER 'SIXTY'. Save
+offset=SIXTY9 -> offset NO_NUMBER 'SIXTY'...
 length=-1 -> length NO_NUMBER '-1'
 length=20000.0 -> length NO_NUMBER '20000.0'
 """)
 WORDS = {
+    "SIXTY": "9" * 60,
     "BEYOND": "the tensor 'w' must be within the 20000 bytes that the file has: got bytes",
     "SAVE": "of 'weights.bin'. Save the model anew with onnx.save(model, path, "
     "save_as_external_data=True).",
@@ -271,9 +276,9 @@ WORDS = {
 
 @pytest.mark.parametrize(("given", "said"), REFUSED)
 def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, given, said):
-    entries = [entry.split("=") for entry in given.replace("NINES", "9" * 5000).split()]
     for name, words in WORDS.items():
-        said = said.replace(name, words)
+        given, said = given.replace(name, words), said.replace(name, words)
+    entries = [entry.split("=") for entry in given.split()]
     path = save(tmp_path, entries)
     with pytest.raises(Exception, match=r"(?i)external|offset|length|invalid|parse|format"):
         session(path)
@@ -315,6 +320,10 @@ def test_numbers_of_four_bits_take_half_a_byte(tmp_path, data_type):
     packed = made.graph.initializer.add(name="packed", data_type=data_type, dims=[5])
     packed.data_location = onnx.TensorProto.EXTERNAL
     packed.external_data.add(key="location", value="packed.bin")
+    # None of them take none, at the end of a file.
+    (none := made.graph.initializer.add()).CopyFrom(packed)
+    none.name, none.dims[0] = "none", 0
+    none.external_data.add(key="offset", value="3")
     path.write_bytes(made.SerializeToString())
     (tmp_path / "packed.bin").write_bytes(b"\x12\x34\x05")
     assert len(find_random_nodes(path)) == 1

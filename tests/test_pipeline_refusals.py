@@ -95,7 +95,7 @@ rows.map([FEED], seed=2**64) -> Pipeline.map: seed must be an integer from 0 to 
 rows.map([], seed=1, first_row=1.5) -> TypeError: first_row must be an integer from 0 to 2^32-1
 -> ...: got 1.5
 rows.map([], seed=1, first_row=True) -> TypeError: first_row must be an integer from ...: got True
-rows.map([], seed=1, run=True) -> TypeError: run must be an integer from 0 to ...: got True. Pass an
+rows.map([], seed=1, run=True) -> TypeError: run must be an integer from 0 to 2^32-1: got True.
 rows.map([], seed=1, progress="no") -> TypeError: progress must be True or False: got 'no'
 rows.map(FEED, seed=1) -> TypeError: batches must be an iterable of feeds: got dict
 rows.map(None, seed=1) -> TypeError: batches must be an iterable of feeds: got NoneType
@@ -136,7 +136,7 @@ one.request(resume=saved(runs=-1)) -> resume's runs must be an integer of 0 or m
 one.request(resume=saved(runs=True)) -> resume's runs must be an integer of 0 or more: got True
 one.request(resume=saved(seed="abc")) -> resume's seed must be null, a seed of 0 to 2^64-1, or one
 -> for each row: got 'abc'
-one.request(resume=saved(seed=[1])) -> resume's seed must be null, ...: got [1]
+one.request(resume=saved(seed=[1] * 6)) -> resume's seed must be null, ...: got [1, 1
 one.request(resume=saved(seed=2**64)) -> resume's seed must be null, ...: got 18446744073709551616
 copy.copy(one.request(seed=1)) -> TypeError: a request must be neither copied nor pickled: got a
 copy.deepcopy(one.request(seed=1)) -> TypeError: must be neither copied nor pickled: ... checkpoint

@@ -48,6 +48,7 @@ def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> 
             alone = rows(batch(1), seeds=[seed])
             assert_same_bits(alone["y"][0], answer["y"][row])
             assert alone.seed == (seed,)
+    assert rows(batch(1), seeds=np.array(3)).seed == (3,)
     for none in (rows(batch(0)), rows(batch(0), seeds=())):
         assert (none.seed, none["y"].shape) == ((), (0, 4, 8))
 
