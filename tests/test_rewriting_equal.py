@@ -85,10 +85,9 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
-    before, one, other, stream = PAIRS[pair]
-    model = parse(
+def model_of(pair: str) -> onnx.ModelProto:
+    before, one, other, _ = PAIRS[pair]
+    return parse(
         f"""g (int32[1] shape, int32[1] fed, int64[1] wide, int32[2] seed)
             => (float[N] a, float[N] b, float[N] c, int64[4] z) {{
             {CONSTANTS}
@@ -105,6 +104,11 @@ def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
         <domain: "own", opset_import: ["": 17]> now () => (t) {{ t = Timestamp () }}
         <domain: "own", opset_import: ["": 17]> key (x) => (k) {{ k = Add (x, x) }}"""
     )
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
+    model, stream = model_of(pair), PAIRS[pair][-1]
     report = op.rewriting.rewrite(ir.from_proto(model))
     first = len(report.replaced) - 3
     assert [node.stream for node in report.replaced][first:] == [first, stream, first + 2]

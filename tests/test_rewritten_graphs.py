@@ -4,7 +4,9 @@
 """
 
 import hashlib
+import itertools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import onnx
 import onnx_ir as ir
 import pytest
 import test_alignment_models as torch_s
+import test_bernoulli_shares as shares
 import test_rewriting_control_flow as flow
 import test_rewriting_equal as equal
 import test_rewriting_refused as refused
@@ -19,10 +22,11 @@ import test_rewriting_rows as rows
 import test_rows_anywhere as anywhere
 from cases import parse
 from foreign import nodes
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, parser
 from test_rewriting_foreign import FOREIGN, FUSED
 from test_rewriting_patterns import PATTERNS
 
+from onnx_philox import make_reproducible
 from onnx_philox.rewriting import rewrite
 
 HASHES = Path(__file__).with_name("rewritten_graphs.json")
@@ -31,6 +35,19 @@ HELD = "float ratio = {0.25}, float none = {0}, bool on = {1}, bool off = {0}"
 GIVEN = "zeros = ConstantOfShape (shape) y = RandomNormalLike (zeros)"
 ROWS: dict[str, Any] = {"per_row": True}
 TORCH: dict[str, Any] = {"alignment": "pytorch"}
+INVERTED: dict[str, Any] = {"invert_bernoulli": True}
+SHARES = {**shares.NOT_MADE_UP, **shares.MADE_UP}
+INLINED = "X_random = RandomUniformLike (p) y = Greater (X_random, p)"
+
+
+def again(opset: int, ir_version: int, **asked: Any) -> onnx.ModelProto:
+    """A rewritten model, with one more node."""
+    text = f"g ({rows.X}) => (float[a, b] y) {{ {rows.BESIDE} }}"
+    model = make_reproducible(parse(text, opset, ir_version), **asked)
+    model.graph.node.append(parser.parse_node("late = RandomUniformLike (x)"))
+    return model
+
+
 MODELS: dict[str, tuple[onnx.ModelProto, dict[str, Any]]] = {
     **{f"rows, {k}": (rows.model_of(text), ROWS) for k, text in rows.PROVED.items()},
     **{f"no rows, {k}": (rows.model_of(v[0], rows.INPUTS), ROWS) for k, v in rows.UNPROVED.items()},
@@ -51,6 +68,18 @@ MODELS: dict[str, tuple[onnx.ModelProto, dict[str, Any]]] = {
     **{f"key, {k}": (parse(getattr(equal, k)), {}) for k in ("LOOP", "NESTED", "SCAN")},
     **{f"torch, {k}": (parse(text), TORCH) for k, (text, _) in torch_s.MODELS.items()},
     **{f"refused, {i}": (model, {}) for i, (model, _) in enumerate(refused.MODELS)},
+    **{
+        f"node, {i}": (parse(f"{refused.AROUND} {{ u = com.example.Op (x) y = {node} }}"), {})
+        for i, (node, _) in enumerate(refused.NODES)
+    },
+    **{f"pair, {k}": (equal.model_of(k), {}) for k in equal.PAIRS},
+    **{f"share, {k}": (shares.model_of(text), INVERTED) for k, text in SHARES.items()},
+    "share, inlined": (shares.model_of(node=INLINED), INVERTED),
+    **{
+        f"again, {of} {asked}": (again(*of, **asked), TORCH if asked is TORCH else {})
+        for of, asked in itertools.product([(9, 3), (17, 8)], [{}, {"seed": 5}, TORCH, ROWS])
+        if of != (9, 3) or asked is not ROWS
+    },
     "torch, rows": (parse(torch_s.OF_ROWS), ROWS | TORCH),
     "named": (rows.model_of(GIVEN, f"{rows.X}, int64[2] shape"), {"per_row": ["y"]}),
 }
@@ -59,10 +88,13 @@ MODELS: dict[str, tuple[onnx.ModelProto, dict[str, Any]]] = {
 def written(name: str) -> str:
     given, asked = MODELS[name]
     model = ir.from_proto(given)
-    try:
-        lines = [[str(rewrite(model, **asked))]]
-    except (TypeError, ValueError) as error:
-        lines = [[str(error)]]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            lines = [[str(rewrite(model, **asked))]]
+        except (TypeError, ValueError) as error:
+            lines = [[str(error)]]
+    lines += [[str(each.message) for each in warned if each.category is UserWarning]]
     graph = (proto := ir.to_proto(model)).graph
     lines += [[v.name for v in (*graph.input, *graph.output)]]
     lines += [[v.name, str(numpy_helper.to_array(v).tolist())] for v in graph.initializer]
@@ -78,7 +110,6 @@ def written(name: str) -> str:
     return hashlib.sha256(str(lines).encode()).hexdigest()[:12]
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MODELS)
 def test_a_rewrite_does_what_it_did(name: str) -> None:
     assert written(name) == json.loads(HASHES.read_text())[name]
