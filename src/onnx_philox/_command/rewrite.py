@@ -353,6 +353,6 @@ def _written(target: Path) -> str:
 
 
 def _size(count: int) -> str:
-    units = ("bytes", "kB", "MB", "GB")
-    step = min((len(str(count)) - 1) // 3, len(units) - 1)
+    units = ("bytes", "kB", "MB", "GB", "TB")
+    step = (len(str(count)) - 1) // 3
     return f"{count / 1000**step:.3g} {units[step]}"

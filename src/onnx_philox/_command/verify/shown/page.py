@@ -96,14 +96,17 @@ def _peers(results: list[CaseResult]) -> Iterator[samples.Plot]:
     """Each kind of seeded draw that a peer does not draw as documented."""
     for result in results:
         case, by, compared = result.case, result.by, result.compared
-        if result.verdict is not CaseVerdict.OTHER or not isinstance(by, OpenvinoOwnRunner):
+        if result.verdict is not CaseVerdict.OTHER:
             continue
-        if case is None or case.family != SEEDED_DRAWS:
+        assert case is not None
+        assert compared.first is not None
+        assert isinstance(by, OpenvinoOwnRunner)
+        if case.family != SEEDED_DRAWS:
             continue
-        caption = f"{compared.equal} of {compared.total} as documented."
-        if compared.first is not None:
-            first = compared.first
-            caption += f" The first that is not should be {first.expected}, and is {first.got}."
+        caption = (
+            f"{compared.equal} of {compared.total} as documented. The first that is not should be "
+            f"{compared.first.expected}, and is {compared.first.got}."
+        )
         where = by.where.replace("on CPU", "on the CPU")
         title = f"{case.type.name} {case.part}, {where}"
         yield samples.Plot(title, pictures.grid(compared.differs), caption)

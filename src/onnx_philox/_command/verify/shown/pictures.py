@@ -17,10 +17,10 @@ _GRID = 48  # marks in a row
 
 
 def histogram(
-    values: NDArray[Any], low: float, high: float, exact: Callable[[float], float], bins: int = 48
+    values: NDArray[Any], low: float, high: float, exact: Callable[[float], float]
 ) -> str:
     """The density of values between two bounds, and the exact curve."""
-    counts, edges = np.histogram(values.astype(np.float64), bins, (low, high))
+    counts, edges = np.histogram(values.astype(np.float64), 48, (low, high))
     density = counts / (values.size * float(edges[1] - edges[0]))
     points = np.linspace(low, high, 97).tolist()
     curve = [exact(x) for x in points]
@@ -56,9 +56,9 @@ def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) ->
     return _svg(body + _axis(ticks, is_centred=True))
 
 
-def bits(words: NDArray[np.uint32], columns: int = 4) -> str:
-    """The bits of words, a mark for each one that is set; so many words in a row."""
-    rows = np.unpackbits(words.astype(">u4").view(np.uint8)).reshape(-1, 32 * columns)
+def bits(words: NDArray[np.uint32]) -> str:
+    """The bits of words, a mark for each one that is set; four words in a row."""
+    rows = np.unpackbits(words.astype(">u4").view(np.uint8)).reshape(-1, 128)
     scale = (_RIGHT - _LEFT) / rows.shape[1]
     runs = "".join(_runs(row, y) for y, row in enumerate(rows))
     place = f"translate({_LEFT} {_TOP}) scale({scale:.4f})"
