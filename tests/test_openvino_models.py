@@ -40,12 +40,15 @@ def found(given: object) -> list[tuple[str, str, str | None]]:
 
 
 @pytest.mark.parametrize(
-    "fault", ["factor", "one uniform", "shifted", "angle", "shapes", "read", "scaled", "ranks"]
+    "fault",
+    ["factor", "one uniform", "shifted", "angle", "shapes", "sources", "read", "scaled", "ranks"],
 )
 def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
     u, v = uniform([3], 1e-38, 1), uniform([3], 0, 3 if fault == "angle" else 2 * np.pi)
     x = parameter("x", [-1])
-    if fault == "shapes":
+    if fault == "sources":
+        u = uniform(opset8.shape_of(opset8.relu(x)), 1e-38, 1)
+    if fault in ("shapes", "sources"):
         v = uniform(opset8.shape_of(x), 0, 2 * np.pi)
     under_log = {"one uniform": v, "shifted": opset8.add(u, np.float32(0.5))}.get(fault, u)
     factor = np.float32(-1 if fault == "factor" else -2)
@@ -57,6 +60,12 @@ def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
         outputs["u"] = opset8.negative(u)
     kinds = {kind for _, kind, _ in found(model(outputs, [x]))}
     assert kinds == {"RandomUniform"}
+
+
+def polar(u: ov.Node, shape: ov.Node) -> ov.Node:
+    """A normal number of two uniforms whose shapes are computed apart."""
+    radius = opset8.sqrt(opset8.multiply(opset8.log(u), F32(-2)))
+    return opset8.multiply(radius, opset8.cos(uniform(shape, 0, 2 * np.pi)))
 
 
 # A node of OpenVINO's -> the operator that draws it, and its type.
@@ -71,7 +80,11 @@ less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> RandomUniform bool
 less(uniform([2, 4]), np.full((1, 4), 0.5, F32)) -> RandomUniform bool
 less(uniform([2, 4]), add(x, x)) -> RandomUniform f32
 less(uniform([2, 2]), softmax(two, 0)) -> RandomUniform f32
-less(uniform([2, 4]), y) -> RandomUniform f32
+less(uniform(of_x), y) -> RandomUniform f32
+less(uniform([2, 4]), clamp(x, 0, 1)) -> RandomBernoulli bool
+less(uniform([2, 4]), clamp(x, -1, 1)) -> RandomUniform f32
+less(uniform([2, 4]), clamp(x, 0, 2)) -> RandomUniform f32
+less(uniform([4, 2]), transpose(sigmoid(x), [1, 0])) -> RandomBernoulli bool
 less(uniform([4]), np.full((2, 4), 0.5, F32)) -> RandomUniform f32
 less(uniform([4]), one) -> RandomBernoulli bool
 less(uniform(shape_of(F32(1))), one) -> RandomUniform f32
@@ -83,9 +96,11 @@ log(uniform([3])) -> RandomUniform f32
 convert(uniform([3]), "f16") -> RandomUniform f32
 sqrt(uniform([3])) -> RandomUniform f32
 multinomial(x, 3) -> RandomCategorical i32
-multinomial(x, 3, "i64", replaces=False) -> RandomCategorical i64
+multinomial(x, 4, "i64", replaces=False) -> RandomCategorical i64
 multinomial(w, 1, is_log=True) -> RandomCategorical i32
 add(F32(1.5), multiply(normal([3]), F32(2))) -> RandomNormal f32
+polar(uniform([2, 4], 1e-38), of_x) -> RandomNormal f32
+polar(uniform(shape_of(w), 1e-38), convert(shape_of(w), "i32")) -> RandomNormal f32
 """)
 
 
@@ -157,6 +172,7 @@ ov.opset13.multinomial(x, k, "i32", True, False, 0, 0)
 -> input 'num_samples' must be a constant of one number
 ov.opset13.multinomial(x, opset8.convert(np.float32(3), "i32"), "i32", True, False, 0, 0)
 -> input 'num_samples' must be a constant of one number, 1 or more: got one that the model computes
+multinomial(x, 0) -> a constant of one number, 1 or more: got .0.
 multinomial(x, 5, replaces=False) -> at most 4, the number of classes
 """)
 

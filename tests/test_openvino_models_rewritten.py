@@ -65,7 +65,7 @@ less(uniform(of_x), sigmoid(divide(x, subtract(x, x)))) -> RATIOS > 0
 uniform(of_x, 0, convert(gather(of_x, 1, 0), "f32")) -> draw("uniform", [2, 4], 0, 4, "f32")
 less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> draw("uniform", [2, 4], 0, 1, "f16") < 0.25
 multinomial(constant(LOGITS), 3, "i64", is_log=True) -> draw("categorical", LOGITS, 3, "i64")
-multinomial(constant(LOGITS), 3, "i64", replaces=False, is_log=True)
+multinomial(convert(constant(LOGITS), "bf16"), 3, "i64", replaces=False, is_log=True)
 -> draw("categorical", LOGITS, 3, "i64", replacement=False)
 """)
 for n, (type_, ops) in enumerate(product((*FLOATS, *INTEGERS), ("opset8", "opset15"))):

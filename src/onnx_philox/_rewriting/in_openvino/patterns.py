@@ -155,10 +155,8 @@ def _is_shape(given: ov.Output, other: ov.Output, known: tuple[int | None, ...] 
     """Whether a shape is another one, of what has these dimensions."""
     if given == other:
         return True
-    first, second = constant(given), constant(other)
-    if first is not None and second is not None:
-        return list(first) == list(second)
-    if first is not None and known is not None:
+    first = constant(given)
+    if first is not None:
         return tuple(first) == known
     sources = [_shape_source(shape) for shape in (given, other)]
     return sources[0] is not None and sources[0] == sources[1]
@@ -288,8 +286,7 @@ def _is_own(uniform: UniformNode, p: ov.Output) -> bool:
         return True
     if None not in shape and shape == drawn:
         return True
-    source = _shape_source(uniform.shape)
-    return source is not None and bool(source == p)
+    return bool(_shape_source(uniform.shape) == p)
 
 
 def _gives_probabilities(value: ov.Output, is_inner: bool) -> bool:

@@ -34,8 +34,8 @@ class Batch:
     input: ov.Node
     name: str
     """The input's."""
-    axis: int = 0
-    rivals: Sequence[str] = ()
+    axis: int
+    rivals: Sequence[str]
     """The dimensions that it could be as well."""
     places: dict[str, Place] = field(default_factory=dict)
     """Where it stands in what random nodes draw, by `get_name`."""
