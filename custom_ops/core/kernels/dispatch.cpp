@@ -252,7 +252,7 @@ bool FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
-  if (elements == 0) return Split{1, 0};
+  if (elements == 0) return Split{1, elements};
   const bool has_logits = draw.distribution == Distribution::kCategorical || draw.distribution == Distribution::kToken;
   if (has_logits) return SplitCategorical(draw, elements, max_pieces);
   if (draw.distribution == Distribution::kPermutation) return SplitRows(draw, elements, max_pieces);

@@ -264,7 +264,8 @@ std::uint64_t TokenOfFew(const FirstClasses<Isa>& classes, const TokenFilters& f
       if (sum >= wanted) count = i + 1;
     }
   }
-  while (count > 1 && (-classes[count - 1].time < filters.min_p || classes[count - 1].time == 0)) --count;
+  // Nor is a class of weight 0 drawn: so little is added that only a min_p of 0 becomes another.
+  while (count > 1 && -classes[count - 1].time < filters.min_p + 0x1p-1074) --count;
   if (count == 1) return classes[0].index;
   // By their indices; the index of each says where it was.
   FirstClasses<Isa> by_index(count);
@@ -368,7 +369,7 @@ template <class Isa, int kBits>
 ONNX_PHILOX_NOINLINE std::uint64_t TokenOfMany(const RowOfLogits<Isa>& logits, const TokenFilters& filters, double u) {
   TokenWeights<Isa> weights(logits, logits.Maximum(), filters.temperature);
   Bound bound = kAllKept;
-  if (filters.top_k < logits.classes()) {
+  if (filters.top_k != logits.classes()) {
     FindBound<Isa, kBits>(weights, TokenTarget{filters.top_k, 0}, &bound);
     weights.Keep(bound, 0);
   }

@@ -82,11 +82,11 @@ void FillShared(const Part& part, const TorchFill& fill) {
   std::uint64_t pieces = part.for_each == nullptr || words == 0 ? 0 : fill.elements / (kWordsForAJump / words);
   pieces = std::min({pieces, kMostJumps, std::uint64_t{std::max(2u, std::thread::hardware_concurrency())}});
   if (pieces < 2) return FillTorch(part.kernels, part.stream, fill);
-  std::vector<PieceStart> starts{{0, 0, part.stream->used}};
+  std::vector<PieceStart> starts{PieceStart{}};
   for (std::uint64_t i = 1; i < pieces; ++i) {
     starts.push_back(StartNear(fill.elements / pieces * i, words, part.stream->used));
   }
-  starts.push_back({fill.elements, 0, 0});
+  starts.push_back({fill.elements, {}, {}});  // the end
   std::vector<TorchStream> streams(static_cast<std::size_t>(pieces));
   std::vector<std::atomic<bool>> are_drawn(static_cast<std::size_t>(pieces));
   std::atomic<bool> is_out_of_memory{false};
@@ -289,7 +289,7 @@ void DrawTorch(const Kernels& kernels, const Attributes& attributes, const Argum
   const std::uint64_t all = static_cast<std::uint64_t>(arguments.dimensions.elements);
   DrawOfRows rows{kernels, attributes, arguments, draw, next_states, states > 1 ? all / states : all, nullptr};
   // Values of classes take a word for each class.
-  const std::uint64_t values = draw.classes > 1 ? SaturatingProduct(all, draw.classes) : all;
+  const std::uint64_t values = SaturatingProduct(all, std::max(draw.classes, std::uint64_t{1}));
   const std::uint64_t pieces = std::min({states, values / kValuesForAThread, kMostPieces});
   if (pieces < 2 || for_each == nullptr) {
     if (for_each != nullptr) rows.for_each = &for_each;
