@@ -157,6 +157,7 @@ run noisy.onnx -> the input 'x' must be in the feed: got nothing. Pass --input x
 -> --seed
 run bfloat16.onnx --input x=tenth.npy -> as float32 with values that bfloat16 holds exactly.
 run strings.onnx --fill -> must be numbers for --fill: got str. Pass it with --input x=FILE.npy
+run strings.onnx --input x=state.npy -> the input 'x' must be str: got uint32. Save it as
 run strings.onnx --input x=[1] -> must be a file that ends in .npy, or strings such as
 run huge.onnx --fill -> must be small enough for memory for --fill: got float32
 run sequence.onnx --fill -> onnx_philox.Pipeline takes lists

@@ -145,7 +145,7 @@ def test_an_ir_is_compared_at_two_precisions(ir: str) -> None:
 
 def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
     devices = ("--device", "CPU", "--device", "HETERO:CPU")
-    told = cli.document("compare", ir, "--fill", *devices)
+    told = cli.document("compare", ir, "--fill", *devices, "--precision", "f32")
     hows = [loaded["how"] for loaded in told["runtimes"]]
     assert hows[0] == "CPU, precision f32"
     assert hows[1].startswith("HETERO:CPU")

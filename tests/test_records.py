@@ -161,6 +161,7 @@ def test_a_terminal_obeys_nothing_that_a_record_says(
     for colour in ("", "1"):
         monkeypatch.setenv("FORCE_COLOR", colour)
         done = cli.invoke("replay", path)
+        assert ("\x1b[32mdrawn" in done.output) is bool(colour)
         assert text not in done.output
         # rich itself leaves out a few of them.
         assert text == "\x07" or ascii(text)[1:-1] in done.output
@@ -281,6 +282,7 @@ def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     (tmp_path / "result.json").write_text(json.dumps(result.record()))
     assert "Equal" in said("replay", tmp_path / "result.json", "--runtime", "openvino")
     written = json.loads(record.read_text())
+    assert record.read_text() == json.dumps(written, indent=2) + "\n"
     expected = Pipeline(path).request(seeds=seeds).checkpoint()["state"]
     assert (written["seed"], written["runs"][0]["state"]) == (seeds, expected)
     assert "Equal" in said("replay", record)
@@ -344,6 +346,9 @@ def test_what_cannot_be_recorded_is_refused(
     assert_refused(result.record, "by its whole path if os.chdir was called")
     feed = {"x": np.ones((3, 1), np.float32)}
     pipe = Pipeline(MODELS / "mc_dropout.onnx")
+    for rows in (1024, 1025):
+        (entry,) = pipe({"x": np.ones((rows, 1), np.float32)}, seed=1).record()["inputs"]
+        assert (entry["base64"] is None) is (rows > 1024)
     result = pipe(feed, seed=1)
     feed["x"][0] = 2
     with pytest.raises(ValueError, match="Record before the feed or the outputs are changed"):
