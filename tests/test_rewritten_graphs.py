@@ -37,6 +37,8 @@ ROWS: dict[str, Any] = {"per_row": True}
 TORCH: dict[str, Any] = {"alignment": "pytorch"}
 INVERTED: dict[str, Any] = {"invert_bernoulli": True}
 SHARES = {**shares.NOT_MADE_UP, **shares.MADE_UP}
+BEHIND = f"""g (float[2, 3] xs) => (float[K, 3] rows) {{ rows = Scan (xs) <num_scan_inputs = 1,
+    scan_input_axes = [-1], body = b (float[2] x) => (float[3] row) {{ {flow.ROW} }}> }}"""
 INLINED = "X_random = RandomUniformLike (p) y = Greater (X_random, p)"
 
 
@@ -80,6 +82,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, dict[str, Any]]] = {
         for of, asked in itertools.product([(9, 3), (17, 8)], [{}, {"seed": 5}, TORCH, ROWS])
         if of != (9, 3) or asked is not ROWS
     },
+    "loop, from behind": (parse(BEHIND), {}),
     "torch, rows": (parse(torch_s.OF_ROWS), ROWS | TORCH),
     "named": (rows.model_of(GIVEN, f"{rows.X}, int64[2] shape"), {"per_row": ["y"]}),
 }
@@ -97,6 +100,7 @@ def written(name: str) -> str:
     lines += [[str(each.message) for each in warned if each.category is UserWarning]]
     graph = (proto := ir.to_proto(model)).graph
     lines += [[v.name for v in (*graph.input, *graph.output)]]
+    lines += [[v.name, str(v.type.tensor_type.HasField("shape"))] for v in graph.value_info]
     lines += [[v.name, str(numpy_helper.to_array(v).tolist())] for v in graph.initializer]
     for node in nodes(proto):
         lines.append([node.domain, node.op_type, *node.input, "->", *node.output])

@@ -341,7 +341,7 @@ class _Carrier(Border):
 
 def _scan_states(node: ir.Node) -> int:
     """How many state variables a Scan has: they come before the tensors it scans."""
-    return len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+    return len(node.inputs) - node.attributes["num_scan_inputs"].as_int()
 
 
 def insert_output(node: ir.Node, index: int) -> ir.Value:

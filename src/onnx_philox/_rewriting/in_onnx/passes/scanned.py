@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import Owner, subgraphs, walk
+from onnx_philox._models.graphs import Owner, is_wanted, subgraphs, walk
 from onnx_philox._rewriting.in_onnx.types import Types
 
 _ZERO = "onnx_philox.zero"
@@ -75,7 +75,7 @@ def _scan_zeros(node: ir.Node, body: ir.Graph, states: int, emitter: Emitter) ->
     node.prepend(emitter.nodes)
     node.resize_inputs(len(node.inputs) + 1)
     node.replace_input_with(len(node.inputs) - 1, zeros)
-    scanned = node.attributes.get_int("num_scan_inputs", 0) + 1
+    scanned = node.attributes["num_scan_inputs"].as_int() + 1
     node.attributes["num_scan_inputs"] = ir.AttrInt64("num_scan_inputs", scanned)
     for name in ("scan_input_axes", "scan_input_directions"):
         if (given := node.attributes.get(name)) is not None:
@@ -91,9 +91,7 @@ def _reads_rows(node: ir.Node, body: ir.Graph, states: int) -> bool:
     carried = list(zip(body.inputs[: states - 1], body.outputs, strict=False))
     scanned = set(body.inputs[states:])
     left = [
-        inner
-        for inner, outer in zip(body.outputs, node.outputs, strict=True)
-        if outer.uses() or outer.is_graph_output()
+        inner for inner, outer in zip(body.outputs, node.outputs, strict=True) if is_wanted(outer)
     ]
     seen: set[ir.Value] = set()
     while left:
