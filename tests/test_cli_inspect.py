@@ -689,6 +689,7 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
         (report, "7 random nodes, not the same in both runtimes</h1>"),
         (replace(report, found=in_both), "nodes, different numbers in each runtime</h1>"),
         (replace(report, runtimes=neither), "7 random nodes: no runtime draws them</h1>"),
+        (replace(report, runtimes=neither, found=report.found[:1]), "no runtime draws it</h1>"),
     ):
         write_page(shown, page)
         assert headline in page.read_text("utf-8")
