@@ -290,6 +290,26 @@ def test_a_draw_like_a_transposed_tensor_is_warned_of_by_name(
     assert warned(lambda: make_reproducible(model)) == []
 
 
+ATTENTION = "s = Softmax (x)", "d = Dropout (s, half)", "m = MatMul (d, x)"
+
+
+@pytest.mark.parametrize(
+    ("place", "other"),
+    [(0, "s = Relu (x)"), (1, "d = Dropout (s)"), (1, "d = Dropout (x, half)"),
+     (2, "m = Add (d, x)"), (1, "d = Add (s, half)"), (3, ""),
+     (1, "n = Sub (half, half) d = Dropout (s, n)"),
+     (1, "n = Constant <value = float {0.}> () d = Dropout (s, n)"),
+     (1, "n = Constant <value = bool {0}> () d = Dropout (s, half, n)")],
+)  # fmt: skip
+def test_a_dropout_of_attention_that_drops_nothing_is_warned_of(place: int, other: str) -> None:
+    nodes_ = " ".join((*ATTENTION[:place], other, *ATTENTION[place + 1 :]))
+    model = model_of(f"{nodes_} r = RandomNormalLike (x) y = Add (m, r)", "float[3, 3]")
+    model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", 1, [3, 3]))
+    said = warned(lambda: make_reproducible(model, alignment="pytorch"))
+    found = ["the dropout of scaled_dot_product_attention" in each for each in said]
+    assert found == [True] * (place == 3)
+
+
 def dropout(ratio: str, data: str = "float", given: str = "") -> onnx.ModelProto:
     return parse(f"""g ({data}[6] x{given}) => ({data}[6] y) <bool yes = {{1}}> {{
         {ratio} y = Dropout (x, ratio, yes) }}""")

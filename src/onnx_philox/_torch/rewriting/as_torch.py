@@ -42,11 +42,10 @@ from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
 )
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._torch.numbers.cpu import SIXTEEN
 from onnx_philox._torch.rewriting import noted
 
 _NARROW = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
-# Fewer normals are drawn one by one, from the same words in every type.
-_SIXTEEN = 16
 
 
 def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
@@ -170,7 +169,8 @@ def _doubles(
     numbers = noted.noted(random.site.node)
     if op is RANDOM_EXPONENTIAL:
         names, numbers = ["scale"], [1 / number for number in numbers if number]
-    elif op is RANDOM_NORMAL and _count(given["shape"]) in range(_SIXTEEN):
+    elif op is RANDOM_NORMAL and _count(given["shape"]) in range(SIXTEEN):
+        # One by one, from the same words in every type.
         names = ["mean", "scale"]
     else:
         return None
@@ -186,8 +186,9 @@ def _count(shape: ir.Value) -> int | None:
     dimensions, producer = constant(shape), shape.producer()
     if dimensions is not None:
         return int(dimensions.prod())
-    is_shape = producer is not None and producer.op_type == "Shape" and not producer.attributes
-    known = input_of(producer, 0).shape if producer is not None and is_shape else None
+    if producer is None or producer.op_type != "Shape" or producer.attributes:
+        return None
+    known = input_of(producer, 0).shape
     return math.prod(known.numpy()) if known is not None and known.is_static() else None
 
 

@@ -80,7 +80,7 @@ def warn_of_attention(node: ir.Node) -> None:
     So torch's older exporter writes `scaled_dot_product_attention` with dropout, which torch draws.
     """
     is_dropout = node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
-    if not is_dropout or len(node.inputs) < 2 or input_at(node, 2) is not None:
+    if not is_dropout or input_at(node, 2) is not None:
         return
     producer, ratio = input_of(node, 0).producer(), input_at(node, 1)
     number = None if ratio is None else constant(ratio)
