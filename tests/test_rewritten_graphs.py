@@ -79,8 +79,10 @@ MODELS: dict[str, tuple[onnx.ModelProto, dict[str, Any]]] = {
     "share, inlined": (shares.model_of(node=INLINED), INVERTED),
     **{
         f"again, {of} {asked}": (again(*of, **asked), TORCH if asked is TORCH else {})
-        for of, asked in itertools.product([(9, 3), (17, 8)], [{}, {"seed": 5}, TORCH, ROWS])
-        if of != (9, 3) or asked is not ROWS
+        for of, asked in itertools.product(
+            [(8, 3), (8, 4), (17, 8)], [{}, {"seed": 5}, TORCH, ROWS]
+        )
+        if of == (17, 8) or asked is not ROWS
     },
     "loop, from behind": (parse(BEHIND), {}),
     "torch, rows": (parse(torch_s.OF_ROWS), ROWS | TORCH),
