@@ -20,7 +20,7 @@ from onnx_philox import PhiloxState, _native, reference
 KEY = 2**63 + 12345
 ISAS = ["scalar", "avx2", "avx512", "neon"]
 
-QUICK, MANY = 2**14, 2**22
+QUICK, MANY = 2**13, 2**22
 
 Draw = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 """A name, an operator, its inputs and its attributes."""
@@ -156,7 +156,7 @@ def compare(isa: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("size", "least"),
     [
-        (QUICK, 400_000),
+        (QUICK, 200_000),
         pytest.param(MANY, 40_000_000, marks=[pytest.mark.slow, pytest.mark.exhaustive]),
     ],
 )

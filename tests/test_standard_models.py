@@ -272,4 +272,4 @@ def test_a_row_takes_no_longer_in_a_large_batch() -> None:
             times.append(time.process_time() - start)
         seconds.append(min(times) / rows)
         assert_same_bits(bits, op.reference.random_generator(states, [rows, 3])[0])
-    assert seconds[1] < 3 * seconds[0], "before, it took 8 times as long"
+    assert seconds[1] < 5 * seconds[0], "before, it took 8 times as long"
