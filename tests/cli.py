@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -63,9 +64,18 @@ def refusal(*arguments: object, code: int = 2, **options: Any) -> str:
 
 
 def assert_as_said(name: str, text: str) -> None:
-    """The text is what `reports.txt` has under the name, but for spaces at the ends of lines."""
-    (said,) = re.findall(rf"^### {name}\n(.*?)(?=^###|\Z)", REPORTS.read_text("utf-8"), re.S | re.M)
-    assert [line.rstrip() for line in text.splitlines()] == said.splitlines()
+    """The text is what `reports.txt` has under the name, but for spaces at the ends of lines.
+
+    `WRITE_REPORTS=1 pytest tests/test_cli_inspect.py tests/test_verify.py` writes it there.
+    """
+    reports = REPORTS.read_text("utf-8")
+    (said,) = re.finditer(rf"^### {name}\n(.*?)(?=^###|\Z)", reports, re.S | re.M)
+    lines = [line.rstrip() for line in text.splitlines()]
+    if "WRITE_REPORTS" in os.environ:
+        written = "".join(f"{line}\n" for line in lines)
+        REPORTS.write_text(reports[: said.start(1)] + written + reports[said.end(1) :], "utf-8")
+    else:
+        assert lines == said[1].splitlines()
 
 
 def assert_page_as_said(name: str, page: Path) -> None:

@@ -57,8 +57,8 @@ HEAVY = ["numpy", "onnx", "onnx_ir", "onnxruntime", "openvino", "scipy.stats"]
 SWAPPED = {"==": "!=", "<": "<=", ">": ">=", "is": "is not", "in": "not in", "and": "or"}
 SWAPPED = {"&&": "||", **SWAPPED, **{after: before for before, after in SWAPPED.items()}}
 NATIVE = (
-    *("alignment", "bad_input", "c_interface", "distributions_bits", "every_operator", "native"),
-    *("onnxruntime", "permutation", "token", "torch_numbers", "torch_state"),
+    *("alignment", "bad_input", "c_interface", "distributions_bits", "every_operator", "memory"),
+    *("native", "onnxruntime", "permutation", "token", "torch_numbers", "torch_state"),
 )
 """Files of tests that draw by the library for ONNX Runtime."""
 BINARY = {"comparison_operator", "boolean_operator", "binary_expression"}
