@@ -149,35 +149,46 @@ _OPERATOR, _TYPE, _CELL = 12, 6, 8
 def _parts(results: list[CaseResult], width: int) -> list[list[CaseResult]]:
     """The results in as many parts as it takes for a matrix to fit, each of whole runtimes."""
     part: list[Runner] = []
-    parts = [part]
+    parts, used = [part], _OPERATOR + _TYPE
     tried = [by for by in groups(results) if isinstance(by, Runner)]
-    for _, group in itertools.groupby(tried, lambda by: by.group):
-        same = [*group]
+    for group, members in itertools.groupby(tried, lambda by: by.group):
+        same = [*members]
+        wide = _width(group, len(same)) * len(same)
         # The last column has no space after it.
-        if part and _OPERATOR + _TYPE + _CELL * len([*part, *same]) - 2 > width:
+        if part and used + wide - 2 > width:
             parts.append(part := [])
+            used = _OPERATOR + _TYPE
         part += same
+        used += wide
     return [[r for r in results if r.by in part] for part in parts if part]
+
+
+def _width(group: str, columns: int) -> int:
+    """How wide each column of a group is, with the space after it: its heading fits."""
+    return max(_CELL, -(-(len(group) + 2) // columns))
 
 
 def _lines(rows: list[TypeRow]) -> Iterator[Text]:
     """The matrix, a line for each row."""
     groups_, names = Text(" " * (_OPERATOR + _TYPE)), Text(" " * (_OPERATOR + _TYPE))
+    widths: list[int] = []
     columns = [cell.by for cell in rows[0].cells]
     for group, members in itertools.groupby(columns, lambda column: column.group):
         shown = [column.heading for column in members]
-        groups_.append(f"{group:<{_CELL * len(shown)}}", "bold")
+        wide = _width(group, len(shown))
+        groups_.append(f"{group:<{wide * len(shown)}}", "bold")
         for name in shown:
-            names.append(f"{name:<{_CELL}}")
+            names.append(f"{name:<{wide}}")
+        widths += [wide] * len(shown)
     yield from (groups_, names)
     before = ""
     for row in rows:
         operator = "" if row.operator == before else row.operator.removeprefix("Random")
         before = row.operator
         line = Text.assemble((f"{operator:<{_OPERATOR}}", "bold"), f"{row.type:<{_TYPE}}")
-        for cell in row.cells:
+        for cell, wide in zip(row.cells, widths, strict=True):
             word, style = (s.word, s.style) if (s := cell.standing) else ("", "")
-            line.append(f"{word:<{_CELL}}", style)
+            line.append(f"{word:<{wide}}", style)
         yield line
 
 
