@@ -430,8 +430,8 @@ SIZED = table("""
 -> u = Shape <end = 1> (m) v = Shape (p) w = Shape (r) h = Scan <num_scan_inputs = 1,
 -> scan_input_axes = [-1], scan_output_axes = [-1], body = b (float[r] i) => (float[q] j) {
 -> j = Neg (i) }> (x) hs = Shape (h) said = Concat <axis = 0> (s, t, u, v, w, hs)
-[batch, batch, 1, 3] -> k = onnx_philox.RandomCategorical (x) ks = Shape (k)
--> l = onnx_philox.RandomCategorical <sample_size = 3> (x) ls = Shape <start = -1> (l)
+[batch, batch, 1, 3] -> k = onnx_philox.RandomCategorical <op_seed = 1> (x) ks = Shape (k)
+-> l = onnx_philox.RandomCategorical <sample_size = 3, op_seed = 1> (x) ls = Shape <start = -1> (l)
 -> said = Concat <axis = 0> (sizes, ks, ls)
 """)
 

@@ -133,7 +133,7 @@ class Walk:
 
     def _plain(self, node: ir.Node) -> None:
         inferred, is_known = self._inferred(node), not _has_references(node)
-        if is_known and (dims := self._by_rule(node)) is not None:
+        if is_known and node.outputs and (dims := self._by_rule(node)) is not None:
             first = node.outputs[0]
             type = inferred.get(first.name or "", onnx.TypeProto())
             declared = first.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
