@@ -1,7 +1,7 @@
 """Every operator, wherever one can be drawn: the reference's bits, or the refusal that is declared.
 
 A new operator is red here until it is drawn everywhere; its rule and exact values are in a file of
-its own. Models that one runtime runs are joined: that is much quicker.
+its own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Deep models in OpenVINO: a node looks up and down the graph whenever it is validated.
-
-On a thread with a small stack, so that what recurses ends the process.
-"""
+"""Deep models in OpenVINO on a thread with a small stack: what recurses ends the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""OpenVINO's device GPU, and HETERO:GPU,CPU: `pytest -m gpu`, which `.ci/gpu` runs without a GPU.
-
-Draws and states are compared, not what a network makes of them, which each GPU rounds in its way.
-"""
+"""OpenVINO's device GPU, and HETERO:GPU,CPU: draws and states. `.ci/gpu` runs it without a GPU."""
 
 from __future__ import annotations
 

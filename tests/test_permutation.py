@@ -92,9 +92,6 @@ def test_one_row_has_no_states_of_rows(sizes: dict[str, Any]) -> None:
         graphs.random_permutation(**sizes, per_row=True)
 
 
-# ------------------------------------------------------------------ distribution
-
-
 def test_all_orders_of_five_are_equally_likely() -> None:
     values = fill(np.empty((240_000, 5), np.int32))
     code = values @ np.array([625, 125, 25, 5, 1])

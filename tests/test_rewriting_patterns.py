@@ -1,7 +1,4 @@
-"""Uniform floats of which a model makes booleans or integers: these are drawn, exactly.
-
-What torch's exporters write for `bernoulli_` and `randint`, and TensorFlow's for dropout.
-"""
+"""Floats of which torch's exporters and TensorFlow make booleans or integers: these are drawn."""
 
 from __future__ import annotations
 
