@@ -24,8 +24,8 @@ std::string ShowFloatHere(double value) {
   // those of the next number up instead of the nearest one. The host's locale may print another character for the
   // point, so the code takes only digits and exponent from the text, and reads them back without a point.
   std::string digits;
-  int exponent;
-  for (int precision = 0;; ++precision) {  // 17 digits read back
+  int exponent = 0;
+  for (int precision = 0; precision <= 17; ++precision) {
     char text[64];
     std::snprintf(text, sizeof(text), "%.*e", precision, value);
     const char* const e = std::strchr(text, 'e');

@@ -158,6 +158,7 @@ Split SplitCategorical(const Draw& draw, std::uint64_t elements, std::uint64_t m
   const double samples = static_cast<double>(draw.samples) * kWordsPerSample;
   const std::uint64_t pieces = PiecesFor(static_cast<double>(rows) * (sums + samples), max_pieces);
   std::uint64_t step = DividedUp(rows, pieces) * draw.samples;
+  // Without replacement a row has no more samples than classes: never here.
   if (rows < pieces && samples > 2 * sums) step = DividedUp(elements, pieces);
   return Split{DividedUp(elements, step), step};
 }

@@ -264,8 +264,7 @@ std::uint64_t TokenOfFew(const FirstClasses<Isa>& classes, const TokenFilters& f
       if (sum >= wanted) count = i + 1;
     }
   }
-  // Nor is a class of weight 0 drawn: so little is added that only a min_p of 0 becomes another.
-  while (count > 1 && -classes[count - 1].time < filters.min_p + 0x1p-1074) --count;
+  while (count > 1 && (-classes[count - 1].time < filters.min_p || classes[count - 1].time == 0)) --count;
   if (count == 1) return classes[0].index;
   // By their indices; the index of each says where it was.
   FirstClasses<Isa> by_index(count);

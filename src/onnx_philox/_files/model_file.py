@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
 import onnx
 
 from onnx_philox._contract import checks
@@ -26,7 +25,7 @@ _BLOCK = 2**20
 # How much of a text a message shows.
 _SHOWN = 60
 # protobuf reads no larger message.
-_LARGEST_FILE = np.iinfo(np.int32).max
+_LARGEST_FILE = 2**31 - 1
 
 
 class ModelFile(contextlib.AbstractContextManager["ModelFile"]):

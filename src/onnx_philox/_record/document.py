@@ -29,7 +29,7 @@ DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
 Record = dict[str, Any]
 
 # Inputs of at most so many bytes stand in the record itself.
-_SMALL = 2**12
+_SMALL = 4096
 
 
 def record(

@@ -293,9 +293,9 @@ def _compiled(
         raise
 
 
-def _carrying(served: models.Served | None, model: Any) -> Collection[Carrier]:
+def _carrying(served: models.Served | None, model: ov.Model | None) -> Collection[Carrier]:
     """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
-    if served is None or served.graph is not None or served.streams.batch is None:
+    if served is None or served.graph is not None or model is None or served.streams.batch is None:
         return ()
     return carriers(model, served.streams.batch, served.streams.batch_axis)
 

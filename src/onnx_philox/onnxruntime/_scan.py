@@ -19,7 +19,7 @@ from onnx_philox._files.wire import Buffer, Field, Message, fields, written
 _DOMAIN = DOMAIN.encode()
 _INSERTED_CAST = b"InsertedPrecisionFreeCast_"
 """How the names begin that ONNX Runtime gives to what lies between a node and a Cast for it."""
-_SEARCHED = 16_384
+_SEARCHED = 2**14
 """A node of up to so many bytes is searched for a field before it is read."""
 
 # The numbers of the fields in onnx.proto.

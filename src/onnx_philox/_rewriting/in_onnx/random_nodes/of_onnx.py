@@ -32,7 +32,7 @@ class Version:
 
 
 _HALF_TO_DOUBLE = (F16, F32, F64)
-_WITH_BF16 = (*_HALF_TO_DOUBLE, BF16)
+WITH_BF16 = (*_HALF_TO_DOUBLE, BF16)
 
 
 def _always(*versions: tuple[int, tuple[ElementType, ...]]) -> tuple[Version, ...]:
@@ -42,16 +42,16 @@ def _always(*versions: tuple[int, tuple[ElementType, ...]]) -> tuple[Version, ..
 STANDARD_OPERATORS = {
     **dict.fromkeys(
         ("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike"),
-        _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always((1, _HALF_TO_DOUBLE), (22, WITH_BF16)),
     ),
-    "Bernoulli": _always((15, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-    "Multinomial": _always((7, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "Bernoulli": _always((15, _HALF_TO_DOUBLE), (22, WITH_BF16)),
+    "Multinomial": _always((7, _HALF_TO_DOUBLE), (22, WITH_BF16)),
     "Dropout": (
         *(Version(since, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE) for since in (1, 6)),
         *(Version(since, RandomWhen.NEVER, _HALF_TO_DOUBLE) for since in (7, 10)),
         Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
         # ONNX allows the float8 types too; nothing computes with them.
-        *(Version(since, RandomWhen.TRAINING_MODE, _WITH_BF16) for since in (13, 22)),
+        *(Version(since, RandomWhen.TRAINING_MODE, WITH_BF16) for since in (13, 22)),
     ),
 }
 """The versions of the standard operators with random nodes, oldest first."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from onnx_philox._contract.types import BF16, F16, F32, F64
 from onnx_philox._models.graphs import is_wanted
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import FUSED_DROPOUTS
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import DropoutReplacement
 from onnx_philox._rewriting.in_onnx.types import Types
-
-_TYPES = (F16, F32, F64, BF16)
 
 
 def read_fused(site: Site, types: Types) -> DropoutReplacement:
@@ -22,4 +20,4 @@ def read_fused(site: Site, types: Types) -> DropoutReplacement:
             "left alone, since no other runtime reads such masks",
             f"Export a Dropout in place of {node.op_type}: its mask is a boolean for each element.",
         )
-    return DropoutReplacement.read(site, _TYPES, types, places)
+    return DropoutReplacement.read(site, WITH_BF16, types, places)

@@ -32,6 +32,7 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementTy
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import element_type
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
 from onnx_philox._rewriting.in_onnx.replacements import of_onnx
@@ -278,9 +279,9 @@ def _read_multinomial(site: Site, types: Types) -> of_onnx.Replacement:
         given = f"{ir.DataType.from_numpy(samples.dtype).name}"
         site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
-    values, of_all_types = _allowed(site, dtype, _INTEGERS), (F16, F32, F64, BF16)
+    values = _allowed(site, dtype, _INTEGERS)
     return of_onnx.MultinomialReplacement.checked(
-        site, of_all_types, types, int(samples.item()), values
+        site, WITH_BF16, types, int(samples.item()), values
     )
 
 
