@@ -1,86 +1,131 @@
-"""Sums of the house that may only fall, each beside its bound.
+"""Prints how large each room is, in tokens and characters, beside a commit that you name.
 
-    python tests/sums.py            prints them
+    python tests/sums.py              the working tree
+    python tests/sums.py 857f6fe7     each room beside what it was in that commit
 
-The bounds are in bounds.toml; test_layout.py fails above one. To raise one is a commit of its own,
-which says who gains. `.ci/run` prints the processor time of pytest beside its bound.
+Nothing reads these numbers: no test, no bound. They are for whoever asks what a change made larger.
+A room is a folder or a module of src/onnx_philox, the tests, the C++ of a folder of custom_ops,
+or the pages. Comments and docstrings are in neither number of Python; generated files are left out.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import subprocess
+import sys
 import tokenize
-import tomllib
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).parents[1]
 GENERATED = (
-    *("custom_ops/core/kernels/coefficients.h", "custom_ops/core/kernels/declared_names.h"),
-    *("custom_ops/core/torch/mt19937_jumps.h", "custom_ops/core/operators_table.h"),
-    *("src/onnx_philox/graphs.py", "src/onnx_philox/openvino/_factories.py"),
+    "custom_ops/core/kernels/coefficients.h",
+    "custom_ops/core/kernels/declared_names.h",
+    "custom_ops/core/operators_table.h",
+    "custom_ops/core/torch/mt19937_jumps.h",
+    "src/onnx_philox/graphs.py",
+    "src/onnx_philox/openvino/_factories.py",
     "src/onnx_philox/reference.py",
 )
-_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+_CPP_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_CPP_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\w+|[^\w\s]')
+_SILENT = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+)
 
 
-def bounds() -> dict[str, int]:
-    return tomllib.loads((ROOT / "tests/bounds.toml").read_text())
+def sums(commit: str | None = None) -> dict[str, tuple[int, int]]:
+    """Tokens and characters (no spaces) of each room, of the working tree or of a commit."""
+    tokens: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for name, text in _files(commit):
+        words = _words(name, text)
+        room = _room(name)
+        tokens[room] += len(words)
+        characters[room] += sum(len(re.sub(r"\s", "", word)) for word in words)
+    return {room: (tokens[room], characters[room]) for room in sorted(tokens)}
 
 
-def sums() -> dict[str, int]:
-    """All but the processor time of pytest."""
-    pages = list(_files("docs", ".md"))
-    others = [file for file in _files(".", ".md") if file not in pages]
-    by_hand = [f for f in _files("custom_ops", ".h", ".cpp") if not _is_apart(f)]
-    return {
-        "src": sum(map(_code, _files("src", ".py"))),
-        "tests": sum(map(_code, _files("tests", ".py"))),
-        "tests_data": sum(map(_lines, _files("tests", ".json", ".txt", ".xml", ".toml"))),
-        "cpp": sum(_lines(file, _COMMENTS) for file in by_hand),
-        "docs_words": sum(len(file.read_text().split()) for file in pages),
-        "other_words": sum(len(file.read_text().split()) for file in others),
-        "pages": len(pages),
+def _files(commit: str | None) -> Iterator[tuple[str, str]]:
+    """Name and text of each file of Python, C++ and Markdown that is checked in, or would be."""
+    if commit is None:
+        listed = _git("ls-files", "--cached", "--others", "--exclude-standard")
+    else:
+        listed = _git("ls-tree", "-r", "--name-only", commit)
+    for name in listed.splitlines():
+        is_ours = name.endswith((".py", ".cpp", ".h", ".md"))
+        if not is_ours or name in GENERATED:
+            continue
+        if commit is not None:
+            yield name, _git("show", f"{commit}:{name}")
+        elif (ROOT / name).is_file():
+            yield name, (ROOT / name).read_text()
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def _room(name: str) -> str:
+    parts = PurePosixPath(name).parts
+    if name.endswith(".md"):
+        return "pages"
+    if name.startswith("src/onnx_philox/"):
+        return f"src {parts[2].removesuffix('.py')}"
+    if name.startswith("custom_ops/"):
+        is_tests = "tests" in parts
+        return f"C++ {parts[1]}{' (tests)' if is_tests else ''}"
+    return parts[0]
+
+
+def _words(name: str, text: str) -> list[str]:
+    """The tokens of a file: words, where it is a page."""
+    if name.endswith(".py"):
+        return _python_tokens(text)
+    if name.endswith(".md"):
+        return text.split()
+    return _CPP_TOKEN.findall(_CPP_COMMENT.sub("", text))
+
+
+def _python_tokens(text: str) -> list[str]:
+    docstrings = {
+        (node.lineno, node.col_offset)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
     }
+    return [
+        token.string
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in _SILENT and token.start not in docstrings
+    ]
 
 
-def _files(folder: str, *endings: str) -> Iterator[Path]:
-    """Those that are checked in, or would be."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", folder]
-    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    files = (ROOT / name for name in names.split("\0") if name.endswith(endings))
-    return (file for file in files if file.is_file())
-
-
-def _is_apart(file: Path) -> bool:
-    """Whether C++ is a test's, generated, of NVIDIA's cards, or a benchmark's."""
-    name = file.relative_to(ROOT).as_posix()
-    return name in GENERATED or bool({"tests", "bench"} & {*file.parts}) or "cuda" in name
-
-
-def _lines(file: Path, comments: re.Pattern[str] | None = None) -> int:
-    text = file.read_text()
-    text = text if comments is None else comments.sub("", text)
-    return sum(not line.isspace() for line in text.splitlines() if line)
-
-
-def _code(file: Path) -> int:
-    """The lines of Python without blanks, comments and docstrings."""
-    found: set[int] = set()
-    statement: list[tokenize.TokenInfo] = []
-    for token in tokenize.generate_tokens(io.StringIO(file.read_text()).readline):
-        if token.type not in _SILENT:
-            statement.append(token)
-        elif token.type == tokenize.NEWLINE:
-            if any(part.type != tokenize.STRING for part in statement):
-                found.update(*(range(t.start[0], t.end[0] + 1) for t in statement))
-            statement = []
-    return len(found)
+def main() -> None:
+    commit = sys.argv[1] if len(sys.argv) > 1 else None
+    now = sums()
+    before = sums(commit) if commit else {}
+    beside = f"   beside {commit}" if commit else ""
+    print(f"{'room':28} {'tokens':>9} {'characters':>11}{beside}")
+    for room in sorted(now | before):
+        tokens, characters = now.get(room, (0, 0))
+        line = f"{room:28} {tokens:9,} {characters:11,}"
+        if commit:
+            old_tokens, old_characters = before.get(room, (0, 0))
+            line += f"   {tokens - old_tokens:+9,} {characters - old_characters:+11,}"
+        print(line)
 
 
 if __name__ == "__main__":
-    for what, much in sums().items():
-        print(f"{what:14} {much:9,} of {bounds()[what]:9,}")
+    main()
