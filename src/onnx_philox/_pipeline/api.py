@@ -408,7 +408,7 @@ class Pipeline:
 
     def _refuse_rows(self, owner: str, given: str = "seeds") -> None:
         allowed = f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}"
-        remedy = "Rewrite the model with make_reproducible(..., per_row=True)."
+        remedy = "Pass per_row=True to Pipeline, and the original model if this one was rewritten."
         refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
 
 
