@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.rewritten import Inside, rewrite_first
+from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.ports import StatePorts
@@ -243,7 +243,7 @@ class ModelRuns:
     def _about_no_state(self, found: str) -> str:
         """What decides the numbers, after what several runs gave."""
         if self.inside.is_undecided:
-            remedy = rewrite_first(self.model)
+            remedy = self.inside.remedy_of_own(self.model)
             return f"{found}This model has {self.inside.counted} and no state. {remedy}"
         if not found:
             return ""
