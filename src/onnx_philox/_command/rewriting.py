@@ -10,7 +10,7 @@ from click import option
 
 from onnx_philox import _command as rooms
 from onnx_philox._command import frame, refusals
-from onnx_philox._command.options import JSON, PATH, flag, seed_of
+from onnx_philox._command.options import DRAW, JSON, PATH, flag, seed_of
 
 
 @click.command(
@@ -79,6 +79,7 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
     help="A Bernoulli that draws the complement: it is true with probability 1 - p, as in ONNX "
     "Runtime. Can be given again.",
 )
+@DRAW
 @flag("--standard", help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.")
 @option(
     "--target",
@@ -101,6 +102,7 @@ def rewrite(
     alignment: str,
     keep_seeds: bool,
     invert_bernoulli: tuple[str, ...],
+    draw: dict[str, str],
     standard: bool,
     target: str | None,
     inexact: bool,

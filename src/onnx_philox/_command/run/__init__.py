@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
+from onnx_philox._command.drawn import with_draws
 from onnx_philox._command.run import beginning, loading, ports
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.output_files import OutputFiles
@@ -51,6 +52,27 @@ def run(
         KeyboardInterrupt: It was interrupted; the text says after how many runs.
     """
     given = paths.given("run", model)
+    if record is not None and wanted.draw:
+        raise ArgumentError(
+            "--record must be left out beside --draw, since a record is of the file that ran: got "
+            f"{record}. Write that file with onnx-philox rewrite --draw, and run it."
+        )
+    with with_draws(given, wanted.draw) as served:
+        return _run(given, served, wanted, runtime, settings, output, record, progress)
+
+
+def _run(
+    given: Given,
+    served: Given,
+    wanted: WantedRuns,
+    runtime: str | None,
+    settings: Settings | None,
+    output: str | None,
+    record: Path | None,
+    progress: Progress,
+) -> ModelRuns:
+    """The runs of what a rewrite made of the model that is given, or of that model."""
+    model = given.path
     stamp: object = () if record is None else given.stamp
     settings = settings or Settings()
     written = {}
@@ -65,11 +87,11 @@ def run(
     if written:
         with refusing_as_argument():
             check_apart("run", written, _read(given, wanted.inputs))
-    inside = rewritten.inside(given)
+    inside = rewritten.inside(served)
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
-    loaded = loading.load_model(given, runtime, settings)
+    loaded = loading.load_model(served, runtime, settings)
     serving = beginning.Serving(loaded, wanted, inside)
     state = serving.state
     if wanted.seed is not None and state is None:

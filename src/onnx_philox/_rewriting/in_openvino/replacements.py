@@ -31,6 +31,7 @@ from onnx_philox._openvino_models.graphs import (
     own_seeds,
 )
 from onnx_philox._rewriting.found import Replaceable
+from onnx_philox._rewriting.in_openvino.drawn_inputs import drawn_input_number
 from onnx_philox._rewriting.in_openvino.site import Site, names_of
 from onnx_philox._rewriting.shares import INLINED_NAME
 
@@ -80,7 +81,7 @@ class NewDraw(Replaceable):
     @property
     def is_numbered(self) -> bool:
         """See `Replaceable`."""
-        return awaits_state(self.site.node)
+        return awaits_state(self.site.node) and drawn_input_number(self.site.node) is None
 
 
 def inlined_comparison(node: ov.Node) -> ov.Node | None:
