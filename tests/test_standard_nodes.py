@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any
 
+import cli
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from cases import DTYPES, EDGE_COUNTERS, SEED, assert_all_same, assert_same_bits
 from foreign import Arrays, evaluate, nodes, parse, uniform
@@ -286,3 +290,22 @@ def test_one_draw_is_as_before() -> None:
     standard = to_standard_nodes(graphs.random_generator([9]), target="openvino")
     assert "Gather" in {node.op_type for node in nodes(standard)}
     assert "Expand" not in {node.op_type for node in nodes(standard)}
+
+
+def test_the_target_web_has_no_functions_and_its_draws_are_outputs(tmp_path: Path) -> None:
+    model = graphs.random_normal([4], 0, 1, "f32", stateful=True)
+    made = to_standard_nodes(model, target="web")
+    assert not made.functions
+    assert {node.domain for node in made.graph.node} == {""}
+    (about,) = (entry.value for entry in made.metadata_props if entry.key == "onnx_philox.web")
+    assert json.loads(about)["draws"] == [{"output": "values", "operator": "RandomNormal"}]
+    feed = {"state": PhiloxState.from_seed(42).to_array()}
+    expected = ort.InferenceSession(to_standard_nodes(model).SerializeToString()).run(None, feed)
+    drawn = ort.InferenceSession(made.SerializeToString()).run(None, feed)
+    for one, other in zip(drawn, expected, strict=True):
+        assert_same_bits(one, other)
+    # The command writes the same file.
+    onnx.save(model, tmp_path / "model.onnx")
+    words = ("--standard", "--target", "web")
+    cli.text("rewrite", tmp_path / "model.onnx", "-o", tmp_path / "web.onnx", *words)
+    assert (tmp_path / "web.onnx").read_bytes() == made.SerializeToString()

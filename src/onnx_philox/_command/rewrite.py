@@ -29,7 +29,6 @@ from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
 _OWNER = "rewrite"
-_WEB = "web"
 
 
 @dataclass(frozen=True)
@@ -233,10 +232,17 @@ def rewrite(
         remedy = "Leave one of the two out."
         checks.refuse(_OWNER, "--alignment", repr(asked.alignment), allowed, remedy)
     if standard is not None:
-        allowed = f"{', '.join(map(repr, TARGETS))} or {_WEB!r}"
-        remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-        choices.check_choice(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
-    is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
+        choices.check_choice(
+            _OWNER,
+            "--target",
+            standard,
+            standard_nodes.NAMES,
+            standard_nodes.OTHERS_READ,
+            standard_nodes.ALLOWED,
+        )
+    is_for_web = standard == standard_nodes.WEB
+    if is_for_web:
+        standard = "onnxruntime"
     new_files.check_apart(_OWNER, _outputs(target), given.reads)
     with new_files.tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

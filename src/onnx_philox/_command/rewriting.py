@@ -84,8 +84,9 @@ from onnx_philox._command.options import DRAW, JSON, PATH, flag, seed_of
 @option(
     "--target",
     type=frame.NameChoice("onnxruntime", "openvino", "web"),
-    help="What --standard makes the nodes for. Others read those for onnxruntime too; web makes "
-    "these in one file, whose draws are outputs, for the page examples/web/drop.html. "
+    help="What --standard makes the nodes for. Other runtimes, such as TVM and tract, read those "
+    "for openvino, which has no functions. web makes those for onnxruntime in one file without "
+    "functions, whose draws are outputs, for the page examples/web/drop.html. "
     "[default: onnxruntime]",
 )
 @flag("--inexact", help="With --standard: take f32 draws that the target rounds otherwise, too.")
