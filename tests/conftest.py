@@ -14,7 +14,8 @@ import hypothesis
 import missing_backend
 import openvino as ov
 import pytest
-from half_precision import capabilities
+import reaching
+from half_precision import is_computed
 from real_models import LOADERS, Load
 from runtimes import OpenVino
 
@@ -34,6 +35,11 @@ hypothesis.settings.register_profile(
     derandomize=True,
 )
 hypothesis.settings.load_profile("default")
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    # It has options of its own.
+    pluginmanager.register(reaching, "reaching")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -153,9 +159,8 @@ def ort_backend(request: pytest.FixtureRequest) -> str:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Says which precisions of OpenVINO the processor computed in, and which were only repeated."""
-    found = capabilities()
-    f16 = "computed by this processor" if "FP16" in found else "only emulated: no FP16 here"
-    bf16 = "computed by this processor" if "BF16" in found else "not exercised: no BF16 here"
+    f16 = "computed by this processor" if is_computed("f16") else "only emulated: f32 here"
+    bf16 = "computed by this processor" if is_computed("bf16") else "not exercised: f32 here"
     terminalreporter.write_line(f"OpenVINO's precision f16: {f16}; bf16: {bf16}")
     terminalreporter.write_line(f"OpenVINO's device GPU: {_gpu()}")
 

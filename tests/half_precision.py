@@ -17,9 +17,21 @@ from runtimes import array_of, tensor_of
 MARK = "precision_sensitive_0"
 
 
-def capabilities() -> list[str]:
-    """What this processor computes in, as OpenVINO names it: FP32, FP16, BF16 and more."""
-    return ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+@functools.cache
+def is_computed(type_: str) -> bool:
+    """Whether the CPU plugin computes f16 or bf16 in that type here, rather than in f32.
+
+    Asked by a product, which an f32 that nobody rounds holds exactly. OPTIMIZATION_CAPABILITIES
+    names what the processor has, of which ONEDNN_MAX_CPU_ISA may leave nothing.
+    """
+    # 1 + 2^-6, whose square has a digit more than either type.
+    factor = opset8.parameter([1], np.float32)
+    narrow = opset8.convert(factor, type_)
+    product = opset8.convert(opset8.multiply(narrow, narrow), "f32")
+    model = ov.Model([product], [factor], "product")
+    compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    given = np.float32([1 + 2**-6])
+    return compiled([given])[0][0] != given[0] ** 2
 
 
 @functools.cache

@@ -142,7 +142,8 @@ def test_the_processor_s_best_instruction_set_is_taken_and_named_first() -> None
     flags = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
     named = _native.instruction_sets()
     best = run_with_isa("", "from onnx_philox import _native; print(_native.isa())")
-    assert [*best.stdout.split(), _native.isa(), "scalar"] == [*named[:1], named[0], named[-1]]
+    assert best.stdout.split() == [named[0]]
+    assert named[-1] == "scalar"
     for flag, isa in (("avx512dq", "avx512"), (" avx2 ", "avx2")):
         if flag in flags:
             assert named[0] == isa

@@ -135,7 +135,12 @@ class RewrittenFile:
             return "--keep-seeds did nothing: pass the model that this one was made from."
         if not count:
             return "It has no seeds to keep." * (self.keeps_seeds and is_openvino_s)
-        others = "others of f16, f64 and i64, and of most ranges of f32"
+        # By the processor that it runs on, which may be another one than this.
+        others = (
+            "others of f64 and i64, of most ranges of f32 where the processor multiplies and adds "
+            "in one step (FMA), and of f16 and bf16 where it computes them in f32 (bf16: on "
+            "processors without AVX-512)"
+        )
         they, keep, take = (
             ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
         )
