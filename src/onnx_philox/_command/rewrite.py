@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -21,10 +21,9 @@ from onnx_philox._files import new_files
 from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting import api
+from onnx_philox._rewriting import api, equal_seeds
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.kept_seeds import equal_seeds
 from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
@@ -56,8 +55,8 @@ class RewrittenFile:
             target=str(self.target),
             is_changed=report.is_changed,
             seed=report.seed,
-            replaced=[asdict(node) for node in report.replaced],
-            kept=[asdict(node) for node in report.kept],
+            replaced=equal_seeds.documents(report.replaced),
+            kept=equal_seeds.documents(report.kept),
             recorded=report.recorded,
             settled=report.settled,
             per_row=report.is_per_row,
@@ -154,12 +153,14 @@ class RewrittenFile:
     def _about_equal_seeds(self) -> str:
         """What becomes of nodes of one seed, where no warning says it."""
         said = []
-        for seed, nodes in equal_seeds(self.report.replaced).items():
-            is_one = len({node.stream for node in nodes}) == 1
+        for alike in equal_seeds.repeating(self.report.replaced):
+            is_one = len({node.stream for node in alike.nodes}) == 1
             now = "equal numbers, from one stream" if is_one else "numbers of their own"
-            if not any(f"{seed} of " in text for text in self.warnings):
-                said.append(f"{len(nodes)} nodes of {seed} draw {now}.")
-        return " ".join(said)
+            if not any(str(alike) in text for text in self.warnings):
+                said.append(f"{len(alike.nodes)} nodes of {alike.seeds} draw {now}.")
+        if self.keeps_seeds:
+            said.append(equal_seeds.about_those_apart(self.report.replaced))
+        return " ".join(filter(None, said))
 
     def _lines(self) -> Iterator[str]:
         """What there is to know of the new model."""

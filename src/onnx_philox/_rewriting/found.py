@@ -14,6 +14,7 @@ from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.report import MAIN_GRAPH, RandomNode
+from onnx_philox._rewriting.seeded import Seeded
 from onnx_philox._rewriting.shares import Share
 
 Node = TypeVar("Node")
@@ -31,7 +32,7 @@ OwnerOf = TypeVar("OwnerOf", bound=Owner)
 
 _RECORDED = {
     *("name", "op_type", "domain", "version", "path", "function", "outputs", "seeds"),
-    "explicit_seed",
+    *("explicit_seed", "seeded"),
 }
 """What a site and its line of a report both say."""
 
@@ -55,6 +56,7 @@ class Site(Generic[Node, OwnerOf]):
     function: str | None = None
     seeds: tuple[int, int] | None = None
     explicit_seed: str | None = None
+    seeded: Seeded | None = None
 
     @property
     def path(self) -> tuple[str, ...]:

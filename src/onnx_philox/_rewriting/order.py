@@ -17,7 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._rewriting import kept_seeds
+from onnx_philox._rewriting import equal_seeds, kept_seeds
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.found import Irreplaceable, Random, leave
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
@@ -276,8 +276,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     kept_seeds.warn_of_repeats(new, recorded.kept)
     has_key = recorded.has_key or (recorded.state is None and bool(new))
     records = tuple(node.record() for node in numbered)
-    if not asked.keep_seeds:
-        kept_seeds.warn_of_equal_seeds(records, asked.generator)
+    equal_seeds.warn(records, asked.generator, keeps=asked.keep_seeds)
     settled = format.settle(model)
     plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
     format.replace(model, recorded, plan)

@@ -20,8 +20,8 @@ from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.given import Given
+from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
 from onnx_philox._rewriting.order import Batch, about_rivals
 from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox.rewriting import RandomNode
@@ -124,7 +124,7 @@ class Inspection:
             model=str(self.model),
             opset=self.opset,
             runtimes={runtime.name: runtime.version for runtime in self.runtimes},
-            random_nodes=[self._found_json(found) for found in self.found],
+            random_nodes=self._found_json(),
             obstacle=self.obstacle,
             state=self.state or None,
             next_state=self.next_state,
@@ -359,9 +359,8 @@ class Inspection:
     def seeds(self) -> list[tuple[str, str]]:
         """What becomes of the seeds of each node that has some, and of those of equal ones."""
         own = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
-        what = f"{REPEATED}; {KEEP_SEEDS} lets them draw the same."
-        equal = equal_seeds(found.node for found in self.found).items()
-        return [*own, *((_listed([n.called for n in e]), f"{seed}: {what}") for seed, e in equal)]
+        equal = equal_seeds.remarks([found.node for found in self.found], KEEP_SEEDS)
+        return [*own, *((_listed(alike.names), f"{alike.seeds}: {what}") for alike, what in equal)]
 
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
@@ -399,14 +398,17 @@ class Inspection:
             return "After a rewrite they draw what a seed says"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
 
-    def _found_json(self, found: InspectedNode) -> dict[str, Any]:
-        node = asdict(found.node)
-        today = {}
-        for runtime in self.runtimes:
-            trial = self.trial(runtime, found)
-            today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
-        where = {"where": found.node.where, "per_row_problem": found.row_problem}
-        return {**node, **where, "of_its_seeds": found.seeds, "today": today}
+    def _found_json(self) -> list[dict[str, Any]]:
+        nodes = equal_seeds.documents([found.node for found in self.found])
+        for found, node in zip(self.found, nodes, strict=True):
+            node |= {"where": found.node.where, "per_row_problem": found.row_problem}
+            node["of_its_seeds"] = found.seeds
+            node["today"] = {}
+            for runtime in self.runtimes:
+                trial = self.trial(runtime, found)
+                told = {"does": trial.behaviour.value, "reason": trial.reason}
+                node["today"][runtime.name] = told
+        return nodes
 
 
 def _grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:

@@ -49,7 +49,7 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
             if replacements.inlined_comparison(site.node) is not None:
                 each = replace(each, share=INLINED)
             covered |= each.covered
-            each = replace(each, same=site.explicit_seed if keep_seeds else None)
+            each = replace(each, same=site.seeded if keep_seeds else None)
         found.append(each)
     return found
 
