@@ -125,7 +125,15 @@ def native_reference() -> Iterator[None]:
         yield
 
 
-TRYING = ("test_cli_inspect", "test_cli_compare", "test_law", "test_openvino_models", "test_pages")
+TRYING = (
+    "test_cli_inspect",
+    "test_cli_inspect_rest",
+    "test_cli_compare",
+    "test_known",
+    "test_law",
+    "test_openvino_models",
+    "test_pages",
+)
 
 
 def _try_none(built: list[Any], *_: object, **__: object) -> list[trials.Trials]:

@@ -62,6 +62,7 @@ class RewrittenFile:
             per_row=report.is_per_row,
             warnings=self.warnings,
             of_no_runtime=list(self.inside.of_no_runtime),
+            missing_functions=list(self.inside.missing_functions),
             run=self.command,
         )
 
@@ -89,9 +90,9 @@ class RewrittenFile:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in filter(None, self._lines()):
             console.print(Text(line))
-        if self.inside.of_no_runtime:
-            (about,) = unrun.about(self.inside.of_no_runtime)
+        for about in self._in_the_way:
             console.print(Text(about, "bold red"))
+        if self._in_the_way:
             return
         # Not wrapped, so that it can be copied.
         console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
@@ -186,7 +187,13 @@ class RewrittenFile:
                 "Its draws are outputs too. Drop the file on the page examples/web/drop.html, "
                 "which runs it in a browser and shows the same hashes."
             )
-        yield f"Written: {_written(self.target)}.{' Run it:' * (not self.inside.of_no_runtime)}"
+        yield f"Written: {_written(self.target)}.{' Run it:' * (not self._in_the_way)}"
+
+    @property
+    def _in_the_way(self) -> list[str]:
+        """Why no runtime loads the new model as it is, a sentence each."""
+        missing = unrun.about_missing(self.inside.missing_functions)
+        return [*unrun.about(self.inside.of_no_runtime), *missing]
 
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:

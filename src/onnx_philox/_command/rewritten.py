@@ -49,6 +49,8 @@ class Inside:
     """Its states, of which only one can be run."""
     of_no_runtime: Sequence[str] = ()
     """The operators that no runtime has."""
+    missing_functions: Sequence[str] = ()
+    """What nodes call that is no function of the model, and no known operator."""
 
     @property
     def takes_seed(self) -> bool:
@@ -141,17 +143,25 @@ def inside(given: Given) -> Inside:
 def _inside_onnx(given: Given) -> Inside:
     from onnx_philox._rewriting.in_onnx import earlier
     from onnx_philox._rewriting.in_onnx.model import find_random_nodes
-    from onnx_philox._rewriting.in_onnx.unrun import operators_of_no_runtime
+    from onnx_philox._rewriting.in_onnx.unrun import missing_functions, operators_of_no_runtime
 
     model = graph_of(given)
-    unrun = operators_of_no_runtime(model)
+    unrun, missing = operators_of_no_runtime(model), missing_functions(model)
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
     inputs = inputs_of(model)
     if state is not None:
         said = state.name or "", next_of(model, state), drawn_by, streams_of(model)
-        return Inside(inputs, own, False, True, *said, "", states_in(model), unrun)
+        return Inside(inputs, own, False, True, *said, "", states_in(model), unrun, missing)
     seed = earlier.read(model).seed
-    return Inside(inputs, own, seed is not None, False, generator=drawn_by, of_no_runtime=unrun)
+    return Inside(
+        inputs,
+        own,
+        seed is not None,
+        False,
+        generator=drawn_by,
+        of_no_runtime=unrun,
+        missing_functions=missing,
+    )
 
 
 def inputs_of(model: ir.Model) -> dict[str, bool]:

@@ -20,6 +20,7 @@ from onnx_philox._contract.streams import (
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._runtime_errors import raise_not_loaded
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
 from onnx_philox._runtimes import options as of_runtimes
 from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen, port_of
@@ -115,7 +116,11 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
             what, allowed = "one rewritten for a single state", "one with a state for each row"
             remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
             refuse(_NAME, "the model", what, allowed, remedy)
-        loaded = models.open(ToOpen(given, wanted.options, served, shows_drawn))
+        try:
+            loaded = models.open(ToOpen(given, wanted.options, served, shows_drawn))
+        except Exception as error:
+            raise_not_loaded(_NAME, runtime.name, error)
+            raise
         streams, stamp = served.streams, served.stamp
     asked, drawn = wanted.asked.generator, streams.generator
     if asked.is_named and asked is not drawn:

@@ -56,12 +56,14 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
 
     With "requests", another request of the same session draws too, by `anew` of what the file
     returns. With a count, it also returns the share of ones in the first run. Of twins it returns
-    what each of the two nodes draws in one run.
+    what each of the two nodes draws in one run. With "loads", it only loads the model.
     """
     stage = "load"
     try:
         model, *others = (base64.b64decode(model) for model in probe["models"])
         run = load(model)
+        if "loads" in probe:
+            return {"loads": "yes"}
         stage = "run"
         drawn = run(probe["feeds"])
         if "twins" in probe:
