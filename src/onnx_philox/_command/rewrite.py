@@ -82,10 +82,8 @@ class RewrittenFile:
         console.print(self._heading())
         if self.report.replaced:
             console.print(_became(self.report.replaced))
-        for share in dict.fromkeys(node.share for node in self.report.replaced if node.share):
-            nodes = (node.called for node in self.report.replaced if node.share == share)
-            if not any(f": {share}." in text for text in self.warnings):
-                console.print(Text(f"{', '.join(nodes)}: {share}."))
+        for line in self._of_nodes():
+            console.print(Text(line))
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in filter(None, self._lines()):
@@ -101,6 +99,18 @@ class RewrittenFile:
         if filled:
             names = ", ".join(filled)
             console.print(Text(f"--fill makes up {names}: give yours with --input NAME=FILE.npy."))
+
+    def _of_nodes(self) -> Iterator[str]:
+        """The shares and the doubts of nodes, where no warning says them."""
+        warned = [f"{text}." for text in self.warnings]
+        replaced = self.report.replaced
+        shares = [(node.called, node.share) for node in replaced]
+        doubts = [(node.called, node.doubt) for node in replaced]
+        for of_each in (shares, doubts):
+            for said in dict.fromkeys(text for _, text in of_each if text is not None):
+                names = [name for name, text in of_each if text == said]
+                if not any(f": {said}" in text for text in warned):
+                    yield f"{', '.join(names)}: {said.removesuffix('.')}."
 
     def _heading(self) -> Text:
         name = (str(self.source), "bold")

@@ -12,6 +12,7 @@ from onnx_philox._contract import checks, shown
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
+from onnx_philox._rewriting.doubts import Doubt
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.report import MAIN_GRAPH, RandomNode
 from onnx_philox._rewriting.seeded import Seeded
@@ -155,6 +156,8 @@ class Replaceable(ABC):
     """The generator by which it draws."""
     share: Share | None = field(default=None, kw_only=True)
     """How often it is true, if it is a Bernoulli; None for all others."""
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What says that the model may not draw what was meant; None where nothing does."""
     same: Hashable = field(default=None, kw_only=True)
     """What all nodes have that draw its numbers; None where they are its own."""
 
@@ -194,8 +197,9 @@ class Replaceable(ABC):
         """The line of a report."""
         record = self.site.record(*self.drawn, self.stream)
         share = None if self.share is None else str(self.share)
+        doubt = None if self.doubt is None else str(self.doubt)
         keeps = self.seeds is not None
-        return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share)
+        return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share, doubt=doubt)
 
 
 @dataclass(frozen=True)

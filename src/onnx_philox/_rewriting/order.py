@@ -106,6 +106,15 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
     return chosen
 
 
+def warn_of_doubts(nodes: Sequence[Random]) -> None:
+    """Warns of nodes that may not draw what was meant, each reason once."""
+    for doubt in dict.fromkeys(node.doubt for node in nodes):
+        if doubt is not None and doubt.is_warned:
+            alike = [node.site for node in nodes if node.doubt == doubt]
+            names = ", ".join(repr(site.called) for site in alike)
+            warnings.warn(f"{alike[0].op_type} {names}: {doubt}", stacklevel=shown.stacklevel())
+
+
 class Batch(Protocol):
     """The dimension of an input that gives a model its rows."""
 
@@ -258,6 +267,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
         leave(each.error, keep_unknown=asked.keep_unknown)
     nodes = [each for each in found if not isinstance(each, Irreplaceable)]
     nodes = choose_shares(nodes, asked.invert_bernoulli)
+    warn_of_doubts(nodes)
     left = tuple(each.record() for each in kept)
     report = Report(
         kept=left, recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows

@@ -177,6 +177,8 @@ class Inspection:
             parts.append(self._named("Seeds of their own:", seeds))
         if shares := self.shares():
             parts.append(self._named("Shares of ones:", shares))
+        if doubts := self.doubts():
+            parts.append(self._named("Perhaps not what was meant:", doubts))
         if self._groups(self.found):
             parts.append(_GROUPED)
         if lost := self.lost_in_conversion():
@@ -384,6 +386,10 @@ class Inspection:
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
         return [(f.node.called, f.node.share) for f in self.found if f.node.share is not None]
+
+    def doubts(self) -> list[tuple[str, str]]:
+        """What says of a node that the model may not draw what was meant."""
+        return [(f.node.called, f.node.doubt) for f in self.found if f.node.doubt is not None]
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.

@@ -19,6 +19,7 @@ from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
 from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs, is_drawn_input
+from onnx_philox._rewriting.in_onnx.passes.expand_maps import is_map
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
@@ -57,7 +58,7 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
     Ignores nodes that an earlier rewrite made.
     """
-    if model.functions:
+    if model.functions or any(map(is_map, model.graph.all_nodes())):
         model = model.clone()
         inline_random_functions(model)
     return [found.record() for found in find_nodes(model)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, RANDOM_NORMAL
+from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR, RANDOM_NORMAL
 from onnx_philox._files import external_data, tensors
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import types
@@ -19,6 +19,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     schema_of,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
 
 # Domains whose operators a runtime, or an extension that it is known for, brings.
@@ -35,6 +36,10 @@ _ATEN = "ATen"
 _DROPOUT = (
     "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none of "
     "them."
+)
+_BITS = (
+    "OpenVINO's uint32 holds 31 bits: a Cast of floats makes one number of all from 2^31 on, half "
+    "of what {} draws."
 )
 _NORMALS = (
     "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
@@ -127,7 +132,9 @@ def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
     nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
     unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
     if runtime == "openvino":
-        return [_NORMALS] * any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
+        normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
+        bits = [node.called for node in nodes if node.replacement == RANDOM_GENERATOR.name]
+        return [_NORMALS] * normals + [_BITS.format(few([*map(repr, bits)]))] * bool(bits)
     branches = defaultdict[str, set[str]](set)
     for step in (step for node in unseeded for step in node.path):
         owner, _, branch = step.rpartition(" ")

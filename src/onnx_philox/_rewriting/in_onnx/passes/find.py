@@ -22,6 +22,8 @@ from onnx_philox._models.inlining import inline
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
+from onnx_philox._rewriting.in_onnx.passes.doubtful import doubt_of
+from onnx_philox._rewriting.in_onnx.passes.expand_maps import expand_maps, is_map
 from onnx_philox._rewriting.in_onnx.passes.keys import Keys
 from onnx_philox._rewriting.in_onnx.passes.seeds import Seeds
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign
@@ -199,8 +201,13 @@ def _read(site: Site, types: Types) -> Outcome:
         elif site.node.domain in foreign.TENSORFLOW_DOMAINS and (n := len(site.node.outputs)) != 1:
             site.refuse("the number of outputs", n, "1", "Correct the node.")
         replacement, seeds = read(site, types), own_seeds(site.node)
-        share = share_of(site.node)
-        random = Replaceable(replace(site, seeds=seeds), replacement, seeds=seeds, share=share)
+        random = Replaceable(
+            replace(site, seeds=seeds),
+            replacement,
+            seeds=seeds,
+            share=share_of(site.node),
+            doubt=doubt_of(site.node, types),
+        )
         if version is not None:
             check_declared(site, random.replacement.dtype)
     except (TypeError, ValueError) as error:
@@ -333,7 +340,11 @@ def _check_owners(site: Site) -> None:
         name = f"{node.domain}::{graphs.label(node)}" if node.domain else graphs.label(node)
         given = f"a subgraph of {name}, which cannot carry a state"
         allowed = "the main graph, If, Loop, or Scan from opset 9 on"
-        remedy = "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)"
+        remedy = "Rewrite it as one of these"
+        if node.op_type == "Scan":
+            remedy += " (onnx.version_converter raises the opset of a Scan)"
+        elif is_map(node):
+            remedy = "Declare the types of what its body gives in the graph"
         raise MayStayError(site.title, "its place", given, allowed, remedy)
 
 
@@ -341,7 +352,8 @@ def inline_random_functions(model: ir.Model) -> None:
     """Inlines the functions that hold a random node, and those that call them.
 
     A function that is called twice would draw the same numbers twice, so each call needs its own
-    nodes and streams. Functions without a random node stay functions.
+    nodes and streams. Functions without a random node stay functions. A SequenceMap is a function,
+    too, whose body is a Loop.
     """
     holding = set()
     for identifier, function in model.functions.items():
@@ -351,3 +363,8 @@ def inline_random_functions(model: ir.Model) -> None:
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
     inline(model, holding, OWNER, "functions with random nodes")
+
+    def draws(node: ir.Node) -> bool:
+        return is_random(node, graphs.opset_of(model.opset_imports, node.domain), model)
+
+    expand_maps(model, draws)
