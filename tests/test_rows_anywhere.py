@@ -237,6 +237,11 @@ def test_standard_nodes_draw_the_same_rows(name: str) -> None:
         assert_same_bits(drawn[output], values)
 
 
+IN_ORDER = (
+    "the rows of what it draws must be proved to be in the order of 'batch', the first of the "
+    "input 'x', until they meet values that depend on rows of the inputs and have them in the same "
+    "place: got "
+)
 REFUSED = {
     "twice": ("t = Transpose (x) m = MatMul (x, t) y = RandomNormalLike (m)", "got [batch, batch]"),
     "twice in one dimension": (
@@ -253,17 +258,17 @@ REFUSED = {
     "it by its size alone": (
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "c = RandomNormalLike (f) y = Flatten (c)",
-        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 4]",
+        f"{IN_ORDER}'f' (Reshape) mixes the rows of 'z' with what stands before them",
     ),
     "it by its size alone, behind what is not followed": (
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "h, k = Split <axis = 2> (f) c = RandomNormalLike (k) y = Flatten (c)",
-        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 2]",
+        f"{IN_ORDER}'f' (Reshape) mixes the rows of 'z' with what stands before them",
     ),
     **{
         f"it by its size alone, {where}": (
             f"{TRUE} six = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, six) {body}",
-            "has rows that no Reshape mixes, for a state for each row: got [",
+            f"{IN_ORDER}'{'m' if 'm = Reshape' in body else 'f'}' (Reshape) mixes the rows of ",
         )
         for where, body in {
             "carried by a Loop": """l = Loop (three, go, f) <body = b (int64 i, bool ci,
