@@ -84,9 +84,7 @@ class NotRowsError(ValueRefusalError):
     def naming(self, option: str) -> NotRowsError:
         """The same refusal to those who know the option by another name."""
         operator, what, given, allowed, names, _ = self.parts
-        return NotRowsError(
-            operator, what, given, allowed, names, option, is_order=self.is_order
-        )
+        return NotRowsError(operator, what, given, allowed, names, option, is_order=self.is_order)
 
 
 def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError:
@@ -101,7 +99,8 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
         by_shape: dict[str, list[str]] = {}
         for error in errors:
             by_shape.setdefault(error.given, []).append(repr(error.names[0]))
-        given = ", ".join(f"{shape} of {few(alike)}" for shape, alike in by_shape.items())
+        of = "before" if is_order else "of"
+        given = ", ".join(f"{shape} {of} {few(alike)}" for shape, alike in by_shape.items())
     return NotRowsError(operator, what, given, allowed, names, is_order=is_order)
 
 

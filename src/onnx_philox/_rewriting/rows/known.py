@@ -31,8 +31,10 @@ class Rows(IntEnum):
 
     NONE = 0
     MAYBE = 1
-    """By one way through the model, but not by another."""
-    SURE = 2
+    """By one way through the model, but not by another; or where to look, but not what is there."""
+    PART = 2
+    """Some elements do, beside others that are drawn."""
+    SURE = 3
 
 
 @dataclass(frozen=True)

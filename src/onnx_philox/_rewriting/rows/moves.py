@@ -31,6 +31,15 @@ class Fate(Enum):
 GONE, MOVED = Fate.GONE, Fate.MOVED
 
 
+class Meeting(Enum):
+    """How the elements of an output are made of those of several inputs."""
+
+    ELEMENTWISE = "each of one of each input: here draws meet rows"
+    SUMS = "each of many of each input"
+    SIDE_BY_SIDE = "each of one of one input"
+    OTHER = "any other way: an input may say only where to look in another"
+
+
 class UnclearError(Exception):
     """A rule does not understand a node: an attribute, an input, or a shape that is not known."""
 
@@ -38,13 +47,13 @@ class UnclearError(Exception):
 class Moves(Protocol):
     """Where an output of an operator has what an input has."""
 
-    def of(self, place: InPlace) -> InPlace | Fate:
+    def of(self, place: InPlace, /) -> InPlace | Fate:
         """Where it has the batch that stands there in the input."""
 
-    def looks_along(self, place: InPlace) -> bool:
+    def looks_along(self, place: InPlace, /) -> bool:
         """Whether a slice that stays in order depends on the others."""
 
-    def reaches(self, axis: int) -> bool:
+    def reaches(self, axis: int, /) -> bool:
         """Whether the input has more than one element along a dimension of the output."""
 
 
@@ -100,11 +109,11 @@ class InOrder:
             raise UnclearError("has a shape that nobody knows before a run")
         return MOVED
 
-    def looks_along(self, place: InPlace) -> bool:
+    def looks_along(self, _: InPlace) -> bool:
         """See `Moves`."""
         return False
 
-    def reaches(self, axis: int) -> bool:
+    def reaches(self, _: int) -> bool:
         """See `Moves`."""
         return True
 
@@ -203,7 +212,7 @@ It gives None for an input of which the output has nothing, or the shape alone.
 REORDERS = "puts the rows of its input into another order, or takes some of them"
 
 
-def apply(rule: Rule, step: Step, output: int, deed: str = REORDERS) -> Knowledge:
+def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REORDERS) -> Knowledge:
     """What is known of an output of an operator.
 
     Raises:
@@ -221,15 +230,17 @@ def apply(rule: Rule, step: Step, output: int, deed: str = REORDERS) -> Knowledg
         moves = rule(step, output)
         pairs = zip(step.known, moves, strict=False)
         parts = [Part(k, m) for k, m in pairs if k is not None and m is not None]
-        made = together(step, parts, output, deed)
+        made = together(step, parts, output, meeting, deed)
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
     if made.lost is not None:
         return made
-    return replace(made, resized=resized, is_of_batch=is_of_batch)
+    return replace(made, resized=made.resized or resized, is_of_batch=is_of_batch)
 
 
-def together(step: Step, parts: Sequence[Part], output: int, deed: str) -> Knowledge:
+def together(
+    step: Step, parts: Sequence[Part], output: int, meeting: Meeting, deed: str = REORDERS
+) -> Knowledge:
     """What is known of what an operator makes of its inputs.
 
     Raises:
@@ -248,14 +259,17 @@ def together(step: Step, parts: Sequence[Part], output: int, deed: str) -> Knowl
         return lost(blamed, known)
     found: list[frozenset[InPlace]] = []
     is_gone = False
+    moved: Culprit | None = None
     for part in parts:
         fates = {place: part.moves.of(place) for place in part.known.places}
         places = frozenset(to for to in fates.values() if isinstance(to, InPlace))
         if part.known.noise:
             _check_noise(step, part, fates, deed)
+        if MOVED in fates.values():
+            moved = step.culprit(deed)
         if part.known.places and not places:
-            if MOVED in fates.values():
-                return lost(step.culprit(deed), known)
+            if moved is not None:
+                return lost(moved, known)
             is_gone = True
         found.append(places)
     kept = _kept(parts, found)
@@ -264,9 +278,33 @@ def together(step: Step, parts: Sequence[Part], output: int, deed: str) -> Knowl
             return lost(step.culprit("brings rows together from different places"), known)
         if is_gone and step.may_have_batch(step.made[output]):
             return lost(step.culprit("looks at all rows, and gives a dimension like them"), known)
-    noise = _unmet(step, parts, found, kept)
-    rows = max((each.rows for each in known), default=Rows.NONE)
-    return Knowledge(kept, rows, noise)
+    noise = _noise(step, parts, found, kept)
+    rows = _rows(parts, meeting)
+    if meeting is Meeting.ELEMENTWISE and _meets_rows(parts):
+        noise = frozenset()
+    return Knowledge(kept, rows, noise, resized=moved)
+
+
+def _rows(parts: Sequence[Part], meeting: Meeting) -> Rows:
+    """Whether the output depends on rows of the inputs."""
+    rows = max((part.known.rows for part in parts), default=Rows.NONE)
+    of_drawn = [part.known.rows for part in parts if part.known.noise]
+    if not of_drawn:
+        return rows
+    if meeting is Meeting.SUMS:
+        return Rows.SURE if rows is Rows.PART else rows
+    if meeting is Meeting.SIDE_BY_SIDE:
+        are_sure = all(part.known.rows is Rows.SURE for part in parts)
+        return rows if are_sure else min(rows, Rows.PART)
+    if meeting is Meeting.OTHER:
+        return max(*of_drawn, min(rows, Rows.MAYBE))
+    return rows
+
+
+def _meets_rows(parts: Sequence[Part]) -> bool:
+    """Whether an operand that surely depends on rows of the inputs meets another."""
+    sure = [part for part in parts if part.known.rows is Rows.SURE and part.known.places]
+    return len(parts) > 1 and bool(sure)
 
 
 def _check_noise(
@@ -294,13 +332,13 @@ def _kept(parts: Sequence[Part], found: Sequence[frozenset[InPlace]]) -> frozens
     return frozenset(kept)
 
 
-def _unmet(
+def _noise(
     step: Step,
     parts: Sequence[Part],
     found: Sequence[frozenset[InPlace]],
     kept: frozenset[InPlace],
 ) -> frozenset[Hashable]:
-    """The draws that have met no rows of the inputs yet.
+    """The draws in the output that have met no rows of the inputs before.
 
     Raises:
         RowsMeetError: They meet rows elsewhere.
@@ -310,12 +348,9 @@ def _unmet(
         return noise
     of_noise = [p for part, p in zip(parts, found, strict=True) if part.known.noise]
     drawn = frozenset[InPlace]().union(*of_noise)
-    is_met = False
     for part, places in zip(parts, found, strict=True):
         if part.known.is_placed and not drawn <= places:
             raise RowsMeetError(noise, step.culprit("lets them meet rows in another place"))
-        if part.known.rows is Rows.SURE and not part.known.noise and places:
-            is_met = True
     if not drawn <= kept:
         raise RowsMeetError(noise, step.culprit("lets them meet rows in another place"))
-    return frozenset() if is_met else noise
+    return noise

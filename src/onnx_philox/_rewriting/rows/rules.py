@@ -15,6 +15,7 @@ from onnx_philox._rewriting.rows.moves import (
     ByAxis,
     Fate,
     InOrder,
+    Meeting,
     Moves,
     Rule,
     Step,
@@ -71,6 +72,16 @@ def last_axis(step: Step) -> Collection[int]:
 def spatial_axes(step: Step) -> Collection[int]:
     """All dimensions behind the second."""
     return range(2, step.rank(0))
+
+
+def behind_first(step: Step) -> Collection[int]:
+    """All dimensions behind the first."""
+    return range(1, step.rank(0))
+
+
+def count_made(step: Step) -> int:
+    """How many outputs there are."""
+    return len(step.made)
 
 
 def no_axes(_: Step) -> Collection[int]:
@@ -466,6 +477,23 @@ def one_for_all(step: Step, _: int) -> Sequence[Moves | None]:
 
 def nowhere(step: Step, _: int) -> Sequence[Moves | None]:
     """It gives as many elements as the data say, in an order of its own."""
-    return [
-        ByAxis([MOVED] * step.rank(i)) if step.has(i) else None for i in range(len(step.known))
-    ]
+    return [ByAxis([MOVED] * step.rank(i)) if step.has(i) else None for i in range(len(step.known))]
+
+
+_SUMS = frozenset(
+    """
+    Attention CausalConvWithState Conv ConvInteger ConvTranspose Convolution ConvolutionBackpropData
+    DeformConv DeformableConvolution Einsum FusedMatMul GRU GRUCell GRUSequence Gemm
+    GroupConvolution GroupConvolutionBackpropData LSTM LSTMCell LSTMSequence LinearAttention MatMul
+    MatMulInteger QLinearConv QLinearMatMul RNN RNNCell RNNSequence ScaledDotProductAttention
+    """.split()  # noqa: SIM905
+)
+
+
+def meeting_of(kind: str, rule: Rule) -> Meeting:
+    """How an operator, of ONNX or of OpenVINO, makes its output's elements of its inputs."""
+    if rule is elementwise:
+        return Meeting.ELEMENTWISE
+    if kind in _SUMS:
+        return Meeting.SUMS
+    return Meeting.SIDE_BY_SIDE if kind == "Concat" else Meeting.OTHER

@@ -155,12 +155,12 @@ class Arithmetic:
     def _add(self, a: Dimension, b: Dimension) -> Dimension:
         if isinstance(a, int) and isinstance(b, int):
             return a + b
-        return a if b == 0 else b if a == 0 else None
+        return self._products.sum([a, b])
 
     def _sub(self, a: Dimension, b: Dimension) -> Dimension:
         if isinstance(a, int) and isinstance(b, int):
             return a - b
-        return a if b == 0 else None
+        return self._products.sum([a, -b]) if isinstance(b, int) else None
 
     def _mul(self, a: Dimension, b: Dimension) -> Dimension:
         return self._products.of((a, b))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -16,84 +16,30 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import DROPOUT, fused_dropout
-from onnx_philox._rewriting.places import Dimensions, Place
-from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Rows
+from onnx_philox._rewriting.places import Dimensions
+from onnx_philox._rewriting.rows.drawing import DrawnShape
 from onnx_philox._rewriting.rows.moves import GONE, ByAxis, Part, Step
 
 _OF_A_TENSOR = ("Bernoulli", "Dropout", "Multinomial")
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Drawing(DrawnShape):
     """A random node that a rewrite replaces."""
 
-    node: ir.Node
-    shape: Dimensions | None
-    """Of what it draws."""
-    like: ir.Value | None
-    """The tensor whose shape that is; None where it is a new one."""
-    is_said: bool = False
-    """Whether its user says that it draws rows of its first dimension."""
+    key: ir.Node
+    like: ir.Value | None = None
+    """The tensor whose shape it has; None where that is a new one."""
 
-    def has_unknown(self, place: Place) -> bool:
-        """Whether nobody knows the size of another dimension than that with the batch."""
-        others = [d for axis, d in enumerate(self.shape or ()) if axis != place.axis]
-        return self.shape is None or None in others
-
-    def places(self, step: Step, like: Knowledge) -> list[tuple[Place, InPlace]]:
-        """Where the batch stands in it: in one place, or it draws no rows.
-
-        By the sizes, and where nobody knows these by the rows of the tensor whose shape it has.
-        """
-        dims, products = step.made[0], step.products
-        standing = like.places
-        if any(is_logits for _, is_logits in self._met()):
-            # The classes are no dimension of what is drawn.
-            standing = frozenset(place for place in standing if place.axis == 0)
-        if self.like is not None and like.lost is None and standing:
-            return self._like(step, standing)
-        if self.shape is None or dims is None:
-            return []
-        rank = len(dims)
-        found = []
-        for axis, dimension in enumerate(self.shape):
-            for _ in range(products.count(dimension, step.batch)):
-                inner = products.quotient((dimension,), (step.batch,))
-                place = Place(axis, rank, dimension != step.batch)
-                found.append((place, InPlace(axis, 1, inner)))
-        if self.is_said and self.shape and not isinstance(self.shape[0], int) and len(found) == 1:
-            return [each for each in found if each[0].is_first]
-        return found
-
-    def _like(
-        self, step: Step, standing: Collection[InPlace]
-    ) -> list[tuple[Place, InPlace]]:
-        """The places of a tensor whose shape it has."""
-        dims = step.made[0] if self.shape is None else self.shape
-        if dims is None:
-            return []
-        found = []
-        for axis, dimension in enumerate(dims):
-            there = [place for place in standing if place.axis == axis]
-            found += [(Place(axis, len(dims), p.inner != 1), p) for p in there]
-            # Those that have the size of the batch, in whatever order.
-            more = step.products.count(dimension, step.batch) - len(there)
-            found += [(Place(axis, len(dims)), InPlace(axis))] * more
-        if len(found) == 1 and found[0][1].outer != 1:
-            return []
-        if self.is_said and len(found) == 1 and not isinstance(dims[0], int):
-            return [each for each in found if each[0].is_first]
-        return found
-
-    def noise(self, place: InPlace) -> Knowledge:
-        """What is known of the numbers alone."""
-        if self.is_said:
-            return Knowledge(frozenset({place}), Rows.MAYBE)
-        return Knowledge(frozenset({place}), noise=frozenset({self.node}))
+    @classmethod
+    def of(cls, node: ir.Node, shape: Dimensions | None, *, is_said: bool) -> Drawing:
+        """That of a node, given the shape of what it draws."""
+        is_of_logits = any(is_logits for _, is_logits in _met(node))
+        return cls(node, shape, is_said, is_of_logits, filled(node))
 
     def is_mask(self, output: int) -> bool:
         """Whether an output says which elements of the data are dropped."""
-        node = self.node
+        node = self.key
         if node.domain == DOMAIN:
             return bool(output) and OPERATORS[node.op_type].drawn_output == output
         return output == 1
@@ -101,7 +47,7 @@ class Drawing:
     def parameters(self, step: Step) -> list[Part]:
         """The inputs that the numbers meet in it: parameters, and the data of a dropout."""
         parts = []
-        for index, is_logits in self._met():
+        for index, is_logits in _met(self.key):
             known = step.known[index] if index < len(step.known) else None
             if known is None:
                 continue
@@ -112,32 +58,32 @@ class Drawing:
                 parts.append(Part(known, ByAxis(range(rank - own, rank), ones=step.ones(index))))
         return parts
 
-    def _met(self) -> Sequence[tuple[int, bool]]:
-        """Those inputs, and which of them are logits."""
-        node = self.node
-        if node.domain == DOMAIN:
-            declared = OPERATORS[node.op_type].inputs
-            roles = (Role.DATA, Role.NUMBERS, Role.NUMBER, Role.LOGITS)
-            return [(i, d.role is Role.LOGITS) for i, d in enumerate(declared) if d.role in roles]
-        if of_tensorflow.is_known(node):
-            last = len(node.inputs) - 1
-            of_kind = {
-                "categorical": [(0, True)],
-                "gamma": [(1, False)],
-                "poisson": [(1, False)],
-                "integers": [(last - 1, False), (last, False)],
-                "shuffle": [(0, False)],
-            }
-            return of_kind.get(of_tensorflow.KINDS[node.op_type], [])
-        if node.op_type == "Multinomial":
-            return [(0, True)]
-        if node.op_type == "Bernoulli":
-            return [(0, False)]
-        dropout = fused_dropout(node) or (DROPOUT if node.op_type == "Dropout" else None)
-        if dropout is None:
-            return []
-        data = [0, dropout.ratio, dropout.bias, dropout.residual]
-        return [(index, False) for index in data if index is not None]
+
+def _met(node: ir.Node) -> Sequence[tuple[int, bool]]:
+    """The inputs that the numbers of a random node meet, and which of them are logits."""
+    if node.domain == DOMAIN:
+        declared = OPERATORS[node.op_type].inputs
+        roles = (Role.DATA, Role.NUMBERS, Role.NUMBER, Role.LOGITS)
+        return [(i, d.role is Role.LOGITS) for i, d in enumerate(declared) if d.role in roles]
+    if of_tensorflow.is_known(node):
+        last = len(node.inputs) - 1
+        of_kind = {
+            "categorical": [(0, True)],
+            "gamma": [(1, False)],
+            "poisson": [(1, False)],
+            "integers": [(last - 1, False), (last, False)],
+            "shuffle": [(0, False)],
+        }
+        return of_kind.get(of_tensorflow.KINDS[node.op_type], [])
+    if node.op_type == "Multinomial":
+        return [(0, True)]
+    if node.op_type == "Bernoulli":
+        return [(0, False)]
+    dropout = fused_dropout(node) or (DROPOUT if node.op_type == "Dropout" else None)
+    if dropout is None:
+        return []
+    data = [0, dropout.ratio, dropout.bias, dropout.residual]
+    return [(index, False) for index in data if index is not None]
 
 
 def filled(node: ir.Node) -> ir.Value | None:

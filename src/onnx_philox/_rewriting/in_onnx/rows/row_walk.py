@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import onnx_ir as ir
 
@@ -25,13 +26,12 @@ from onnx_philox._models.graphs import (
     subgraphs,
 )
 from onnx_philox._models.ours import state_of
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import operators
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS
 from onnx_philox._rewriting.in_onnx.rows.drawn import Drawing
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension, Place
-from onnx_philox._rewriting.rows import moves
+from onnx_philox._rewriting.rows import moves, rules
 from onnx_philox._rewriting.rows.known import (
     FREE,
     Culprit,
@@ -42,7 +42,7 @@ from onnx_philox._rewriting.rows.known import (
     either,
     lost,
 )
-from onnx_philox._rewriting.rows.moves import ByAxis, Part, Step, UnclearError
+from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
 
 # What goes round in a loop settles in a few iterations: each forgets something for good.
 _MOST_ROUNDS = 50
@@ -133,17 +133,14 @@ class RowWalk:
         elif kind in _BODIES:
             _BODIES[kind](self, node)
         elif kind in _SAME:
-            self._give(node, 0, lambda: self._of(input_of(node, 0)))
+            self._say(node.outputs[0], partial(self._of, input_of(node, 0)))
         elif kind in _SEQUENCES:
-            self._give(node, 0, lambda: _SEQUENCES[kind](self, node))
+            self._say(node.outputs[0], partial(_SEQUENCES[kind], self, node))
         else:
             self._plain(node)
 
-    def _give(self, node: ir.Node, index: int, made: Callable[[], Knowledge]) -> None:
-        """Says what is known of an output; notes the draws that are out of order by it."""
-        self._say(node.outputs[index], made)
-
     def _say(self, value: ir.Value, made: Callable[[], Knowledge]) -> None:
+        """Says what is known of a value; notes the draws that are out of order by it."""
         try:
             known = made()
         except RowsMeetError as error:
@@ -169,13 +166,15 @@ class RowWalk:
         rule = None if inner else operators.rule_of(node.domain, node.op_type)
         if rule is None:
             for index in range(len(node.outputs)):
-                self._give(node, index, lambda: self._unknown(step, is_known=not inner))
+                self._say(node.outputs[index], partial(self._unknown, step, is_known=not inner))
             return
+        meeting = rules.meeting_of(node.op_type, rule)
         is_shape = node.op_type in ("Shape", "Size") and node.domain in STANDARD_DOMAINS
         for index, output in enumerate(node.outputs):
             if is_wanted(output):
                 deed = operators.deed_of(node.op_type, _name(node.inputs[0]))
-                self._give(node, index, lambda i=index: moves.apply(rule, step, i, deed))
+                apply = partial(moves.apply, rule, step, index, meeting, deed)
+                self._say(output, apply)
         if is_shape and not self._is_given_batch(node):
             output = node.outputs[0]
             self._known[output] = replace(self._of(output), is_of_batch=False)
@@ -265,11 +264,11 @@ class RowWalk:
                 noise = drawing.noise(places[0][1])
                 made = [Part(noise, ByAxis(range(places[0][0].rank)))]
                 given = () if index else drawing.parameters(step)
-                self._give(node, index, lambda g=given, m=made: self._met(step, [*m, *g]))
+                self._say(output, partial(self._met, step, [*made, *given]))
 
     def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
         try:
-            made = moves.together(step, parts, 0, "draws for rows in another order")
+            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
             made = lost(step.culprit(str(error)), [part.known for part in parts])
         return replace(made, is_of_batch=True)
@@ -292,8 +291,7 @@ class RowWalk:
                 if given.role is Role.LOGITS:
                     parts.append(Part(known, ByAxis([0, moves.GONE])))
                 else:
-                    own = step.rank(index)
-                    parts.append(Part(known, ByAxis(range(rank - own, rank), ones=step.ones(index))))
+                    parts.append(Part(known, rules.aligned(step, index, rank)))
             return self._met(step, parts)
 
         def known_or_lost() -> Knowledge:
@@ -304,7 +302,10 @@ class RowWalk:
 
         for index, output in enumerate(node.outputs):
             is_state = declared.outputs[index].is_state
-            self._say(output, (lambda: state) if is_state else known_or_lost)
+            if is_state:
+                self._known[output] = state
+            else:
+                self._say(output, known_or_lost)
 
     def _call(self, node: ir.Node, function: ir.Function) -> None:
         if node in self._calls:
@@ -330,7 +331,7 @@ class RowWalk:
         culprit = Culprit(label_of(node), "has rows in different places in its branches")
         ends = zip(*(branch.outputs for branch in branches), strict=False)
         for output, values in zip(node.outputs, ends, strict=False):
-            self._say(output, lambda v=values: either(map(self._of, v), culprit))
+            self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
                 self._known[output] = replace(self._of(output), is_of_batch=True)
 
@@ -351,7 +352,7 @@ class RowWalk:
         scanned = zip(node.inputs[carried:], body.inputs[carried:], axes, strict=False)
         culprit = Culprit(label_of(node), "goes through the rows one by one")
         for outer, inner, axis in scanned:
-            self._say(inner, lambda v=outer, a=axis: self._element(v, a, culprit))
+            self._say(inner, partial(self._element, outer, axis, culprit))
         self._go_round(node, node.inputs[:carried], body, body.inputs, body.outputs[:carried])
         stacked = body.outputs[carried:]
         axes = node.attributes.get_ints("scan_output_axes", [0] * len(stacked))
@@ -395,13 +396,14 @@ class RowWalk:
             carried = [self._joined([known, self._of(value)], culprit) for known, value in pairs]
             if carried == before:
                 break
-        for output, known, value in zip(node.outputs, map(self._of, initial), returned, strict=False):
-            self._say(output, lambda k=known, v=value: either([k, self._of(v)], culprit))
+        for output, outside, value in zip(node.outputs, initial, returned, strict=False):
+            ends = [self._of(outside), self._of(value)]
+            self._say(output, partial(either, ends, culprit))
 
     def _joined(self, values: Sequence[Knowledge], culprit: Culprit) -> Knowledge:
         """What is known of either, of which the draws are noted that are out of order."""
         whatever = ir.Value(name=None)
-        self._say(whatever, lambda: either(values, culprit))
+        self._say(whatever, partial(either, values, culprit))
         return self._known.pop(whatever, FREE)
 
     def _stack(
@@ -423,7 +425,7 @@ class RowWalk:
                 replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places
             )
             stacked = replace(known, places=places, is_of_batch=known.is_of_batch or is_counted)
-            self._say(output, lambda s=stacked: s)
+            self._known[output] = stacked
 
     def _element(self, value: ir.Value | None, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of each slice of a value along a dimension."""

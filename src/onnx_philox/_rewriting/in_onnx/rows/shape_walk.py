@@ -21,6 +21,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes import foreign, of_tensorflow
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, Numbers, whole
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.rules import is_whole
 
 # What ONNX's inference raises of a node that is wrong.
 _WRONG = (ValueError, RuntimeError, shape_inference.InferenceError, onnx.checker.ValidationError)
@@ -221,16 +222,24 @@ class Walk:
         match node.op_type:
             case "ConstantOfShape":
                 return self._said_by(node.inputs[0])
+            case "Concat":
+                return self._joined(node)
             case "Expand":
                 return self._expanded(node)
+            case "OneHot":
+                return self._one_hot(node)
             case "Reshape":
                 return self._reshaped(node)
             case "Flatten":
                 return self._flattened(node)
             case "Range":
                 return self._counted(node)
+            case "Pad":
+                return self._padded(node)
             case "Slice":
                 return self._sliced(node)
+            case "Tile":
+                return self._tiled(node)
         return None
 
     def _said_by(self, shape: ir.Value | None) -> Dimensions | None:
@@ -319,8 +328,46 @@ class Walk:
         start, limit, step = (None if n is None else n.item() for n in numbers)
         return (limit,) if (start, step) == (0, 1) and isinstance(limit, str) else None
 
+    def _joined(self, node: ir.Node) -> Dimensions | None:
+        """Of a Concat: the sum of what it joins."""
+        given = [dims for value in node.inputs if (dims := self.dimensions(value)) is not None]
+        axis = node.attributes.get_int("axis", 1)
+        if len(given) < len(node.inputs) or len({len(dims) for dims in given}) != 1:
+            return None
+        rank = len(given[0])
+        if axis not in range(-rank, rank):
+            return None
+        dims: list[Dimension] = list(common(*given))
+        dims[axis] = self._products.sum([each[axis] for each in given])
+        return tuple(dims)
+
+    def _one_hot(self, node: ir.Node) -> Dimensions | None:
+        given = self.dimensions(node.inputs[0])
+        depth = self._numbers.of(input_at(node, 1))
+        if given is None or depth is None or depth.size != 1:
+            return None
+        axis = node.attributes.get_int("axis", -1) % (len(given) + 1)
+        return (*given[:axis], depth.reshape(-1)[0], *given[axis:])
+
+    def _padded(self, node: ir.Node) -> Dimensions | None:
+        """Of a Pad of all dimensions: those to which it adds nothing."""
+        given = self.dimensions(graphs.input_of(node, 0))
+        pads = self._numbers.said_by(input_at(node, 1))
+        if given is None or pads is None or len(pads) != 2 * len(given):
+            return None
+        sums = zip(given, pads[: len(given)], pads[len(given) :], strict=True)
+        return tuple(d if (before, behind) == (0, 0) else None for d, before, behind in sums)
+
+    def _tiled(self, node: ir.Node) -> Dimensions | None:
+        given = self.dimensions(graphs.input_of(node, 0))
+        repeats = self._numbers.of(input_at(node, 1))
+        if given is None or repeats is None or repeats.shape != (len(given),):
+            return None
+        pairs = zip(given, repeats, strict=True)
+        return tuple(self._products.of((d, repeat)) for d, repeat in pairs)
+
     def _sliced(self, node: ir.Node) -> Dimensions | None:
-        """Of a Slice whose ends are dimensions: the axes that it leaves whole."""
+        """Of a Slice: the axes that it leaves whole."""
         given = self.dimensions(graphs.input_of(node, 0))
         cuts = self._numbers.cuts(node)
         if given is None or cuts is None:
@@ -329,7 +376,7 @@ class Walk:
         for axis, (start, end, step) in cuts.items():
             if axis not in range(-len(dims), len(dims)):
                 return None
-            is_all = (start, step) == (0, 1) and end == dims[axis]
+            is_all = is_whole(start, end, step, dims[axis])
             dims[axis] = dims[axis] if is_all else None
         return tuple(dims)
 
@@ -352,9 +399,7 @@ class Walk:
         for known, output in zip(made, node.outputs, strict=False):
             self._hand_over(*known, output)
 
-    def _hand_over(
-        self, type: onnx.TypeProto, numbers: Numbers | None, target: ir.Value
-    ) -> None:
+    def _hand_over(self, type: onnx.TypeProto, numbers: Numbers | None, target: ir.Value) -> None:
         """Says what a value is, that is another one."""
         self._declare(target, type)
         self._numbers.give(target, numbers)
@@ -380,7 +425,7 @@ class Walk:
             self._declare(value, _type_of(dtype, ()))
         parts = zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], node.outputs, strict=False)
         carried = list(parts)
-        for initial, given, returned, final in carried:
+        for initial, given, returned, _ in carried:
             if initial is not None:
                 self._give(given, initial, self._assumed.get(given))
                 self.carried.append(CarriedValue(initial, given, returned))
