@@ -237,6 +237,11 @@ def test_standard_nodes_draw_the_same_rows(name: str) -> None:
         assert_same_bits(drawn[output], values)
 
 
+IN_ORDER = (
+    "the rows of what it draws must be proved to be in the order of 'batch', the first of the "
+    "input 'x', until they meet values that depend on rows of the inputs and have them in the same "
+    "place: got "
+)
 REFUSED = {
     "twice": ("t = Transpose (x) m = MatMul (x, t) y = RandomNormalLike (m)", "got [batch, batch]"),
     "twice in one dimension": (
@@ -253,17 +258,17 @@ REFUSED = {
     "it by its size alone": (
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "c = RandomNormalLike (f) y = Flatten (c)",
-        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 4]",
+        f"{IN_ORDER}'f' (Reshape) mixes the rows of 'z' with what stands before them",
     ),
     "it by its size alone, behind what is not followed": (
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "h, k = Split <axis = 2> (f) c = RandomNormalLike (k) y = Flatten (c)",
-        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 2]",
+        f"{IN_ORDER}'f' (Reshape) mixes the rows of 'z' with what stands before them",
     ),
     **{
         f"it by its size alone, {where}": (
             f"{TRUE} six = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, six) {body}",
-            "has rows that no Reshape mixes, for a state for each row: got [",
+            f"{IN_ORDER}'{'m' if 'm = Reshape' in body else 'f'}' (Reshape) mixes the rows of ",
         )
         for where, body in {
             "carried by a Loop": """l = Loop (three, go, f) <body = b (int64 i, bool ci,
@@ -325,7 +330,7 @@ def test_what_has_no_row_for_each_of_the_batch_is_refused_by_name(name: str) -> 
     named = f"of '{'c' if 'c = Random' in body or 'c = Multi' in body else 'y'}' (opset"
     assert_refused(lambda: make_reproducible(model, per_row=True), f"{named}...{said}")
     if "by its size alone" in name:
-        with pytest.raises(ValueError, match="a dimension is proved to be the batch"):
+        with pytest.raises(ValueError, match="proved to be in the order of the batch"):
             make_reproducible(OpenVino("native").read(model), per_row=True)
 
 
@@ -465,8 +470,9 @@ def test_what_a_model_of_openvino_does_not_say_of_its_batch_is_asked_for() -> No
 
 
 def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() -> None:
+    model = of_openvino([-1, -1, 8])
     with pytest.raises(ValueError, match=r"RandomDropout '.*' \(opset 1, main graph\)"):
-        make_reproducible(of_openvino([-1, 6, 8]), per_row=True)
+        make_reproducible(model, per_row=True, batch="x:0")
 
 
 LAYER = "8, 2, 16, 0.2, batch_first=first"

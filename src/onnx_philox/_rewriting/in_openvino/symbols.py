@@ -20,7 +20,7 @@ from openvino.op import util
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
-from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
@@ -49,8 +49,7 @@ class Symbols:
         self._symbols: list[tuple[ov.Symbol, str]] = []
         self.laid: str | None = None
         """The dimension that Layouts call what has been said."""
-        self.sources: dict[ov.Output, MadeBy[ov.Output]] = {}
-        """What goes into bodies and comes out of them."""
+        self._unknown: list[tuple[ov.Symbol, str]] = []
         shared: dict[str, ov.Symbol] = {}
         for name, node in inputs.items():
             shape, layout = node.get_partial_shape(), node.get_layout()
@@ -88,7 +87,33 @@ class Symbols:
             return int(dimension.get_length())
         if not dimension.has_symbol():
             return None
+        return self._of_symbol(dimension.get_symbol())
+
+    def of_unknown(self, dimension: ov.Dimension) -> Dimension:
+        """A name for a dimension of which nothing but its symbol is known; None without one."""
+        if not dimension.has_symbol():
+            return None
         own = dimension.get_symbol()
+        for symbol, name in self._unknown:
+            if symbol == own:
+                return name
+        name = self.products.at(("symbol", len(self._unknown)))
+        self._unknown.append((own, name))
+        return name
+
+    def numbers(self, value: ov.Output) -> list[Dimension] | None:
+        """The integers that a tensor is, some of which may be dimensions; None for others."""
+        known = known_numbers(value)
+        if known is not None:
+            return known.reshape(-1).tolist()
+        if not _is_small(value):
+            return None
+        symbols = value.get_tensor().get_value_symbol()
+        if not symbols:
+            return None
+        return [self._of_symbol(symbol) for symbol in symbols]
+
+    def _of_symbol(self, own: ov.Symbol) -> Dimension:
         return next((name for symbol, name in self._symbols if symbol == own), None)
 
     def _of_name(self, dimension: Dimension) -> ov.Symbol:
@@ -149,13 +174,10 @@ class Symbols:
                 outer = self.of(value)
                 parameter = inner[each.body_parameter_index]
                 parameter.set_partial_shape(self._named(parameter.get_partial_shape(), outer))
-                kind, fed = "" if isinstance(each, util.SliceInputDescription) else EITHER, [value]
                 if isinstance(each, util.MergedInputDescription):
                     carried[each.body_value_index] = parameter
-                    fed.append(results[each.body_value_index].input_value(0))
                 elif isinstance(each, util.InvariantInputDescription):
                     _hand_over(value, parameter.output(0))
-                self.sources[parameter.output(0)] = MadeBy(kind, fed)
             is_changed = True
             while is_changed:
                 self._follow(body)
@@ -175,7 +197,6 @@ class Symbols:
                     # Without an iteration it gives what it was given.
                     ends.append(carried[i].output(0))
         for i, ends in returned.items():
-            self.sources[node.output(i)] = MadeBy("" if i in stacked else EITHER, ends)
             known = [self.of(end) or () for end in ends]
             cut = [[None if a == stacked.get(i) else d for a, d in enumerate(e)] for e in known]
             self._give(node.output(i), *cut)

@@ -19,14 +19,19 @@ from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign, of_tensorflow
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
-from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, whole
-from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
+from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, Numbers, whole
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.rules import is_whole
 
 # What ONNX's inference raises of a node that is wrong.
 _WRONG = (ValueError, RuntimeError, shape_inference.InferenceError, onnx.checker.ValidationError)
 
 # ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
+
+
+# What TensorFlow draws of a shape for each number of another input.
+_FOR_EACH_NUMBER = ("gamma", "poisson")
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,23 @@ class Walk:
         self._attributes: Mapping[str, ir.Attr] = {}
         # The calls of functions around the node, from the main graph inwards.
         self._calls: tuple[ir.Node, ...] = ()
-        self._types: dict[ir.Value, onnx.TypeProto] = {}
+        # A function's values are others in each call.
+        self._of_calls: dict[tuple[ir.Node, ...], dict[ir.Value, onnx.TypeProto]] = {}
+        self._types = self._of_calls.setdefault((), {})
         self._numbers = Arithmetic(products, self.dimensions)
         self.carried: list[CarriedValue] = []
-        self.sources: dict[ir.Value, MadeBy[ir.Value]] = {}
-        """What goes into subgraphs and comes out of them."""
         self._graph(model.graph)
+
+    @property
+    def numbers(self) -> Arithmetic:
+        """The integers that values are."""
+        return self._numbers
+
+    def enter(self, calls: tuple[ir.Node, ...]) -> None:
+        """Goes to the function that is called by the last of some calls; to the graph by none."""
+        self._calls = calls
+        self._types = self._of_calls.setdefault(calls, {})
+        self._numbers.enter(calls)
 
     def dimensions(self, value: ir.Value | None) -> Dimensions | None:
         """The shape of a value, as far as it is known."""
@@ -206,14 +222,24 @@ class Walk:
         match node.op_type:
             case "ConstantOfShape":
                 return self._said_by(node.inputs[0])
+            case "Concat":
+                return self._joined(node)
             case "Expand":
                 return self._expanded(node)
+            case "OneHot":
+                return self._one_hot(node)
             case "Reshape":
                 return self._reshaped(node)
+            case "Flatten":
+                return self._flattened(node)
             case "Range":
                 return self._counted(node)
+            case "Pad":
+                return self._padded(node)
             case "Slice":
                 return self._sliced(node)
+            case "Tile":
+                return self._tiled(node)
         return None
 
     def _said_by(self, shape: ir.Value | None) -> Dimensions | None:
@@ -243,7 +269,10 @@ class Walk:
         elif of_tensorflow.is_known(node):
             if of_tensorflow.is_shuffle(node):
                 return self.dimensions(node.inputs[0])
-            if not node.op_type.endswith("Multinomial"):
+            kind = of_tensorflow.KINDS[node.op_type]
+            if kind in _FOR_EACH_NUMBER:
+                return self._for_each_number(node)
+            if kind != "categorical":
                 return self._said_by(node.inputs[0])
             logits = node.inputs[0]
             count = input_at(node, 1)
@@ -253,6 +282,12 @@ class Walk:
             return None
         rows = self.dimensions(logits)
         return (rows[0] if rows else None, samples)
+
+    def _for_each_number(self, node: ir.Node) -> Dimensions | None:
+        """The first input's shape, once for each number of the second."""
+        said = self._said_by(node.inputs[0])
+        numbers = self.dimensions(input_at(node, 1))
+        return None if said is None or numbers is None else (*said, *numbers)
 
     def _expanded(self, node: ir.Node) -> Dimensions | None:
         shape = self._said_by(node.inputs[1])
@@ -278,14 +313,61 @@ class Walk:
             dims[rest] = self._products.quotient(given, others)
         return tuple(dims)
 
+    def _flattened(self, node: ir.Node) -> Dimensions | None:
+        given = self.dimensions(graphs.input_of(node, 0))
+        axis = node.attributes.get_int("axis", 1)
+        if given is None or axis not in range(-len(given), len(given) + 1):
+            return None
+        if axis < 0:
+            axis += len(given)
+        return self._products.of(given[:axis]), self._products.of(given[axis:])
+
     def _counted(self, node: ir.Node) -> Dimensions | None:
         """Of 0, 1, 2 ... up to a dimension; ONNX knows the other ones."""
         numbers = [self._numbers.of(value) for value in node.inputs]
         start, limit, step = (None if n is None else n.item() for n in numbers)
         return (limit,) if (start, step) == (0, 1) and isinstance(limit, str) else None
 
+    def _joined(self, node: ir.Node) -> Dimensions | None:
+        """Of a Concat: the sum of what it joins."""
+        given = [dims for value in node.inputs if (dims := self.dimensions(value)) is not None]
+        axis = node.attributes.get_int("axis", 1)
+        if len(given) < len(node.inputs) or len({len(dims) for dims in given}) != 1:
+            return None
+        rank = len(given[0])
+        if axis not in range(-rank, rank):
+            return None
+        dims: list[Dimension] = list(common(*given))
+        dims[axis] = self._products.sum([each[axis] for each in given])
+        return tuple(dims)
+
+    def _one_hot(self, node: ir.Node) -> Dimensions | None:
+        given = self.dimensions(node.inputs[0])
+        depth = self._numbers.of(input_at(node, 1))
+        if given is None or depth is None or depth.size != 1:
+            return None
+        axis = node.attributes.get_int("axis", -1) % (len(given) + 1)
+        return (*given[:axis], depth.reshape(-1)[0], *given[axis:])
+
+    def _padded(self, node: ir.Node) -> Dimensions | None:
+        """Of a Pad of all dimensions: those to which it adds nothing."""
+        given = self.dimensions(graphs.input_of(node, 0))
+        pads = self._numbers.said_by(input_at(node, 1))
+        if given is None or pads is None or len(pads) != 2 * len(given):
+            return None
+        sums = zip(given, pads[: len(given)], pads[len(given) :], strict=True)
+        return tuple(d if (before, behind) == (0, 0) else None for d, before, behind in sums)
+
+    def _tiled(self, node: ir.Node) -> Dimensions | None:
+        given = self.dimensions(graphs.input_of(node, 0))
+        repeats = self._numbers.of(input_at(node, 1))
+        if given is None or repeats is None or repeats.shape != (len(given),):
+            return None
+        pairs = zip(given, repeats, strict=True)
+        return tuple(self._products.of((d, repeat)) for d, repeat in pairs)
+
     def _sliced(self, node: ir.Node) -> Dimensions | None:
-        """Of a Slice whose ends are dimensions: the axes that it leaves whole."""
+        """Of a Slice: the axes that it leaves whole."""
         given = self.dimensions(graphs.input_of(node, 0))
         cuts = self._numbers.cuts(node)
         if given is None or cuts is None:
@@ -294,7 +376,7 @@ class Walk:
         for axis, (start, end, step) in cuts.items():
             if axis not in range(-len(dims), len(dims)):
                 return None
-            is_all = (start, step) == (0, 1) and end == dims[axis]
+            is_all = is_whole(start, end, step, dims[axis])
             dims[axis] = dims[axis] if is_all else None
         return tuple(dims)
 
@@ -302,22 +384,25 @@ class Walk:
         """Walks through a function of the model, as it is called here."""
         if node in self._calls:
             return
-        outer = self._imports, self._attributes, self._calls
-        self._calls = (*self._calls, node)
+        imports, attributes, calls = self._imports, self._attributes, self._calls
+        given = [None if v is None else (self._type(v), self._numbers.of(v)) for v in node.inputs]
+        self.enter((*calls, node))
         self._imports = function.opset_imports
         self._attributes = {**function.attributes, **node.attributes}
-        for given, inner in zip(node.inputs, function.inputs, strict=False):
-            if given is not None:
-                self._hand_over(given, inner)
+        for known, inner in zip(given, function.inputs, strict=False):
+            if known is not None:
+                self._hand_over(*known, inner)
         self._graph(function.graph)
-        self._imports, self._attributes, self._calls = outer
-        for inner, output in zip(function.outputs, node.outputs, strict=False):
-            self._hand_over(inner, output)
+        made = [(self._type(value), self._numbers.of(value)) for value in function.outputs]
+        self.enter(calls)
+        self._imports, self._attributes = imports, attributes
+        for known, output in zip(made, node.outputs, strict=False):
+            self._hand_over(*known, output)
 
-    def _hand_over(self, source: ir.Value, target: ir.Value) -> None:
-        """Says that a value is another one."""
-        self._declare(target, self._type(source))
-        self._numbers.give(target, self._numbers.of(source))
+    def _hand_over(self, type: onnx.TypeProto, numbers: Numbers | None, target: ir.Value) -> None:
+        """Says what a value is, that is another one."""
+        self._declare(target, type)
+        self._numbers.give(target, numbers)
 
     def _if(self, node: ir.Node) -> None:
         branches = [branch for _, branch in graphs.subgraphs(node)]
@@ -325,7 +410,6 @@ class Walk:
             self._graph(branch)
         ends = (branch.outputs for branch in branches)
         for output, *values in zip(node.outputs, *ends, strict=False):
-            self.sources[output] = MadeBy(EITHER, values)
             first, *others = (self._type(value) for value in values)
             if first.WhichOneof("value") == "tensor_type":
                 dims = self._dimensions_of(first)
@@ -341,8 +425,7 @@ class Walk:
             self._declare(value, _type_of(dtype, ()))
         parts = zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], node.outputs, strict=False)
         carried = list(parts)
-        for initial, given, returned, final in carried:
-            self.sources[given] = self.sources[final] = MadeBy(EITHER, [initial, returned])
+        for initial, given, returned, _ in carried:
             if initial is not None:
                 self._give(given, initial, self._assumed.get(given))
                 self.carried.append(CarriedValue(initial, given, returned))
@@ -353,7 +436,6 @@ class Walk:
         for returned, stacked in zip(
             body.outputs[1 + len(carried) :], node.outputs[len(carried) :], strict=False
         ):
-            self.sources[stacked] = MadeBy("", [returned])
             dims = self.dimensions(returned)
             known = None if dims is None else (None, *dims)
             self._declare(stacked, _type_of(self._element_type(returned), known))
@@ -369,9 +451,7 @@ class Walk:
         ((_, body),) = graphs.subgraphs(node)
         count = node.attributes["num_scan_inputs"].as_int()
         states = len(node.inputs) - count
-        carried = zip(node.inputs[:states], body.inputs, body.outputs, node.outputs, strict=False)
-        for initial, given, returned, final in carried:
-            self.sources[given] = self.sources[final] = MadeBy(EITHER, [initial, returned])
+        for initial, given in zip(node.inputs[:states], body.inputs, strict=False):
             if initial is not None:
                 self._declare(given, self._type(initial))
         axes = node.attributes.get_ints("scan_input_axes", [0] * count)
@@ -379,7 +459,6 @@ class Walk:
         for outer, inner, at in zip(node.inputs[states:], body.inputs[states:], axes, strict=False):
             if outer is None:
                 continue
-            self.sources[inner] = MadeBy("", [outer])
             dims = self.dimensions(outer)
             if dims is not None:
                 axis = range(len(dims))[at]
@@ -393,7 +472,6 @@ class Walk:
         stacked = list(zip(body.outputs[states:], node.outputs[states:], strict=False))
         axes = node.attributes.get_ints("scan_output_axes", [0] * len(stacked))
         for (inner, outer), at in zip(stacked, axes, strict=False):
-            self.sources[outer] = MadeBy("", [inner])
             dims = self.dimensions(inner)
             if dims is not None:
                 axis = range(len(dims) + 1)[at]
