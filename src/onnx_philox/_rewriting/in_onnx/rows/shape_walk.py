@@ -330,7 +330,8 @@ class Walk:
 
     def _joined(self, node: ir.Node) -> Dimensions | None:
         """Of a Concat: the sum of what it joins."""
-        given = [dims for value in node.inputs if (dims := self.dimensions(value)) is not None]
+        shapes = [self.dimensions(value) for value in node.inputs]
+        given = [shape for shape in shapes if shape is not None]
         axis = node.attributes.get_int("axis", 1)
         if len(given) < len(node.inputs) or len({len(dims) for dims in given}) != 1:
             return None
