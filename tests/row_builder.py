@@ -116,8 +116,10 @@ class Scope:
 class Builder:
     """Collects the nodes of a chain in one of its forms."""
 
-    def __init__(self, form: Form, dims: Dims) -> None:
+    def __init__(self, form: Form, dims: Dims, is_for_openvino: bool = False) -> None:
         self.form = form
+        self.is_for_openvino = is_for_openvino
+        """Whether all draws must be such as OpenVINO reads from an ONNX file."""
         self.origin = Value("x", dims)
         self.lengths = "k"
         self.scopes = [Scope()]
@@ -138,7 +140,9 @@ class Builder:
         self._count += 1
         return f"{stem}{self._count}"
 
-    def nodes(self, kind: str, *inputs: str, count: int, domain: str = "", **more: Any) -> list[str]:
+    def nodes(
+        self, kind: str, *inputs: str, count: int, domain: str = "", **more: Any
+    ) -> list[str]:
         """Adds a node with several outputs."""
         outputs = [self.name() for _ in range(count)]
         node = helper.make_node(kind, list(inputs), outputs, domain=domain, **more)
@@ -165,7 +169,7 @@ class Builder:
         return self.constant((numbers * signs).astype(np.float32).reshape(shape))
 
     def kept(self, value: Value, make: Callable[[], str]) -> Value:
-        """What keeps the place of every row, whatever else it does: nothing where that is traced."""
+        """What keeps the place of every row, whatever else it does: left out where it is traced."""
         if self.form is Form.TRACED:
             return Value(self.node("Identity", value.name), value.dims)
         return Value(make(), value.dims)
@@ -195,6 +199,9 @@ class Builder:
         self.draws[tag] = rank + 1 if is_stacked else rank
         if self.form in (Form.TWIN, Form.TRACED):
             return [self._given(tag)] * count
+        if self.is_for_openvino and more.get("domain") == "onnx_philox":
+            # There a node of ours needs a seed where it has no state yet.
+            more["op_seed"] = len(self.draws)
         outputs = self.nodes(kind, *inputs, count=count, **more)
         if self.form is Form.SHOWN:
             self.show(outputs[of], tag, rank)

@@ -84,7 +84,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--ir", action="store_true", help="as OpenVINO's models")
     parser.add_argument("--alignment", default="tensorflow", choices=["tensorflow", "pytorch"])
-    parser.add_argument("--needless", action="store_true", help="print what is refused though right")
+    parser.add_argument(
+        "--needless", action="store_true", help="print what is refused though right"
+    )
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     count = Count()
@@ -101,7 +103,9 @@ def main() -> None:
         came = judged(chain)
         count.add(chain, came)
         if came.verdict in verdicts:
-            chain = smallest(chain, lambda smaller, came=came: judged(smaller).verdict is came.verdict)
+            chain = smallest(
+                chain, lambda smaller, came=came: judged(smaller).verdict is came.verdict
+            )
             print(f"--- {seed}: {came.verdict.value}\n{printed(chain, judged(chain))}", flush=True)
     print(count.text())
     sys.exit(count.verdicts[Verdict.WRONG] > 0)

@@ -39,7 +39,8 @@ def _show_given(b: Builder, value: Value) -> None:
 
 def _drawn(b: Builder, shape_of: Value, c: Choices) -> str:
     """A draw in the shape of a value."""
-    how = c.below(6)
+    # OpenVINO reads no Bernoulli.
+    how = c.below(5 if b.is_for_openvino else 6)
     name = shape_of.name
     rank = shape_of.rank
     if how == 0:
@@ -62,9 +63,7 @@ def _drawn(b: Builder, shape_of: Value, c: Choices) -> str:
     return b.draw(rank, "Bernoulli", chance)[0]
 
 
-def noise(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
-) -> Value | None:
+def noise(b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]) -> Value | None:
     """Like the value, or as computed of its shape; what is done to the draw keeps its shape."""
     drawn = Value(_drawn(b, v, c), v.dims)
     b.trace(drawn, "noise")
@@ -77,15 +76,13 @@ def noise(
 
 
 def noise_elsewhere(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
+    b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
     """Drawn in one order of dimensions, and turned to that of the value."""
     axes = list(range(v.rank))
     perm = [axes.pop(c.below(len(axes))) for _ in range(v.rank)]
     back = [perm.index(axis) for axis in range(v.rank)]
-    turned = Value(
-        b.node("Transpose", v.name, perm=perm), tuple(v.dims[axis] for axis in perm)
-    )
+    turned = Value(b.node("Transpose", v.name, perm=perm), tuple(v.dims[axis] for axis in perm))
     drawn = _drawn(b, turned, c)
     return _meet(b, v, b.node("Transpose", drawn, perm=back), c)
 
@@ -108,7 +105,7 @@ def noise_beside(
 
 
 def noise_of_input(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
+    b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
     """In the shape of x, which another value has."""
     if v.dims != b.origin.dims or b.scope.kind == "Scan":
@@ -117,7 +114,7 @@ def noise_of_input(
 
 
 def broadcast_noise(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
+    b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
     """One number for all of a dimension."""
     axis = c.below(v.rank)
@@ -127,9 +124,9 @@ def broadcast_noise(
 
 
 def dropout(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
+    b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
-    own = c.below(3) == 0
+    own = c.below(3) == 0 or b.is_for_openvino
     half = b.constant(np.array(0.5, np.float32))
     if own:
         made = b.draw(v.rank, "RandomDropout", v.name, half, domain="onnx_philox", count=2, of=1)
@@ -142,18 +139,25 @@ def dropout(
         twice = b.constant(np.array(2, np.float32))
         return Value(b.node("Mul", b.node("Mul", v.name, made[1]), twice), v.dims)
     if c.below(3) == 0 and not own:
-        return Value(b.node("Mul", v.name, b.node("Mul", b.node("Cast", made[1], to=1), b.constant(np.array(2, np.float32)))), v.dims)
+        return Value(
+            b.node(
+                "Mul",
+                v.name,
+                b.node("Mul", b.node("Cast", made[1], to=1), b.constant(np.array(2, np.float32))),
+            ),
+            v.dims,
+        )
     return Value(made[0], v.dims)
 
 
-def coins(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
-) -> Value | None:
+def coins(b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]) -> Value | None:
     """Bernoulli of what the value says."""
     chance = b.node("Sigmoid", v.name)
-    own = c.below(3) == 0
+    own = c.below(3) == 0 or b.is_for_openvino
     if own:
-        drawn = b.draw(v.rank, "RandomBernoulli", b.node("Shape", v.name), chance, domain="onnx_philox")[0]
+        drawn = b.draw(
+            v.rank, "RandomBernoulli", b.node("Shape", v.name), chance, domain="onnx_philox"
+        )[0]
     else:
         drawn = b.draw(v.rank, "Bernoulli", chance)[0]
     _show_meeting(b, v, drawn)
@@ -163,7 +167,7 @@ def coins(
 
 
 def classes(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
+    b: Builder, v: Value, _c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
     """Multinomial of the logits that the value says."""
     if v.rank != 2 or v.dims[1].power:
@@ -176,9 +180,7 @@ def classes(
     return Value(b.node("Add", total, whole), (v.dims[0], _THREE))
 
 
-def alone(
-    b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]]
-) -> Value | None:
+def alone(b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]) -> Value | None:
     """A draw that is an output by itself."""
     drawn = _drawn(b, v, c)
     if len(b.scopes) > 1:

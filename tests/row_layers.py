@@ -11,9 +11,7 @@ def cumulate(b: Builder, v: Value, c: Choices) -> Value:
     axis = c.below(v.rank)
     return b.kept(
         v,
-        lambda: b.node(
-            "CumSum", v.name, b.int(axis), reverse=c.below(2), exclusive=0
-        ),
+        lambda: b.node("CumSum", v.name, b.int(axis), reverse=c.below(2), exclusive=0),
     )
 
 
@@ -23,7 +21,7 @@ def softmax(b: Builder, v: Value, c: Choices) -> Value:
     return b.kept(v, lambda: b.node(kind, v.name, axis=axis))
 
 
-def layer_norm(b: Builder, v: Value, c: Choices) -> Value | None:
+def layer_norm(b: Builder, v: Value, _c: Choices) -> Value | None:
     size = v.dims[-1]
     if not size.is_fixed:
         return None
@@ -108,7 +106,7 @@ def einsum(b: Builder, v: Value, c: Choices) -> Value | None:
     return None
 
 
-def attention(b: Builder, v: Value, c: Choices) -> Value | None:
+def attention(b: Builder, v: Value, _c: Choices) -> Value | None:
     """By hand, over the last dimension but one: also over the batch, where it stands there."""
     if v.rank < 2:
         return None
@@ -123,9 +121,9 @@ def attention(b: Builder, v: Value, c: Choices) -> Value | None:
     return b.kept(v, made)
 
 
-def scores(b: Builder, v: Value, c: Choices) -> Value | None:
+def scores(b: Builder, v: Value, _c: Choices) -> Value | None:
     """A product with itself, turned."""
-    if v.rank < 2 or v.dims[-2].factor**2 > LARGEST:
+    if v.rank < 2 or v.dims[-2].factor ** 2 > LARGEST:
         return None
     perm = list(range(v.rank))
     perm[-2:] = [v.rank - 1, v.rank - 2]
@@ -133,7 +131,7 @@ def scores(b: Builder, v: Value, c: Choices) -> Value | None:
     return Value(made, (*v.dims[:-1], v.dims[-2]))
 
 
-def convolution(b: Builder, v: Value, c: Choices) -> Value | None:
+def convolution(b: Builder, v: Value, _c: Choices) -> Value | None:
     if v.rank not in (3, 4) or not v.dims[1].is_fixed or factor_of(v.dims) * 4 > LARGEST * 2:
         return None
     if not all(size.is_fixed for size in v.dims[2:]):
@@ -157,7 +155,7 @@ def pool(b: Builder, v: Value, c: Choices) -> Value | None:
     return Value(made, (*v.dims[:2], *[Size(size.factor - 1) for size in v.dims[2:]]))
 
 
-def resize(b: Builder, v: Value, c: Choices) -> Value | None:
+def resize(b: Builder, v: Value, _c: Choices) -> Value | None:
     if v.rank not in (3, 4) or factor_of(v.dims) * 4 > LARGEST:
         return None
     if not all(size.is_fixed for size in v.dims[2:]):
@@ -188,7 +186,7 @@ def space_to_depth(b: Builder, v: Value, c: Choices) -> Value | None:
     return Value(made, (first, channels * Size(4), height, width))
 
 
-def space_to_batch(b: Builder, v: Value, c: Choices) -> Value | None:
+def space_to_batch(b: Builder, v: Value, _c: Choices) -> Value | None:
     """As TensorFlow's SpaceToBatch is written: blocks of a fixed dimension go before the batch."""
     axes = [axis for axis in fixed_axes(v.dims) if v.dims[axis].factor % 2 == 0]
     batches = batch_axes(v.dims)
@@ -219,9 +217,7 @@ def recurrent(b: Builder, v: Value, c: Choices) -> Value | None:
     scale = b.constant(np.array(0.1, np.float32))
     small = b.node("Mul", weights, scale)
     recurrence = b.node("Mul", b.floats(ways, gates * 3, 3), scale)
-    outputs = b.nodes(
-        kind, v.name, small, recurrence, count=2, hidden_size=3, direction=direction
-    )
+    outputs = b.nodes(kind, v.name, small, recurrence, count=2, hidden_size=3, direction=direction)
     if c.below(3) == 0:
         return Value(outputs[1], (Size(ways), v.dims[1], Size(3)))
     turned = b.node("Transpose", outputs[0], perm=[0, 2, 1, 3])
@@ -264,7 +260,7 @@ def trilu(b: Builder, v: Value, c: Choices) -> Value | None:
     return b.kept(v, lambda: b.node("Trilu", v.name, upper=c.below(2)))
 
 
-def zeros_like(b: Builder, v: Value, c: Choices) -> Value:
+def zeros_like(b: Builder, v: Value, _c: Choices) -> Value:
     """A value of the same shape that no row's input has a part in, added."""
     zeros = b.node("ConstantOfShape", b.node("Shape", v.name))
     return Value(b.node("Add", v.name, zeros), v.dims)

@@ -117,8 +117,8 @@ class Chain:
     def named_dims(self) -> list[int | str]:
         return [size.factor if size.is_fixed else "N" for size in self.dims]
 
-    def built(self, form: Form) -> Built:
-        b = Builder(form, self.dims)
+    def built(self, form: Form, is_for_openvino: bool = False) -> Built:
+        b = Builder(form, self.dims, is_for_openvino)
         value = _stepped(b, b.origin, self.before)
         c = Choices(self.section)
         place = c.one_of(PLACES)

@@ -7,33 +7,31 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
-from row_builder import FLOAT, OPSETS, Builder, Choices, Dims, Form, Scope, Size, Value
+from row_builder import FLOAT, OPSETS, Builder, Choices, Dims, Scope, Size, Value
 
 Part = Callable[[Value], Value]
 """A part of a chain: what it makes of a value."""
 
 
-def flat(b: Builder, v: Value, part: Part, c: Choices) -> Value:
+def flat(_b: Builder, v: Value, part: Part, _c: Choices) -> Value:
     """In the main graph."""
     return part(v)
 
 
-def in_function(b: Builder, v: Value, part: Part, c: Choices) -> Value:
+def in_function(b: Builder, v: Value, part: Part, _c: Choices) -> Value:
     b.scopes.append(Scope(kind="function"))
     made = part(v)
     scope = b.scopes.pop()
     name = b.name("Part")
     given = scope.free_names()
     outputs = [made.name, *_inside(scope)]
-    b.functions.append(
-        helper.make_function("own", name, given, outputs, scope.nodes, OPSETS)
-    )
+    b.functions.append(helper.make_function("own", name, given, outputs, scope.nodes, OPSETS))
     results = [b.name(), *_outside(b, scope)]
     b.scope.nodes.append(helper.make_node(name, given, results, domain="own"))
     return Value(results[0], made.dims)
 
 
-def in_branch(b: Builder, v: Value, part: Part, c: Choices) -> Value:
+def in_branch(b: Builder, v: Value, part: Part, _c: Choices) -> Value:
     b.scopes.append(Scope(kind="If"))
     made = part(v)
     scope = b.scopes.pop()

@@ -24,9 +24,7 @@ LARGEST = 400
 END = 2**63 - 1
 
 
-def attempt(
-    b: Builder, step: Step, v: Value, c: Choices, dims: Dims | None = None
-) -> Value | None:
+def attempt(b: Builder, step: Step, v: Value, c: Choices, dims: Dims | None = None) -> Value | None:
     """What a step makes, with no trace of it where it makes nothing, or not these dimensions."""
     before = len(b.scope.nodes)
     was_bookless = b.has_bookless
@@ -62,13 +60,13 @@ def with_input(b: Builder, v: Value, c: Choices) -> Value | None:
     return Value(b.node(c.one_of(["Add", "Sub"]), v.name, "x"), v.dims)
 
 
-def where(b: Builder, v: Value, c: Choices) -> Value:
+def where(b: Builder, v: Value, _c: Choices) -> Value:
     shape = [size.factor if size.is_fixed else 1 for size in v.dims]
     mask = b.constant(np.arange(int(np.prod(shape))).reshape(shape) % 3 > 0)
     return b.kept(v, lambda: b.node("Where", mask, v.name, b.floats(1)))
 
 
-def cast(b: Builder, v: Value, c: Choices) -> Value:
+def cast(b: Builder, v: Value, _c: Choices) -> Value:
     double = b.node("Cast", v.name, to=11)
     return Value(b.node("Cast", double, to=1), v.dims)
 
@@ -184,7 +182,7 @@ def regroup(b: Builder, v: Value, c: Choices) -> Value | None:
     return _reshaped(b, v, dims)
 
 
-def like_shape(b: Builder, v: Value, c: Choices) -> Value | None:
+def like_shape(b: Builder, v: Value, _c: Choices) -> Value | None:
     """A Reshape by the shape of x."""
     if b.scope.kind == "Scan" or factor_of(v.dims) != factor_of(b.origin.dims):
         return None
