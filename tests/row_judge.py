@@ -31,8 +31,7 @@ from onnx_philox import TorchState, make_reproducible, row_states
 Arrays = dict[str, np.ndarray]
 Run = Callable[[Arrays], Arrays]
 Load = Callable[[Any], Run]
-_INPUT = re.compile(r"x|k|go|r\d+|random_state")
-_OUTPUT = re.compile(r"(y|r|given)\d+|next_random_state")
+_OUTPUT = re.compile(r"(y|r|given)\d*|next_random_state")
 Sets = list[np.ndarray]
 """For each row, which elements of a tensor change with it."""
 
@@ -115,9 +114,12 @@ def in_openvino(model: Any) -> Run:
         "CPU",
         {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 2},
     )
-    # What a Cast to the same type makes has the names of both.
+    # What a Cast to the same type makes has the names of both; an input of which something is made
+    # that is an Identity may have lost its own.
     inputs = {
-        name for port in compiled.inputs for name in port.get_names() if _INPUT.fullmatch(name)
+        name: port
+        for port in compiled.inputs
+        for name in (port.get_node().get_friendly_name(), *port.get_names())
     }
     names = [
         [name for name in port.get_names() if _OUTPUT.fullmatch(name)] for port in compiled.outputs
@@ -125,7 +127,7 @@ def in_openvino(model: Any) -> Run:
     request = compiled.create_infer_request()
 
     def run(feed: Arrays) -> Arrays:
-        given = {name: array for name, array in feed.items() if name in inputs}
+        given = {inputs[name]: array for name, array in feed.items() if name in inputs}
         request.start_async(given)
         request.wait()
         arrays = [np.array(request.get_output_tensor(i).data) for i in range(len(names))]
