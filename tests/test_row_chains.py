@@ -162,7 +162,8 @@ def test_what_the_judge_calls_wrong_is_refused(name: str, what: str) -> None:
         Kind.WRONG: [Verdict.REFUSED],
         Kind.BY_RULES: [Verdict.RIGHT],
         Kind.OTHERWISE: [Verdict.RIGHT, Verdict.OTHERWISE],
-        Kind.MIXED: [Verdict.MIXED],
+        # An IR does not show what the tensor holds whose shape is drawn; its rows are right.
+        Kind.MIXED: [Verdict.MIXED, Verdict.RIGHT],
     }
     judged = judge(chain, **AS[what])
     assert judged.verdict in expected[kind], printed(chain, judged)
