@@ -104,7 +104,7 @@ bernoulli(None, p_type="f16") -> p_type must be one of 'f32', 'f64': got
 graphs.random_bernoulli(None, np.full(3, 0.5), op_seed=1, rank=2)
 -> a scalar, 1-D of one element, or the output's shape [?, ?]: got shape [3]
 onnx_philox.to_standard_nodes(graphs.random_generator([3]), target="coreml")
--> onnx_philox.to_standard_nodes: target must be 'onnxruntime' or 'openvino': got 'coreml'.
+-> onnx_philox.to_standard_nodes: target must be 'onnxruntime', 'openvino' or 'web': got 'coreml'.
 onnx_philox.to_standard_nodes(graphs.random_generator([3]), inexact=True)
 -> TypeError: onnx_philox.to_standard_nodes: inexact must be 'refuse' or 'allow': got True.
 graphs.random_categorical(logits_type="i32", op_seed=1)

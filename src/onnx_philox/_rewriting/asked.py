@@ -75,6 +75,8 @@ class Asked:
             if not isinstance(getattr(self, name), bool):
                 object.__setattr__(self, name, _names(name, getattr(self, name), what))
         drawn_inputs.read_all(OWNER, self.draw)
+        # One of its own, which can be pickled.
+        object.__setattr__(self, "draw", dict(self.draw))
         alignment.check_word(OWNER, self.alignment)
         if self.batch is not None:
             _check_batch(self.batch, is_per_row=self.named is not None)

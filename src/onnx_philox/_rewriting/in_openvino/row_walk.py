@@ -24,7 +24,7 @@ from onnx_philox._openvino_models.graphs import (
     state_of,
 )
 from onnx_philox._rewriting.in_openvino import operators
-from onnx_philox._rewriting.in_openvino.drawn import Drawing, parameters_of
+from onnx_philox._rewriting.in_openvino.drawn import RowDrawing, parameters_of
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions, known_numbers
 from onnx_philox._rewriting.places import Dimension, Dimensions, Place
 from onnx_philox._rewriting.random_names import randomness_of
@@ -59,7 +59,7 @@ class RowWalk:
         model: ov.Model,
         symbols: Symbols,
         batch: str,
-        drawings: Mapping[str, Drawing],
+        drawings: Mapping[str, RowDrawing],
     ) -> None:
         self._symbols = symbols
         self._batch = batch

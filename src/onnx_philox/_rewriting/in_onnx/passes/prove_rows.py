@@ -17,7 +17,7 @@ from onnx_philox._rewriting.batches import choose
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
-from onnx_philox._rewriting.in_onnx.rows.drawn import Drawing
+from onnx_philox._rewriting.in_onnx.rows.drawn import RowDrawing
 from onnx_philox._rewriting.in_onnx.rows.row_walk import RowWalk
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.not_rows import (
@@ -78,7 +78,7 @@ class BatchRows:
         self.batch = Batch(inputs[input], name, axis, rivals)
         named = asked.named or frozenset()
         drawings = {
-            each.site.node: Drawing.of(
+            each.site.node: RowDrawing.of(
                 each.site.node,
                 self._shapes.of(each.site.node.outputs[0]),
                 is_said=not each.names.isdisjoint(named),

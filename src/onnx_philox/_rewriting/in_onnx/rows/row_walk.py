@@ -28,7 +28,7 @@ from onnx_philox._models.graphs import (
 from onnx_philox._models.ours import state_of
 from onnx_philox._rewriting.in_onnx.rows import operators
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS
-from onnx_philox._rewriting.in_onnx.rows.drawn import Drawing
+from onnx_philox._rewriting.in_onnx.rows.drawn import RowDrawing
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension, Place
 from onnx_philox._rewriting.rows import moves, rules
@@ -65,7 +65,7 @@ class RowWalk:
         model: ir.Model,
         shapes: SymbolicShapes,
         batch: str,
-        drawings: Mapping[ir.Node, Drawing],
+        drawings: Mapping[ir.Node, RowDrawing],
     ) -> None:
         self._model = model
         self._shapes = shapes
