@@ -104,6 +104,10 @@ class Symbols:
     def numbers(self, value: ov.Output) -> list[Dimension] | None:
         """The integers that a tensor is, some of which may be dimensions; None for others."""
         known = known_numbers(value)
+        if known is None and value.get_node().get_type_name() == "Range":
+            ends = [constant(end) for end in value.get_node().input_values()]
+            if all(end is not None and end.size == 1 for end in ends):
+                known = np.arange(*(end.item() for end in ends if end is not None))
         if known is not None:
             return known.reshape(-1).tolist()
         if not _is_small(value):
@@ -111,7 +115,13 @@ class Symbols:
         symbols = value.get_tensor().get_value_symbol()
         if not symbols:
             return None
-        return [self._of_symbol(symbol) for symbol in symbols]
+        named = [self._of_symbol(symbol) for symbol in symbols]
+        bounds = _bounds(value)
+        if bounds is not None:
+            low, high = (bound.reshape(-1).tolist() for bound in bounds)
+            same = [a if a == b else None for a, b in zip(low, high, strict=True)]
+            named = [d if d is not None else e for d, e in zip(named, same, strict=True)]
+        return named
 
     def _of_symbol(self, own: ov.Symbol) -> Dimension:
         return next((name for symbol, name in self._symbols if symbol == own), None)
@@ -153,7 +163,29 @@ class Symbols:
                     self._give(output, self.of_shape(drawn(node)))
             elif node.get_type_name() == "Reshape":
                 self._follow_reshape(node)
+            elif node.get_type_name() == "OneHot":
+                self._follow_one_hot(node)
             _follow_numbers(node)
+            if node.get_type_name() in ("Multiply", "ReduceProd"):
+                self._follow_product(node)
+
+    def _follow_product(self, node: ov.Node) -> None:
+        """A product of dimensions is one, too: front ends compute the sizes of a Flatten so."""
+        output = node.output(0)
+        if not _is_small(output) or known_numbers(output) is not None:
+            return
+        first, *others = (self.numbers(value) for value in node.input_values())
+        if first is None:
+            return
+        if node.get_type_name() == "ReduceProd":
+            made = [self.products.of(first)]
+        else:
+            second = others[0]
+            if second is None or len(second) != len(first):
+                return
+            made = [self.products.of(pair) for pair in zip(first, second, strict=True)]
+        if len(made) == np.prod(list(output.get_shape())):
+            output.get_tensor().set_value_symbol([self._of_name(each) for each in made])
 
     def _follow_reshape(self, node: ov.Node) -> None:
         """It gives as many elements as it takes."""
@@ -161,6 +193,14 @@ class Symbols:
         if given is not None and made is not None and made.count(None) == 1:
             rest = self.products.quotient(given, [d for d in made if d is not None])
             self._give(node.output(0), [rest if d is None else d for d in made])
+
+    def _follow_one_hot(self, node: ov.Node) -> None:
+        """Its new dimension is as long as an input says, which may be a dimension."""
+        made, depth = self.of(node.output(0)), self.numbers(node.input_value(1))
+        if made is not None and depth is not None and len(depth) == 1:
+            axis = int(node.get_attributes()["axis"]) % len(made)
+            given = self.of(node.input_value(0)) or made[1:]
+            self._give(node.output(0), [*given[:axis], depth[0], *given[axis:]])
 
     def _follow_bodies(self, node: ov.Node) -> None:
         returned: dict[int, list[ov.Output]] = {}
@@ -250,12 +290,20 @@ def _hand_over(source: ov.Output, target: ov.Output) -> None:
 
 def known_numbers(value: ov.Output) -> NDArray[Any] | None:
     """The numbers that a tensor always is, as far as OpenVINO or a constant says."""
+    bounds = _bounds(value)
+    if bounds is None:
+        return constant(value)
+    low, high = bounds
+    return low if np.array_equal(low, high) else None
+
+
+def _bounds(value: ov.Output) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """The least and the greatest numbers that a tensor may be; None where nobody says."""
     tensor = value.get_tensor()
     try:
-        low, high = (bound.data for bound in (tensor.get_lower_value(), tensor.get_upper_value()))
+        return tensor.get_lower_value().data, tensor.get_upper_value().data
     except RuntimeError:  # not computed
-        return constant(value)
-    return low if np.array_equal(low, high) else None
+        return None
 
 
 def _is_small(value: ov.Output) -> bool:

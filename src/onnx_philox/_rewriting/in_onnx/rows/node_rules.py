@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.moves import (
     GONE,
@@ -57,6 +58,8 @@ def new_axes(step: Step) -> Sequence[int]:
 def sliced_axes(step: Step) -> Collection[int]:
     """The axes of which a Slice does not take all, in order."""
     dims = step.dims[0]
+    starts: Sequence[Dimension]
+    ends: Sequence[Dimension]
     if step.opset < 10:
         starts, ends = step.ints("starts") or (), step.ints("ends") or ()
         axes, steps = step.ints("axes"), None
