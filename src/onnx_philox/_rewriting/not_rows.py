@@ -75,7 +75,8 @@ class NotRowsError(ValueRefusalError):
             given,
             allowed,
             f"{because}If {draws} rows of the batch all the same, say so with {said}; or draw in "
-            f"the shape of a tensor that has it, as torch.rand_like(x) does, {_DYNAMIC}, or {ONE_STATE}.",
+            "the shape of a tensor that has it, as torch.rand_like(x) does, "
+            f"{_DYNAMIC}, or {ONE_STATE}.",
         )
         self._say(names, (operator, what, given, allowed, names, option), is_order=False)
         self.because = because
