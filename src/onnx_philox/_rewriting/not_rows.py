@@ -41,6 +41,7 @@ class NotRowsError(ValueRefusalError):
         names: What the user calls the nodes to name, this one and any other.
         option: The option of a command that takes one name; empty for Python's `per_row`.
         is_order: Whether it is known where the batch stands, but not that its rows are in order.
+        because: What may be to blame, a sentence with a space behind it; empty where nobody knows.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class NotRowsError(ValueRefusalError):
         option: str = "",
         *,
         is_order: bool = False,
+        because: str = "",
     ) -> None:
         draws = "it draws" if len(names) == 1 else "they draw"
         said = f"per_row={list(names)!r}"
@@ -65,16 +67,19 @@ class NotRowsError(ValueRefusalError):
             )
             super().__init__(operator, what, given, allowed, remedy)
             self._say(names, (operator, what, given, allowed, names, option), is_order=True)
+            self.because = ""
             return
         super().__init__(
             operator,
             what,
             given,
             allowed,
-            f"If {draws} rows of the batch all the same, say so with {said}; or draw in the shape "
-            f"of a tensor that has it, as torch.rand_like(x) does, {_DYNAMIC}, or {ONE_STATE}.",
+            f"{because}If {draws} rows of the batch all the same, say so with {said}; or draw in "
+            "the shape of a tensor that has it, as torch.rand_like(x) does, "
+            f"{_DYNAMIC}, or {ONE_STATE}.",
         )
         self._say(names, (operator, what, given, allowed, names, option), is_order=False)
+        self.because = because
 
     def _say(self, names: tuple[str, ...], parts: _Parts, *, is_order: bool) -> None:
         self.names = names
@@ -91,6 +96,7 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
     """One refusal for those of several nodes, beside the nodes that the user has named already."""
     names = (*named, *(name for error in errors for name in error.names))
     operator, what, given, allowed, *_ = errors[0].parts
+    because = errors[0].because if len(errors) == 1 else ""
     is_order = all(error.is_order for error in errors)
     if len(errors) > 1:
         operator, what = f"{len(errors)} random nodes", "the shape of what each draws"
@@ -101,7 +107,7 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
             by_shape.setdefault(error.given, []).append(repr(error.names[0]))
         of = "before" if is_order else "of"
         given = ", ".join(f"{shape} {of} {few(alike)}" for shape, alike in by_shape.items())
-    return NotRowsError(operator, what, given, allowed, names, is_order=is_order)
+    return NotRowsError(operator, what, given, allowed, names, is_order=is_order, because=because)
 
 
 def few(names: Sequence[str]) -> str:
@@ -143,11 +149,18 @@ def _others(rivals: Sequence[str]) -> str:
     return f"{another}, or {ONE_STATE}"
 
 
-def unproved(title: str, name: str, shape: Sequence[object] | None, batch: str) -> NotRowsError:
+def unproved(
+    title: str,
+    name: str,
+    shape: Sequence[object] | None,
+    batch: str,
+    culprit: Culprit | None = None,
+) -> NotRowsError:
     """A draw of which it is not known whether it has a row for each of the batch."""
     what = "the shape of what it draws"
     allowed = f"one of which a dimension is proved to be {batch}, for a state for each row"
-    return NotRowsError(title, what, written(shape), allowed, (name,))
+    because = "" if culprit is None else f"{culprit}. "
+    return NotRowsError(title, what, written(shape), allowed, (name,), because=because)
 
 
 def out_of_order(title: str, name: str, culprit: Culprit, batch: str) -> NotRowsError:

@@ -16,7 +16,7 @@ from onnx_philox._rewriting.rows.moves import GONE, ByAxis, Part, Step
 
 
 @dataclass(frozen=True)
-class RowDrawing(DrawnShape):
+class DrawnRows(DrawnShape):
     """A random node, or one of several that a rewrite replaces by one draw."""
 
     node: ov.Node | None = None
@@ -24,7 +24,7 @@ class RowDrawing(DrawnShape):
     """The tensor whose shape it has; None where that is computed."""
 
     @classmethod
-    def of(cls, node: ov.Node, key: str, shape: Dimensions | None, *, is_said: bool) -> RowDrawing:
+    def of(cls, node: ov.Node, key: str, shape: Dimensions | None, *, is_said: bool) -> DrawnRows:
         """That of a node, given what tells its draw from others, and the shape of it."""
         kind = node.get_type_name()
         is_of_logits = kind == "Multinomial"

@@ -24,7 +24,7 @@ from onnx_philox._openvino_models.graphs import (
     state_of,
 )
 from onnx_philox._rewriting.in_openvino import operators
-from onnx_philox._rewriting.in_openvino.drawn import RowDrawing, parameters_of
+from onnx_philox._rewriting.in_openvino.drawn import DrawnRows, parameters_of
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions, known_numbers
 from onnx_philox._rewriting.places import Dimension, Dimensions, Place
 from onnx_philox._rewriting.random_names import randomness_of
@@ -59,7 +59,7 @@ class RowWalk:
         model: ov.Model,
         symbols: Symbols,
         batch: str,
-        drawings: Mapping[str, RowDrawing],
+        drawings: Mapping[str, DrawnRows],
     ) -> None:
         self._symbols = symbols
         self._batch = batch
@@ -225,6 +225,8 @@ class RowWalk:
         resized = next((known.resized for known in inputs if known.resized), None)
         key = drawing.key
         assert isinstance(key, str)
+        if not places and resized is not None:
+            self.culprits.setdefault(key, resized)
         if len(places) == 1 and resized is not None:
             of = self.culprits if drawing.has_unknown(places[0][0]) else self._doubtful
             of.setdefault(key, resized)

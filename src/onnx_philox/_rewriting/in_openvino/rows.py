@@ -18,7 +18,7 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
-from onnx_philox._rewriting.in_openvino.drawn import RowDrawing
+from onnx_philox._rewriting.in_openvino.drawn import DrawnRows
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.in_openvino.row_walk import RowWalk
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, drawn
@@ -87,7 +87,7 @@ class Rows:
             key = draw.site.node.get_name()
             for node in (draw.site.node, *draw.also):
                 shape = self._symbols.of_shape(drawn(node))
-                drawings[node.get_name()] = RowDrawing.of(node, key, shape, is_said=is_said)
+                drawings[node.get_name()] = DrawnRows.of(node, key, shape, is_said=is_said)
         self._walk = RowWalk(model, self._symbols, name, drawings)
         self.batch = Batch(inputs[input], input, axis, rivals)
         self._is_shared = len(inputs) > 1
@@ -112,9 +112,9 @@ class Rows:
             loop = next((o for o in site.owners[:index] if o.node.get_type_name() != "If"), None)
             if loop is not None and self._walk.of_how_often(owner):
                 return of_count(site.title, owner.label, loop.label)
-        if not places:
-            return unproved(site.title, site.called, known, batch)
         culprit = self._walk.culprits.get(site.node.get_name())
+        if not places:
+            return unproved(site.title, site.called, known, batch, culprit)
         if culprit is not None and not is_named:
             return out_of_order(site.title, site.called, culprit, batch)
         (self.batch.places[site.node.get_name()],) = places

@@ -163,6 +163,8 @@ class Symbols:
                     self._give(output, self.of_shape(drawn(node)))
             elif node.get_type_name() == "Reshape":
                 self._follow_reshape(node)
+            elif node.get_type_name() == "OneHot":
+                self._follow_one_hot(node)
             _follow_numbers(node)
             if node.get_type_name() in ("Multiply", "ReduceProd"):
                 self._follow_product(node)
@@ -191,6 +193,14 @@ class Symbols:
         if given is not None and made is not None and made.count(None) == 1:
             rest = self.products.quotient(given, [d for d in made if d is not None])
             self._give(node.output(0), [rest if d is None else d for d in made])
+
+    def _follow_one_hot(self, node: ov.Node) -> None:
+        """Its new dimension is as long as an input says, which may be a dimension."""
+        made, depth = self.of(node.output(0)), self.numbers(node.input_value(1))
+        if made is not None and depth is not None and len(depth) == 1:
+            axis = int(node.get_attributes()["axis"]) % len(made)
+            given = self.of(node.input_value(0)) or made[1:]
+            self._give(node.output(0), [*given[:axis], depth[0], *given[axis:]])
 
     def _follow_bodies(self, node: ov.Node) -> None:
         returned: dict[int, list[ov.Output]] = {}

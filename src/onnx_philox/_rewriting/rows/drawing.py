@@ -38,6 +38,10 @@ class DrawnShape:
         if self.is_of_logits:
             # The classes are no dimension of what is drawn.
             standing = frozenset(place for place in standing if place.axis == 0)
+        if like.resized is not None and self.shape is not None:
+            # Of an unknown size nobody knows that it is still that of the batch.
+            shape = self.shape
+            standing = frozenset(p for p in standing if shape[p.axis] is not None)
         if like.lost is None and standing:
             return self._like(step, standing)
         if self.shape is None or dims is None:

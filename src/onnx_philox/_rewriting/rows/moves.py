@@ -282,7 +282,21 @@ def together(
     rows = _rows(parts, meeting)
     if meeting is Meeting.ELEMENTWISE and _meets_rows(parts):
         noise = frozenset()
+    if moved is None and _may_grow(step, parts, kept, output):
+        moved = step.culprit("may make several rows of one")
     return Knowledge(kept, rows, noise, resized=moved)
+
+
+def _may_grow(step: Step, parts: Sequence[Part], kept: Collection[InPlace], output: int) -> bool:
+    """Whether an input without rows, broadcast to a batch of one, may make the dimension longer."""
+    dims = step.made[output]
+    unknown = [
+        place
+        for place in kept
+        if dims is not None and step.products.of_inputs(dims[place.axis]) is None
+    ]
+    free = [part for part in parts if not part.known.is_placed]
+    return any(part.moves.reaches(place.axis) for place in unknown for part in free)
 
 
 def _rows(parts: Sequence[Part], meeting: Meeting) -> Rows:

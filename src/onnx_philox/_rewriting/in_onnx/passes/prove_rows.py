@@ -17,7 +17,7 @@ from onnx_philox._rewriting.batches import choose
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
-from onnx_philox._rewriting.in_onnx.rows.drawn import RowDrawing
+from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
 from onnx_philox._rewriting.in_onnx.rows.row_walk import RowWalk
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.not_rows import (
@@ -78,7 +78,7 @@ class BatchRows:
         self.batch = Batch(inputs[input], name, axis, rivals)
         named = asked.named or frozenset()
         drawings = {
-            each.site.node: RowDrawing.of(
+            each.site.node: DrawnRows.of(
                 each.site.node,
                 self._shapes.of(each.site.node.outputs[0]),
                 is_said=not each.names.isdisjoint(named),
@@ -119,9 +119,9 @@ class BatchRows:
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
             if (loop is not None or self._is_walk) and self._walk.of_how_often(owner):
                 return of_count(title, owner.label, loop.label if loop else "")
-        if not places:
-            return unproved(title, site.called, shape, batch)
         culprit = self._walk.culprits.get(node)
+        if not places:
+            return unproved(title, site.called, shape, batch, culprit)
         if culprit is not None and not is_named:
             return out_of_order(title, site.called, culprit, batch)
         (self.batch.places[node],) = places

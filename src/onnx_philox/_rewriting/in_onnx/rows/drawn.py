@@ -24,7 +24,7 @@ _OF_A_TENSOR = ("Bernoulli", "Dropout", "Multinomial")
 
 
 @dataclass(frozen=True)
-class RowDrawing(DrawnShape):
+class DrawnRows(DrawnShape):
     """A random node that a rewrite replaces."""
 
     key: ir.Node
@@ -32,7 +32,7 @@ class RowDrawing(DrawnShape):
     """The tensor whose shape it has; None where that is a new one."""
 
     @classmethod
-    def of(cls, node: ir.Node, shape: Dimensions | None, *, is_said: bool) -> RowDrawing:
+    def of(cls, node: ir.Node, shape: Dimensions | None, *, is_said: bool) -> DrawnRows:
         """That of a node, given the shape of what it draws."""
         is_of_logits = any(is_logits for _, is_logits in _met(node))
         return cls(node, shape, is_said, is_of_logits, filled(node))

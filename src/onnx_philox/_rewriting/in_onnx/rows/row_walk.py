@@ -16,7 +16,6 @@ import onnx_ir as ir
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import (
     STANDARD_DOMAINS,
     Owner,
@@ -27,8 +26,8 @@ from onnx_philox._models.graphs import (
 )
 from onnx_philox._models.ours import state_of
 from onnx_philox._rewriting.in_onnx.rows import operators
-from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS
-from onnx_philox._rewriting.in_onnx.rows.drawn import RowDrawing
+from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
+from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension, Place
 from onnx_philox._rewriting.rows import moves, rules
@@ -65,7 +64,7 @@ class RowWalk:
         model: ir.Model,
         shapes: SymbolicShapes,
         batch: str,
-        drawings: Mapping[ir.Node, RowDrawing],
+        drawings: Mapping[ir.Node, DrawnRows],
     ) -> None:
         self._model = model
         self._shapes = shapes
@@ -198,44 +197,13 @@ class RowWalk:
         return any(map(self._may_depend, dims[of("start") : of("end")]))
 
     def _step(self, node: ir.Node) -> Step:
-        walk = self._shapes.walk
-
-        def attribute(name: str) -> ir.Attr | None:
-            found = node.attributes.get(name)
-            if found is not None and found.is_ref():
-                return self._attributes.get(found.ref_attr_name or "")
-            return found
-
-        def ints(name: str) -> Sequence[int] | None:
-            found = attribute(name)
-            if found is None or isinstance(found.value, str | bytes):
-                return None
-            return found.value if isinstance(found.value, Sequence) else [found.value]
-
-        def text(name: str) -> str | None:
-            found = attribute(name)
-            is_text = found is not None and found.type is ir.AttributeType.STRING
-            return found.as_string() if found is not None and is_text else None
-
-        def numbers(index: int) -> Sequence[Dimension] | None:
-            value = node.inputs[index] if index < len(node.inputs) else None
-            if value is None:
-                return None
-            known = walk.numbers.of(value)
-            array = known if known is not None else small_constant(value, MOST_NUMBERS)
-            return None if array is None else array.reshape(-1).tolist()
-
-        return Step(
-            label=label_of(node),
-            known=[None if value is None else self._of(value) for value in node.inputs],
-            dims=[walk.dimensions(value) for value in node.inputs],
-            made=[walk.dimensions(value) for value in node.outputs],
-            products=self._shapes.products,
-            batch=self._batch,
-            ints=ints,
-            text=text,
-            numbers=numbers,
-            opset=opset_of(self._imports, node.domain) or 1,
+        return step_of(
+            node,
+            [None if value is None else self._of(value) for value in node.inputs],
+            self._shapes,
+            self._batch,
+            self._attributes,
+            opset_of(self._imports, node.domain) or 1,
         )
 
     def _draw(self, node: ir.Node) -> None:
@@ -246,6 +214,8 @@ class RowWalk:
         self.places[node] = [place for place, _ in places]
         inputs = (known for known in (*step.known, like) if known is not None)
         resized = next((known.resized for known in inputs if known.resized), None)
+        if not places and resized is not None:
+            self.culprits.setdefault(node, resized)
         if len(places) == 1 and resized is not None:
             is_unknown = drawing.has_unknown(places[0][0])
             of = self.culprits if is_unknown else self._doubtful
@@ -501,12 +471,6 @@ _SEQUENCES: dict[str, Callable[[RowWalk, ir.Node], Knowledge]] = {
     "SequenceLength": RowWalk._length,
     "SplitToSequence": RowWalk._parted,
 }
-
-
-def label_of(node: ir.Node) -> str:
-    """What messages call a node: its name, or what it gives, and its operator."""
-    name = node.name or (node.outputs[0].name if node.outputs else "")
-    return f"{name!r} ({node.op_type})"
 
 
 def _name(value: ir.Value | None) -> str:
