@@ -11,6 +11,7 @@ from typing import Any
 
 import exhaustive
 import hypothesis
+import lesser_processor
 import missing_backend
 import openvino as ov
 import pytest
@@ -63,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # As on a CI server, OpenVINO's telemetry sends nothing: at each import of OpenVINO, and at each
     # conversion, it would fork this process. No other program here reads this name.
     os.environ.setdefault("JENKINS_URL", "none")
+    lesser_processor.play()
     gc.disable()
     config.pluginmanager.register(missing_backend, "missing_backend")
     config.pluginmanager.register(exhaustive, "exhaustive")

@@ -1,5 +1,5 @@
-// Preloaded where ONEDNN_MAX_CPU_ISA is set: OpenVINO's CPU plugin takes this processor for one that has no more than that.
-// See .ci/processors.
+// Loaded before OpenVINO's CPU plugin where ONEDNN_MAX_CPU_ISA is set (lesser_processor.py): the plugin takes this processor
+// for one that has no more than that.
 //
 // The variable limits oneDNN, and so all that the plugin asks oneDNN for. Which precisions the processor has, and which is the
 // default, the plugin asks OpenVINO's functions with_cpu_x86_*. They read the processor itself; these stand in their place.
