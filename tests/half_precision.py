@@ -1,4 +1,4 @@
-"""The precision f16 on processors that do not compute in it.
+"""What OpenVINO computes in on this processor, and f16 on those that do not compute in it.
 
 What OpenVINO's CPU plugin does to a model where there is FP16 is done here with public API;
 OpenVINO's reference code then computes in f16 for real.
@@ -32,6 +32,30 @@ def is_computed(type_: str) -> bool:
     compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     given = np.float32([1 + 2**-6])
     return compiled([given])[0][0] != given[0] ** 2
+
+
+@functools.cache
+def rounds_once() -> bool:
+    """Whether the CPU plugin rounds a product and a sum of f32 once (FMA), rather than each."""
+    x = opset8.parameter([1000], np.float32)
+    scaled = opset8.add(opset8.multiply(x, np.float32(0.6)), np.float32(0.1))
+    model = ov.Model([scaled], [x], "scaled")
+    compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    given = np.linspace(0, 1, 1000, dtype=np.float32)
+    return not np.array_equal(compiled([given])[0], given * np.float32(0.6) + np.float32(0.1))
+
+
+@functools.cache
+def selects_exactly() -> bool:
+    """Whether a Select behind a logical operator moves integers, rather than f32 of them."""
+    condition = opset8.parameter([1], np.bool_)
+    words = [opset8.parameter([1], np.int32) for _ in range(2)]
+    chosen = opset8.select(opset8.logical_not(condition), *words)
+    model = ov.Model([chosen], [condition, *words], "chosen")
+    compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    # f32 does not hold it.
+    odd = np.array([2**24 + 1], np.int32)
+    return compiled([np.array([False]), odd, odd])[0][0] == odd[0]
 
 
 @functools.cache

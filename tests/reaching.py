@@ -1,7 +1,7 @@
 """Which tests a processor can turn red: found while they run, for `.ci/processors`.
 
     ONNX_PHILOX_REACHING=FILE pytest ...        writes the names of those tests into a file
-    pytest --only-reaching FILE ...             runs these alone
+    pytest --only-reaching=FILE ...             runs these alone
 
 They are the tests that reach OpenVINO's CPU plugin, and those of the native backends. A test
 reaches the plugin that compiles, imports or runs a model, that starts a process (what that one does
