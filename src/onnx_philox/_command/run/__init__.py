@@ -98,15 +98,15 @@ def _run(
         inside.refuse_seed(wanted.seed, model)
 
     report = ModelRuns(given, serving, settings, inside)
-    for done, number in enumerate(wanted.numbers):
-        progress(done, wanted.runs, f"run {number}")
-        began = None if state is None else state.words(serving.inputs[state.name])
-        try:
+    try:
+        for done, number in enumerate(wanted.numbers):
+            progress(done, wanted.runs, f"run {number}")
+            began = None if state is None else state.words(serving.inputs[state.name])
             outputs = serving.run()
             path = None if files is None else files.save(number, outputs)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(report.how_far(wanted, record)) from None
-        report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
+            report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(report.how_far(wanted, record)) from None
     if record is not None:
         _record(record, report, wanted, stamp)
         report.record = record
