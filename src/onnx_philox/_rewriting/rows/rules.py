@@ -122,22 +122,7 @@ def elementwise(step: Step, _: int) -> Sequence[Moves | None]:
     """Each element of the output is made of one of each input, which are broadcast."""
     there = [i for i in range(len(step.known)) if step.has(i)]
     rank = max(step.rank(i) for i in there)
-    _check_equal_rows(step, there, rank)
     return [aligned(step, i, rank) if step.has(i) else None for i in range(len(step.known))]
-
-
-def _check_equal_rows(step: Step, there: Sequence[int], rank: int) -> None:
-    """Refuses the batch beside a dimension of another name: of a batch of 1, that has the rows."""
-    for axis in range(rank):
-        names = set()
-        for i in there:
-            dims = step.dims[i]
-            own = axis - (rank - step.rank(i))
-            if dims is not None and own >= 0 and isinstance(dims[own], str):
-                names.add(dims[own])
-        if step.batch in names and len(names) > 1:
-            others = ", ".join(sorted(repr(name) for name in names - {step.batch}))
-            raise UnclearError(f"broadcasts the batch with dimensions of other names ({others})")
 
 
 def of_each(step: Step, _: int) -> Sequence[Moves | None]:
