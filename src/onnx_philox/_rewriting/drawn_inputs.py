@@ -7,7 +7,7 @@ its law in a word: `draw={"noise": "normal(0, 0.5)"}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import parameter_array
 from onnx_philox._contract.declaration import Operator, listed
 from onnx_philox._contract.operators import (
+    MAX_RANK,
     RANDOM_BERNOULLI,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
@@ -27,8 +28,7 @@ from onnx_philox._contract.types import BOOL, ElementType
 OWNER = "onnx_philox.make_reproducible"
 """What the refusals of a rewrite name as the function that refuses."""
 
-SHAPE_SUFFIX = "_shape"
-"""What follows the name of a drawn input in the name of the input that says its shape."""
+_WRITE_SHAPE = "Write its shape in brackets, such as normal[1, 16]."
 
 
 Refusal = type[ValueError] | type[TypeError]
@@ -159,6 +159,41 @@ class DrawnInput:
         if not is_one:
             declared = ", ".join("?" if d is None else str(d) for d in dimensions)
             self.refuse(f"of a shape that the input may have, [{declared}]", "Write such a shape.")
+
+    def refuse_unread(self, holders: str, *, is_inside: bool) -> NoReturn:
+        """Refuses an input that no node of the main graph reads; `holders` name those of bodies.
+
+        Raises:
+            ValueError: Always.
+        """
+        why = f"{holders} alone reads it" if is_inside else "nothing reads it"
+        allowed = f"of an input that a node of the main graph reads ({why})"
+        self.refuse(allowed, "Put an Identity behind that input, or leave it as it is.")
+
+    def check_rank(self, rank: int | None) -> None:
+        """Refuses an input whose shape cannot be made of its declaration.
+
+        Raises:
+            ValueError: Nobody knows its rank, or it has more dimensions than a draw.
+        """
+        if rank is None or rank > MAX_RANK:
+            given = "no known rank" if rank is None else f"{rank} dimensions"
+            allowed = f"of an input of 0 to {MAX_RANK} dimensions: it has {given}"
+            self.refuse(allowed, _WRITE_SHAPE)
+
+    def name_of_shape(self, taken: Container[str | None]) -> str:
+        """The name of the new input that says its shape.
+
+        Raises:
+            ValueError: The model has such a name.
+        """
+        name = f"{self.name}_shape"
+        if name in taken:
+            allowed = (
+                f"of a model that has no {name!r}, the name of the new input that says its shape"
+            )
+            self.refuse(allowed, _WRITE_SHAPE)
+        return name
 
     @property
     def _word(self) -> str:

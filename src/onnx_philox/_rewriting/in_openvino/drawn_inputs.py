@@ -13,13 +13,13 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox import openvino as factories
-from onnx_philox._contract.operators import MAX_RANK, OUTPUT_TYPE, STATE_WORDS
+from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BOOL, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import awaits_state, dimensions, state_of
 from onnx_philox._openvino_models.ports import input_names
-from onnx_philox._rewriting.drawn_inputs import SHAPE_SUFFIX, DrawnInput, refuse_unknown
+from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
 
 _AWAITS_STATE = f"{AWAITS_STATE}.drawn_input"
 """What the state is called that such a node waits for."""
@@ -66,9 +66,7 @@ def _input(drawn: DrawnInput, by_name: dict[str, ov.Node]) -> ov.Node:
     readers = [each.get_node() for each in parameter.output(0).get_target_inputs()]
     inside = ("If", "Loop", "TensorIterator")
     if all(reader.get_type_name() in inside for reader in readers):
-        why = "an If, Loop or TensorIterator alone reads it" if readers else "nothing reads it"
-        allowed = f"of an input that a node of the main graph reads ({why})"
-        drawn.refuse(allowed, "Put an Identity behind that input, or leave it as it is.")
+        drawn.refuse_unread("an If, Loop or TensorIterator", is_inside=bool(readers))
     return parameter
 
 
@@ -107,10 +105,8 @@ def _shape(
     drawn.check_shape(known)
     if drawn.shape is not None:
         return opset8.constant(np.array(drawn.shape, np.int64)).output(0)
-    if known is None or len(known) > MAX_RANK:
-        given = "no known rank" if known is None else f"{len(known)} dimensions"
-        allowed = f"of an input of 0 to {MAX_RANK} dimensions: it has {given}"
-        drawn.refuse(allowed, "Write its shape in brackets, such as normal[1, 16].")
+    drawn.check_rank(None if known is None else len(known))
+    assert known is not None
     if None not in known:
         return opset8.constant(np.array(known, np.int64)).output(0)
     letters = _letters(parameter, len(known))
@@ -152,10 +148,8 @@ def _size(letter: str | None, others: Sequence[ov.Node]) -> ov.Output | None:
 
 def _asked_shape(drawn: DrawnInput, rank: int, model: ov.Model) -> ov.Output:
     """A new input that says the shape."""
-    name = f"{drawn.name}{SHAPE_SUFFIX}"
-    if any(name in each.get_names() for each in model.inputs):
-        allowed = f"of a model that has no {name!r}, the name of the new input that says its shape"
-        drawn.refuse(allowed, "Write its shape in brackets, such as normal[1, 16].")
+    taken = {name for each in model.inputs for name in each.get_names()}
+    name = drawn.name_of_shape(taken)
     shape = opset8.parameter([rank], np.int64, name=name)
     shape.output(0).get_tensor().set_names({name})
     model.add_parameters([shape])

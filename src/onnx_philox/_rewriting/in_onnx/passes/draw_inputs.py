@@ -12,13 +12,13 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPSET_VERSION, OUTPUT_TYPE
+from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, OUTPUT_TYPE
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
 from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.drawn_inputs import SHAPE_SUFFIX, DrawnInput, refuse_unknown
+from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
 
 IS_DRAWN_INPUT = "onnx_philox.drawn_input"
 """The key of a node's `meta` that says: it was an input."""
@@ -74,9 +74,7 @@ def _input(drawn: DrawnInput, by_name: dict[str, ir.Value]) -> ir.Value:
     readers = [node for node, _ in value.uses()]
     is_read = value.is_graph_output() or any(node.graph is value.graph for node in readers)
     if not is_read:
-        inside = "an If, Loop or Scan alone reads it" if readers else "nothing reads it"
-        allowed = f"of an input that a node of the main graph reads ({inside})"
-        drawn.refuse(allowed, "Put an Identity behind that input, or leave it as it is.")
+        drawn.refuse_unread("an If, Loop or Scan", is_inside=bool(readers))
     return value
 
 
@@ -132,10 +130,8 @@ def _shape(
     if drawn.shape is not None:
         value.shape = ir.Shape(drawn.shape)
         return emitter.constant("shape", np.array(drawn.shape, np.int64))
-    if declared is None or len(declared) > MAX_RANK:
-        rank = "no known rank" if declared is None else f"{len(declared)} dimensions"
-        allowed = f"of an input of 0 to {MAX_RANK} dimensions: it has {rank}"
-        drawn.refuse(allowed, "Write its shape in brackets, such as normal[1, 16].")
+    drawn.check_rank(None if declared is None else len(declared))
+    assert declared is not None
     if all(isinstance(d, int) for d in declared):
         return emitter.constant("shape", np.array(declared, np.int64))
     known = _dimensions_of(others)
@@ -173,10 +169,8 @@ def _size(emitter: Emitter, other: ir.Value, axis: int) -> ir.Value:
 
 def _asked_shape(drawn: DrawnInput, rank: int, model: ir.Model) -> ir.Value:
     """A new input that says the shape."""
-    name = f"{drawn.name}{SHAPE_SUFFIX}"
-    if any(value.name == name for value in graphs.values(model.graph)):
-        allowed = f"of a model that has no {name!r}, the name of the new input that says its shape"
-        drawn.refuse(allowed, "Write its shape in brackets, such as normal[1, 16].")
+    taken = {value.name for value in graphs.values(model.graph)}
+    name = drawn.name_of_shape(taken)
     shape = ir.Value(name=name, type=ir.TensorType(ir.DataType.INT64), shape=ir.Shape([rank]))
     model.graph.inputs.append(shape)
     return shape
