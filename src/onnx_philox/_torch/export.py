@@ -21,6 +21,7 @@ from onnx_philox._rewriting.api import TO_IR
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch.calls.programs import DECOMPOSED, copied, is_decomposed
+from onnx_philox._torch.checks import carried, two_calls
 from onnx_philox._torch.checks.check import compare, describe
 from onnx_philox._torch.checks.verify import verify_export
 from onnx_philox._torch.exporter.generator import watched
@@ -113,9 +114,11 @@ def export(
         torch.onnx.OnnxExporterError: torch cannot export the module for another reason.
 
     Warns:
-        UserWarning: The exported model draws nothing, or not all that the program draws; or the
-            module sets torch's generator; or `run_decompositions` has decomposed the program, where
-            torch loses draws; or the verdict is that it draws otherwise than torch.
+        UserWarning: The exported model draws nothing, or not all that the program draws; or noise
+            depends on a buffer or an attribute that forward changes, which a model does not keep
+            from run to run; or the module sets torch's generator; or `run_decompositions` has
+            decomposed the program, where torch loses draws; or the verdict is that it draws
+            otherwise than torch.
     """
     if options.pop("dynamo", None) not in (None, True):
         refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
@@ -174,6 +177,12 @@ def export(
             "differ: see verify=True.",
             stacklevel=2,
         )
+    kept = two_calls.carried(model, args, options.get("kwargs"), prepared.changed)
+    if program.exported_program is not None:
+        of_program = carried.carried(program.exported_program, prepared.kept)
+        kept = tuple(dict.fromkeys((*of_program, *kept)))
+    if kept:
+        warnings.warn(f"{_EXPORT}: {carried.said(kept)}", stacklevel=2)
     if program.exported_program is not None:
         found = compare(operations(program.exported_program), program.model.clone())
         if problems := describe(found):

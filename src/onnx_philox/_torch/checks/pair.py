@@ -14,8 +14,9 @@ from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.ours import of_model
 from onnx_philox._models.streams import streams_of
 from onnx_philox._torch.calls.programs import is_decomposed
-from onnx_philox._torch.checks import eager
+from onnx_philox._torch.checks import carried, eager, two_calls
 from onnx_philox._torch.checks.check import compare, describe
+from onnx_philox._torch.checks.eager import Eager, Then
 from onnx_philox._torch.exporter.program import exported, functional, operations
 
 
@@ -50,8 +51,12 @@ class Pair:
         self.rows = None if streams is None or streams.batch is None else self._rows(streams)
 
     def eager(
-        self, seed: int, row: int | None = None, given: Sequence[NDArray[Any]] | None = None
-    ) -> eager.Eager:
+        self,
+        seed: int,
+        row: int | None = None,
+        given: Sequence[NDArray[Any]] | None = None,
+        then: Then = Then.NOTHING,
+    ) -> Eager:
         """A run of the module in torch; of one row of the batch, if there is one for each."""
         from torch.utils import _pytree
 
@@ -63,7 +68,7 @@ class Pair:
             ]
         args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
         try:
-            return eager.run(self._module, args, kwargs, seed, given)
+            return eager.run(self._module, args, kwargs, seed, given, then)
         except Exception as error:
             if row is None:
                 raise
@@ -84,6 +89,16 @@ class Pair:
         except Exception:
             return None
         return Pair(self._owner, self.model, program, args, kwargs)
+
+    def carried(self, run: Eager) -> tuple[str, ...]:
+        """The names of what the module changes and its noise depends on, after a run of it."""
+        from torch.utils import _pytree
+
+        args, kwargs = _pytree.tree_unflatten(self._leaves, self._tree)
+        kept = two_calls.carried(self._module, args, kwargs, run.changed)
+        program = self.of_program() if run.writes else None
+        of_program = () if program is None else carried.carried(program._module)
+        return tuple(dict.fromkeys((*of_program, *kept)))
 
     @property
     def is_decomposed(self) -> bool:
