@@ -35,6 +35,8 @@ from onnx_philox._torch.exporter.program import (
     require_torch,
     unchecked,
 )
+from onnx_philox._torch.exporter.truncated import truncated_normals
+from onnx_philox._torch.generator import GENERATOR
 
 _EXPORT = "onnx_philox.torch.export"
 
@@ -109,7 +111,8 @@ def export(
         ImportError: PyTorch or onnxscript is not installed.
         TypeError: As in `make_reproducible`; or `model`, `args`, `f` or a word is of a wrong type.
         ValueError: As in `make_reproducible`; or the program has an operation that cannot be
-            exported, which the message names, with its line where torch knows it; or `f` cannot be
+            exported, which the message names, with its line where torch knows it; or a value
+            decides what is computed, as in a loop that draws until all fit; or `f` cannot be
             written, which is said before the export.
         torch.onnx.OnnxExporterError: torch cannot export the module for another reason.
 
@@ -143,6 +146,7 @@ def export(
         with (
             _generator_watched() as sets,
             unchecked(),
+            truncated_normals(as_torch=asked.generator is GENERATOR),
             prepared.capturing(),
             warnings.catch_warnings(),
         ):
@@ -248,6 +252,17 @@ def _name_operation(
         allowed = "one that says how: the same, or different"
         remedy = "Pass randomness='different' to torch.vmap, or draw before associative_scan."
         refuse(_EXPORT, "a draw of many at once", given, allowed, remedy)
+    if "GuardOnDataDependentSymNode" in text:
+        line = re.search(r'raised this error:\s+File "[^"]*?([^"/\\]*)", line (\d+)', text)
+        place = f" ({line[1]}:{line[2]})" if line is not None else ""
+        refuse(
+            _EXPORT,
+            "what forward decides",
+            f"a branch or loop that a value decides{place}, such as one that draws until all fit",
+            "decided by shapes and by Python's numbers",
+            "Draw a fixed number of candidates and take the first that fits, with torch.where or "
+            "gather; or write it with torch.cond or torch.while_loop.",
+        )
     calls = r"OpOverload\(op='([\w.]+)'|torch\._higher_order_ops\.(\w+)"
     missing = re.search(rf"No ONNX function found for <(?:{calls})", text)
     if missing is None:

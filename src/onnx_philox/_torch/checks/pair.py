@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.ours import of_model
@@ -113,6 +114,19 @@ class Pair:
         """How many nodes of the model draw."""
         return len(list(of_model(self.model)))
 
+    def narrow(self) -> dict[str, Any]:
+        """The type of 16 bits that each output of the model is computed in, for those that are.
+
+        A cast and a draw round as torch does; arithmetic need not.
+        """
+        found: dict[str, Any] = {}
+        for name, types in _types_behind(self.model).items():
+            # Of both types, the one that rounds more.
+            for type_ in (ir.DataType.BFLOAT16, ir.DataType.FLOAT16):
+                if type_ in types:
+                    found.setdefault(name, type_.numpy())
+        return found
+
     def devices(self) -> list[str]:
         """Others than the CPU that the module computes on."""
         import torch
@@ -192,3 +206,22 @@ class Pair:
                 self._owner, "the inputs", f"{sorted(rows)} rows", "of one number of rows", remedy
             )
         return rows.pop()
+
+
+def _types_behind(model: ir.Model) -> dict[str, set[ir.DataType | None]]:
+    """The types that each output of a model is computed in."""
+    found: dict[str, set[ir.DataType | None]] = {}
+    for output in model.graph.outputs:
+        types: set[ir.DataType | None] = set()
+        left, met = [output], set()
+        while left:
+            value = left.pop()
+            node = value.producer()
+            if value in met or node is None:
+                continue
+            met.add(value)
+            left.extend(each for each in node.inputs if each is not None)
+            if node.domain != DOMAIN and node.op_type not in ("Cast", "Constant"):
+                types.add(value.dtype)
+        found[str(output.name)] = types
+    return found

@@ -73,7 +73,8 @@ def verify_export(
         kwargs: Its inputs by name.
         seed: For `torch.manual_seed`. A model with a seed inside is run with that one.
         rtol: How far an output may be from torch's, relative to that.
-        atol: How far it may be in any case. Outputs of 16 bits may be a few roundings away.
+        atol: How far it may be in any case. Outputs of 16 bits, or computed in them
+            as by torch.autocast, may be a few roundings away.
 
     Returns:
         The verdict: `is_ok`, and as a text the sentence that says what differs first, and the
@@ -101,9 +102,10 @@ def verify_export(
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
     pair = Pair(OWNER, made, model, args, kwargs or {})
+    tolerances = against.Tolerances(rtol, atol, pair.narrow())
     if generator is GENERATOR:
-        return _torch_s(pair, seed, rtol, atol)
-    return _philox(pair, seed, rtol, atol, is_inside=report.seed is not None)
+        return _torch_s(pair, seed, tolerances)
+    return _philox(pair, seed, tolerances, is_inside=report.seed is not None)
 
 
 def _installed() -> list[type[LoadedModel]]:
@@ -120,7 +122,7 @@ def _installed() -> list[type[LoadedModel]]:
     return found
 
 
-def _torch_s(pair: Pair, seed: int, rtol: float, atol: float) -> Verdict:
+def _torch_s(pair: Pair, seed: int, tolerances: against.Tolerances) -> Verdict:
     """Of a model that draws torch's numbers; with a generator for each row, row by row."""
     rows = [None] if pair.rows is None else list(range(pair.rows))
     seeds = [seed + (row or 0) for row in rows]
@@ -139,13 +141,13 @@ def _torch_s(pair: Pair, seed: int, rtol: float, atol: float) -> Verdict:
                 for (name, array), like in zip(computed.items(), torchs.outputs, strict=False):
                     computed[name] = _row_of(array, row, len(rows), like)
             found = _ends(seen, row, torchs) or against.outputs(
-                computed, torchs.outputs, rtol, atol
+                computed, torchs.outputs, tolerances
             )
             if found is not None:
                 return found if row is None else f"Row {row}: {found}"
         if kept:
             return f"Its second run is another one: {carried.said(kept)}"
-        return _again(seen, eager[0], pair, seed, rtol, atol)
+        return _again(seen, eager[0], pair, seed, tolerances)
 
     ran, notes = _in_each(lambda runtime: seen.run_twice(runtime, pair.proto, feeds), problem)
     if any(each.problem is not None for each in ran):
@@ -157,7 +159,7 @@ def _torch_s(pair: Pair, seed: int, rtol: float, atol: float) -> Verdict:
 
 
 def _again(
-    seen: seen.Seen, torchs: Eager, pair: Pair, seed: int, rtol: float, atol: float
+    seen: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.Tolerances
 ) -> str | None:
     """What differs in a second run, in words, where noise does."""
     model_s = seen.again
@@ -168,7 +170,7 @@ def _again(
         if eager.again is None:
             return None
         outputs = model_s.outputs, eager.again.outputs
-        return _ends(model_s, None, eager.again) or against.outputs(*outputs, rtol, atol)
+        return _ends(model_s, None, eager.again) or against.outputs(*outputs, tolerances)
 
     found = differs(torchs)
     # What is left of buffers and attributes touches no draw, such as a counter that is an output.
@@ -227,7 +229,7 @@ def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]
     return drawn
 
 
-def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool) -> Verdict:
+def _philox(pair: Pair, seed: int, tolerances: against.Tolerances, *, is_inside: bool) -> Verdict:
     """Of a model that draws Philox numbers: they are put into torch in the place of its own."""
     if pair.rows is None:
         state = PhiloxState.for_run(seed).to_array()
@@ -260,7 +262,7 @@ def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool)
             if unplaced == FEWER:
                 return passed_over or f"The model draws otherwise: {FEWER}."
             if not unplaced:
-                return against.outputs(seen.outputs, eager.outputs, rtol, atol) or passed_over
+                return against.outputs(seen.outputs, eager.outputs, tolerances) or passed_over
         uncompared.append(f"The outputs were not compared with torch's: {unplaced}.")
         return passed_over
 
