@@ -18,7 +18,7 @@ _ROUNDINGS = {F16.dtype: 2.0**-8, BF16.dtype: 2.0**-5}
 
 
 @dataclass(frozen=True)
-class Tolerances:
+class OutputTolerances:
     """How far an output may be from torch's.
 
     Attributes:
@@ -40,7 +40,7 @@ class Tolerances:
 def outputs(
     computed: Mapping[str, NDArray[Any]],
     expected: Sequence[NDArray[Any]],
-    tolerances: Tolerances,
+    tolerances: OutputTolerances,
 ) -> str | None:
     """The first output that differs, in words."""
     rtol, atol = tolerances.rtol, tolerances.atol

@@ -102,7 +102,7 @@ def verify_export(
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
     pair = Pair(OWNER, made, model, args, kwargs or {})
-    tolerances = against.Tolerances(rtol, atol, pair.narrow())
+    tolerances = against.OutputTolerances(rtol, atol, pair.narrow())
     if generator is GENERATOR:
         return _torch_s(pair, seed, tolerances)
     return _philox(pair, seed, tolerances, is_inside=report.seed is not None)
@@ -122,7 +122,7 @@ def _installed() -> list[type[LoadedModel]]:
     return found
 
 
-def _torch_s(pair: Pair, seed: int, tolerances: against.Tolerances) -> Verdict:
+def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Verdict:
     """Of a model that draws torch's numbers; with a generator for each row, row by row."""
     rows = [None] if pair.rows is None else list(range(pair.rows))
     seeds = [seed + (row or 0) for row in rows]
@@ -159,7 +159,7 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.Tolerances) -> Verdict:
 
 
 def _again(
-    seen: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.Tolerances
+    seen: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.OutputTolerances
 ) -> str | None:
     """What differs in a second run, in words, where noise does."""
     model_s = seen.again
@@ -229,7 +229,9 @@ def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]
     return drawn
 
 
-def _philox(pair: Pair, seed: int, tolerances: against.Tolerances, *, is_inside: bool) -> Verdict:
+def _philox(
+    pair: Pair, seed: int, tolerances: against.OutputTolerances, *, is_inside: bool
+) -> Verdict:
     """Of a model that draws Philox numbers: they are put into torch in the place of its own."""
     if pair.rows is None:
         state = PhiloxState.for_run(seed).to_array()
