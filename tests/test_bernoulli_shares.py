@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
+import re
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import onnxruntime as ort
 import openvino as ov
 import pytest
@@ -21,7 +25,15 @@ from onnx.inliner import inline_selected_functions
 from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox import PhiloxState, Pipeline, generate, graphs, make_reproducible, reference
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    generate,
+    graphs,
+    make_reproducible,
+    reference,
+    rewriting,
+)
 
 P = np.random.default_rng(2).random((50, 40)).astype(np.float32)
 PLAIN = "[b] y = Bernoulli <dtype = 9> (q)"
@@ -95,9 +107,10 @@ def test_a_named_bernoulli_draws_the_complement_and_a_doubtful_one_is_warned_of(
     assert f"draws 1 with probability 1 - p, the rewritten model with {new}" in str(node.share)
     for runtime in ("openvino",) if isinstance(model, ov.Model) else ("onnxruntime", "openvino"):
         plain, told = drawn(model, runtime)
-        assert len(told) == is_doubtful
-        assert all(f"Bernoulli {called!r}: {node.share}" in text for text in told)
-        assert all(f"invert_bernoulli=[{called!r}]" in text for text in told)
+        (text,) = told
+        assert f"Bernoulli {called!r}: {node.share}" in text
+        assert f"invert_bernoulli=[{called!r}]" in text
+        assert ("as ONNX says. For the shares of today" in text) != is_doubtful
         named, told = drawn(model, runtime, invert_bernoulli=[called])
         assert_same_bits(named, ~plain)
         assert told == []
@@ -107,6 +120,68 @@ def test_a_named_bernoulli_draws_the_complement_and_a_doubtful_one_is_warned_of(
     q = P if name in ("an input", "in a loop") or is_inlined else None
     if q is not None:
         assert abs(plain.mean() - (1 - q if is_inlined else q).mean()) < 0.03
+
+
+IN_SHARES = "ONNX Runtime draws 1 with probability 1 - p, the rewritten model with p, as ONNX says."
+CONSTANTS: dict[str, tuple[str, str]] = {
+    "a number": ("q = Constant <value_float = 0.1> ()", "'b' (0.9 becomes 0.1)"),
+    "equal numbers": ("q = Constant <value_floats = [0.25, 0.25]> ()", "'b' (0.75 becomes 0.25)"),
+    "an expanded number": (
+        "one = Constant <value_float = 0.02> () n = Shape (p) q = Expand (one, n)",
+        "'b' (0.98 becomes 0.02)",
+    ),
+    "a number of 64 bits": (
+        "h = Constant <value = double {0.3}> () q = Identity (h)",
+        "'b' (0.7 becomes 0.3)",
+    ),
+    "numbers that differ": ("q = Constant <value_floats = [0.25, 0.5]> ()", "'b'"),
+    "no numbers": ("q = Constant <value = float[0] {}> ()", "'b'"),
+    "half": ("q = Constant <value_float = 0.5> ()", ""),
+}
+
+
+def warned(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    return result, [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_a_share_that_moves_is_said_in_numbers_where_p_is_constant(name: str) -> None:
+    before, called = CONSTANTS[name]
+    model = parse(f"g (float[n, 40] p) => (bool[m] y) {{ {before} {PLAIN} }}", 18)
+    rest = "For the shares of today, pass invert_bernoulli=['b'] to make_reproducible, "
+    rest += "rewrite_file or Pipeline; for the new ones without this warning, invert_bernoulli=()"
+    _, told = warned(lambda: make_reproducible(model))
+    assert told == ([f"Bernoulli {called}: {IN_SHARES} {rest}"] if called else [])
+
+
+def test_shares_that_move_are_said_once_a_model(tmp_path: Path) -> None:
+    nodes = " ".join(f"[b{i}] y{i} = Bernoulli <dtype = 9> (p)" for i in range(12))
+    outputs = ", ".join(f"bool[n, 40] y{i}" for i in range(12))
+    path, target = tmp_path / "m.onnx", tmp_path / "n.onnx"
+    onnx.save(parse(f"g (float[n, 40] p) => ({outputs}) {{ {nodes} }}", 18), path)
+
+    def all_of_a_pipeline(**asked: Any) -> None:
+        pipe = Pipeline(path, **asked)
+        pipe({"p": P[:5]}, seed=3).record()
+        pickle.loads(pickle.dumps(pipe))
+
+    ways: list[Callable[..., Any]] = [
+        all_of_a_pipeline,
+        lambda **asked: make_reproducible(path, **asked),
+        lambda **asked: rewriting.rewrite(ir.load(path), **asked),
+        lambda **asked: rewriting.rewrite_file(path, target, **asked),
+    ]
+    for way in ways:
+        _, (text,) = warned(lambda way=way: way())
+        assert re.match(f"Bernoulli 'b0', 'b1', .* and [0-9]+ more: {IN_SHARES}", text)
+        for said in ((), ["b0"], True):
+            assert warned(lambda way=way, said=said: way(invert_bernoulli=said))[1] == []
+    (_, told) = warned(lambda: make_reproducible(target))
+    assert told == []
+    assert "Warning" not in invoke("rewrite", path, "-o", target).stderr
 
 
 @pytest.mark.parametrize("type_", ["float", "float16", "int64", "bool"])

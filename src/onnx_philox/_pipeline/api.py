@@ -100,7 +100,9 @@ class Pipeline:
         self._device = wanted.options.where
         # Without what was read of it. Another process finds no other model in memory.
         is_found = wanted.given.form in (*PATHS, Form.BYTES)
-        again = replace(wanted, given=wanted.given.by(_NAME)) if is_found else None
+        again = None
+        if is_found:
+            again = replace(wanted, given=wanted.given.by(_NAME), asked=wanted.asked.again)
         self._wanted = self._opened.opened_from = again
 
     def __repr__(self) -> str:

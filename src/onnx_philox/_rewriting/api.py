@@ -91,8 +91,9 @@ def make_reproducible(
             an OpenVINO model they are those that OpenVINO documents for the seeds; in a model of
             ONNX they are Philox's. Not for torch's numbers.
         invert_bernoulli: The names of Bernoullis that draw the complement: ONNX Runtime's are true
-            with probability 1 - p, and ours, as ONNX says, with p. True means those of which a
-            rewrite warns: whose p is computed as 1 - x, or which a tool has inlined.
+            with probability 1 - p, and ours, as ONNX says, with p. True means those that may be
+            meant the other way: whose p is computed as 1 - x, or which a tool has inlined. False
+            inverts none and warns of those whose share of ones moves; () does not warn of these.
         draw: Inputs that become draws inside the model, by their names, and the law of each:
             "normal", "normal(mean, scale)", "uniform", "uniform(low, high)", "bernoulli(p)", or
             "bits" for uint32; of the input's type. Its shape is that of the input, whose named

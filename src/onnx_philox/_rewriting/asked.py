@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypedDict
 
 from onnx_philox._contract import alignment, checks, generators
@@ -22,7 +22,11 @@ THE_ORIGINAL = "Rewrite the model that this one was made from."
 PerRow = bool | Collection[str]
 """Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
 Inverted = bool | Collection[str]
-"""The Bernoullis that draw their complement; True means those of which a rewrite warns."""
+"""The Bernoullis that draw their complement.
+
+True means those of which a rewrite is in doubt. False means none, of which a rewrite warns where
+that moves the share of ones; an empty tuple means none, without that warning.
+"""
 
 
 Draws = Mapping[str, str]
@@ -113,6 +117,11 @@ class Asked:
     def generator(self) -> generators.Generator:
         """The generator whose numbers are asked for."""
         return generators.named(self.alignment)
+
+    @property
+    def again(self) -> Self:
+        """The same for a model that was rewritten before, whose shares need not be told again."""
+        return replace(self, invert_bernoulli=()) if self.invert_bernoulli is False else self
 
     def check_onnx(self) -> None:
         """Refuses what a model of ONNX cannot be given.

@@ -20,7 +20,7 @@ from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._rewriting import equal_seeds, kept_seeds
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.found import Irreplaceable, Random, leave
-from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
+from onnx_philox._rewriting.not_rows import NotRowsError, check_names, few, of_all
 from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import Report
@@ -103,7 +103,24 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
                 f"invert_bernoulli={names!r} ({options})",
                 stacklevel=shown.stacklevel(),
             )
+    if asked is False:
+        warn_of_moved_shares(chosen)
     return chosen
+
+
+def warn_of_moved_shares(nodes: Sequence[Random]) -> None:
+    """Warns once of all Bernoullis that draw another share of ones in the rewritten model."""
+    moved = [(node.site.called, node.share) for node in nodes if node.share and node.share.moves]
+    if not moved:
+        return
+    names = [name for name, _ in moved]
+    what = [f"{name!r} ({s.numbers})" if s.numbers else repr(name) for name, s in moved]
+    warnings.warn(
+        f"Bernoulli {few(what)}: {moved[0][1]}, as ONNX says. For the shares of today, pass "
+        f"invert_bernoulli={names!r} to make_reproducible, rewrite_file or Pipeline; for the new "
+        "ones without this warning, invert_bernoulli=()",
+        stacklevel=shown.stacklevel(),
+    )
 
 
 def warn_of_doubts(nodes: Sequence[Random]) -> None:

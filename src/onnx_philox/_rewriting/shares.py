@@ -17,6 +17,18 @@ class Share:
     """What says that the model may mean the other share; empty where nothing does."""
     is_inverted: bool = False
     """Whether somebody has asked for the complement."""
+    p: float | None = None
+    """The probability that the node is given, where it is one constant."""
+
+    @property
+    def moves(self) -> bool:
+        """Whether the rewritten model surely draws another share of ones than today."""
+        return self.new == "p" and not self.doubt and self.p != 0.5
+
+    @property
+    def numbers(self) -> str:
+        """Both shares in numbers, such as "0.9 becomes 0.1"; empty where p is not constant."""
+        return "" if self.p is None else f"{1 - self.p:.3g} becomes {self.p:.3g}"
 
     @property
     def inverted(self) -> Share:

@@ -132,7 +132,7 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     streams = written["streams"] or {}
     alignment = str(streams.get("alignment", TENSORFLOW))
     batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}" if words["per_row"] else None
-    asked = Asked(alignment=alignment, batch=batch, **words)
+    asked = Asked(alignment=alignment, batch=batch, **words).again
     return Given.of(given.owner, api.rewritten(given, asked))
 
 
