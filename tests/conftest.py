@@ -160,12 +160,19 @@ def ort_backend(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which precisions of OpenVINO the processor computed in, and which were only repeated."""
+    """Says which precisions of OpenVINO the processor computed in, and which were only repeated.
+
+    And which rows of known behaviours another release of a runtime has changed.
+    """
     found = capabilities()
     f16 = "computed by this processor" if "FP16" in found else "only emulated: no FP16 here"
     bf16 = "computed by this processor" if "BF16" in found else "not exercised: no BF16 here"
     terminalreporter.write_line(f"OpenVINO's precision f16: {f16}; bf16: {bf16}")
     terminalreporter.write_line(f"OpenVINO's device GPU: {_gpu()}")
+    for report in terminalreporter.stats.get("passed", []):
+        for name, text in report.user_properties:
+            if name == "known behaviour":
+                terminalreporter.write_line(f"Known behaviour that has changed: {text}")
 
 
 def _gpu() -> str:

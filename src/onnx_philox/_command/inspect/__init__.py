@@ -8,6 +8,7 @@ page. `inspect` puts them together; `of_openvino` and `openvino_probes` do it fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import onnx_ir as ir
 
 from onnx_philox._command import paths
 from onnx_philox._command.inspect import probes, rest, search, standard, trials
+from onnx_philox._command.inspect.known import in_onnx
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.page import write_page
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import states_in, streams_of
@@ -57,12 +60,17 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     model = graph_of(given)
     surveyed, type_of = search.search(model), Types(model)
     rewritten = search.rewritten_in(model, surveyed)
-    tried = [probes.build(node.node, model, type_of) for node in surveyed.nodes]
+    drawn = [in_onnx.Met(each.node, each.record, type_of) for each in surveyed.nodes]
+    subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
+    tried = [
+        probes.build(met.node, model, type_of, is_subtracted=is_subtracted)
+        for met, (is_subtracted, _) in zip(drawn, subtracted, strict=True)
+    ]
     runtimes = trials.run(tried, progress, _rest(model, surveyed, type_of)) if tried else []
     keys = [_key(node, probe, runtimes) for node, probe in zip(surveyed.nodes, tried, strict=True)]
     found = [
-        InspectedNode.of(node, key, _seeds(node.record))
-        for node, key in zip(surveyed.nodes, keys, strict=True)
+        InspectedNode.of(node, key, _seeds(node.record), _known(met, drawn, key, runtimes, places))
+        for node, met, key, places in zip(surveyed.nodes, drawn, keys, subtracted, strict=True)
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
@@ -99,6 +107,26 @@ def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest |
     if surveyed.obstacle is not None or any(node.error for node in surveyed.nodes):
         return None
     return rest.build(model, [node.node for node in surveyed.nodes], type_of)
+
+
+def _known(
+    met: in_onnx.Met,
+    among: Sequence[in_onnx.Met],
+    key: str,
+    runtimes: Sequence[trials.Trials],
+    subtracted: tuple[bool, bool],
+) -> dict[str, tuple[Said, ...]]:
+    """What each runtime is known to do with a node, by its name."""
+    known = {}
+    for runtime in runtimes:
+        trial = runtime.trials[key]
+        is_drawn = trial.behaviour not in trials.UNDRAWN
+        found = list(trial.known)
+        found += trials.frozen(runtime.name, trial, *subtracted)
+        if is_drawn or trial.behaviour is trials.Behaviour.NOT_LOADED:
+            found += in_onnx.said(met, among, runtime.name, is_drawn=is_drawn)
+        known[runtime.name] = tuple(found)
+    return known
 
 
 def _seeds(node: RandomNode) -> str | None:

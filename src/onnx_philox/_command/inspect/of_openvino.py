@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, search, trials
+from onnx_philox._command.inspect.known import in_openvino
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
@@ -21,6 +24,9 @@ from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
 
+if TYPE_CHECKING:
+    import openvino as ov
+
 
 def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     """Finds the random nodes of an IR, and tries each in OpenVINO.
@@ -32,11 +38,20 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     model = files.openvino_model_of(given)
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
-    tried = [openvino_probes.build(each.node) for each in surveyed.nodes]
+    subtracted = [in_openvino.subtracted(each.node) for each in surveyed.nodes]
+    tried = [
+        openvino_probes.build(each.node, is_subtracted=place.is_so)
+        for each, place in zip(surveyed.nodes, subtracted, strict=True)
+    ]
     runtimes = trials.run(tried, progress, of_ir=True) if tried else []
     found = [
-        InspectedNode.of(each, probe.key, _of_seeds(each.found, each.record, kept))
-        for each, probe in zip(surveyed.nodes, tried, strict=True)
+        InspectedNode.of(
+            each,
+            probe.key,
+            _of_seeds(each.found, each.record, kept),
+            _known(each.node, probe.key, runtimes, place),
+        )
+        for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
     recorded = earlier.read(model)
     name = recorded.state_name if recorded.is_input else None
@@ -62,6 +77,21 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         next_state=None if several else recorded.next_state,
         shows_all=shows_all,
     )
+
+
+def _known(
+    node: ov.Node, key: str, runtimes: Sequence[trials.Trials], place: in_openvino.Subtracted
+) -> dict[str, tuple[Said, ...]]:
+    """What each runtime is known to do with a node, by its name."""
+    known = {}
+    for runtime in runtimes:
+        trial = runtime.trials[key]
+        found = list(trial.known)
+        found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
+        if trial.behaviour not in trials.UNDRAWN:
+            found += in_openvino.said(node)
+        known[runtime.name] = tuple(found)
+    return known
 
 
 def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -> str | None:

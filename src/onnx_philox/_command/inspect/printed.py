@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
-from collections.abc import Iterable, Sequence, Sized
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from onnx_philox._command.inspect.in_words import (
     rewritten_table,
     stream_of,
 )
+from onnx_philox._command.inspect.known import faults
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.standard import Standard
-from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
+from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
@@ -43,6 +46,9 @@ from onnx_philox.rewriting import RandomNode
 _MOST = 20
 """Of more nodes, equal ones are shown as one."""
 
+_MOST_SENTENCES = 3
+"""So many are shown of a node and a runtime."""
+
 _GROUPED = "Equal nodes are shown as one; --all shows each."
 _WITHOUT_PLUGIN = (
     "For a runtime that takes no plugin, `rewrite --standard` makes ONNX's own nodes of them, or "
@@ -52,8 +58,6 @@ _WITHOUT_PLUGIN = (
 
 # In fewer columns a table would break words; then each operator gets a block.
 _TABLE_WIDTH = 110
-
-FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,20 @@ class InspectedNode:
     """Why it cannot draw each row of the batch from a state of its own; None where it can."""
     seeds: str | None
     """What becomes of its own seeds; None where it has none."""
+    known: Mapping[str, tuple[Said, ...]] = field(hash=False)
+    """What each runtime is known to do with it, by the runtime's name."""
 
     @classmethod
-    def of(cls, each: Unrewritten[Any], probe: str, seeds: str | None) -> InspectedNode:
+    def of(
+        cls,
+        each: Unrewritten[Any],
+        probe: str,
+        seeds: str | None,
+        known: Mapping[str, tuple[Said, ...]],
+    ) -> InspectedNode:
         """That of what a survey found."""
         why, of_rows = map(search.problem, (each.error, each.row_problem))
-        return cls(each.record, probe, each.may_stay, why, of_rows, seeds)
+        return cls(each.record, probe, each.may_stay, why, of_rows, seeds, known)
 
 
 @dataclass(frozen=True)
@@ -257,7 +269,11 @@ class Inspection:
             if self.has_places:
                 name.append(f"\n{place_of(node)}", "dim")
             seen = [self.trial(runtime, found).behaviour for runtime in self.runtimes]
-            today = [Text(b.value, "red" if b in FAILURES else "") for b in seen]
+            are_wrong = [self.is_wrong(runtime, found) for runtime in self.runtimes]
+            today = [
+                Text(does.value, "red" if does in FAILURES or is_wrong else "")
+                for does, is_wrong in zip(seen, are_wrong, strict=True)
+            ]
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
@@ -276,8 +292,8 @@ class Inspection:
         for runtime in self.runtimes:
             operators: dict[str, dict[str, None]] = {}
             for found in self.found:
-                reason = self.trial(runtime, found).sentence
-                operators.setdefault(reason, {})[operator_of(found.node)] = None
+                for reason in self.sentences(runtime, found):
+                    operators.setdefault(reason, {})[operator_of(found.node)] = None
             title = runtime.title
             for reason, names in operators.items():
                 lines.add_row(title, "\n".join(names), reason)
@@ -291,7 +307,8 @@ class Inspection:
         """For each operator, what the runtimes do with it, then its nodes."""
 
         def does(found: InspectedNode) -> tuple[str, ...]:
-            sentences = (self.trial(runtime, found).sentence for runtime in self.runtimes)
+            each = (self.sentences(runtime, found) for runtime in self.runtimes)
+            sentences = itertools.chain.from_iterable(each)
             return operator_of(found.node), becomes(found.node).plain, *sentences
 
         def apart(found: InspectedNode) -> tuple[str, bool, bool]:
@@ -304,7 +321,8 @@ class Inspection:
             yield Text.assemble((operator_of(first.node), "bold"), count)
             lines = terminal.grid()
             for runtime in self.runtimes:
-                lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
+                sentences = "\n".join(self.sentences(runtime, first))
+                lines.add_row(f"  {runtime.title}", sentences)
             lines.add_row("  becomes", becomes(first.node))
             for row in grouped(group, apart if self._groups(self.found) else id):
                 lines.add_row(*self._row(row))
@@ -325,11 +343,22 @@ class Inspection:
         """What a runtime did with a node."""
         return runtime.trials[found.probe]
 
+    def sentences(self, runtime: Trials, found: InspectedNode) -> list[str]:
+        """What a runtime did with a node, then what it is known to do with it, the worst first."""
+        trial = self.trial(runtime, found)
+        known = [each for each in found.known.get(runtime.name, ()) if each not in trial.known]
+        known.sort(key=lambda each: not each.known.is_wrong)
+        return [trial.sentence, *(each.text for each in known)][:_MOST_SENTENCES]
+
+    def is_wrong(self, runtime: Trials, found: InspectedNode) -> bool:
+        """Whether a runtime draws other numbers than the model asks for."""
+        return any(each.known.is_wrong for each in found.known.get(runtime.name, ()))
+
     def faults_in(self, runtime: Trials) -> list[str]:
         """What a runtime does wrong in it today, a sentence each."""
         none = (Behaviour.REMOVED, *FAILURES)
         drawn = (each for each in self.found if self.trial(runtime, each).behaviour not in none)
-        return unrun.faults(runtime.name, [each.node for each in drawn])
+        return faults.faults(runtime.name, [each.node for each in drawn])
 
     @property
     def in_the_way(self) -> list[str]:
@@ -424,9 +453,13 @@ class Inspection:
 
     def _found_json(self, found: InspectedNode) -> dict[str, Any]:
         node = asdict(found.node)
-        today = {}
+        today: dict[str, dict[str, Any]] = {}
         for runtime in self.runtimes:
             trial = self.trial(runtime, found)
-            today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
+            today[runtime.name] = {
+                "does": trial.behaviour.value,
+                "reason": trial.reason,
+                "known": [each.to_json() for each in found.known.get(runtime.name, ())],
+            }
         where = {"where": found.node.where, "per_row_problem": found.row_problem}
         return {**node, **where, "of_its_seeds": found.seeds, "today": today}
