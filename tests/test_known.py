@@ -345,8 +345,9 @@ STRUCTURES = [
         "n = RandomUniformLike (x)  t = Constant <value_float = 4294967296.0> ()  "
         "m = Mul (n, t)  f = Floor (m)  [bits] y = Cast <to = 12> (f)",
         "openvino",
-        ["What Cast 'bits' makes of it holds 31 bits: each number from 2^31 on becomes 2^31."],
+        ["OpenVINO's uint32 holds 31 bits: Cast 'bits' makes one number, 2^31, of half of them."],
     ),
+    ("n = RandomUniformLike (x)  [dice] y = Cast <to = 12> (n)", "openvino", []),
     ("n = RandomUniformLike (x)  y = Cast <to = 6> (n)", "openvino", []),
     (
         f"y = RandomUniform {shape_of(4, 'seed = 7.0', 'dtype = 11')}",

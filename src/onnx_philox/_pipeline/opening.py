@@ -34,7 +34,16 @@ if TYPE_CHECKING:
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
 _SOURCE = "source"
-_OWN = ("runtime", "per_row", "batch", "alignment", "keep_seeds", _SOURCE, "invert_bernoulli")
+_OWN = (
+    "runtime",
+    "per_row",
+    "batch",
+    "alignment",
+    "keep_seeds",
+    _SOURCE,
+    "invert_bernoulli",
+    "draw",
+)
 """The pipeline's own arguments."""
 _WHAT = {Form.SESSION: "session", Form.COMPILED: "compiled model", Form.OPENVINO: "openvino.Model"}
 
@@ -73,6 +82,8 @@ def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")
     words = ("per_row", "keep_seeds", "invert_bernoulli")
     named = [*options, *(word for word in words if getattr(asked, word) is not False)]
+    if asked.draw:
+        named.append("draw")
     if named:
         what = f"{given.name} with the options {', '.join(named)}"
         remedy = "Leave them out: they were chosen when it was made."
@@ -140,7 +151,7 @@ def served_by(wanted: Wanted) -> Served:
     with given.opened() as file:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
         is_wanted = wants_rewrite(find_random_nodes(graph), streams_of(graph))
-        if not (asked.invert_bernoulli or is_wanted):
+        if not (asked.invert_bernoulli or asked.draw or is_wanted):
             model = None if given.is_file else file.proto
             return replace(_said_by(given.what, graph, file.proto, model), stamp=file.stamp)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
@@ -178,7 +189,7 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     stamp = given.stamp
     model = files.openvino_model_of(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
-    is_asked = asked.keep_seeds or asked.invert_bernoulli
+    is_asked = asked.keep_seeds or asked.invert_bernoulli or asked.draw
     if is_asked or wants_rewrite(api.find_random_nodes(model), earlier.read(model).served_streams):
         model = api.rewrite(model, asked)[0]
     what = f"the {'file' if given.is_file else _WHAT[given.form]}"

@@ -49,7 +49,7 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
             each,
             probe.key,
             _of_seeds(each.found, each.record, kept),
-            _known(each.node, probe.key, runtimes, place),
+            _known(each.node, each.record, probe.key, runtimes, place),
         )
         for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
@@ -80,7 +80,11 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
 
 
 def _known(
-    node: ov.Node, key: str, runtimes: Sequence[trials.Trials], place: in_openvino.Subtracted
+    node: ov.Node,
+    record: RandomNode,
+    key: str,
+    runtimes: Sequence[trials.Trials],
+    place: in_openvino.Subtracted,
 ) -> dict[str, tuple[Said, ...]]:
     """What each runtime is known to do with a node, by its name."""
     known = {}
@@ -89,7 +93,7 @@ def _known(
         found = list(trial.known)
         found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
         if trial.behaviour not in trials.UNDRAWN:
-            found += in_openvino.said(node)
+            found += in_openvino.said(node, record)
         known[runtime.name] = tuple(found)
     return known
 

@@ -61,6 +61,7 @@ def write_page(report: texts.Inspection, path: Path) -> None:
         key=_KEY,
         per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
         shares=[f"{name}: {share}" for name, share in report.shares()],
+        doubts=[f"{name}: {doubt}" for name, doubt in report.doubts()],
         seeds=[f"{name}: {what}" for name, what in report.seeds()],
         versions={"python": platform.python_version()}
         | {runtime.name: runtime.version for runtime in report.runtimes},

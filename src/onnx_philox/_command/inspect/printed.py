@@ -36,8 +36,8 @@ from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Tria
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
+from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
 from onnx_philox._rewriting.order import Batch, about_rivals
 from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox._runtime_errors import in_the_way
@@ -134,7 +134,7 @@ class Inspection:
             model=str(self.model),
             opset=self.opset,
             runtimes={runtime.name: runtime.version for runtime in self.runtimes},
-            random_nodes=[self._found_json(found) for found in self.found],
+            random_nodes=self._found_json(),
             obstacle=self.obstacle,
             state=self.state or None,
             next_state=self.next_state,
@@ -189,6 +189,8 @@ class Inspection:
             parts.append(self._named("Seeds of their own:", seeds))
         if shares := self.shares():
             parts.append(self._named("Shares of ones:", shares))
+        if doubts := self.doubts():
+            parts.append(self._named("Perhaps not what was meant:", doubts))
         if self._groups(self.found):
             parts.append(_GROUPED)
         if lost := self.lost_in_conversion():
@@ -407,13 +409,16 @@ class Inspection:
     def seeds(self) -> list[tuple[str, str]]:
         """What becomes of the seeds of each node that has some, and of those of equal ones."""
         own = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
-        what = f"{REPEATED}; {KEEP_SEEDS} lets them draw the same."
-        equal = equal_seeds(found.node for found in self.found).items()
-        return [*own, *((few_of([n.called for n in e]), f"{seed}: {what}") for seed, e in equal)]
+        equal = equal_seeds.remarks([found.node for found in self.found], KEEP_SEEDS)
+        return [*own, *((few_of(alike.names), f"{alike.seeds}: {what}") for alike, what in equal)]
 
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
         return [(f.node.called, f.node.share) for f in self.found if f.node.share is not None]
+
+    def doubts(self) -> list[tuple[str, str]]:
+        """What says of a node that the model may not draw what was meant."""
+        return [(f.node.called, f.node.doubt) for f in self.found if f.node.doubt is not None]
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.
@@ -451,15 +456,17 @@ class Inspection:
             return "After a rewrite they draw the same numbers in every runtime"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
 
-    def _found_json(self, found: InspectedNode) -> dict[str, Any]:
-        node = asdict(found.node)
-        today: dict[str, dict[str, Any]] = {}
-        for runtime in self.runtimes:
-            trial = self.trial(runtime, found)
-            today[runtime.name] = {
-                "does": trial.behaviour.value,
-                "reason": trial.reason,
-                "known": [each.to_json() for each in found.known.get(runtime.name, ())],
-            }
-        where = {"where": found.node.where, "per_row_problem": found.row_problem}
-        return {**node, **where, "of_its_seeds": found.seeds, "today": today}
+    def _found_json(self) -> list[dict[str, Any]]:
+        nodes = equal_seeds.documents([found.node for found in self.found])
+        for found, node in zip(self.found, nodes, strict=True):
+            node |= {"where": found.node.where, "per_row_problem": found.row_problem}
+            node["of_its_seeds"] = found.seeds
+            node["today"] = {}
+            for runtime in self.runtimes:
+                trial = self.trial(runtime, found)
+                node["today"][runtime.name] = {
+                    "does": trial.behaviour.value,
+                    "reason": trial.reason,
+                    "known": [each.to_json() for each in found.known.get(runtime.name, ())],
+                }
+        return nodes

@@ -27,6 +27,7 @@ from onnx_philox._command.inspect.probes import Probe
 from onnx_philox._command.inspect.rest import Rest
 from onnx_philox._progress import Progress
 from onnx_philox._runtimes import RUNTIMES, Runtime
+from onnx_philox._versions import install_command
 
 _WORKER = Path(__file__).with_name("worker.py")
 _ROLES = ("all", "first")
@@ -142,8 +143,7 @@ def _try(
     """Tries probes in a runtime; of those in `several`, the model has more of their kind."""
     name = runtime.name
     if workers is None:
-        how = f"pip install 'onnx-philox[{name}]'"
-        absent = Trial(Behaviour.NOT_INSTALLED, how)
+        absent = Trial(Behaviour.NOT_INSTALLED, install_command(name))
         return Trials(name, None, dict.fromkeys(probes, absent), None)
     first, second = workers
     here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)

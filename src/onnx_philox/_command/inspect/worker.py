@@ -71,7 +71,11 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
             return {"first": _hash(drawn[:half]), "second": _hash(drawn[half:])}
         answer = {"first": _hash(drawn)}
         if what == "all":
-            answer["second"] = _hash(run(probe["feeds"]))
+            second = run(probe["feeds"])
+            if second == drawn:
+                # ONNX Runtime's Dropout of seed 0 draws its first numbers twice, and then others.
+                second = run(probe["feeds"])
+            answer["second"] = _hash(second)
             if "requests" in probe:
                 answer["request"] = _hash(run.anew(probe["feeds"]))
             answer["session"] = _hash(load(model)(probe["feeds"]))

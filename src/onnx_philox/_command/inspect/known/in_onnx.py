@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour, Said
+from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, label
 from onnx_philox._rewriting.in_onnx.types import Types
@@ -133,14 +134,16 @@ def _has_no_kernel(met: Met, _: Sequence[Met]) -> Details | None:
 
 
 def _becomes_uint32(met: Met, _: Sequence[Met]) -> Details | None:
-    waiting = [(output, 0) for output in met.node.outputs]
+    if met.record.replacement != RANDOM_GENERATOR.name:
+        # What it draws stays below 2^31, as far as is known.
+        return None
+    waiting = [*met.node.outputs]
     while waiting:
-        value, steps = waiting.pop(0)
-        for node, _index in value.uses():
+        for node, _index in waiting.pop(0).uses():
             if _is_cast_to_uint32(node):
                 return {"cast": label(node)}
-            if node.op_type in _KEEP_NUMBERS and steps < _STEPS:
-                waiting += [(output, steps + 1) for output in node.outputs]
+            if node.op_type in _KEEP_NUMBERS:
+                waiting += node.outputs
     return None
 
 
@@ -207,8 +210,8 @@ _ROWS = (
             "uint32 of 31 bits",
             OPENVINO,
             True,
-            "What {cast} makes of it holds 31 bits: each number from 2^31 on becomes 2^31.",
-            "draws integers where the pattern is known, or warns",
+            "OpenVINO's uint32 holds 31 bits: {cast} makes one number, 2^31, of half of them.",
+            "draws the integers themselves",
         ),
         _becomes_uint32,
     ),

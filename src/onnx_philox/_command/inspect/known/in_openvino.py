@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import openvino as ov
 
 from onnx_philox._command.inspect.known.row import OPENVINO, KnownBehaviour, Said
+from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._openvino_models.graphs import constant
+from onnx_philox._rewriting.report import RandomNode
 
-_STEPS = 8
 _KEEP_NUMBERS = {"Add", "Ceiling", "Floor", "Multiply", "Reshape", "Round", "Subtract"}
 
 PYTORCH = KnownBehaviour(
@@ -24,8 +25,9 @@ UINT32 = KnownBehaviour(
     "uint32 of 31 bits in an IR",
     OPENVINO,
     True,
-    "What the Convert {convert} makes of it holds 31 bits: each number from 2^31 on becomes 2^31.",
-    "draws integers where the pattern is known, or warns",
+    "OpenVINO's uint32 holds 31 bits: the Convert {convert} makes one number, 2^31, of half of "
+    "them.",
+    "draws the integers themselves",
 )
 ROWS = (PYTORCH, UINT32)
 
@@ -38,7 +40,7 @@ class Subtracted:
     is_read_elsewhere: bool
 
 
-def said(node: ov.Node) -> Iterator[Said]:
+def said(node: ov.Node, record: RandomNode) -> Iterator[Said]:
     """What to say of a node that OpenVINO draws."""
     if node.get_type_name() != "RandomUniform":
         return
@@ -46,21 +48,21 @@ def said(node: ov.Node) -> Iterator[Said]:
     has_seed = int(attributes["global_seed"]) or int(attributes["op_seed"])
     if str(attributes.get("alignment")).lower() == "pytorch" and not has_seed:
         yield PYTORCH.said()
-    convert = _conversion_to_uint32(node)
+    is_of_words = record.replacement == RANDOM_GENERATOR.name
+    convert = _conversion_to_uint32(node) if is_of_words else ""
     if convert:
         yield UINT32.said(convert=convert)
 
 
 def _conversion_to_uint32(node: ov.Node) -> str:
-    waiting = [(node, 0)]
+    waiting = [node]
     while waiting:
-        given, steps = waiting.pop(0)
-        for reader in _readers(given):
+        for reader in _readers(waiting.pop(0)):
             is_u32 = reader.get_output_size() and reader.get_output_element_type(0) == ov.Type.u32
             if reader.get_type_name() == "Convert" and is_u32:
                 return repr(reader.get_friendly_name())
-            if reader.get_type_name() in _KEEP_NUMBERS and steps < _STEPS:
-                waiting.append((reader, steps + 1))
+            if reader.get_type_name() in _KEEP_NUMBERS:
+                waiting.append(reader)
     return ""
 
 
