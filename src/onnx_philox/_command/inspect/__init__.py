@@ -15,14 +15,18 @@ from typing import Any
 import onnx_ir as ir
 
 from onnx_philox._command import paths
-from onnx_philox._command.inspect import probes, rest, search, standard, trials
+from onnx_philox._command.inspect import noise_inputs, probes, rest, search, standard, trials
 from onnx_philox._command.inspect.known import in_onnx
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.page import write_page
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
+from onnx_philox._contract.types import BY_ONNX
+from onnx_philox._files.given import Given
 from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.drawn_inputs import DrawnInput
+from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.in_onnx.unrun import (
@@ -99,7 +103,30 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         random_nodes_for_training(given.proto),
         missing_functions(model),
         missing_weights(given.proto, given.path.parent),
+        noise_inputs.NONE if in_standard is not None else _noise(given),
     )
+
+
+def _noise(given: Given) -> noise_inputs.NoiseInputs:
+    """The inputs of a model that may be noise."""
+    model = graph_of(given)
+
+    def try_to_draw(drawn: DrawnInput) -> None:
+        draw_inputs(model, [drawn])
+
+    inputs = [_input(value) for value in model.graph.inputs if not value.is_initializer()]
+    return noise_inputs.find(inputs, try_to_draw)
+
+
+def _input(value: ir.Value) -> noise_inputs.ModelInput:
+    dtype = value.dtype
+    shape = None
+    if value.shape is not None:
+        shape = [size if isinstance(size, int) else size.value for size in value.shape]
+    known = None if dtype is None else BY_ONNX.get(dtype.value)
+    type_ = "no known type" if known is None else known.name
+    is_float = known is not None and known.is_float
+    return noise_inputs.ModelInput(value.name or "", type_, is_float, shape)
 
 
 def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest | None:

@@ -6,16 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from onnx_philox._command import refusals, rewritten
-from onnx_philox._command.inspect import openvino_probes, search, trials
+from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
 from onnx_philox._command.inspect.known import in_openvino
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
+from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._progress import Progress
 from onnx_philox._record import models
+from onnx_philox._rewriting.drawn_inputs import DrawnInput
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
+from onnx_philox._rewriting.in_openvino.drawn_inputs import draw_inputs
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
 from onnx_philox._rewriting.in_openvino.find import find_nodes
 from onnx_philox._rewriting.in_openvino.model import FORMAT
@@ -76,7 +80,26 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         run=run,
         next_state=None if several else recorded.next_state,
         shows_all=shows_all,
+        noise=_noise(given),
     )
+
+
+def _noise(given: Given) -> noise_inputs.NoiseInputs:
+    """The inputs of an IR that may be noise."""
+    model = files.openvino_model_of(given)
+
+    def try_to_draw(drawn: DrawnInput) -> None:
+        draw_inputs(model, [drawn])
+
+    names = input_names(model.inputs, None)
+    ports = zip(names, model.inputs, strict=True)
+    return noise_inputs.find([_input(name, port) for name, port in ports], try_to_draw)
+
+
+def _input(name: str, port: ov.Output) -> noise_inputs.ModelInput:
+    type_ = port.get_element_type()
+    known = arrays.known_dimensions(port.get_partial_shape())
+    return noise_inputs.ModelInput(name, arrays.name(type_), type_.is_real(), known)
 
 
 def _known(

@@ -40,12 +40,18 @@ def write_page(report: texts.Inspection, path: Path) -> None:
         for found in report.found
     ]
     headline, seal = _headline(report)
-    lines, command = report.lost() if report.has_no_draws else [], report.run
+    lines, command = [], report.run
+    if report.has_no_draws:
+        lines, command = report.lost(), report.draw_command
     if report.standard is not None:
         lines = list(report.standard.lines)
     if report.found:
         meaning, command = report.meaning()
         lines = [*lines, *report.lost_in_conversion(), meaning]
+    if report.has_no_draws:
+        lines = [*report.noise.lines(), *lines]
+    else:
+        lines += report.noise.lines()
     lines = [*report.in_the_way, *report.faults, *lines]
     answer, apart = report.per_row()
     pages.render(
@@ -77,6 +83,8 @@ def _headline(report: texts.Inspection) -> tuple[str, Look]:
         return f"{heading[:1].upper()}{heading[1:]}", GOOD
     if report.rewritten:
         return "It draws the same numbers in every runtime", GOOD
+    if report.noise.drawable:
+        return "No random nodes, but perhaps noise as an input", SOME
     return "No random nodes, nothing to rewrite", NONE
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.inspect import lost, search
+from onnx_philox._command.inspect import lost, noise_inputs, search
 from onnx_philox._command.inspect.in_words import (
     FEW,
     becomes,
@@ -127,6 +127,8 @@ class Inspection:
     """What nodes call that is no function of the model, and no known operator."""
     missing_weights: Sequence[str] = ()
     """The files with its weights that cannot be found."""
+    noise: noise_inputs.NoiseInputs = noise_inputs.NONE
+    """Its inputs that may be noise."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -151,6 +153,7 @@ class Inspection:
             missing_weights=list(self.missing_weights),
             not_loaded_by={r.name: r.in_the_way for r in self.runtimes if r.in_the_way},
             faults=self.faults,
+            noise_inputs=self.noise.to_json(),
         )
 
     def print(self, console: Console) -> None:
@@ -171,11 +174,14 @@ class Inspection:
         if self.standard is not None:
             console.print(Text("\n".join(self.standard.lines)))
         if self.has_no_draws:
+            self._print_noise(console)
             console.print(bullets(self.lost()))
+            return
         if not self.found:
             if self.run:
                 console.print(Text("Run it:"))
                 print_command(console, self.run)
+            self._print_noise(console)
             return
         if width >= _TABLE_WIDTH and not self._groups(self.found):
             console.print(self._table())
@@ -201,6 +207,19 @@ class Inspection:
             console.print(part)
         if command:
             print_command(console, command)
+        self._print_noise(console)
+
+    def _print_noise(self, console: Console) -> None:
+        """Prints which inputs may be noise, and the command that draws them inside."""
+        for line in self.noise.lines():
+            console.print(Text(line))
+        if command := self.draw_command:
+            print_command(console, command)
+
+    @property
+    def draw_command(self) -> str:
+        """The command that draws inside the inputs that may be noise; empty without any."""
+        return self.noise.command(self.model, self._target)
 
     @property
     def about_state(self) -> str:
@@ -219,7 +238,10 @@ class Inspection:
         opset = "" if self.opset is None else f", opset {self.opset}"
         if self.has_no_draws:
             where = " but those that train it" * bool(self.for_training)
-            return Text.assemble(name, f"{opset}: no random nodes{where}, nothing to rewrite.")
+            rest = "nothing to rewrite."
+            if self.noise.drawable:
+                rest = "but perhaps noise as an input."
+            return Text.assemble(name, f"{opset}: no random nodes{where}, {rest}")
         parts = []
         if self.found:
             parts.append(counted(len(self.found), "random node"))
@@ -382,10 +404,15 @@ class Inspection:
         """What the runtimes do wrong in it today."""
         return [fault for runtime in self.runtimes for fault in self.faults_in(runtime)]
 
+    @property
+    def _target(self) -> str:
+        """The name of the file that commands write."""
+        suffix = self.model.suffix if self.given.of_openvino else ".onnx"
+        return f"{self.model.stem}.reproducible{suffix}"
+
     def meaning(self) -> tuple[str, str]:
         """What a rewrite would do, and the command for it."""
-        suffix = self.model.suffix if self.given.of_openvino else ".onnx"
-        files = (str(self.model), f"{self.model.stem}.reproducible{suffix}")
+        files = (str(self.model), self._target)
         command = "onnx-philox rewrite {} -o {}".format(*map(shlex.quote, files))
         stuck = [found for found in self.found if found.problem is not None]
         if self.obstacle is not None:
