@@ -168,11 +168,18 @@ def ort_backend(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says which precisions of OpenVINO the processor computed in, and which were only repeated."""
+    """Says which precisions of OpenVINO the processor computed in, and which were only repeated.
+
+    And which rows of known behaviours another release of a runtime has changed.
+    """
     f16 = "computed by this processor" if is_computed("f16") else "only emulated: f32 here"
     bf16 = "computed by this processor" if is_computed("bf16") else "not exercised: f32 here"
     terminalreporter.write_line(f"OpenVINO's precision f16: {f16}; bf16: {bf16}")
     terminalreporter.write_line(f"OpenVINO's device GPU: {_gpu()}")
+    for report in terminalreporter.stats.get("passed", []):
+        for name, text in report.user_properties:
+            if name == "known behaviour":
+                terminalreporter.write_line(f"Known behaviour that has changed: {text}")
 
 
 def _gpu() -> str:

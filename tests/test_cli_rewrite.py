@@ -168,7 +168,7 @@ def test_one_file_has_the_draws_as_outputs_and_names_what_draws_in_its_metadata(
     beside = {"save_as_external_data": True, "location": "m.bin", "size_threshold": 0}
     onnx.save(parse(OF_A_PAGE, 18), "m.onnx", **beside)
     said = cli.text("rewrite", "m.onnx", "-o", "out/w.onnx", "--standard", "--target", "web")
-    assert "Drop the file on the page examples/web/drop.html" in said
+    assert "A page of this project's sources, examples/web/drop.html, runs it" in said
     (path,) = Path("out").iterdir()
     model = onnx.load(path)
     assert not model.functions

@@ -16,7 +16,6 @@ from foreign import parse
 from openvino import opset13
 
 from onnx_philox import Pipeline, make_reproducible
-from onnx_philox._rewriting.in_onnx.unrun import faults
 from onnx_philox.rewriting import find_random_nodes
 
 CLASSES = "[m] y = Multinomial <dtype = 7, sample_size = 5> (p)"
@@ -150,15 +149,6 @@ def test_the_commands_say_it_once(name: str, tmp_path: Path) -> None:
         said = " ".join(text(*command).split())
         assert said.count(str(case.said)) == (case.said is not None)
     assert document("inspect", source)["random_nodes"][0]["doubt"] == case.said
-
-
-def test_what_openvino_s_uint32_holds_is_a_fault_of_openvino_alone() -> None:
-    found = find_random_nodes(of_bits("y = Identity (b)", "").model)
-    assert faults("openvino", found) == [
-        "OpenVINO's uint32 holds 31 bits: a Cast of floats makes one number of all from 2^31 on, "
-        "half of what 'u' draws."
-    ]
-    assert faults("onnxruntime", found) == []
 
 
 def ir_of(kind: str, *, log_probs: bool) -> ov.Model:

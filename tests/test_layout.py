@@ -258,6 +258,30 @@ def test_generated_files_are_what_their_script_makes(
     runpy.run_path(str(path), run_name="__main__")
 
 
+FOLDERS_THAT_NO_WHEEL_HAS = re.compile(r"\b(?:docs|examples|graphs|benchmarks|tests)/\w")
+
+
+def messages(tree: ast.Module) -> set[str]:
+    """The texts of a module that are no docstrings."""
+    docstrings = {id(e.value) for e in ast.walk(tree) if isinstance(e, ast.Expr)}
+    texts = (e for e in ast.walk(tree) if isinstance(e, ast.Constant) and isinstance(e.value, str))
+    return {str(text.value) for text in texts if id(text) not in docstrings}
+
+
+def test_a_message_names_no_page_that_a_wheel_has_not() -> None:
+    named = {
+        text
+        for file in MODULES.values()
+        if file.suffix == ".py"
+        for text in messages(ast.parse(file.read_text()))
+        if FOLDERS_THAT_NO_WHEEL_HAS.search(text)
+    }
+    for file in cpp_files():
+        texts = re.findall(r'(?<!#include )"([^"\n]*)"', file.read_text())
+        named |= {text for text in texts if FOLDERS_THAT_NO_WHEEL_HAS.search(text)}
+    assert {text for text in named if "of this project's sources" not in text} == set()
+
+
 def test_the_page_of_the_tests_names_every_file_of_them() -> None:
     page = (ROOT / "tests" / "README.md").read_text()
     names = [f.name for f in (ROOT / "tests").glob("test_*.py")]

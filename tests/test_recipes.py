@@ -155,18 +155,25 @@ def test_latents_are_the_references_normals(gallery: Gallery, runtime: str) -> N
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_the_next_token_is_the_references_class_of_the_scaled_logits(
+def test_the_next_token_is_the_references_by_the_same_filters(
     gallery: Gallery, runtime: str
 ) -> None:
     generator = np.random.default_rng(1)
     state = STATE.to_array()
-    # Powers of two, which divide exactly.
-    for batch, vocabulary, temperature in ((1, 50257, 1.0), (3, 1000, 0.5), (8, 7, 2.0)):
+    for batch, vocabulary, temperature, top_k, top_p in (
+        (1, 50257, 1.0, 0, 1.0),
+        (3, 1000, 0.7, 40, 0.9),
+        (8, 7, 1.3, 0, 0.5),
+        (2, 7, 0.0, 0, 1.0),
+    ):
         logits = generator.normal(scale=3, size=(batch, vocabulary)).astype(np.float32)
-        feed = {"logits": logits, "temperature": np.array(temperature, np.float32)}
-        got = gallery.run("next_token", runtime, **feed, state=state)
-        scaled = logits / np.float32(temperature)
-        expected = reference.random_categorical(scaled, 1, "i64", state=state)
+        filters = {
+            "temperature": np.array(temperature, np.float32),
+            "top_k": np.array(top_k),
+            "top_p": np.array(top_p, np.float32),
+        }
+        got = gallery.run("next_token", runtime, logits=logits, **filters, state=state)
+        expected = reference.random_token(logits, **filters, state=state)
         assert_all_same((got["token"], got["next_state"]), expected)
         state = expected[1]
 

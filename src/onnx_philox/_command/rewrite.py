@@ -194,8 +194,8 @@ class RewrittenFile:
             )
         if self.is_for_web:
             yield (
-                "Its draws are outputs too. Drop the file on the page examples/web/drop.html, "
-                "which runs it in a browser and shows the same hashes."
+                "Its draws are outputs too. A page of this project's sources, "
+                "examples/web/drop.html, runs it in a browser and shows the same hashes."
             )
         yield f"Written: {_written(self.target)}.{' Run it:' * (not self._in_the_way)}"
 

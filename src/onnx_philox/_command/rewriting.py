@@ -86,7 +86,8 @@ from onnx_philox._command.options import DRAW, JSON, PATH, flag, seed_of
     type=frame.NameChoice("onnxruntime", "openvino", "web"),
     help="What --standard makes the nodes for. Other runtimes, such as TVM and tract, read those "
     "for openvino, which has no functions. web makes those for onnxruntime in one file without "
-    "functions, whose draws are outputs, for the page examples/web/drop.html. "
+    "functions, whose draws are outputs, for the page examples/web/drop.html of this project's "
+    "sources. "
     "[default: onnxruntime]",
 )
 @flag("--inexact", help="With --standard: take f32 draws that the target rounds otherwise, too.")

@@ -288,5 +288,5 @@ def _check(given: Any, where: str, wanted: Any) -> None:
 def _refuse(where: str, what: str) -> NoReturn:
     raise ArgumentError(
         f"{where} must be as onnx-philox run --record or Result.record() wrote it: got {what}. "
-        "Pass the record itself; docs/json.md lists its keys."
+        "Pass the record itself, with nothing changed in it."
     )

@@ -8,18 +8,25 @@ page. `inspect` puts them together; `of_openvino` and `openvino_probes` do it fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import onnx_ir as ir
 
 from onnx_philox._command import paths
-from onnx_philox._command.inspect import probes, rest, search, standard, trials
+from onnx_philox._command.inspect import noise_inputs, probes, rest, search, standard, trials
+from onnx_philox._command.inspect.known import in_onnx
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.page import write_page
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
+from onnx_philox._contract.types import BY_ONNX
+from onnx_philox._files.given import Given
 from onnx_philox._models.streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.drawn_inputs import DrawnInput
+from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.in_onnx.unrun import (
@@ -57,12 +64,17 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     model = graph_of(given)
     surveyed, type_of = search.search(model), Types(model)
     rewritten = search.rewritten_in(model, surveyed)
-    tried = [probes.build(node.node, model, type_of) for node in surveyed.nodes]
+    drawn = [in_onnx.Met(each.node, each.record, type_of) for each in surveyed.nodes]
+    subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
+    tried = [
+        probes.build(met.node, model, type_of, is_subtracted=is_subtracted)
+        for met, (is_subtracted, _) in zip(drawn, subtracted, strict=True)
+    ]
     runtimes = trials.run(tried, progress, _rest(model, surveyed, type_of)) if tried else []
     keys = [_key(node, probe, runtimes) for node, probe in zip(surveyed.nodes, tried, strict=True)]
     found = [
-        InspectedNode.of(node, key, _seeds(node.record))
-        for node, key in zip(surveyed.nodes, keys, strict=True)
+        InspectedNode.of(node, key, _seeds(node.record), _known(met, drawn, key, runtimes, places))
+        for node, met, key, places in zip(surveyed.nodes, drawn, keys, subtracted, strict=True)
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
@@ -91,7 +103,30 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         random_nodes_for_training(given.proto),
         missing_functions(model),
         missing_weights(given.proto, given.path.parent),
+        noise_inputs.NONE if in_standard is not None else _noise(given),
     )
+
+
+def _noise(given: Given) -> noise_inputs.NoiseInputs:
+    """The inputs of a model that may be noise."""
+    model = graph_of(given)
+
+    def try_to_draw(drawn: DrawnInput) -> None:
+        draw_inputs(model, [drawn])
+
+    inputs = [_input(value) for value in model.graph.inputs if not value.is_initializer()]
+    return noise_inputs.find(inputs, try_to_draw)
+
+
+def _input(value: ir.Value) -> noise_inputs.ModelInput:
+    dtype = value.dtype
+    shape = None
+    if value.shape is not None:
+        shape = [size if isinstance(size, int) else size.value for size in value.shape]
+    known = None if dtype is None else BY_ONNX.get(dtype.value)
+    type_ = "no known type" if known is None else known.name
+    is_float = known is not None and known.is_float
+    return noise_inputs.ModelInput(value.name or "", type_, is_float, shape)
 
 
 def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest | None:
@@ -99,6 +134,26 @@ def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest |
     if surveyed.obstacle is not None or any(node.error for node in surveyed.nodes):
         return None
     return rest.build(model, [node.node for node in surveyed.nodes], type_of)
+
+
+def _known(
+    met: in_onnx.Met,
+    among: Sequence[in_onnx.Met],
+    key: str,
+    runtimes: Sequence[trials.Trials],
+    subtracted: tuple[bool, bool],
+) -> dict[str, tuple[Said, ...]]:
+    """What each runtime is known to do with a node, by its name."""
+    known = {}
+    for runtime in runtimes:
+        trial = runtime.trials[key]
+        is_drawn = trial.behaviour not in trials.UNDRAWN
+        found = list(trial.known)
+        found += trials.frozen(runtime.name, trial, *subtracted)
+        if is_drawn or trial.behaviour is trials.Behaviour.NOT_LOADED:
+            found += in_onnx.said(met, among, runtime.name, is_drawn=is_drawn)
+        known[runtime.name] = tuple(found)
+    return known
 
 
 def _seeds(node: RandomNode) -> str | None:

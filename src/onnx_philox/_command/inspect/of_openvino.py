@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from onnx_philox._command import refusals, rewritten
-from onnx_philox._command.inspect import openvino_probes, search, trials
+from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
+from onnx_philox._command.inspect.known import in_openvino
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
+from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._progress import Progress
 from onnx_philox._record import models
+from onnx_philox._rewriting.drawn_inputs import DrawnInput
 from onnx_philox._rewriting.found import Irreplaceable
 from onnx_philox._rewriting.in_openvino import earlier, files
+from onnx_philox._rewriting.in_openvino.drawn_inputs import draw_inputs
 from onnx_philox._rewriting.in_openvino.find import Found as InModel
 from onnx_philox._rewriting.in_openvino.find import find_nodes
 from onnx_philox._rewriting.in_openvino.model import FORMAT
@@ -20,6 +27,9 @@ from onnx_philox._rewriting.in_openvino.replacements import NewDraw
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
+
+if TYPE_CHECKING:
+    import openvino as ov
 
 
 def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
@@ -32,11 +42,20 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     model = files.openvino_model_of(given)
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
-    tried = [openvino_probes.build(each.node) for each in surveyed.nodes]
+    subtracted = [in_openvino.subtracted(each.node) for each in surveyed.nodes]
+    tried = [
+        openvino_probes.build(each.node, is_subtracted=place.is_so)
+        for each, place in zip(surveyed.nodes, subtracted, strict=True)
+    ]
     runtimes = trials.run(tried, progress, of_ir=True) if tried else []
     found = [
-        InspectedNode.of(each, probe.key, _of_seeds(each.found, each.record, kept))
-        for each, probe in zip(surveyed.nodes, tried, strict=True)
+        InspectedNode.of(
+            each,
+            probe.key,
+            _of_seeds(each.found, each.record, kept),
+            _known(each.node, each.record, probe.key, runtimes, place),
+        )
+        for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
     recorded = earlier.read(model)
     name = recorded.state_name if recorded.is_input else None
@@ -61,7 +80,45 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         run=run,
         next_state=None if several else recorded.next_state,
         shows_all=shows_all,
+        noise=_noise(given),
     )
+
+
+def _noise(given: Given) -> noise_inputs.NoiseInputs:
+    """The inputs of an IR that may be noise."""
+    model = files.openvino_model_of(given)
+
+    def try_to_draw(drawn: DrawnInput) -> None:
+        draw_inputs(model, [drawn])
+
+    names = input_names(model.inputs, None)
+    ports = zip(names, model.inputs, strict=True)
+    return noise_inputs.find([_input(name, port) for name, port in ports], try_to_draw)
+
+
+def _input(name: str, port: ov.Output) -> noise_inputs.ModelInput:
+    type_ = port.get_element_type()
+    known = arrays.known_dimensions(port.get_partial_shape())
+    return noise_inputs.ModelInput(name, arrays.name(type_), type_.is_real(), known)
+
+
+def _known(
+    node: ov.Node,
+    record: RandomNode,
+    key: str,
+    runtimes: Sequence[trials.Trials],
+    place: in_openvino.Subtracted,
+) -> dict[str, tuple[Said, ...]]:
+    """What each runtime is known to do with a node, by its name."""
+    known = {}
+    for runtime in runtimes:
+        trial = runtime.trials[key]
+        found = list(trial.known)
+        found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
+        if trial.behaviour not in trials.UNDRAWN:
+            found += in_openvino.said(node, record)
+        known[runtime.name] = tuple(found)
+    return known
 
 
 def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -> str | None:

@@ -26,28 +26,49 @@ from onnx_philox._openvino_models.graphs import constant, dimensions, is_ours, s
 _CLASSES = 8
 
 
-def build(node: ov.Node) -> Probe:
-    """The probe of a node."""
+def build(node: ov.Node, *, is_subtracted: bool = False) -> Probe:
+    """The probe of a node; a Subtract follows it where one in the model has it on the right."""
     if is_ours(node):
         return _of_ours(node)
     make = _multinomial if node.get_type_name() == "Multinomial" else _uniform
     said = node.get_attributes()
     seeds = int(said["global_seed"]), int(said["op_seed"])
     model, feeds = make(node, seeds)
-    models = [model]
+    subtract = _subtracted if is_subtracted else _as_it_is
+    models = [subtract(model)]
     has_seed = any(seeds)
     if has_seed:
         # Alignment pytorch reads the one, alignment tensorflow both.
-        models.append(make(node, (_other(seeds[0]), _other(seeds[1])))[0])
+        models.append(subtract(make(node, (_other(seeds[0]), _other(seeds[1])))[0]))
     document = {"feeds": [feed_of(array) for array in feeds], "count": 0, "requests": True}
-    twins = {**document, "models": [_text(*make(node, seeds, 2)[:1])], "twins": True}
+    pair = make(node, seeds, 2)[0]
+    # OpenVINO makes one of two that have zero seeds and equal inputs, unless both are results.
+    pairs = [_text(pair), _text(_followed(pair))]
+    twins = [{**document, "models": [pair_of], "twins": True} for pair_of in pairs]
     told = {name: str(value) for name, value in said.items()}
     return Probe(
         json.dumps({**document, "models": [_text(model) for model in models]}),
         has_seed,
-        twins=(json.dumps(twins),),
+        twins=tuple(map(json.dumps, twins)),
         kind=str([node.get_type_name(), sorted(told.items())]),
     )
+
+
+def _as_it_is(model: ov.Model) -> ov.Model:
+    return model
+
+
+def _subtracted(model: ov.Model) -> ov.Model:
+    """The model with a Subtract behind the draw, which decides when OpenVINO draws."""
+    drawn = model.results[0].input_value(0)
+    one = opset8.constant(1, drawn.get_element_type())
+    return ov.Model([opset8.subtract(one, drawn)], model.get_parameters())
+
+
+def _followed(model: ov.Model) -> ov.Model:
+    """The model with a node behind each draw."""
+    drawn = [result.input_value(0) for result in model.results]
+    return ov.Model([opset8.abs(each) for each in drawn], model.get_parameters())
 
 
 def _other(seed: int) -> int:

@@ -8,14 +8,14 @@ from pathlib import Path
 from onnx_philox._command import pages
 from onnx_philox._command.inspect import in_words
 from onnx_philox._command.inspect import printed as texts
-from onnx_philox._command.inspect.trials import Behaviour, Trial
+from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trials
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW
 
 _KEY = (
     (GOOD, "the same numbers in every runtime"),
     (SOME, "draws, but its own numbers"),
-    (BAD, "does not draw"),
+    (BAD, "does not draw, or not what the model says"),
 )
 
 
@@ -35,17 +35,23 @@ def write_page(report: texts.Inspection, path: Path) -> None:
             "operator": in_words.operator_of(found.node),
             "place": in_words.place_of(found.node) if report.has_places else "",
             "stream": in_words.stream_of(found.node),
-            "cells": [*(_today(report.trial(r, found)) for r in report.runtimes), _after(found)],
+            "cells": [*(_today(report, r, found) for r in report.runtimes), _after(found)],
         }
         for found in report.found
     ]
     headline, seal = _headline(report)
-    lines, command = report.lost() if report.has_no_draws else [], report.run
+    lines, command = [], report.run
+    if report.has_no_draws:
+        lines, command = report.lost(), report.draw_command
     if report.standard is not None:
         lines = list(report.standard.lines)
     if report.found:
         meaning, command = report.meaning()
         lines = [*lines, *report.lost_in_conversion(), meaning]
+    if report.has_no_draws:
+        lines = [*report.noise.lines(), *lines]
+    else:
+        lines += report.noise.lines()
     lines = [*report.in_the_way, *report.faults, *lines]
     answer, apart = report.per_row()
     pages.render(
@@ -77,6 +83,8 @@ def _headline(report: texts.Inspection) -> tuple[str, Look]:
         return f"{heading[:1].upper()}{heading[1:]}", GOOD
     if report.rewritten:
         return "It draws the same numbers in every runtime", GOOD
+    if report.noise.drawable:
+        return "No random nodes, but perhaps noise as an input", SOME
     return "No random nodes, nothing to rewrite", NONE
 
 
@@ -101,13 +109,16 @@ def _rows(answer: str) -> str:
     return answer[:1].upper() + answer[1:]
 
 
-def _today(trial: Trial) -> Cell:
+def _today(report: texts.Inspection, runtime: Trials, found: texts.InspectedNode) -> Cell:
+    behaviour = report.trial(runtime, found).behaviour
     kind = SOME
-    if trial.behaviour in (*texts.FAILURES, Behaviour.REMOVED):
+    if behaviour in (*FAILURES, Behaviour.REMOVED) or report.is_wrong(runtime, found):
         kind = BAD
-    elif trial.behaviour is Behaviour.NOT_INSTALLED:
+    elif behaviour is Behaviour.NOT_INSTALLED:
         kind = NONE
-    return kind, trial.behaviour.value, trial.sentence
+    first, *others = report.sentences(runtime, found)
+    said = " ".join((f"{first.rstrip('.')}.", *others)) if others else first
+    return kind, behaviour.value, said
 
 
 def _after(found: texts.InspectedNode) -> Cell:

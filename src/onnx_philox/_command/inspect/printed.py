@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
-from collections.abc import Iterable, Sequence, Sized
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.inspect import lost, search
+from onnx_philox._command.inspect import lost, noise_inputs, search
 from onnx_philox._command.inspect.in_words import (
     FEW,
     becomes,
@@ -28,8 +29,10 @@ from onnx_philox._command.inspect.in_words import (
     rewritten_table,
     stream_of,
 )
+from onnx_philox._command.inspect.known import faults
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.standard import Standard
-from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
+from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
@@ -43,6 +46,9 @@ from onnx_philox.rewriting import RandomNode
 _MOST = 20
 """Of more nodes, equal ones are shown as one."""
 
+_MOST_SENTENCES = 3
+"""So many are shown of a node and a runtime."""
+
 _GROUPED = "Equal nodes are shown as one; --all shows each."
 _WITHOUT_PLUGIN = (
     "For a runtime that takes no plugin, `rewrite --standard` makes ONNX's own nodes of them, or "
@@ -52,8 +58,6 @@ _WITHOUT_PLUGIN = (
 
 # In fewer columns a table would break words; then each operator gets a block.
 _TABLE_WIDTH = 110
-
-FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,20 @@ class InspectedNode:
     """Why it cannot draw each row of the batch from a state of its own; None where it can."""
     seeds: str | None
     """What becomes of its own seeds; None where it has none."""
+    known: Mapping[str, tuple[Said, ...]] = field(hash=False)
+    """What each runtime is known to do with it, by the runtime's name."""
 
     @classmethod
-    def of(cls, each: Unrewritten[Any], probe: str, seeds: str | None) -> InspectedNode:
+    def of(
+        cls,
+        each: Unrewritten[Any],
+        probe: str,
+        seeds: str | None,
+        known: Mapping[str, tuple[Said, ...]],
+    ) -> InspectedNode:
         """That of what a survey found."""
         why, of_rows = map(search.problem, (each.error, each.row_problem))
-        return cls(each.record, probe, each.may_stay, why, of_rows, seeds)
+        return cls(each.record, probe, each.may_stay, why, of_rows, seeds, known)
 
 
 @dataclass(frozen=True)
@@ -115,6 +127,8 @@ class Inspection:
     """What nodes call that is no function of the model, and no known operator."""
     missing_weights: Sequence[str] = ()
     """The files with its weights that cannot be found."""
+    noise: noise_inputs.NoiseInputs = noise_inputs.NONE
+    """Its inputs that may be noise."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -139,6 +153,7 @@ class Inspection:
             missing_weights=list(self.missing_weights),
             not_loaded_by={r.name: r.in_the_way for r in self.runtimes if r.in_the_way},
             faults=self.faults,
+            noise_inputs=self.noise.to_json(),
         )
 
     def print(self, console: Console) -> None:
@@ -159,11 +174,14 @@ class Inspection:
         if self.standard is not None:
             console.print(Text("\n".join(self.standard.lines)))
         if self.has_no_draws:
+            self._print_noise(console)
             console.print(bullets(self.lost()))
+            return
         if not self.found:
             if self.run:
                 console.print(Text("Run it:"))
                 print_command(console, self.run)
+            self._print_noise(console)
             return
         if width >= _TABLE_WIDTH and not self._groups(self.found):
             console.print(self._table())
@@ -189,6 +207,19 @@ class Inspection:
             console.print(part)
         if command:
             print_command(console, command)
+        self._print_noise(console)
+
+    def _print_noise(self, console: Console) -> None:
+        """Prints which inputs may be noise, and the command that draws them inside."""
+        for line in self.noise.lines():
+            console.print(Text(line))
+        if command := self.draw_command:
+            print_command(console, command)
+
+    @property
+    def draw_command(self) -> str:
+        """The command that draws inside the inputs that may be noise; empty without any."""
+        return self.noise.command(self.model, self._target)
 
     @property
     def about_state(self) -> str:
@@ -207,7 +238,10 @@ class Inspection:
         opset = "" if self.opset is None else f", opset {self.opset}"
         if self.has_no_draws:
             where = " but those that train it" * bool(self.for_training)
-            return Text.assemble(name, f"{opset}: no random nodes{where}, nothing to rewrite.")
+            rest = "nothing to rewrite."
+            if self.noise.drawable:
+                rest = "but perhaps noise as an input."
+            return Text.assemble(name, f"{opset}: no random nodes{where}, {rest}")
         parts = []
         if self.found:
             parts.append(counted(len(self.found), "random node"))
@@ -259,7 +293,11 @@ class Inspection:
             if self.has_places:
                 name.append(f"\n{place_of(node)}", "dim")
             seen = [self.trial(runtime, found).behaviour for runtime in self.runtimes]
-            today = [Text(b.value, "red" if b in FAILURES else "") for b in seen]
+            are_wrong = [self.is_wrong(runtime, found) for runtime in self.runtimes]
+            today = [
+                Text(does.value, "red" if does in FAILURES or is_wrong else "")
+                for does, is_wrong in zip(seen, are_wrong, strict=True)
+            ]
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
@@ -278,8 +316,8 @@ class Inspection:
         for runtime in self.runtimes:
             operators: dict[str, dict[str, None]] = {}
             for found in self.found:
-                reason = self.trial(runtime, found).sentence
-                operators.setdefault(reason, {})[operator_of(found.node)] = None
+                for reason in self.sentences(runtime, found):
+                    operators.setdefault(reason, {})[operator_of(found.node)] = None
             title = runtime.title
             for reason, names in operators.items():
                 lines.add_row(title, "\n".join(names), reason)
@@ -293,7 +331,8 @@ class Inspection:
         """For each operator, what the runtimes do with it, then its nodes."""
 
         def does(found: InspectedNode) -> tuple[str, ...]:
-            sentences = (self.trial(runtime, found).sentence for runtime in self.runtimes)
+            each = (self.sentences(runtime, found) for runtime in self.runtimes)
+            sentences = itertools.chain.from_iterable(each)
             return operator_of(found.node), becomes(found.node).plain, *sentences
 
         def apart(found: InspectedNode) -> tuple[str, bool, bool]:
@@ -306,7 +345,8 @@ class Inspection:
             yield Text.assemble((operator_of(first.node), "bold"), count)
             lines = terminal.grid()
             for runtime in self.runtimes:
-                lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
+                sentences = "\n".join(self.sentences(runtime, first))
+                lines.add_row(f"  {runtime.title}", sentences)
             lines.add_row("  becomes", becomes(first.node))
             for row in grouped(group, apart if self._groups(self.found) else id):
                 lines.add_row(*self._row(row))
@@ -327,11 +367,22 @@ class Inspection:
         """What a runtime did with a node."""
         return runtime.trials[found.probe]
 
+    def sentences(self, runtime: Trials, found: InspectedNode) -> list[str]:
+        """What a runtime did with a node, then what it is known to do with it, the worst first."""
+        trial = self.trial(runtime, found)
+        known = [each for each in found.known.get(runtime.name, ()) if each not in trial.known]
+        known.sort(key=lambda each: not each.known.is_wrong)
+        return [trial.sentence, *(each.text for each in known)][:_MOST_SENTENCES]
+
+    def is_wrong(self, runtime: Trials, found: InspectedNode) -> bool:
+        """Whether a runtime draws other numbers than the model asks for."""
+        return any(each.known.is_wrong for each in found.known.get(runtime.name, ()))
+
     def faults_in(self, runtime: Trials) -> list[str]:
         """What a runtime does wrong in it today, a sentence each."""
         none = (Behaviour.REMOVED, *FAILURES)
         drawn = (each for each in self.found if self.trial(runtime, each).behaviour not in none)
-        return unrun.faults(runtime.name, [each.node for each in drawn])
+        return faults.faults(runtime.name, [each.node for each in drawn])
 
     @property
     def in_the_way(self) -> list[str]:
@@ -353,10 +404,15 @@ class Inspection:
         """What the runtimes do wrong in it today."""
         return [fault for runtime in self.runtimes for fault in self.faults_in(runtime)]
 
+    @property
+    def _target(self) -> str:
+        """The name of the file that commands write."""
+        suffix = self.model.suffix if self.given.of_openvino else ".onnx"
+        return f"{self.model.stem}.reproducible{suffix}"
+
     def meaning(self) -> tuple[str, str]:
         """What a rewrite would do, and the command for it."""
-        suffix = self.model.suffix if self.given.of_openvino else ".onnx"
-        files = (str(self.model), f"{self.model.stem}.reproducible{suffix}")
+        files = (str(self.model), self._target)
         command = "onnx-philox rewrite {} -o {}".format(*map(shlex.quote, files))
         stuck = [found for found in self.found if found.problem is not None]
         if self.obstacle is not None:
@@ -435,6 +491,9 @@ class Inspection:
             node["today"] = {}
             for runtime in self.runtimes:
                 trial = self.trial(runtime, found)
-                told = {"does": trial.behaviour.value, "reason": trial.reason}
-                node["today"][runtime.name] = told
+                node["today"][runtime.name] = {
+                    "does": trial.behaviour.value,
+                    "reason": trial.reason,
+                    "known": [each.to_json() for each in found.known.get(runtime.name, ())],
+                }
         return nodes

@@ -61,22 +61,25 @@ class Probe:
         return hashlib.sha256(self.line.encode()).hexdigest()
 
 
-def build(node: ir.Node, model: ir.Model, types: Types) -> Probe:
+def build(node: ir.Node, model: ir.Model, types: Types, *, is_subtracted: bool = False) -> Probe:
     """The probe of a node; of f32 where `types` does not know a type.
 
-    The functions of the model that hold random nodes must have been inlined.
+    A Subtract with a constant on the left follows it where one in the model has it on the right:
+    that decides when OpenVINO draws. The functions of the model that hold random nodes must have
+    been inlined.
     """
     inputs, feeds = _inputs(node, types)
     attributes = _attributes(node)
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
     make = partial(_model, node, inputs, opsets=imports, model_version=model.ir_version)
-    models = [make(attributes)]
+    subtracts = (types(node.outputs[0]) or ir.DataType.FLOAT) if is_subtracted else None
+    models = [make(attributes, subtracts=subtracts)]
     twins = [make(attributes, copies=2, is_followed=followed) for followed in (False, True)]
     seed = attributes.get("seed")
     has_seed = seed is not None and seed.type in _SEED_TYPES
     if seed is not None and has_seed:
-        models.append(make({**attributes, "seed": _other(seed)}))
+        models.append(make({**attributes, "seed": _other(seed)}, subtracts=subtracts))
     p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
         "models": [_text(model) for model in models],
@@ -112,6 +115,7 @@ def _model(
     model_version: int,
     copies: int = 1,
     is_followed: bool | None = None,
+    subtracts: ir.DataType | None = None,
 ) -> bytes:
     values = [
         v and ir.Value(name=v.name, shape=v.shape, type=v.type, const_value=v.const_value)
@@ -135,7 +139,15 @@ def _model(
         ]
         named = partial(ir.Node, outputs=outputs, name=f"node_{copy}")
         nodes.append(named(node.domain, node.op_type, values, attributes.values()))
-        if is_followed:
+        if subtracts is not None:
+            one = ir.tensor(np.ones((), subtracts.numpy()))
+            left = ir.Node("", "Constant", [], [ir.AttrTensor("value", one)], name="one")
+            outputs[0].name = f"noise_{copy}"
+            less = ir.Value(name=f"output_0_{copy}")
+            right = ir.Node("", "Sub", [*left.outputs, outputs[0]], outputs=[less], name="subtract")
+            nodes += [left, right]
+            outputs = [less, *outputs[1:]]
+        elif is_followed:
             outputs[0].name = f"drawn_{copy}"
             nodes.append(ir.Node("", "Flatten", [outputs[0]], name=f"after_{copy}"))
             outputs = [nodes[-1].outputs[0], *outputs[1:]]

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from onnx_philox import _runtime_errors
 from onnx_philox._command import libraries
+from onnx_philox._command.inspect.known import probed
+from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.probes import Probe
 from onnx_philox._command.inspect.rest import Rest
 from onnx_philox._progress import Progress
@@ -52,6 +54,11 @@ class Behaviour(Enum):
     REMOVED = "draws nothing"
 
 
+FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
+UNDRAWN = (*FAILURES, Behaviour.REMOVED, Behaviour.NOT_INSTALLED)
+"""Where a runtime draws nothing."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """What a runtime did with a probe."""
@@ -61,6 +68,8 @@ class Trial:
     """The runtime's own words, or what the behaviour means in full."""
     draw: str | None = None
     """The first numbers that it drew, as a hash."""
+    known: tuple[Said, ...] = ()
+    """The rows of the table that it met; most end the reason."""
 
     @property
     def sentence(self) -> str:
@@ -263,6 +272,16 @@ class _Worker:
                 self._lines.put(line)
 
 
+_DRAWS_ONCE = (Behaviour.OTHER_IN_EACH_SESSION, Behaviour.SAME_IN_EACH_RUN)
+
+
+def frozen(runtime: str, trial: Trial, is_subtracted: bool, is_read_elsewhere: bool) -> list[Said]:
+    """What to say of a node that a runtime drew once, since a Subtract follows it."""
+    row = probed.FROZEN_IN_PART if is_read_elsewhere else probed.FROZEN
+    is_met = is_subtracted and runtime in row.seen_in and trial.behaviour in _DRAWS_ONCE
+    return [row.said()] if is_met else []
+
+
 _FAILURES = {
     "load": Behaviour.NOT_LOADED,
     "run": Behaviour.NOT_RUN,
@@ -276,8 +295,8 @@ def _verdict(probe: Probe, answer: dict[str, str]) -> Trial | None:
     if "failed" in answer:
         return Trial(_FAILURES[answer["failed"]], _runtime_errors.sentence(answer["reason"]))
     if probe.undrawn and answer["first"] == probe.undrawn:
-        reason = "the runtime removes the node when it optimizes the model"
-        return Trial(Behaviour.REMOVED, reason)
+        removed = probed.REMOVED.said()
+        return Trial(Behaviour.REMOVED, removed.text, known=(removed,))
     return None
 
 
@@ -289,16 +308,17 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
     if "failed" in there:
         return Trial(_FAILURES[there["failed"]], _runtime_errors.sentence(there["reason"]))
     behaviour, reason = _behaviour(probe, here, there)
-    first = here["first"]
+    first, known = here["first"], []
     if "ones" in here and probe.p is not None:
         ones, p = float(here["ones"]), probe.p
         if abs(ones - p) >= abs(ones - (1 - p)):
-            reason += f"; and it is inverted: where p is {p}, {ones:.1%} are 1"
+            known.append(probed.INVERTED.said(p=str(p), share=f"{ones:.1%}"))
     if here.get("request", first) != first and behaviour is Behaviour.SAME_SEQUENCE:
-        reason += "; requests of one compiled model share them, so their order decides"
+        known.append(probed.REQUESTS.said())
     if repeats:
-        reason += "; and they may repeat each other: two of them alone drew the same numbers"
-    return Trial(behaviour, reason, first)
+        known.append(probed.MERGED.said())
+    reason += "".join(each.text for each in known)
+    return Trial(behaviour, reason, first, tuple(known))
 
 
 def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tuple[Behaviour, str]:

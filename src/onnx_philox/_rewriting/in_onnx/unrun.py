@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR, RANDOM_NORMAL
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files import external_data, tensors
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import types
@@ -19,8 +18,6 @@ from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     schema_of,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
-from onnx_philox._rewriting.not_rows import few
-from onnx_philox._rewriting.report import RandomNode
 
 # Domains whose operators a runtime, or an extension that it is known for, brings.
 _DOMAINS_OF_RUNTIMES = (
@@ -33,18 +30,6 @@ _DOMAINS_OF_RUNTIMES = (
 )
 # What ONNX Runtime's schemas do not list, though it has it.
 _ATEN = "ATen"
-_DROPOUT = (
-    "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none of "
-    "them."
-)
-_BITS = (
-    "OpenVINO's uint32 holds 31 bits: a Cast of floats makes one number of all from 2^31 on, half "
-    "of what {} draws."
-)
-_NORMALS = (
-    "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
-    "below the mean."
-)
 
 
 def operators_of_no_runtime(model: ir.Model) -> list[str]:
@@ -125,27 +110,6 @@ def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
             "no rewrite changes."
         )
     return said
-
-
-def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
-    """What a runtime does wrong where it draws these nodes today, a sentence each."""
-    nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
-    unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
-    if runtime == "openvino":
-        normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
-        bits = [node.called for node in nodes if node.replacement == RANDOM_GENERATOR.name]
-        return [_NORMALS] * normals + [_BITS.format(few([*map(repr, bits)]))] * bool(bits)
-    branches = defaultdict[str, set[str]](set)
-    for step in (step for node in unseeded for step in node.path):
-        owner, _, branch = step.rpartition(" ")
-        if owner.startswith("If "):
-            branches[owner].add(branch)
-    return [_DROPOUT] * any(node.op_type == "Dropout" for node in nodes) + [
-        f"ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
-        "nodes have no seeds."
-        for name, both in branches.items()
-        if len(both) > 1
-    ]
 
 
 def random_nodes_for_training(proto: onnx.ModelProto) -> int:

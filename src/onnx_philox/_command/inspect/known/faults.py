@@ -1,0 +1,58 @@
+"""What a runtime does wrong where it draws several nodes, or one over many runs: said once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour
+from onnx_philox._contract.operators import RANDOM_NORMAL
+from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._rewriting.report import RandomNode
+
+FIRST_ELEMENT = KnownBehaviour(
+    "Dropout's first element",
+    ONNXRUNTIME,
+    True,
+    "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none of "
+    "them.",
+    "drops each element by itself",
+)
+NORMALS = KnownBehaviour(
+    "uniforms of an unseeded normal",
+    OPENVINO,
+    True,
+    "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
+    "below the mean.",
+    "draws normals whose uniforms are independent",
+)
+BRANCHES = KnownBehaviour(
+    "branches of an If",
+    ONNXRUNTIME,
+    True,
+    "ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
+    "nodes have no seeds.",
+    "gives each node a stream of its own",
+)
+ROWS = (FIRST_ELEMENT, NORMALS, BRANCHES)
+
+
+def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
+    """What a runtime does wrong where it draws these nodes today, a sentence each."""
+    nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
+    unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
+    if runtime in NORMALS.seen_in:
+        has_normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
+        return [NORMALS.says] if has_normals else []
+    branches = defaultdict[str, set[str]](set)
+    for step in (step for node in unseeded for step in node.path):
+        owner, _, branch = step.rpartition(" ")
+        if owner.startswith("If "):
+            branches[owner].add(branch)
+    said = []
+    if any(node.op_type == "Dropout" for node in nodes):
+        said.append(FIRST_ELEMENT.says)
+    for name, both in branches.items():
+        if len(both) > 1:
+            said.append(BRANCHES.said(name=name).text)
+    return said

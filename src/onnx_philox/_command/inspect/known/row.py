@@ -1,0 +1,52 @@
+"""The form of a row of the table of known behaviours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ONNXRUNTIME = {"onnxruntime": "1.32.0"}
+OPENVINO = {"openvino": "2026.4.1"}
+"""The releases in which a row was seen, unless it says otherwise."""
+
+
+@dataclass(frozen=True)
+class KnownBehaviour:
+    """A behaviour of one runtime or more.
+
+    Attributes:
+        name: What a test and a document call it.
+        seen_in: The release in which each runtime did so.
+        is_wrong: Whether the numbers are not what the model asks for: constant, of another law, or
+            dependent on each other.
+        says: The sentence for the user, or the end of one; with names in braces, the details.
+        after: What a rewrite does about it.
+    """
+
+    name: str
+    seen_in: Mapping[str, str]
+    is_wrong: bool
+    says: str
+    after: str
+
+    def said(self, **details: str) -> Said:
+        """What to say of a node that meets it."""
+        return Said(self, self.says.format(**details))
+
+
+@dataclass(frozen=True)
+class Said:
+    """What to say of a node that meets a row."""
+
+    known: KnownBehaviour
+    text: str
+
+    def to_json(self) -> dict[str, str | bool]:
+        """Returns what a document says of it."""
+        known = self.known
+        return {
+            "name": known.name,
+            "says": self.text,
+            "is_wrong": known.is_wrong,
+            "after_a_rewrite": known.after,
+        }

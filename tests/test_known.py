@@ -1,0 +1,386 @@
+"""The table of known behaviours: each row in the bare runtime, and what `inspect` says of a model.
+
+Each row has a test here that runs the runtime without this package, on valid input. It is red where
+a release that the row names behaves otherwise; of another release the suite's last lines say so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import cli
+import numpy as np
+import onnx
+import onnx_ir as ir
+import onnxruntime
+import openvino as ov
+import pytest
+from onnx import parser
+from openvino import opset8
+from runtimes import bare_session
+
+from onnx_philox._command import libraries
+from onnx_philox._command.inspect import search
+from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_onnx, in_openvino
+from onnx_philox._rewriting.in_onnx.types import Types
+
+X = np.full(64, 0.5, np.float32)
+EVERY = (*ROWS, *in_openvino.ROWS)
+
+
+def of_onnx(body: str, outputs: str = "y", opset: int = 17) -> onnx.ModelProto:
+    return parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {opset}]> g (float[64] x) => ({outputs}) {{ {body} }}'
+    )
+
+
+def drawn_by_onnxruntime(body: str, outputs: str = "y", runs: int = 1, **feed: Any) -> list[Any]:
+    session = bare_session(of_onnx(body, outputs))
+    feed = feed or {"x": X}
+    return [session.run(None, feed) for _ in range(runs)]
+
+
+def one(body: str, **feed: Any) -> Any:
+    return drawn_by_onnxruntime(body, **feed)[0][0]
+
+
+def drawn_by_openvino(model: onnx.ModelProto | ov.Model, runs: int = 3, x: Any = X) -> list[Any]:
+    core = ov.Core()
+    if isinstance(model, onnx.ModelProto):
+        model = core.read_model(model.SerializeToString())
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    feeds = [x] if model.inputs else []
+    return [[np.array(value) for value in compiled(feeds).values()] for _ in range(runs)]
+
+
+def repeat(runs: list[Any], at: int = 0) -> bool:
+    return all(np.array_equal(runs[0][at], run[at]) for run in runs[1:])
+
+
+class Uniforms:
+    """Nodes of RandomUniform-8 that read the same shape and bounds, beside an input."""
+
+    def __init__(self) -> None:
+        self.x = opset8.parameter([64], ov.Type.f32)
+        self.read = [
+            opset8.constant(np.array([64])),
+            *(opset8.constant(np.float32(i)) for i in (0, 1)),
+        ]
+
+    def draw(self, alignment: str = "tensorflow") -> ov.Node:
+        return opset8.random_uniform(*self.read, "f32", 0, 0, alignment)
+
+    def model(self, *outputs: ov.Node) -> ov.Model:
+        return ov.Model(list(outputs), [self.x])
+
+
+def inverts() -> bool:
+    return bool(
+        one(
+            "h = Constant <value_float = 0.1> ()  z = Sub (x, x)  p = Add (z, h)  y = Bernoulli (p)"
+        ).mean()
+        > 0.6
+    )
+
+
+def merges() -> bool:
+    body = "a = Bernoulli (x)  b = Bernoulli (x)  c = Neg (a)  d = Neg (b)"
+    ((first, second),) = drawn_by_onnxruntime(body, "c, d")
+    u = Uniforms()
+    pair = u.model(opset8.add(u.draw(), u.x), opset8.add(u.draw(), u.x))
+    ((third, fourth),) = drawn_by_openvino(pair, runs=1)
+    return np.array_equal(first, second) and np.array_equal(third, fourth)
+
+
+def requests_share() -> bool:
+    body = "y = RandomUniform <shape = [64], seed = 7.0> ()"
+    core = ov.Core()
+    model = core.read_model(of_onnx(body).SerializeToString())
+    compiled = core.compile_model(ov.Model([model.output(0)], []), "CPU")
+    requests = [compiled.create_infer_request() for _ in range(2)]
+    first, second = (np.array(request.infer()[compiled.output(0)]) for request in requests)
+    return not np.array_equal(first, second)
+
+
+def removes() -> bool:
+    ratio = "r = Constant <value_float = 0.5> ()  t = Constant <value = bool {1}> ()"
+    body = f"{ratio}  a = Abs (x)  d, m = Dropout (a, r, t)  y = Neg (d)"
+    return np.array_equal(one(body), -X)
+
+
+def freezes() -> bool:
+    added, subtracted = (
+        drawn_by_openvino(of_onnx(f"n = RandomUniformLike (x)  y = {operator} (x, n)"))
+        for operator in ("Add", "Sub")
+    )
+    return repeat(subtracted) and not repeat(added)
+
+
+def freezes_in_part() -> bool:
+    body = "n = RandomUniformLike (x)  y = Sub (x, n)  z = Add (x, n)"
+    runs = drawn_by_openvino(of_onnx(body, "y, z"))
+    return repeat(runs, 0) and not repeat(runs, 1)
+
+
+def multiplies() -> bool:
+    first, second, seventh = (
+        one(f"y = RandomUniform <shape = [64], seed = {seed}.0> ()").astype(np.float64)
+        for seed in (1, 2, 7)
+    )
+    return bool(np.allclose(second, 2 * first % 1, atol=1e-6)) and bool(
+        np.allclose(seventh, 7 * first % 1, atol=1e-6)
+    )
+
+
+def draws_past_the_last() -> bool:
+    def classes(row: list[float]) -> Any:
+        logits = np.tile(np.array(row, np.float32), (1, 1))
+        model = parser.parse_model(
+            '<ir_version: 8, opset_import: ["": 17]> g (float[1, 3] x) => (int32[1, 99] y) '
+            "{ y = Multinomial <sample_size = 99> (x) }"
+        )
+        return bare_session(model).run(None, {"x": logits})[0]
+
+    none, infinite = classes([-np.inf] * 3), classes([0, np.inf, 0])
+    return bool((none == 3).all() and not (infinite == 1).any())
+
+
+def has_no_kernels() -> bool:
+    def loads(body: str, opset: int) -> bool:
+        try:
+            bare_session(of_onnx(body, opset=opset))
+        except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
+            return False
+        return True
+
+    bodies = (
+        "y = RandomUniform <shape = [3]> ()",
+        "y = RandomNormal <shape = [3]> ()",
+        "y = RandomUniformLike (x)",
+        "y = RandomNormalLike (x)",
+        "y = Bernoulli (x)",
+        "s = Constant <value_ints = [1, 64]> ()  l = Reshape (x, s)  y = Multinomial (l)",
+    )
+    return all(loads(body, 21) and not loads(body, 22) for body in bodies)
+
+
+def clamps() -> bool:
+    scaled = "t = Constant <value_float = 4294967296.0> ()  m = Mul (x, t)  y = Cast <to = 12> (m)"
+    ((values,),) = drawn_by_openvino(of_onnx(scaled), 1, np.linspace(0, 0.99, 64, dtype=np.float32))
+    return int(values.max()) == 2**31
+
+
+def skips_in_f64() -> bool:
+    of_f32, of_f64 = (
+        one(f"y = RandomUniform <shape = [{n}], seed = 7.0, dtype = {dtype}> ()")
+        for n, dtype in ((64, 1), (32, 11))
+    )
+    return bool(np.allclose(of_f64, of_f32[1::2], atol=1e-6))
+
+
+def loses_a_normal() -> bool:
+    of_three = drawn_by_onnxruntime("y = RandomNormal <shape = [3], seed = 7.0> ()", runs=2)
+    together = one("y = RandomNormal <shape = [6], seed = 7.0> ()")
+    ends = [run[0] for run in of_three]
+    return np.array_equal(ends[0], together[:3]) and np.array_equal(ends[1][:2], together[4:])
+
+
+def chooses_one_seed() -> bool:
+    u = Uniforms()
+    aligned, other = (u.model(opset8.add(u.x, u.draw(a))) for a in ("pytorch", "tensorflow"))
+    return repeat(drawn_by_openvino(aligned)) and not repeat(drawn_by_openvino(other))
+
+
+RATIO = "r = Constant <value_float = 0.5> ()  t = Constant <value = bool {1}> ()"
+
+
+def keeps_the_first() -> bool:
+    runs = drawn_by_onnxruntime(f"{RATIO}  y, m = Dropout (x, r, t)", "y", runs=300)
+    kept = np.array([run[0][0] != 0 for run in runs])
+    return np.count_nonzero(kept[1:] != kept[:-1]) <= 1
+
+
+def has_no_low_normals() -> bool:
+    body = "z = Sub (x, x)  n = RandomNormalLike (z)  y = Add (z, n)"
+    drawn = np.concatenate([run[0] for run in drawn_by_openvino(of_onnx(body), runs=200)])
+    return bool(drawn.min() > -2 and drawn.max() > 2)
+
+
+def repeats_in_branches() -> bool:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[64] x, bool c) => (float[64] y) { y = If (c) <
+            then_branch = t () => (float[64] a) { a = RandomNormalLike (x) },
+            else_branch = e () => (float[64] b) { b = RandomNormalLike (x) }> }""")
+    session = bare_session(model)
+    one, other = (session.run(None, {"x": X, "c": np.array(c)})[0] for c in (True, False))
+    return np.array_equal(one, other)
+
+
+BARE: dict[str, Callable[[], bool]] = {
+    "inverted Bernoulli": inverts,
+    "merged nodes": merges,
+    "requests that share numbers": requests_share,
+    "removed Dropout": removes,
+    "noise on the right of a Subtract": freezes,
+    "noise on the right of a Subtract and elsewhere": freezes_in_part,
+    "seeds that are multiples": multiplies,
+    "Multinomial of infinite logits": draws_past_the_last,
+    "no kernels from opset 22 on": has_no_kernels,
+    "uint32 of 31 bits": clamps,
+    "uint32 of 31 bits in an IR": clamps,
+    "every other number of f64": skips_in_f64,
+    "odd numbers of normals": loses_a_normal,
+    "Dropout's first element": keeps_the_first,
+    "uniforms of an unseeded normal": has_no_low_normals,
+    "branches of an If": repeats_in_branches,
+    "alignment pytorch without seeds": chooses_one_seed,
+}
+
+
+def test_each_row_of_the_table_is_run() -> None:
+    assert sorted(BARE) == sorted(row.name for row in EVERY)
+    assert all(row.after and row.says for row in EVERY)
+
+
+@pytest.mark.parametrize("row", EVERY, ids=lambda row: row.name)
+def test_the_bare_runtime_does_what_a_row_says(
+    row: KnownBehaviour, record_property: Callable[[str, object], None]
+) -> None:
+    here = {name: libraries.version_of(name) for name in row.seen_in}
+    is_so = BARE[row.name]()
+    if here == row.seen_in or "KNOWN_BEHAVIOURS" in os.environ:
+        assert is_so
+    elif not is_so:
+        changed = f"{row.name}: seen in {dict(row.seen_in)}, and otherwise in {here}"
+        record_property("known behaviour", changed)
+
+
+NOISE = "n = RandomUniformLike (x)"
+THREE = "c = Constant <value_float = 3.0> ()"
+ONE = "c = Constant <value_float = 1.0> ()"
+MINUS_ONE = "c = Constant <value_float = -1.0> ()"
+CHAINS = [
+    "n = RandomUniform <shape = [64]> ()  y = Sub (x, n)",
+    "n = RandomNormalLike (x)  y = Sub (x, n)",
+    f"{NOISE}  l = Log (n)  y = Sub (x, l)",
+    f"{NOISE}  l = Sqrt (n)  y = Sub (x, l)",
+    f"{NOISE}  {THREE}  l = Mul (n, c)  y = Sub (x, l)",
+    f"{NOISE}  {ONE}  l = Sub (c, n)  y = Mul (x, l)",
+    f"{NOISE}  l = Neg (n)  y = Add (x, l)",
+    f"{NOISE}  {MINUS_ONE}  l = Mul (n, c)  y = Add (x, l)",
+]
+"""OpenVINO draws these once."""
+
+FRESH = [
+    f"{NOISE}  y = Sub (n, x)",
+    f"{NOISE}  l = Mul (n, x)  y = Sub (x, l)",
+    f"{NOISE}  l = Neg (n)  y = Mul (x, l)",
+    f"{NOISE}  {THREE}  l = Mul (n, c)  y = Add (x, l)",
+    f"{NOISE}  y = Div (x, n)",
+]
+
+
+@pytest.mark.parametrize("body", [*CHAINS, *FRESH])
+def test_inspect_says_of_noise_below_a_subtract_what_openvino_does(body, tmp_path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(of_onnx(body), path)
+    is_frozen = body in CHAINS
+    assert repeat(drawn_by_openvino(onnx.load(path))) is is_frozen
+    (node,) = cli.document("inspect", path)["random_nodes"]
+    names = [known["name"] for known in node["today"]["openvino"]["known"]]
+    assert ("noise on the right of a Subtract" in names) is is_frozen
+    does = "different numbers each session" if is_frozen else "different numbers each run"
+    assert node["today"]["openvino"]["does"] == does
+    assert node["today"]["onnxruntime"]["does"] == "different numbers each run"
+
+
+def shape_of(count: int, *attributes: str) -> str:
+    return f"<{', '.join([f'shape = [{count}]', *attributes])}> ()"
+
+
+def pair(one: str, other: str, seeds: tuple[int, int]) -> str:
+    first, second = (shape_of(4, f"seed = {seed}.0") for seed in seeds)
+    return f"a = {one} {first}  b = {other} {second}"
+
+
+# A model, the runtime, and the whole sentences about its nodes, in their order.
+STRUCTURES = [
+    (
+        pair("RandomUniform", "RandomUniform", (2, 3)),
+        "onnxruntime",
+        [
+            "It draws what seed 1 draws, times 2, modulo 1, as (gives b) does times 3: their "
+            "correlation is 0.17.",
+            "It draws what seed 1 draws, times 3, modulo 1, as (gives a) does times 2: their "
+            "correlation is 0.17.",
+        ],
+    ),
+    (
+        pair("RandomUniform", "RandomUniform", (20, 21)),
+        "onnxruntime",
+        [],
+    ),
+    (
+        pair("RandomUniform", "RandomNormal", (1, 2)),
+        "onnxruntime",
+        [],
+    ),
+    (
+        "i = Constant <value = float {-inf}> ()  s = Constant <value_ints = [8, 8]> ()  "
+        "m = Add (x, i)  l = Reshape (m, s)  y = Multinomial (l)",
+        "onnxruntime",
+        [
+            "Of a row that is -inf throughout it draws a class one past the last; a class of +inf "
+            "it never draws."
+        ],
+    ),
+    (
+        "s = Constant <value_ints = [8, 8]> ()  l = Reshape (x, s)  y = Multinomial (l)",
+        "onnxruntime",
+        [],
+    ),
+    (
+        "n = RandomUniformLike (x)  t = Constant <value_float = 4294967296.0> ()  "
+        "m = Mul (n, t)  f = Floor (m)  [bits] y = Cast <to = 12> (f)",
+        "openvino",
+        ["OpenVINO's uint32 holds 31 bits: Cast 'bits' makes one number, 2^31, of half of them."],
+    ),
+    ("n = RandomUniformLike (x)  [dice] y = Cast <to = 12> (n)", "openvino", []),
+    ("n = RandomUniformLike (x)  y = Cast <to = 6> (n)", "openvino", []),
+    (
+        f"y = RandomUniform {shape_of(4, 'seed = 7.0', 'dtype = 11')}",
+        "onnxruntime",
+        ["Of f64 it draws every other number of the sequence that its seed has in f32."],
+    ),
+    (f"y = RandomUniform {shape_of(4, 'dtype = 11')}", "onnxruntime", []),
+    (
+        f"y = RandomNormal {shape_of(3, 'seed = 7.0')}",
+        "onnxruntime",
+        [
+            "It draws normals in pairs, and drops the last of 3: two runs are not the first 6 "
+            "numbers of the seed."
+        ],
+    ),
+    (f"y = RandomNormal {shape_of(4, 'seed = 7.0')}", "onnxruntime", []),
+    (f"y = RandomNormal {shape_of(3)}", "onnxruntime", []),
+]
+
+
+@pytest.mark.parametrize(("body", "runtime", "sentences"), STRUCTURES)
+def test_a_structure_that_meets_a_row_is_recognised(body, runtime, sentences) -> None:
+    model = ir.from_proto(of_onnx(body, body.rsplit("  ", 1)[-1].split("] ")[-1].split(" ")[0]))
+    types = Types(model)
+    met = [in_onnx.Met(each.node, each.record, types) for each in search.search(model).nodes]
+    found = [s for each in met for s in in_onnx.said(each, met, runtime, is_drawn=True)]
+    assert [each.text for each in found] == sentences
+
+
+def test_a_node_without_a_kernel_is_said_to_have_one_at_a_lower_opset() -> None:
+    for opset, sentences in ((21, []), (22, ["It has kernels of this operator up to opset 21."])):
+        model = ir.from_proto(of_onnx("y = RandomNormalLike (x)", opset=opset))
+        (each,) = search.search(model).nodes
+        met = in_onnx.Met(each.node, each.record, Types(model))
+        found = in_onnx.said(met, [met], "onnxruntime", is_drawn=False)
+        assert [said.text for said in found] == sentences
