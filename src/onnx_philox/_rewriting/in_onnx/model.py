@@ -13,7 +13,13 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.streams import record, states_in, stream_of
+from onnx_philox._models.streams import (
+    names_of_batch,
+    record,
+    states_in,
+    stream_of,
+    streams_of,
+)
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
@@ -70,8 +76,21 @@ def _check(
     if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
         checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, THE_ORIGINAL)
+    if recorded.has_rows and asked.batch is not None:
+        _check_batch(model, asked.batch)
     if found:
         check_draws_beside(recorded, counts_runs=earlier.counts_runs(model))
+
+
+def _check_batch(model: ir.Model, said: str) -> None:
+    """Refuses another batch than that of which the model has a state for each row."""
+    streams = streams_of(model)
+    if streams is None or streams.batch is None:
+        return
+    allowed = names_of_batch(model, streams)
+    if said not in allowed:
+        known = f"left out, or {allowed[0]!r}, of whose rows each has a state already"
+        checks.refuse(OWNER, "batch", repr(said), known, THE_ORIGINAL)
 
 
 def _replace(
@@ -97,7 +116,8 @@ def _replace(
     if recorded.is_input:
         # A node that was added since may come before what it now reads.
         model.graph.sort()
-    record(model, kept, *plan.inverted)
+    at = None if batch is None else (batch.input.name or "", batch.axis)
+    record(model, kept, *plan.inverted, batch=at)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
