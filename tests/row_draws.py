@@ -68,7 +68,9 @@ def noise(b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]
     drawn = Value(_drawn(b, v, c), v.dims)
     b.trace(drawn, "noise")
     for step, choices in steps:
+        b.is_on_noise = True
         made = attempt(b, step, drawn, choices, v.dims)
+        b.is_on_noise = False
         if made is not None:
             drawn = made
             b.trace(drawn, "noise")
@@ -94,7 +96,9 @@ def noise_beside(
     drawn = Value(_drawn(b, v, c), v.dims)
     b.trace(drawn, "noise")
     for step, choices in steps:
+        b.is_on_noise = True
         with_draw = attempt(b, step, drawn, choices.copy())
+        b.is_on_noise = False
         with_value = attempt(b, step, v, choices.copy())
         if with_draw is not None and with_value is not None:
             drawn = with_draw

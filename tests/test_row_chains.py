@@ -142,12 +142,15 @@ class Turned(Fed):
 
 def test_the_judge_sees_the_draws_of_other_rows() -> None:
     fed = Fed(FIRST)
-    draws = draws_of(in_onnxruntime(rewritten(FIRST.built(Form.SHOWN).model)), fed)
+    shown = rewritten(FIRST.built(Form.SHOWN).model)
+    draws = draws_of(in_onnxruntime(shown), fed)
     model = rewritten(FIRST.built(Form.MODEL).model, per_row=True)
     twin = FIRST.built(Form.TWIN).model
     for load in (in_onnxruntime, in_openvino):
-        assert Twin(twin, fed, draws).differs(model, load) == ""
-        assert "each row's own draws" in Twin(twin, Turned(FIRST), draws).differs(model, load)
+        assert Twin(twin, shown, fed, draws).differs(model, load) == ""
+        assert "each row's own draws" in Twin(twin, shown, Turned(FIRST), draws).differs(
+            model, load
+        )
 
 
 # -- Chains that were accepted and wrong ---------------------------------------------------------
