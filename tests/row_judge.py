@@ -358,9 +358,13 @@ def judge(chain: Chain, alignment: str = "tensorflow", *, ir: bool = False) -> J
         except Exception as error:
             return Judged(Verdict.NONE, f"{type(error).__name__}: {error}")
     try:
-        model = rewritten(
-            read(chain.built(Form.MODEL, ir).model), per_row=True, alignment=alignment
-        )
+        given = read(chain.built(Form.MODEL, ir).model)
+        batch = None
+        if ir:
+            # OpenVINO's dimensions have no names; nor may the input still have its own.
+            (x,) = {port.get_any_name() for port in given.inputs} - {"k", "go"}
+            batch = f"{x}:{fed.axis}"
+        model = rewritten(given, per_row=True, batch=batch, alignment=alignment)
     except ValueError as error:
         # Without rows it was not refused.
         return Judged(_OF_REFUSED[kind], f"{why} | {error}")

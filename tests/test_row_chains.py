@@ -156,8 +156,9 @@ def test_the_judge_sees_the_draws_of_other_rows() -> None:
 # -- Chains that were accepted and wrong ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["ONNX", "an IR"])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    ("name", "what"), [(name, what) for name in KINDS for what in ("ONNX", "an IR")]
+)
 def test_what_the_judge_calls_wrong_is_refused(name: str, what: str) -> None:
     """And what is right by the rules is drawn by rows."""
     chain, kind = KINDS[name]

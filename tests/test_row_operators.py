@@ -67,8 +67,7 @@ def is_run(model: Any, case: Between, load: Load) -> bool:
     return True
 
 
-@pytest.mark.parametrize("how", READERS)
-@pytest.mark.parametrize("name", BETWEEN)
+@pytest.mark.parametrize(("name", "how"), [(name, how) for name in BETWEEN for how in READERS])
 def test_a_draw_behind_one_operator_has_rows(name: str, how: str) -> None:
     case = BETWEEN[name]
     try:
