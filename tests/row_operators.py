@@ -94,7 +94,6 @@ ONE_TO_ONE = [
     "Acosh",
     "Asinh",
     "Atanh",
-    "MeanVarianceNormalization",
     "LpNormalization",
     "Trilu",
     "GlobalAveragePool",
@@ -207,6 +206,7 @@ BETWEEN = {
     ),
     "LayerNormalization": Between(f"{floats('s', 6)} f = LayerNormalization (x, s, s)"),
     "RMSNormalization": Between(f"{floats('s', 6)} f = RMSNormalization (x, s)", opset=23),
+    "MeanVarianceNormalization": Between("f = MeanVarianceNormalization (x)", "N, 4, 3, 2"),
     "LRN": Between("f = LRN <size = 3> (x)", "N, 4, 3, 2"),
     "RNN": Between(
         f"{floats('w', 1, 3, 6)} {floats('v', 1, 3, 3)} f, h = RNN <hidden_size = 3> (x, w, v)",
