@@ -130,6 +130,8 @@ class Builder:
         self.operators: list[str] = []
         self.has_bookless = False
         """Whether a draw may be right in a way that no rule has to see."""
+        self.is_by_place = False
+        """Whether a draw depends on how many rows there are, or on their order."""
         self.is_on_noise = False
         self.is_behind_unequal_branches = False
         """Whether dimensions may be other ones, for all that a rewrite can know."""

@@ -296,6 +296,8 @@ def traced(built: Built, chain: Chain, draws: Draws) -> tuple[Kind, str]:
 def _kind(
     built: Built, by_input: dict[str, Sets], by_draw: dict[str, dict[str, Sets]]
 ) -> tuple[Kind, str]:
+    if built.is_by_place:
+        return Kind.WRONG, "a draw depends on how many rows there are, or on their order"
     kind = Kind.OTHERWISE if built.has_bookless else Kind.BY_RULES
     is_mixed = False
     for draw, sets in by_draw.items():

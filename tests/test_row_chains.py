@@ -117,11 +117,17 @@ KINDS = {
         replace(FLAT, before=(step("gemm", 0, 0),)),
         Kind.BY_RULES,
     ),
+    "coins by the number of rows": (Chain(0, (0,), drawn("coins by place", 0, 0)), Kind.WRONG),
+    "coins by a row's place": (Chain(0, (0,), drawn("coins by place", 0, 1)), Kind.WRONG),
     "read as rows": (
         replace(FLAT, before=(step("transpose", 1), step("like_shape"))),
         Kind.WRONG,
     ),
 }
+
+
+WITH_BERNOULLI = ("coins by the number of rows", "coins by a row's place")
+"""OpenVINO reads none."""
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -157,7 +163,11 @@ def test_the_judge_sees_the_draws_of_other_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "what"), [(name, what) for name in KINDS for what in ("ONNX", "an IR")]
+    ("name", "what"),
+    [
+        *[(name, "ONNX") for name in KINDS],
+        *[(name, "an IR") for name in KINDS if name not in WITH_BERNOULLI],
+    ],
 )
 def test_what_the_judge_calls_wrong_is_refused(name: str, what: str) -> None:
     """And what is right by the rules is drawn by rows."""
@@ -166,7 +176,8 @@ def test_what_the_judge_calls_wrong_is_refused(name: str, what: str) -> None:
         Kind.WRONG: [Verdict.REFUSED],
         Kind.BY_RULES: [Verdict.RIGHT],
         Kind.OTHERWISE: [Verdict.RIGHT, Verdict.OTHERWISE],
-        Kind.MIXED: [Verdict.MIXED],
+        # It meets a mean of all rows: its own numbers are in order.
+        Kind.MIXED: [Verdict.MIXED, Verdict.MIXED_ACCEPTED],
     }
     judged = judge(chain, **AS[what])
     assert judged.verdict in expected[kind], printed(chain, judged)
