@@ -151,8 +151,9 @@ app.add_command(rewrite)
     "--output",
     "-o",
     metavar="PATH",
-    help="Save the outputs of each run: in this folder (ends in /), or in files whose names begin "
-    "so: PATH.run0.npz, PATH.run1.npz, ... Without it, nothing is written.",
+    help="Save the outputs: of one run in this file (ends in .npz); of each run in this folder "
+    "(ends in /), or in files whose names begin so: PATH.run0.npz, PATH.run1.npz, ... Without it, "
+    "nothing is written.",
 )
 @options.flag(
     "--drawn",

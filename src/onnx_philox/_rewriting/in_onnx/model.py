@@ -24,6 +24,8 @@ from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
+from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs, is_drawn_input
+from onnx_philox._rewriting.in_onnx.passes.expand_maps import is_map
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
@@ -39,7 +41,8 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
     """Replaces the random nodes of a model, in place.
 
     Args:
-        model: The model. An error leaves it as it was, but for functions that were inlined.
+        model: The model. An error leaves it as it was, but for functions that were inlined and
+            inputs that have become draws.
         asked: What for.
 
     Returns:
@@ -51,6 +54,7 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
             given what is asked for.
     """
     asked.check_onnx()
+    draw_inputs(model, asked.drawn_inputs)
     inline_random_functions(model)
     return order.rewrite(FORMAT, model, asked)
 
@@ -60,7 +64,7 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
     Ignores nodes that an earlier rewrite made.
     """
-    if model.functions:
+    if model.functions or any(map(is_map, model.graph.all_nodes())):
         model = model.clone()
         inline_random_functions(model)
     return [found.record() for found in find_nodes(model)]
@@ -125,8 +129,19 @@ def _replace(
             warnings.warn(gone, stacklevel=shown.stacklevel())
 
 
+def _find(model: ir.Model, asked: Asked) -> list[Outcome]:
+    """The random nodes; drawn inputs take streams behind those of all others.
+
+    torch's one generator draws them first, in the order of the option.
+    """
+    found = find_nodes(model, asked.generator, keep_seeds=asked.keep_seeds)
+    if asked.generator.is_counter_based:
+        found.sort(key=lambda each: is_drawn_input(each.site.node))
+    return found
+
+
 FORMAT = order.Format(
-    find=lambda model, asked: find_nodes(model, asked.generator, keep_seeds=asked.keep_seeds),
+    find=_find,
     recorded=earlier.read,
     check=_check,
     rows=BatchRows,

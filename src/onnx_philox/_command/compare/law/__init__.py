@@ -116,7 +116,7 @@ def _nodes(original: Path, runtime: str) -> list[str]:
     """What the runtime does with the random operators of a model, as `inspect` finds it."""
     # Loaded only where it is needed.
     from onnx_philox._command.inspect import inspect
-    from onnx_philox._command.inspect.printed import operator_of
+    from onnx_philox._command.inspect.in_words import operator_of
 
     with contextlib.suppress(OSError, TypeError, ValueError, ImportError):
         report = inspect(original)
