@@ -13,6 +13,7 @@ from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.moves import (
     GONE,
     MOVED,
+    UNREAD,
     ByAxis,
     Fate,
     Moves,
@@ -101,11 +102,11 @@ def padded_axes(step: Step) -> Collection[int]:
     return [a for i, a in enumerate(axes) if (numbers[i], numbers[half + i]) != (0, 0)]
 
 
-def tiled_axes(step: Step) -> Collection[int]:
-    repeats = step.numbers(1)
-    if repeats is None or step.opset < 6:
+def repeats(step: Step) -> Sequence[Dimension]:
+    said = step.numbers(1)
+    if said is None or step.opset < 6 or len(said) != step.rank(0):
         raise UnclearError("has repeats that only a run knows")
-    return [axis for axis, repeat in enumerate(repeats) if repeat != 1]
+    return said
 
 
 def split_axes(step: Step) -> Collection[int]:
@@ -157,13 +158,13 @@ def _of_two(step: Step) -> Step:
 
 
 def expanded(step: Step, output: int) -> Sequence[Moves | None]:
-    return [rules.aligned(step, 0, step.rank_made(output)), None]
+    return [rules.aligned(step, 0, step.rank_made(output)), UNREAD]
 
 
 def first_alone(step: Step, output: int) -> Sequence[Moves | None]:
     """The first input; the mask of a Dropout that drops nothing is true everywhere."""
-    first = None if output else rules.kept(step)
-    return [first, *[None] * (len(step.known) - 1)]
+    first = UNREAD if output else rules.kept(step)
+    return [first, *[UNREAD] * (len(step.known) - 1)]
 
 
 def plain(_: Step) -> tuple[bool, bool]:
