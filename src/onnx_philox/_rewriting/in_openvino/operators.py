@@ -123,10 +123,6 @@ def _joined_axes(step: Step) -> Collection[int]:
     return [rules.axis_of(step, step.number("axis", 0))]
 
 
-def _pooled_to(step: Step, _: int) -> Sequence[Moves | None]:
-    return [ByAxis([0, 1, *[MOVED] * (step.rank(0) - 2)])]
-
-
 def _interpolated(step: Step) -> Sequence[bool]:
     """The dimensions whose length stays: all that are not among the axes, and those of scale 1."""
     rank, dims = step.rank(0), step.dims[0] or ()
@@ -304,7 +300,8 @@ RULES: dict[str, Rule] = {
     "TopK": rules.cut(rules.axis_said(-1)),
     **_named("Split VariadicSplit", rules.split(_axis_given(1), rules.count_made)),
     "Concat": rules.joined(_joined_axes),
-    **_named("DepthToSpace ShuffleChannels SpaceToDepth", rules.cut(rules.behind_first)),
+    **_named("DepthToSpace SpaceToDepth", rules.cut(rules.behind_first)),
+    "ShuffleChannels": rules.cut(rules.axis_said(1)),
     "ReverseSequence": _reversed_sequence,
     "OneHot": _one_hot,
     "Gather": _gather,
@@ -320,7 +317,7 @@ RULES: dict[str, Rule] = {
         "GroupConvolutionBackpropData",
         rules.convolved,
     ),
-    **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", _pooled_to),
+    **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", rules.pooled),
     "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
     "GridSample": rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE])),
     "Interpolate": rules.resized(_interpolated),
@@ -330,7 +327,10 @@ RULES: dict[str, Rule] = {
     **_named("GRUCell RNNCell", _cell(1)),
     "ScaledDotProductAttention": _attention,
     **_named("DFT IDFT IRDFT RDFT", rules.cut(_axis_given(1))),
-    **_named("Col2Im ExtractImagePatches STFT", rules.first_stays),
+    # Col2Im and STFT may have no batch.
+    "Col2Im": rules.first_stays(0, least_rank=3),
+    "ExtractImagePatches": rules.first_stays(0),
+    "STFT": rules.first_stays(0, least_rank=2),
 }
 """By the names of their types."""
 
@@ -339,7 +339,7 @@ _DEEDS = {
     "Concat": "puts rows of {} and of others one behind the other",
     "Reshape": "mixes the rows of {} with what stands before them",
     "ReverseSequence": "turns the rows of {} round",
-    "Roll": "moves the rows of {}",
+    **dict.fromkeys(("Roll", "ShuffleChannels"), "moves the rows of {}"),
     "Tile": "repeats the rows of {}",
     **dict.fromkeys(
         ("Gather", "GatherElements", "GatherND", "TopK"),

@@ -438,10 +438,15 @@ def convolved(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis(data), ByAxis(weights), *others_free(step, 2)]
 
 
-def pooled(step: Step, _: int) -> Sequence[Moves | None]:
-    """Windows of all dimensions behind the second, each channel by itself."""
-    spatial = step.rank(0) - 2
-    return [ByAxis([0, 1, *[MOVED] * spatial]), *others_free(step, 1)]
+def pooled(step: Step, output: int) -> Sequence[Moves | None]:
+    """Windows of all dimensions behind the second, each channel by itself.
+
+    The second output says where in the whole tensor an element is from.
+    """
+    rank = step.rank(0)
+    to: list[int | Fate] = [0, 1, *[MOVED] * (rank - 2)]
+    numbered = range(rank) if output else ()
+    return [ByAxis(to, numbered=numbered), *others_free(step, 1)]
 
 
 def resized(scales: Callable[[Step], Sequence[bool]]) -> Rule:
@@ -458,18 +463,30 @@ def resized(scales: Callable[[Step], Sequence[bool]]) -> Rule:
     return rule
 
 
-def first_stays(step: Step, output: int) -> Sequence[Moves | None]:
-    """The first dimension of each input is that of the output; nothing is known of the others."""
-    rank = step.rank_made(output)
-    moves: list[Moves | None] = []
-    for index in range(len(step.known)):
-        if not step.has(index):
-            moves.append(None)
-            continue
-        own = step.rank(index)
-        first: list[int | Fate] = [0] if rank else [GONE]
-        moves.append(ByAxis([*first, *[MOVED] * (own - 1)][:own]))
-    return moves
+def first_stays(*having: int, least_rank: int = 1) -> Rule:
+    """The first dimension of some inputs is that of the output; nothing is known of the others.
+
+    Args:
+        having: The inputs; no other one may depend on a row.
+        least_rank: An input of fewer dimensions has no batch, and is not followed.
+    """
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        moves: list[Moves | None] = []
+        for index, known in enumerate(step.known):
+            if index not in having or known is None:
+                if known is not None and known.is_placed:
+                    raise UnclearError("has a parameter that depends on rows of the batch")
+                moves.append(None)
+                continue
+            rank = step.rank(index)
+            if rank < least_rank:
+                raise UnclearError("has an input without a dimension for the batch")
+            rest: list[int | Fate] = [MOVED] * (rank - 1)
+            moves.append(ByAxis([0, *rest][:rank]))
+        return moves
+
+    return rule
 
 
 def by_table(*tables: Sequence[Sequence[int | Fate] | None]) -> Rule:

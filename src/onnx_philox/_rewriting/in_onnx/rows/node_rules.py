@@ -157,6 +157,12 @@ def _of_two(step: Step) -> Step:
     return replace(step, known=step.known[:2], dims=step.dims[:2])
 
 
+def _without(step: Step, *left_out: int) -> Step:
+    """The same operator without some inputs."""
+    known = [None if i in left_out else each for i, each in enumerate(step.known)]
+    return replace(step, known=known)
+
+
 def expanded(step: Step, output: int) -> Sequence[Moves | None]:
     return [rules.aligned(step, 0, step.rank_made(output)), UNREAD]
 
@@ -253,8 +259,11 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
 
 def attention(step: Step, output: int) -> Sequence[Moves | None]:
     """Queries, keys, values [batch, heads, places, features], or [batch, places, features]."""
+    if output in (1, 2):
+        # The keys, or the values, behind those of before.
+        return rules.first_stays(output, output + 3)(_without(step, 0, 3), output)
     if output:
-        return rules.first_stays(step, output)
+        return rules.first_stays(0, 1, 3)(step, output)
     ranks = [step.rank(index) for index in range(3)]
     if any(rank != ranks[0] for rank in ranks):
         raise UnclearError("has queries, keys and values of several ranks")

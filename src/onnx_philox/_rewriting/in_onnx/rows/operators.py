@@ -100,10 +100,11 @@ RULES: dict[str, Rule] = {
     "RotaryEmbedding": node_rules.rotated,
     **_named("DequantizeLinear QuantizeLinear", node_rules.quantised),
     **_named("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", node_rules.lost_of_classes),
-    **_named(
-        "AffineGrid CausalConvWithState Col2Im LinearAttention MaxUnpool STFT TensorScatter",
-        rules.first_stays,
-    ),
+    **_named("AffineGrid Col2Im STFT", rules.first_stays(0)),
+    "CausalConvWithState": rules.first_stays(0, 3),
+    "LinearAttention": rules.first_stays(*range(6)),
+    "TensorScatter": rules.first_stays(0, 1, 2),
+    "MaxUnpool": rules.nowhere,
     "StringNormalizer": rules.cut(node_rules.unless_one),
     "StringSplit": rules.cut(rules.no_axes),
     "TfIdfVectorizer": rules.cut(node_rules.unless_one),
@@ -123,7 +124,8 @@ _DEEDS = {
         "orders the rows of {} by their values, or by numbers",
     ),
     **dict.fromkeys(
-        ("Scatter", "ScatterElements", "ScatterND"), "puts rows to places that numbers say"
+        ("MaxUnpool", "Scatter", "ScatterElements", "ScatterND"),
+        "puts rows to places that numbers say",
     ),
 }
 
