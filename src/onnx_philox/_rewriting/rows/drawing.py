@@ -53,7 +53,7 @@ class DrawnShape:
                 inner = products.quotient((dimension,), (step.batch,))
                 place = Place(axis, rank, dimension != step.batch)
                 found.append((place, InPlace(axis, 1, inner)))
-        if found and any(products.is_sum_with(d, step.batch) for d in dims):
+        if found and any(products.is_computed_of(d, step.batch) for d in dims):
             # Another one is made of the batch, too.
             found *= 2
         if self.is_said and self.shape and not isinstance(self.shape[0], int) and len(found) == 1:
@@ -71,7 +71,7 @@ class DrawnShape:
             found += [(Place(axis, len(dims), p.inner != 1), p) for p in there]
             # Those that have the size of the batch, in whatever order.
             more = step.products.count(dimension, step.batch) - len(there)
-            if any(step.products.is_sum_with(d, step.batch) for d in step.made[0] or ()):
+            if any(step.products.is_computed_of(d, step.batch) for d in step.made[0] or ()):
                 more = max(more, 1)
             found += [(Place(axis, len(dims)), InPlace(axis))] * more
         if len(found) == 1 and found[0][1].outer != 1:

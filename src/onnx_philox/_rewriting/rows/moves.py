@@ -253,6 +253,8 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         rows = max((known.rows for known in given), default=Rows.NONE)
         if not is_of_batch and resized is None and rows is Rows.NONE:
             return FREE
+        if resized is None and meeting is not Meeting.ELEMENTWISE:
+            resized = _resizes(step, output)
         is_alike = is_of_batch and _is_alike(rule, step, output)
         return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
     is_alike = False
@@ -267,7 +269,25 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
     if made.lost is not None:
         return made
     resized = made.resized or resized
+    if resized is None and meeting is not Meeting.ELEMENTWISE:
+        resized = _resizes(step, output)
     return replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+
+
+def _resizes(step: Step, output: int) -> Culprit | None:
+    """The operator, where numbers made of the batch may say how long a dimension is."""
+    says_sizes = any(
+        known is not None and known.is_by_place and not known.is_placed for known in step.known
+    )
+    if not says_sizes:
+        return None
+    dims = step.made[output]
+    given = {d for each in step.dims for d in each or ()}
+    for index in range(len(step.known)):
+        given.update(step.numbers(index) or ())
+    if dims is not None and all(d in given or step.products.made_of(d) is not None for d in dims):
+        return None
+    return step.culprit("makes a dimension that may be as long as the number of rows says")
 
 
 def _is_alike(rule: Rule, step: Step, output: int) -> bool:

@@ -170,15 +170,19 @@ class RowWalk:
                 self._say(node.outputs[index], partial(self._unknown, step, is_known=not inner))
             return
         meeting = rules.meeting_of(node.op_type, rule)
-        is_shape = node.op_type in ("Shape", "Size") and node.domain in STANDARD_DOMAINS
         for index, output in enumerate(node.outputs):
             if is_wanted(output):
                 deed = operators.deed_of(node.op_type, _name(node.inputs[0]))
                 apply = partial(moves.apply, rule, step, index, meeting, deed)
                 self._say(output, apply)
-        if is_shape and not self._is_given_batch(node):
-            output = node.outputs[0]
-            self._known[output] = replace(self._of(output), is_of_batch=False)
+                known = self._of(output)
+                if known.is_of_batch and not known.is_placed and self._is_without_batch(output):
+                    self._known[output] = replace(known, is_of_batch=False)
+
+    def _is_without_batch(self, value: ir.Value) -> bool:
+        """Whether a value is numbers of which it is known that none is made of the batch."""
+        numbers = self._shapes.walk.numbers.of(value)
+        return numbers is not None and not any(map(self._may_depend, numbers.reshape(-1)))
 
     def _unknown(self, step: Step, *, is_known: bool) -> Knowledge:
         """What is known of what an operator makes that has no rule."""
@@ -189,14 +193,6 @@ class RowWalk:
             is_of_batch = any(known.is_of_batch for known in given)
             return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
         return lost(culprit, given)
-
-    def _is_given_batch(self, shape: ir.Node) -> bool:
-        """Whether the batch is, or may be, among the dimensions that a Shape gives."""
-        dims = self._shapes.of(input_of(shape, 0))
-        if dims is None:
-            return True
-        of = shape.attributes.get_int
-        return any(map(self._may_depend, dims[of("start") : of("end")]))
 
     def _step(self, node: ir.Node) -> Step:
         return step_of(
