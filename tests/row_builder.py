@@ -130,6 +130,11 @@ class Builder:
         self.operators: list[str] = []
         self.has_bookless = False
         """Whether a draw may be right in a way that no rule has to see."""
+        self.is_by_place = False
+        """Whether a draw depends on how many rows there are, or on their order."""
+        self.is_on_noise = False
+        self.is_behind_unequal_branches = False
+        """Whether dimensions may be other ones, for all that a rewrite can know."""
         self._count = 0
 
     @property
@@ -169,8 +174,11 @@ class Builder:
         return self.constant((numbers * signs).astype(np.float32).reshape(shape))
 
     def kept(self, value: Value, make: Callable[[], str]) -> Value:
-        """What keeps the place of every row, whatever else it does: left out where it is traced."""
-        if self.form is Form.TRACED:
+        """What keeps the place of every row, whatever else it does: left out where it is traced.
+
+        Not of noise: there it must not look at other rows either.
+        """
+        if self.form is Form.TRACED and not self.is_on_noise:
             return Value(self.node("Identity", value.name), value.dims)
         return Value(make(), value.dims)
 
@@ -195,6 +203,7 @@ class Builder:
     ) -> list[str]:
         """A random node, or what stands for it: its output number `of` is the random tensor."""
         tag = f"r{len(self.draws)}"
+        self.has_bookless |= self.is_behind_unequal_branches
         is_stacked = self.scope.kind in ("Loop", "Scan")
         self.draws[tag] = rank + 1 if is_stacked else rank
         if self.form in (Form.TWIN, Form.TRACED):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from onnx import numpy_helper
 from row_builder import ONE as _ONE
-from row_builder import Builder, Choices, Form, Size, Value
+from row_builder import Builder, Choices, Form, Size, Value, batch_axes
 from row_steps import Step, attempt
 
 _THREE = Size(3)
@@ -68,7 +69,9 @@ def noise(b: Builder, v: Value, c: Choices, steps: Sequence[tuple[Step, Choices]
     drawn = Value(_drawn(b, v, c), v.dims)
     b.trace(drawn, "noise")
     for step, choices in steps:
+        b.is_on_noise = True
         made = attempt(b, step, drawn, choices, v.dims)
+        b.is_on_noise = False
         if made is not None:
             drawn = made
             b.trace(drawn, "noise")
@@ -94,7 +97,9 @@ def noise_beside(
     drawn = Value(_drawn(b, v, c), v.dims)
     b.trace(drawn, "noise")
     for step, choices in steps:
+        b.is_on_noise = True
         with_draw = attempt(b, step, drawn, choices.copy())
+        b.is_on_noise = False
         with_value = attempt(b, step, v, choices.copy())
         if with_draw is not None and with_value is not None:
             drawn = with_draw
@@ -166,6 +171,28 @@ def coins(b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices
     return Value(b.node("Add", v.name, fell), v.dims)
 
 
+def coins_by_place(
+    b: Builder, v: Value, c: Choices, _steps: Sequence[tuple[Step, Choices]]
+) -> Value | None:
+    """Coins that fall as a row's place among the others says, or as how many there are."""
+    axes = batch_axes(v.dims)
+    if not axes:
+        return None
+    axis = c.one_of(axes)
+    shape = b.node("Shape", v.name)
+    one = numpy_helper.from_array(np.ones(1, np.float32))
+    ones = b.node("ConstantOfShape", shape, value=one)
+    if c.below(2):
+        count = b.node("CumSum", ones, b.int(axis))
+    else:
+        total = b.node("ReduceSum", ones, b.ints(axis), keepdims=1)
+        count = b.node("Expand", total, shape)
+    chance = b.node("Mul", count, b.constant(np.array(1 / 64, np.float32)))
+    drawn = b.draw(v.rank, "Bernoulli", chance, dtype=1)[0]
+    b.is_by_place = True
+    return _meet(b, v, drawn, c)
+
+
 def classes(
     b: Builder, v: Value, _c: Choices, _steps: Sequence[tuple[Step, Choices]]
 ) -> Value | None:
@@ -200,5 +227,6 @@ DRAWS: dict[str, Draw] = {
     "broadcast noise": broadcast_noise,
     "coins": coins,
     "classes": classes,
+    "coins by place": coins_by_place,
     "alone": alone,
 }

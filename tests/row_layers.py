@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from row_builder import ONE, Builder, Choices, Size, Value, batch_axes, factor_of, fixed_axes
+from row_builder import ONE, ROWS, Builder, Choices, Size, Value, batch_axes, factor_of, fixed_axes
 from row_steps import LARGEST
 
 
@@ -232,7 +232,10 @@ def one_hot(b: Builder, v: Value, c: Choices) -> Value | None:
     index = b.node("Cast", v.name, to=7)
     values = b.constant(np.array([0, 1], np.float32))
     by_rows = c.below(4) == 0 and b.scope.kind != "Scan"
-    depth = b.node("Shape", "k") if by_rows else b.ints(4)
+    depth = b.ints(4)
+    if by_rows:
+        batch = b.origin.dims.index(ROWS)
+        depth = b.node("Shape", "x", start=batch, end=batch + 1)
     made = b.node("OneHot", index, depth, values, axis=-1)
     # Its numbers are whole: what follows a value is added, so that each element can be traced.
     wide = b.node("Unsqueeze", v.name, b.ints(-1))
@@ -246,6 +249,7 @@ def sequence(b: Builder, v: Value, c: Choices) -> Value | None:
         pair = b.node("SequenceConstruct", v.name, b.node("Neg", v.name))
         return Value(b.node("SequenceAt", pair, b.int(c.below(2))), v.dims)
     axis = c.below(v.rank)
+    b.has_bookless |= not v.dims[axis].is_fixed
     parts = b.node("SplitToSequence", v.name, axis=axis)
     if how == 1:
         return Value(b.node("ConcatFromSequence", parts, axis=axis), v.dims)

@@ -135,7 +135,8 @@ class Chain:
         for draw in self.again:
             value = _drawn(b, value, draw, ())
         b.answer(value)
-        return Built(b.model(self.named_dims), tuple(b.operators), len(b.draws), b.has_bookless)
+        model = b.model(self.named_dims)
+        return Built(model, tuple(b.operators), b.has_bookless, b.is_by_place)
 
     def smaller(self) -> Iterator[Chain]:
         """Chains with a step less, or with a decision that is 0."""
@@ -154,8 +155,10 @@ class Built:
     model: onnx.ModelProto
     operators: tuple[str, ...]
     """What it is made of, in order."""
-    draws: int
     has_bookless: bool
+    """Whether a draw may be right in a way that no rule has to see."""
+    is_by_place: bool
+    """Whether a draw depends on how many rows there are, or on their order."""
 
 
 def _stepped(b: Builder, v: Value, chunks: Sequence[Chunk], traced: bool = True) -> Value:
@@ -180,6 +183,9 @@ def _drawn(b: Builder, v: Value, chunk: Chunk, on_noise: Sequence[Chunk]) -> Val
         steps.append((choices.one_of(STEPS), choices))
     if v.rank == 0:
         return v
+    if b.is_for_openvino and kind == "coins by place":
+        # It reads no Bernoulli.
+        kind = "coins"
     made = DRAWS[kind](b, v, c, steps)
     if made is None:
         kind = "dropout"

@@ -38,7 +38,11 @@ def in_branch(b: Builder, v: Value, part: Part, _c: Choices) -> Value:
     inner = [made.name, *_inside(scope)]
     other = Scope(kind="If")
     b.scopes.append(other)
-    zeros = [b.constant(np.zeros([1] * made.rank, np.float32)) for _ in inner]
+    zeros = [b.constant(np.zeros([1] * rank, np.float32)) for rank in scope.shown.values()]
+    if made.dims == v.dims:
+        zeros.insert(0, b.node("Identity", v.name))
+    else:
+        zeros.insert(0, b.constant(np.zeros([1] * made.rank, np.float32)))
     b.scopes.pop()
     branches = {}
     for what, nodes, names in (
@@ -53,6 +57,7 @@ def in_branch(b: Builder, v: Value, part: Part, _c: Choices) -> Value:
         branches[what] = helper.make_graph(nodes, what, [], infos)
     result = b.name()
     b.scope.nodes.append(helper.make_node("If", ["go"], [result, *_outside(b, scope)], **branches))
+    b.is_behind_unequal_branches |= made.dims != v.dims
     return Value(result, made.dims)
 
 

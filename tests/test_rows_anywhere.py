@@ -372,6 +372,13 @@ REORDERED = {
         f"{CUT} c = RandomNormalLike (x) f = Slice (c, m, least, o, m) y = Add (f, x)",
         "'f' (Slice) takes some of the rows of 'c', or turns them round",
     ),
+    "unpooled": (
+        """s = Shape (x) i = ConstantOfShape <value = int64[1] {0}> (s)
+        o = Constant <value_ints = [1]> () w = Unsqueeze (x, o) j = Unsqueeze (i, o) u = MaxUnpool <kernel_shape = [1]> (w, j)
+        f = Squeeze (u, o) """
+        + MEETS,
+        "'u' (MaxUnpool) puts rows to places that numbers say",
+    ),
     "mixed as noise": (
         "o = Constant <value_ints = [0]> () c = RandomNormalLike (x) "
         "mean = ReduceMean <axes = [0]> (c) y = Add (mean, x)",

@@ -30,7 +30,8 @@ class Products:
         self.names = frozenset(names)
         self._factors: dict[str, tuple[int, tuple[str, ...]]] = {n: (1, (n,)) for n in self.names}
         self._places: dict[Hashable, str] = {}
-        self._of_sums: dict[str, frozenset[str]] = {}
+        # Of which inputs' dimensions those at places are made, as far as anyone knows.
+        self._made_of: dict[str, frozenset[str]] = {name: frozenset({name}) for name in self.names}
 
     def __contains__(self, name: str | None) -> bool:
         return name in self._factors
@@ -55,19 +56,36 @@ class Products:
         named = sorted(d for d in dimensions if isinstance(d, str))
         if not named or (len(named) == 1 and sum(numbers) == 0):
             return named[0] if named else sum(numbers)
-        place = ("sum", sum(numbers), *named)
+        return self.computed(("sum", sum(numbers), *named), named)
+
+    def computed(self, place: Hashable, dimensions: Iterable[Dimension]) -> Dimension:
+        """A name for a dimension that is computed of others; None where one is not known.
+
+        Args:
+            place: What says how it is computed, and where unless it says of which others.
+            dimensions: The others.
+        """
+        made = [self.made_of(dimension) for dimension in dimensions]
+        known = [each for each in made if each is not None]
+        if len(known) < len(made):
+            return None
         name = self.at(place)
-        made = set[str]()
-        for each in named:
-            for factor in self._factors[each][1]:
-                made |= self._of_sums.get(factor, {factor})
-        self._of_sums[name] = frozenset(made)
+        self._made_of[name] = frozenset[str]().union(*known)
         return name
 
-    def is_sum_with(self, dimension: Dimension, name: str) -> bool:
-        """Whether a dimension is made of a sum with one of an input."""
+    def made_of(self, dimension: Dimension) -> frozenset[str] | None:
+        """The names of inputs' dimensions of which one is made; None where nobody knows."""
+        if dimension is None:
+            return None
         factors = self._factors[dimension][1] if isinstance(dimension, str) else ()
-        return any(name in self._of_sums.get(factor, ()) for factor in factors)
+        made = [self._made_of.get(factor) for factor in factors]
+        known = [each for each in made if each is not None]
+        return frozenset[str]().union(*known) if len(known) == len(made) else None
+
+    def is_computed_of(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension is made of one of an input, other than as a product with it."""
+        factors = self._factors[dimension][1] if isinstance(dimension, str) else ()
+        return any(name in self._made_of.get(f, ()) for f in factors if f != name)
 
     def of_inputs(self, dimension: Dimension) -> Dimension:
         """The dimension, if it is a number or made of inputs' dimensions; else None."""
@@ -77,9 +95,8 @@ class Products:
 
     def may_depend(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension depends on one of an input, or may."""
-        if self.of_inputs(dimension) is None:
-            return True
-        return self.has(dimension, name)
+        made = self.made_of(dimension)
+        return made is None or name in made
 
     def has(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension is a product with one of an input."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import openvino as ov
@@ -50,6 +51,18 @@ class DrawnRows(DrawnShape):
         bounds = [(known, i) for i, known in enumerate(step.known) if i and known is not None]
         return [Part(known, rules.aligned(step, i, rank)) for known, i in bounds]
 
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The inputs that say what is drawn, beside the shape: no data that a draw is put on."""
+        assert self.node is not None
+        kind = self.node.get_type_name()
+        if is_ours(self.node):
+            declared = OPERATORS[kind].inputs
+            return [
+                i for i, d in enumerate(declared) if d.role.is_parameter and d.role is not Role.DATA
+            ]
+        return [0] if self.is_of_logits else [1, 2]
+
 
 def parameters_of(step: Step, declared: tuple[Input, ...], rank: int) -> list[Part]:
     """The inputs of a node of this package that what it draws meets."""
@@ -59,7 +72,10 @@ def parameters_of(step: Step, declared: tuple[Input, ...], rank: int) -> list[Pa
             continue
         if given.role is Role.LOGITS:
             parts.append(Part(known, ByAxis([0, GONE])))
-        elif given.role in (Role.DATA, Role.NUMBERS, Role.NUMBER):
+        elif given.role is Role.ROW_NUMBERS:
+            of_rows = ByAxis([0] * step.rank(index), ones=step.ones(index))
+            parts.append(Part(known, of_rows))
+        elif given.role.is_parameter:
             parts.append(Part(known, rules.aligned(step, index, rank)))
     return parts
 

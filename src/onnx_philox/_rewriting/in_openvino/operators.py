@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from onnx_philox._rewriting.places import Dimension
 from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.moves import (
     GONE,
     MOVED,
     REORDERS,
+    UNREAD,
     ByAxis,
     Fate,
     Moves,
@@ -109,22 +111,16 @@ def _padded_axes(step: Step) -> Collection[int]:
     return [axis for axis, pads in pairs if pads != (0, 0)]
 
 
-def _tiled(step: Step, _: int) -> Sequence[Moves | None]:
+def _repeats(step: Step) -> Sequence[Dimension]:
     repeats = step.numbers(1)
     rank = step.rank(0)
     if repeats is None or len(repeats) > rank:
         raise UnclearError("has repeats that only a run knows")
-    more = [1] * (rank - len(repeats))
-    pairs = enumerate([*more, *repeats])
-    return [ByAxis([axis if repeat == 1 else MOVED for axis, repeat in pairs])]
+    return [*[1] * (rank - len(repeats)), *repeats]
 
 
 def _joined_axes(step: Step) -> Collection[int]:
     return [rules.axis_of(step, step.number("axis", 0))]
-
-
-def _pooled_to(step: Step, _: int) -> Sequence[Moves | None]:
-    return [ByAxis([0, 1, *[MOVED] * (step.rank(0) - 2)])]
 
 
 def _interpolated(step: Step) -> Sequence[bool]:
@@ -229,12 +225,12 @@ def _broadcast(step: Step, _: int) -> Sequence[Moves | None]:
         axes = step.said(2, "axes")
         if len(axes) != step.rank(0):
             raise UnclearError("has other axes than one for each dimension")
-        return [ByAxis(axes, ones=step.ones(0))]
-    return [rules.aligned(step, 0, rank)]
+        return [ByAxis(axes, ones=step.ones(0)), UNREAD, UNREAD]
+    return [rules.aligned(step, 0, rank), UNREAD]
 
 
 def _like_the_first(step: Step, _: int) -> Sequence[Moves | None]:
-    return [rules.kept(step), *[None] * (len(step.known) - 1)]
+    return [rules.kept(step), *[UNREAD] * (len(step.known) - 1)]
 
 
 def _put_at_axis(step: Step, _: int) -> Sequence[Moves | None]:
@@ -265,13 +261,14 @@ def _named(names: str, rule: Rule) -> dict[str, Rule]:
 
 _ELEMENTWISE = """
     Abs Acos Acosh Add Asin Asinh Atan Atanh BitwiseAnd BitwiseLeftShift BitwiseNot BitwiseOr
-    BitwiseRightShift BitwiseXor Ceiling Clamp Convert Cos Cosh Divide Elu Equal Erf Exp
-    FakeConvert FakeQuantize Floor FloorMod Gelu Greater GreaterEqual HSigmoid HSwish HardSigmoid
-    Identity IsFinite IsInf IsNaN Less LessEqual Log LogicalAnd LogicalNot LogicalOr LogicalXor
-    Maximum Minimum Mish Mod Multiply Negative NotEqual PRelu Power ReLU Relu Round Select Selu
+    BitwiseRightShift BitwiseXor Ceiling Clamp Convert Cos Cosh Divide Elu Erf Exp
+    FakeConvert FakeQuantize Floor FloorMod Gelu HSigmoid HSwish HardSigmoid
+    Identity IsFinite IsInf IsNaN Log LogicalAnd LogicalNot LogicalOr LogicalXor
+    Maximum Minimum Mish Mod Multiply Negative PRelu Power ReLU Relu Round Select Selu
     Sigmoid Sign Sin Sinh SoftPlus SoftSign Sqrt SquaredDifference Subtract Swish Tan Tanh
     ConvertPromoteTypes
 """
+_COMPARISONS = "Equal Greater GreaterEqual Less LessEqual NotEqual"
 _REDUCTIONS = """
     ReduceL1 ReduceL2 ReduceLogicalAnd ReduceLogicalOr ReduceMax ReduceMean ReduceMin ReduceProd
     ReduceSum
@@ -279,6 +276,7 @@ _REDUCTIONS = """
 
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, rules.elementwise),
+    **_named(_COMPARISONS, rules.compared),
     **_named(_REDUCTIONS, rules.reduced(_axis_given(1), _keeps)),
     "ConvertLike": _like_the_first,
     "Broadcast": _broadcast,
@@ -297,12 +295,13 @@ RULES: dict[str, Rule] = {
     "Slice": rules.cut(_sliced_axes),
     "StridedSlice": _strided,
     "Pad": rules.cut(_padded_axes),
-    "Tile": _tiled,
+    "Tile": rules.tiled(_repeats),
     "Roll": rules.cut(_axis_given(2)),
     "TopK": rules.cut(rules.axis_said(-1)),
     **_named("Split VariadicSplit", rules.split(_axis_given(1), rules.count_made)),
     "Concat": rules.joined(_joined_axes),
-    **_named("DepthToSpace ShuffleChannels SpaceToDepth", rules.cut(rules.behind_first)),
+    **_named("DepthToSpace SpaceToDepth", rules.cut(rules.behind_first)),
+    "ShuffleChannels": rules.cut(rules.axis_said(1)),
     "ReverseSequence": _reversed_sequence,
     "OneHot": _one_hot,
     "Gather": _gather,
@@ -318,7 +317,7 @@ RULES: dict[str, Rule] = {
         "GroupConvolutionBackpropData",
         rules.convolved,
     ),
-    **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", _pooled_to),
+    **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", rules.pooled),
     "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
     "GridSample": rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE])),
     "Interpolate": rules.resized(_interpolated),
@@ -328,7 +327,10 @@ RULES: dict[str, Rule] = {
     **_named("GRUCell RNNCell", _cell(1)),
     "ScaledDotProductAttention": _attention,
     **_named("DFT IDFT IRDFT RDFT", rules.cut(_axis_given(1))),
-    **_named("Col2Im ExtractImagePatches STFT", rules.first_stays),
+    # Col2Im and STFT may have no batch.
+    "Col2Im": rules.first_stays(0, least_rank=3),
+    "ExtractImagePatches": rules.first_stays(0),
+    "STFT": rules.first_stays(0, least_rank=2),
 }
 """By the names of their types."""
 
@@ -337,7 +339,7 @@ _DEEDS = {
     "Concat": "puts rows of {} and of others one behind the other",
     "Reshape": "mixes the rows of {} with what stands before them",
     "ReverseSequence": "turns the rows of {} round",
-    "Roll": "moves the rows of {}",
+    **dict.fromkeys(("Roll", "ShuffleChannels"), "moves the rows of {}"),
     "Tile": "repeats the rows of {}",
     **dict.fromkeys(
         ("Gather", "GatherElements", "GatherND", "TopK"),

@@ -29,13 +29,16 @@ from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions, kn
 from onnx_philox._rewriting.places import Dimension, Dimensions, Place
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows import moves, rules
+from onnx_philox._rewriting.rows.drawing import drawn_by_place
 from onnx_philox._rewriting.rows.known import (
     FREE,
+    IN_ROWS,
     Culprit,
     InPlace,
     Knowledge,
     Rows,
     RowsMeetError,
+    are_alike,
     either,
     lost,
 )
@@ -114,7 +117,9 @@ class RowWalk:
             unranked = Culprit(f"the input {node.get_friendly_name()!r}", "has no rank")
             return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
         places = frozenset(InPlace(axis) for axis, d in enumerate(dims) if d == self._batch)
-        return Knowledge(places, Rows.SURE, is_of_batch=True) if places else FREE
+        if not places:
+            return FREE
+        return Knowledge(places, Rows.SURE, is_of_batch=True, is_alike=True)
 
     def _body(self, model: ov.Model) -> None:
         for node in model.get_ordered_ops():
@@ -246,13 +251,17 @@ class RowWalk:
                 if not index:
                     parts += drawing.parameters(step, places[0][0].rank)
                 self._say(output, partial(self._met, step, parts))
+        by_place = drawn_by_place(step, drawing.numbers)
+        if by_place is not None:
+            self.culprits.setdefault(key, by_place)
 
     def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
         try:
             made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
             made = lost(step.culprit(str(error)), [part.known for part in parts])
-        return replace(made, is_of_batch=True)
+        is_alike = are_alike(part.known for part in parts)
+        return replace(made, is_of_batch=True, is_alike=is_alike)
 
     def _ours(self, node: ov.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
@@ -260,9 +269,9 @@ class RowWalk:
         declared = OPERATORS[node.get_type_name()]
         given = state_of(node)
         state = FREE if given is None else self._of(given)
-        drawn = Knowledge(is_of_batch=True)
+        drawn = Knowledge(rows=Rows.MAYBE, is_of_batch=True)
         if InPlace(0) in state.places:
-            drawn = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True)
+            drawn = IN_ROWS
 
         def made() -> Knowledge:
             try:
@@ -302,7 +311,7 @@ class RowWalk:
             output = node.output(index)
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = replace(self._of(output), is_of_batch=True)
+                self._known[output] = self._of(output).counted()
 
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
@@ -345,7 +354,7 @@ class RowWalk:
             else:
                 self._known[output] = self._of(end)
             if is_counted:
-                self._known[output] = replace(self._of(output), is_of_batch=True)
+                self._known[output] = self._of(output).counted()
 
     def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of slices of one element along a dimension, which stays, or of all."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass, replace
 
 from onnx_philox._rewriting.places import Dimensions, Place
-from onnx_philox._rewriting.rows.known import InPlace, Knowledge, Rows
+from onnx_philox._rewriting.rows.known import BY_PLACE, Culprit, InPlace, Knowledge, Rows
 from onnx_philox._rewriting.rows.moves import Step
 
 
@@ -53,7 +53,7 @@ class DrawnShape:
                 inner = products.quotient((dimension,), (step.batch,))
                 place = Place(axis, rank, dimension != step.batch)
                 found.append((place, InPlace(axis, 1, inner)))
-        if found and any(products.is_sum_with(d, step.batch) for d in dims):
+        if found and any(products.is_computed_of(d, step.batch) for d in dims):
             # Another one is made of the batch, too.
             found *= 2
         if self.is_said and self.shape and not isinstance(self.shape[0], int) and len(found) == 1:
@@ -71,7 +71,7 @@ class DrawnShape:
             found += [(Place(axis, len(dims), p.inner != 1), p) for p in there]
             # Those that have the size of the batch, in whatever order.
             more = step.products.count(dimension, step.batch) - len(there)
-            if any(step.products.is_sum_with(d, step.batch) for d in step.made[0] or ()):
+            if any(step.products.is_computed_of(d, step.batch) for d in step.made[0] or ()):
                 more = max(more, 1)
             found += [(Place(axis, len(dims)), InPlace(axis))] * more
         if len(found) == 1 and found[0][1].outer != 1:
@@ -82,6 +82,21 @@ class DrawnShape:
 
     def noise(self, place: InPlace) -> Knowledge:
         """What is known of the numbers alone."""
+        known = Knowledge(frozenset({place}), is_of_batch=True, is_alike=True)
         if self.is_said:
-            return Knowledge(frozenset({place}), Rows.MAYBE)
-        return Knowledge(frozenset({place}), noise=frozenset({self.key}))
+            return replace(known, rows=Rows.MAYBE)
+        return replace(known, noise=frozenset({self.key}))
+
+
+def drawn_by_place(step: Step, parameters: Iterable[int]) -> Culprit | None:
+    """What is wrong with inputs that say what a random node draws; None where nothing is.
+
+    Args:
+        step: The node.
+        parameters: The indices of these inputs; a node may leave some out.
+    """
+    for index in parameters:
+        known = step.known[index] if index < len(step.known) else None
+        if known is not None and known.is_by_place:
+            return step.culprit(f"draws by {BY_PLACE}")
+    return None

@@ -8,7 +8,7 @@ it, and which operator is to blame.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from onnx_philox._rewriting.places import Dimension
@@ -69,6 +69,8 @@ class Knowledge:
     """What may have made a dimension of unknown size depend on the batch."""
     is_of_batch: bool = False
     """Whether it may be another one for another batch, be it by the number of rows alone."""
+    is_alike: bool = False
+    """Whether a batch makes it longer and nothing else: each row has there what it has alone."""
 
     @property
     def is_placed(self) -> bool:
@@ -80,9 +82,26 @@ class Knowledge:
         """Whether it depends on no row."""
         return not self.is_placed and self.rows is Rows.NONE
 
+    def counted(self) -> Knowledge:
+        """The same of what the number of rows may make another one."""
+        return replace(self, is_of_batch=True, is_alike=False)
 
+    @property
+    def is_by_place(self) -> bool:
+        """Whether it may depend on how many rows there are, or on which of them a row is.
+
+        What depends on the inputs' rows, and has them in place, may depend on other rows as well.
+        """
+        is_of_rows = bool(self.places) and self.rows is Rows.SURE
+        return self.is_of_batch and not self.is_alike and not is_of_rows
+
+
+BY_PLACE = "numbers that depend on how many rows there are, or on their order"
+"""What messages call numbers of which `Knowledge.is_by_place` is true."""
 FREE = Knowledge()
 """What is known of a constant."""
+IN_ROWS = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True, is_alike=True)
+"""What is known of the numbers that states for each row make."""
 
 
 class RowsMeetError(Exception):
@@ -124,6 +143,7 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
         return given[0]
     resized = next((value.resized for value in given if value.resized), None)
     is_of_batch = any(value.is_of_batch for value in given)
+    is_alike = are_alike(given)
     blamed = next((value.lost for value in given if value.lost), None)
     if blamed is not None:
         return lost(blamed, given)
@@ -139,4 +159,9 @@ def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
     elif all(value.rows is Rows.NONE for value in given):
         rows = Rows.NONE
     noise = frozenset[Hashable]().union(*(value.noise for value in given))
-    return Knowledge(places, rows, noise, None, resized, is_of_batch)
+    return Knowledge(places, rows, noise, None, resized, is_of_batch, is_alike)
+
+
+def are_alike(values: Iterable[Knowledge]) -> bool:
+    """Whether a batch makes each of some values longer, at most."""
+    return all(value.is_alike or not value.is_of_batch for value in values)

@@ -56,6 +56,9 @@ class Moves(Protocol):
     def reaches(self, axis: int, /) -> bool:
         """Whether the input has more than one element along a dimension of the output."""
 
+    def asks_where(self, place: InPlace, /) -> bool:
+        """Whether what becomes of a slice depends on which one it is."""
+
 
 @dataclass(frozen=True)
 class ByAxis:
@@ -67,6 +70,8 @@ class ByAxis:
     """The dimensions of the input that stay, and along which it looks at more than one element."""
     ones: Collection[int] = ()
     """The dimensions of the input that have one element."""
+    numbered: Collection[int] = ()
+    """Those along which what becomes of an element depends on its index."""
 
     def of(self, place: InPlace) -> InPlace | Fate:
         """See `Moves`."""
@@ -82,6 +87,10 @@ class ByAxis:
     def reaches(self, axis: int) -> bool:
         """See `Moves`."""
         return any(to == axis and i not in self.ones for i, to in enumerate(self.to))
+
+    def asks_where(self, place: InPlace) -> bool:
+        """See `Moves`."""
+        return place.axis in self.numbered
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,14 @@ class InOrder:
     def reaches(self, _: int) -> bool:
         """See `Moves`."""
         return True
+
+    def asks_where(self, _: InPlace) -> bool:
+        """See `Moves`."""
+        return False
+
+
+UNREAD = ByAxis(())
+"""Of an input whose elements are not read, but its type or its size, or that says a shape."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +216,16 @@ class Step:
         """Whether a dimension is, or may be, made of the batch."""
         return dims is None or any(self.products.may_depend(d, self.batch) for d in dims)
 
+    def may_stand(self, index: int) -> list[InPlace]:
+        """Where an input may have the batch, by its shape.
+
+        Raises:
+            UnclearError: Nobody knows how many dimensions it has.
+        """
+        self.rank(index)
+        dims = self.dims[index] or ()
+        return [InPlace(axis) for axis, d in enumerate(dims) if self.may_have_batch((d,))]
+
     def culprit(self, deed: str) -> Culprit:
         """It, and what it does."""
         return Culprit(self.label, deed)
@@ -207,7 +234,8 @@ class Step:
 Rule = Callable[[Step, int], Sequence["Moves | None"]]
 """What an operator does to each of its inputs, given the index of an output.
 
-It gives None for an input of which the output has nothing, or the shape alone.
+It gives None for an input of whose rows the output has nothing, and `UNREAD` where it does not
+depend on what the input holds, except by its own shape.
 """
 REORDERS = "puts the rows of its input into another order, or takes some of them"
 
@@ -225,17 +253,69 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         rows = max((known.rows for known in given), default=Rows.NONE)
         if not is_of_batch and resized is None and rows is Rows.NONE:
             return FREE
-        return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch)
+        if resized is None and meeting is not Meeting.ELEMENTWISE:
+            resized = _resizes(step, output)
+        is_alike = is_of_batch and _is_alike(rule, step, output)
+        return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+    is_alike = False
     try:
         moves = rule(step, output)
         pairs = zip(step.known, moves, strict=False)
-        parts = [Part(k, m) for k, m in pairs if k is not None and m is not None]
+        parts = [Part(k, m) for k, m in pairs if k is not None and m not in (None, UNREAD)]
         made = together(step, parts, output, meeting, deed)
+        is_alike = _keeps_alike(step, moves)
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
     if made.lost is not None:
         return made
-    return replace(made, resized=made.resized or resized, is_of_batch=is_of_batch)
+    resized = made.resized or resized
+    if resized is None and meeting is not Meeting.ELEMENTWISE:
+        resized = _resizes(step, output)
+    return replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
+
+
+def _resizes(step: Step, output: int) -> Culprit | None:
+    """The operator, where numbers made of the batch may say how long a dimension is."""
+    says_sizes = any(
+        known is not None and known.is_by_place and not known.is_placed for known in step.known
+    )
+    if not says_sizes:
+        return None
+    dims = step.made[output]
+    given = {d for each in step.dims for d in each or ()}
+    for index in range(len(step.known)):
+        given.update(step.numbers(index) or ())
+    if dims is not None and all(d in given or step.products.made_of(d) is not None for d in dims):
+        return None
+    return step.culprit("makes a dimension that may be as long as the number of rows says")
+
+
+def _is_alike(rule: Rule, step: Step, output: int) -> bool:
+    """Whether a batch makes an output longer and nothing else."""
+    try:
+        return _keeps_alike(step, rule(step, output))
+    except UnclearError:
+        return False
+
+
+def _keeps_alike(step: Step, moves: Sequence[Moves | None]) -> bool:
+    """Whether each row has in the output what it has alone, if that is so of the inputs."""
+    for index, known in enumerate(step.known):
+        to = moves[index] if index < len(moves) else None
+        if known is None or not known.is_of_batch or to is UNREAD:
+            continue
+        if not known.is_alike or to is None:
+            return False
+        places = known.places or step.may_stand(index)
+        if not all(_is_kept(to, place) for place in places):
+            return False
+    return True
+
+
+def _is_kept(moves: Moves, place: InPlace) -> bool:
+    """Whether slices of an input are those of the output, whatever they are and stand beside."""
+    is_apart = not (moves.looks_along(place) or moves.asks_where(place))
+    return is_apart and isinstance(moves.of(place), InPlace)
 
 
 def together(

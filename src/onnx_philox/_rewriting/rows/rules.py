@@ -6,12 +6,14 @@ where the axes are said, is a function of the operator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 
 from onnx_philox._rewriting.places import Dimension
+from onnx_philox._rewriting.rows.known import BY_PLACE, RowsMeetError
 from onnx_philox._rewriting.rows.moves import (
     GONE,
     MOVED,
+    UNREAD,
     ByAxis,
     Fate,
     InOrder,
@@ -125,6 +127,19 @@ def elementwise(step: Step, _: int) -> Sequence[Moves | None]:
     return [aligned(step, i, rank) if step.has(i) else None for i in range(len(step.known))]
 
 
+def compared(step: Step, output: int) -> Sequence[Moves | None]:
+    """A comparison: of a uniform with a probability it is a Bernoulli of this parameter.
+
+    Raises:
+        RowsMeetError: The probability depends on how many rows there are, or on their order.
+    """
+    there = [known for known in step.known if known is not None]
+    noise = frozenset[Hashable]().union(*(known.noise for known in there))
+    if noise and any(known.is_by_place for known in there):
+        raise RowsMeetError(noise, step.culprit(f"compares them with {BY_PLACE}"))
+    return elementwise(step, output)
+
+
 def of_each(step: Step, _: int) -> Sequence[Moves | None]:
     """Each element of the output is made of one of the first input, by parameters for all."""
     return [kept(step), *others_free(step, 1)]
@@ -202,7 +217,7 @@ def in_order(step: Step, output: int) -> Sequence[Moves | None]:
     given, made = step.dims[0], step.made[output]
     if given is None or made is None:
         raise UnclearError("has a shape that nobody knows before a run")
-    return [InOrder(step.products, step.batch, given, made)]
+    return [InOrder(step.products, step.batch, given, made), UNREAD]
 
 
 def squeezed(axes: Callable[[Step], Sequence[int] | None]) -> Rule:
@@ -261,6 +276,19 @@ def split(axes: Axes, count: Callable[[Step], int]) -> Rule:
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
         along = axes(step) if count(step) > 1 else ()
         return cut(lambda _: along)(step, output)
+
+    return rule
+
+
+def tiled(repeats: Callable[[Step], Sequence[Dimension]]) -> Rule:
+    """The input several times along each dimension: a dimension of one element is repeated."""
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        times, ones = repeats(step), step.ones(0)
+        to: list[int | Fate] = [MOVED if n != 1 else axis for axis, n in enumerate(times)]
+        of_ones = all(isinstance(n, int) or axis in ones for axis, n in enumerate(times))
+        to = [axis if axis in ones else to[axis] for axis in range(step.rank(0))]
+        return [ByAxis(to), UNREAD if of_ones else None]
 
     return rule
 
@@ -410,10 +438,15 @@ def convolved(step: Step, _: int) -> Sequence[Moves | None]:
     return [ByAxis(data), ByAxis(weights), *others_free(step, 2)]
 
 
-def pooled(step: Step, _: int) -> Sequence[Moves | None]:
-    """Windows of all dimensions behind the second, each channel by itself."""
-    spatial = step.rank(0) - 2
-    return [ByAxis([0, 1, *[MOVED] * spatial]), *others_free(step, 1)]
+def pooled(step: Step, output: int) -> Sequence[Moves | None]:
+    """Windows of all dimensions behind the second, each channel by itself.
+
+    The second output says where in the whole tensor an element is from.
+    """
+    rank = step.rank(0)
+    to: list[int | Fate] = [0, 1, *[MOVED] * (rank - 2)]
+    numbered = range(rank) if output else ()
+    return [ByAxis(to, numbered=numbered), *others_free(step, 1)]
 
 
 def resized(scales: Callable[[Step], Sequence[bool]]) -> Rule:
@@ -430,18 +463,30 @@ def resized(scales: Callable[[Step], Sequence[bool]]) -> Rule:
     return rule
 
 
-def first_stays(step: Step, output: int) -> Sequence[Moves | None]:
-    """The first dimension of each input is that of the output; nothing is known of the others."""
-    rank = step.rank_made(output)
-    moves: list[Moves | None] = []
-    for index in range(len(step.known)):
-        if not step.has(index):
-            moves.append(None)
-            continue
-        own = step.rank(index)
-        first: list[int | Fate] = [0] if rank else [GONE]
-        moves.append(ByAxis([*first, *[MOVED] * (own - 1)][:own]))
-    return moves
+def first_stays(*having: int, least_rank: int = 1) -> Rule:
+    """The first dimension of some inputs is that of the output; nothing is known of the others.
+
+    Args:
+        having: The inputs; no other one may depend on a row.
+        least_rank: An input of fewer dimensions has no batch, and is not followed.
+    """
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        moves: list[Moves | None] = []
+        for index, known in enumerate(step.known):
+            if index not in having or known is None:
+                if known is not None and known.is_placed:
+                    raise UnclearError("has a parameter that depends on rows of the batch")
+                moves.append(None)
+                continue
+            rank = step.rank(index)
+            if rank < least_rank:
+                raise UnclearError("has an input without a dimension for the batch")
+            rest: list[int | Fate] = [MOVED] * (rank - 1)
+            moves.append(ByAxis([0, *rest][:rank]))
+        return moves
+
+    return rule
 
 
 def by_table(*tables: Sequence[Sequence[int | Fate] | None]) -> Rule:
@@ -466,8 +511,20 @@ def by_table(*tables: Sequence[Sequence[int | Fate] | None]) -> Rule:
 
 
 def size_alone(step: Step, _: int) -> Sequence[Moves | None]:
-    """Nothing but the sizes of the inputs is read."""
+    """Nothing but the sizes of the inputs is read, which are what it gives, or say it."""
     return [None] * len(step.known)
+
+
+def shape_alone(step: Step, _: int) -> Sequence[Moves | None]:
+    """Nothing but its own shape depends on the inputs."""
+    return [UNREAD] * len(step.known)
+
+
+def triangle(step: Step, _: int) -> Sequence[Moves | None]:
+    """What it keeps depends on the indices of the last two dimensions."""
+    rank = step.rank(0)
+    whole = ByAxis(range(rank), ones=step.ones(0), numbered=range(rank - 2, rank))
+    return [whole, *others_free(step, 1)]
 
 
 def one_for_all(step: Step, _: int) -> Sequence[Moves | None]:
@@ -492,7 +549,7 @@ _SUMS = frozenset(
 
 def meeting_of(kind: str, rule: Rule) -> Meeting:
     """How an operator, of ONNX or of OpenVINO, makes its output's elements of its inputs."""
-    if rule is elementwise:
+    if rule in (elementwise, compared):
         return Meeting.ELEMENTWISE
     if kind in _SUMS:
         return Meeting.SUMS

@@ -6,7 +6,7 @@ node gives integers that are not known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -20,6 +20,8 @@ from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 _INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
 
+_DRAWN = ("Bernoulli", "Dropout", "Multinomial", "RandomNormalLike", "RandomUniformLike")
+
 # A tensor with more numbers than this is neither a shape nor axes.
 MOST_NUMBERS = 64
 
@@ -31,24 +33,40 @@ class Arithmetic:
     """Follows integers through the nodes that exporters compute shapes with."""
 
     def __init__(
-        self, products: Products, dimensions: Callable[[ir.Value], Dimensions | None]
+        self,
+        products: Products,
+        dimensions: Callable[[ir.Value], Dimensions | None],
+        is_whole: Callable[[ir.Value], bool],
     ) -> None:
         self._products = products
         self._dimensions = dimensions
+        # Whether a value holds integers, or booleans.
+        self._is_whole = is_whole
+        self._calls: tuple[ir.Node, ...] = ()
         self._of_calls: dict[tuple[ir.Node, ...], dict[ir.Value, Numbers | None]] = {}
         self._known = self._of_calls.setdefault((), {})
 
     def enter(self, calls: tuple[ir.Node, ...]) -> None:
         """Goes to the function that some calls, the last one in the others, have called."""
+        self._calls = calls
         self._known = self._of_calls.setdefault(calls, {})
 
     def of(self, value: ir.Value | None) -> Numbers | None:
-        """The integers that a value is; None where it is anything else."""
+        """The integers that a value is; None where nobody knows of which dimensions it is made.
+
+        A number that is not known, or a floating-point one, has a name of its own.
+        """
         if value is None:
             return None
         if value not in self._known and value.producer() is None:
-            self._known[value] = _of_array(small_constant(value, MOST_NUMBERS))
+            self._known[value] = self._constant_of(value)
         return self._known.get(value)
+
+    def _constant_of(self, value: ir.Value) -> Numbers | None:
+        array = small_constant(value, MOST_NUMBERS)
+        if array is None or array.dtype.kind != "f":
+            return _of_array(array)
+        return self._named(value, array.shape, ())
 
     def give(self, value: ir.Value, numbers: Numbers | None) -> None:
         """Says what a value is."""
@@ -56,13 +74,17 @@ class Arithmetic:
 
     def follow(self, node: ir.Node) -> None:
         """Computes the output of a node from inputs that have been followed."""
-        rule = _RULES.get(node.op_type) if node.domain in STANDARD_DOMAINS else None
         for output in node.outputs:
             self._known[output] = None
+        if node.domain not in STANDARD_DOMAINS:
+            return
+        rule = _RULES.get(node.op_type)
         try:
             numbers = None if rule is None else rule(self, node)
         except (IndexError, ValueError):  # of NumPy, of a node that is wrong
             return
+        if numbers is None:
+            numbers = self._made(node)
         if numbers is not None and np.size(numbers) <= MOST_NUMBERS:
             # NumPy gives an element in place of an array without dimensions.
             self._known[node.outputs[0]] = np.array(numbers, object)
@@ -74,8 +96,31 @@ class Arithmetic:
             return [] if value is None else None
         return [int(number) for number in numbers.reshape(-1)]
 
+    def _made(self, node: ir.Node) -> Numbers | None:
+        """Names for numbers that are computed of others in any way."""
+        given = [self.of(value) for value in node.inputs if value is not None]
+        known = [numbers for numbers in given if numbers is not None]
+        if not known or len(known) < len(given) or node.op_type in _DRAWN:
+            return None
+        dims = self._dimensions(node.outputs[0])
+        shape = [d for d in dims or () if isinstance(d, int)]
+        if dims is None or len(shape) < len(dims) or prod(shape) > MOST_NUMBERS:
+            return None
+        elements = [number for numbers in known for number in numbers.reshape(-1)]
+        return self._named(node.outputs[0], shape, elements)
+
+    def _named(
+        self, value: ir.Value, shape: Sequence[int], elements: Sequence[Dimension]
+    ) -> Numbers:
+        """Names for the elements of a value, each computed of the same numbers."""
+        names = [
+            self._products.computed((*self._calls, value, "element", i), elements)
+            for i in range(prod(shape))
+        ]
+        return np.array(names, object).reshape(shape)
+
     def _constant(self, node: ir.Node) -> Numbers | None:
-        return _of_array(small_constant(node.outputs[0], MOST_NUMBERS))
+        return self._constant_of(node.outputs[0])
 
     def _shape(self, node: ir.Node) -> Numbers | None:
         dims = self._dimensions(input_of(node, 0))
@@ -130,12 +175,16 @@ class Arithmetic:
     def _reshaped(self, node: ir.Node) -> Numbers | None:
         """The same integers in the shape of the output."""
         data, dims = self.of(node.inputs[0]), self._dimensions(node.outputs[0])
-        if node.op_type == "Cast" and node.attributes.get_int("to") not in _INTEGERS:
+        if node.op_type == "Cast" and not self._stays_whole(node):
             return None
         if data is None or dims is None:
             return None
         shape = [d for d in dims if isinstance(d, int)]
         return data.reshape(shape) if len(shape) == len(dims) else None
+
+    def _stays_whole(self, node: ir.Node) -> bool:
+        is_whole = node.attributes.get_int("to") in _INTEGERS
+        return is_whole and self._is_whole(input_of(node, 0))
 
     def _filled(self, node: ir.Node) -> Numbers | None:
         shape, fill = self.said_by(node.inputs[0]), node.attributes.get("value")
@@ -146,11 +195,17 @@ class Arithmetic:
 
     def _elementwise(self, node: ir.Node) -> Numbers | None:
         inputs = [given for value in node.inputs if (given := self.of(value)) is not None]
-        if len(inputs) < len(node.inputs):
+        if len(inputs) < len(node.inputs) or not self._is_whole(input_of(node, -1)):
             return None
         compute = getattr(self, f"_{node.op_type.lower()}")
-        numbers: Numbers = np.frompyfunc(compute, len(inputs), 1)(*inputs)
-        return numbers
+
+        def element(*given: Dimension) -> Dimension:
+            number: Dimension = compute(*given)
+            if number is None:
+                number = self._products.computed((node.op_type, *given), given)
+            return number
+
+        return np.array(np.frompyfunc(element, len(inputs), 1)(*inputs), object)
 
     def _add(self, a: Dimension, b: Dimension) -> Dimension:
         if isinstance(a, int) and isinstance(b, int):
@@ -183,9 +238,17 @@ class Arithmetic:
         return 0 if any(isinstance(d, int) and d < 0 for d in (a, b)) else None
 
     def _where(self, condition: Dimension, a: Dimension, b: Dimension) -> Dimension:
-        if condition is None:
+        if not isinstance(condition, int):
             return a if a == b else None
         return a if condition else b
+
+    def _min(self, *given: Dimension) -> Dimension:
+        numbers = [d for d in given if isinstance(d, int)]
+        return min(numbers) if len(numbers) == len(given) else None
+
+    def _max(self, *given: Dimension) -> Dimension:
+        numbers = [d for d in given if isinstance(d, int)]
+        return max(numbers) if len(numbers) == len(given) else None
 
 
 def _divided(a: Dimension, b: Dimension) -> tuple[int, int] | None:
@@ -218,5 +281,7 @@ _RULES: dict[str, Callable[[Arithmetic, ir.Node], Numbers | None]] = {
     "Transpose": Arithmetic._transpose,
     "ConstantOfShape": Arithmetic._filled,
     **dict.fromkeys(("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"), Arithmetic._reshaped),
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Mod", "Equal", "Where"), Arithmetic._elementwise),
+    **dict.fromkeys(
+        ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Where"), Arithmetic._elementwise
+    ),
 }

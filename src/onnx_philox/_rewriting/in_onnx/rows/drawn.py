@@ -15,7 +15,11 @@ from onnx_philox._contract.operators import (
     RANDOM_PERMUTATION,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import DROPOUT, fused_dropout
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
+    DROPOUT,
+    DropoutPlaces,
+    fused_dropout,
+)
 from onnx_philox._rewriting.places import Dimensions
 from onnx_philox._rewriting.rows.drawing import DrawnShape
 from onnx_philox._rewriting.rows.moves import GONE, ByAxis, Part, Step
@@ -54,17 +58,44 @@ class DrawnRows(DrawnShape):
             own, rank = step.rank(index), step.rank_made(0)
             if is_logits:
                 parts.append(Part(known, ByAxis([0, *[GONE] * (own - 1)])))
+            elif self._is_of_rows(index):
+                parts.append(Part(known, ByAxis([0] * own, ones=step.ones(index))))
             else:
                 parts.append(Part(known, ByAxis(range(rank - own, rank), ones=step.ones(index))))
         return parts
+
+    def _is_of_rows(self, index: int) -> bool:
+        """Whether an input holds a number for each row."""
+        node = self.key
+        return node.domain == DOMAIN and (
+            OPERATORS[node.op_type].inputs[index].role is Role.ROW_NUMBERS
+        )
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The inputs that say what is drawn, beside the shape: no data that a draw is put on."""
+        node = self.key
+        dropout = _dropout(node)
+        if dropout is not None:
+            return [dropout.ratio, dropout.mode]
+        if node.domain == DOMAIN:
+            declared = OPERATORS[node.op_type].inputs
+            return [
+                i for i, d in enumerate(declared) if d.role.is_parameter and d.role is not Role.DATA
+            ]
+        return [index for index, _ in _met(node)]
+
+
+def _dropout(node: ir.Node) -> DropoutPlaces | None:
+    return fused_dropout(node) or (DROPOUT if node.op_type == "Dropout" else None)
 
 
 def _met(node: ir.Node) -> Sequence[tuple[int, bool]]:
     """The inputs that the numbers of a random node meet, and which of them are logits."""
     if node.domain == DOMAIN:
         declared = OPERATORS[node.op_type].inputs
-        roles = (Role.DATA, Role.NUMBERS, Role.NUMBER, Role.LOGITS)
-        return [(i, d.role is Role.LOGITS) for i, d in enumerate(declared) if d.role in roles]
+        met = [(i, d.role) for i, d in enumerate(declared) if d.role.is_parameter]
+        return [(index, role is Role.LOGITS) for index, role in met]
     if of_tensorflow.is_known(node):
         last = len(node.inputs) - 1
         of_kind = {
@@ -79,7 +110,7 @@ def _met(node: ir.Node) -> Sequence[tuple[int, bool]]:
         return [(0, True)]
     if node.op_type == "Bernoulli":
         return [(0, False)]
-    dropout = fused_dropout(node) or (DROPOUT if node.op_type == "Dropout" else None)
+    dropout = _dropout(node)
     if dropout is None:
         return []
     data = [0, dropout.ratio, dropout.bias, dropout.residual]

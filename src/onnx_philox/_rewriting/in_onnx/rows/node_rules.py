@@ -13,6 +13,7 @@ from onnx_philox._rewriting.rows import rules
 from onnx_philox._rewriting.rows.moves import (
     GONE,
     MOVED,
+    UNREAD,
     ByAxis,
     Fate,
     Moves,
@@ -101,11 +102,11 @@ def padded_axes(step: Step) -> Collection[int]:
     return [a for i, a in enumerate(axes) if (numbers[i], numbers[half + i]) != (0, 0)]
 
 
-def tiled_axes(step: Step) -> Collection[int]:
-    repeats = step.numbers(1)
-    if repeats is None or step.opset < 6:
+def repeats(step: Step) -> Sequence[Dimension]:
+    said = step.numbers(1)
+    if said is None or step.opset < 6 or len(said) != step.rank(0):
         raise UnclearError("has repeats that only a run knows")
-    return [axis for axis, repeat in enumerate(repeats) if repeat != 1]
+    return said
 
 
 def split_axes(step: Step) -> Collection[int]:
@@ -156,14 +157,20 @@ def _of_two(step: Step) -> Step:
     return replace(step, known=step.known[:2], dims=step.dims[:2])
 
 
+def _without(step: Step, *left_out: int) -> Step:
+    """The same operator without some inputs."""
+    known = [None if i in left_out else each for i, each in enumerate(step.known)]
+    return replace(step, known=known)
+
+
 def expanded(step: Step, output: int) -> Sequence[Moves | None]:
-    return [rules.aligned(step, 0, step.rank_made(output)), None]
+    return [rules.aligned(step, 0, step.rank_made(output)), UNREAD]
 
 
 def first_alone(step: Step, output: int) -> Sequence[Moves | None]:
     """The first input; the mask of a Dropout that drops nothing is true everywhere."""
-    first = None if output else rules.kept(step)
-    return [first, *[None] * (len(step.known) - 1)]
+    first = UNREAD if output else rules.kept(step)
+    return [first, *[UNREAD] * (len(step.known) - 1)]
 
 
 def plain(_: Step) -> tuple[bool, bool]:
@@ -252,8 +259,11 @@ def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
 
 def attention(step: Step, output: int) -> Sequence[Moves | None]:
     """Queries, keys, values [batch, heads, places, features], or [batch, places, features]."""
+    if output in (1, 2):
+        # The keys, or the values, behind those of before.
+        return rules.first_stays(output, output + 3)(_without(step, 0, 3), output)
     if output:
-        return rules.first_stays(step, output)
+        return rules.first_stays(0, 1, 3)(step, output)
     ranks = [step.rank(index) for index in range(3)]
     if any(rank != ranks[0] for rank in ranks):
         raise UnclearError("has queries, keys and values of several ranks")

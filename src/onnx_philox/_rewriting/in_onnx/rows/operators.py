@@ -13,17 +13,19 @@ from onnx_philox._rewriting.rows.moves import GONE, MOVED, REORDERS, Rule
 
 _ELEMENTWISE = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
-    BitwiseXor Cast Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater
-    GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log Max
+    BitwiseXor Cast Ceil Celu Clip Cos Cosh Div Elu Erf Exp Floor Gelu
+    HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Max
     Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal RegexFullMatch Relu Round Selu Shrink
     Sigmoid Sign Sin Sinh Softplus Softsign Sqrt StringConcat Sub Sum SwiGLU Swish Tan Tanh
-    ThresholdedRelu Trilu Where Xor
+    ThresholdedRelu Where Xor
 """
+_COMPARISONS = "Equal Greater GreaterOrEqual Less LessOrEqual"
 _REDUCTIONS = """
     ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
     ReduceSum ReduceSumSquare
 """
-_SIZE_ALONE = "ConstantOfShape EyeLike RandomNormalLike RandomUniformLike Shape Size"
+_SIZE_ALONE = "EyeLike Shape Size"
+_SHAPE_ALONE = "ConstantOfShape RandomNormalLike RandomUniformLike"
 _NUMBERS = "BlackmanWindow HammingWindow HannWindow MelWeightMatrix Range"
 _OF_ITS_OWN_ORDER = "NonMaxSuppression NonZero Unique"
 
@@ -36,6 +38,7 @@ _PRODUCT = rules.multiplied(node_rules.plain)
 
 RULES: dict[str, Rule] = {
     **_named(_ELEMENTWISE, rules.elementwise),
+    **_named(_COMPARISONS, rules.compared),
     "Expand": node_rules.expanded,
     **_named("CastLike Dropout", node_rules.first_alone),
     **_named(_REDUCTIONS, rules.reduced(node_rules.axes_of, node_rules.keeps)),
@@ -46,6 +49,8 @@ RULES: dict[str, Rule] = {
     ),
     "Det": rules.reduced(node_rules.in_matrix, node_rules.never),
     **_named(_SIZE_ALONE, rules.size_alone),
+    **_named(_SHAPE_ALONE, rules.shape_alone),
+    "Trilu": rules.triangle,
     **_named(_NUMBERS, rules.one_for_all),
     **_named(_OF_ITS_OWN_ORDER, rules.nowhere),
     **_named("Hardmax LogSoftmax Softmax", rules.looking(node_rules.softmax_axes)),
@@ -64,7 +69,7 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": rules.unsqueezed(node_rules.new_axes),
     "Slice": rules.cut(node_rules.sliced_axes),
     "Pad": rules.cut(node_rules.padded_axes),
-    "Tile": rules.cut(node_rules.tiled_axes),
+    "Tile": rules.tiled(node_rules.repeats),
     "CenterCropPad": rules.cut(node_rules.cropped_axes),
     "TopK": rules.cut(rules.axis_said(-1)),
     "Split": rules.split(node_rules.split_axes, rules.count_made),
@@ -95,10 +100,11 @@ RULES: dict[str, Rule] = {
     "RotaryEmbedding": node_rules.rotated,
     **_named("DequantizeLinear QuantizeLinear", node_rules.quantised),
     **_named("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", node_rules.lost_of_classes),
-    **_named(
-        "AffineGrid CausalConvWithState Col2Im LinearAttention MaxUnpool STFT TensorScatter",
-        rules.first_stays,
-    ),
+    **_named("AffineGrid Col2Im STFT", rules.first_stays(0)),
+    "CausalConvWithState": rules.first_stays(0, 3),
+    "LinearAttention": rules.first_stays(*range(6)),
+    "TensorScatter": rules.first_stays(0, 1, 2),
+    "MaxUnpool": rules.nowhere,
     "StringNormalizer": rules.cut(node_rules.unless_one),
     "StringSplit": rules.cut(rules.no_axes),
     "TfIdfVectorizer": rules.cut(node_rules.unless_one),
@@ -118,7 +124,8 @@ _DEEDS = {
         "orders the rows of {} by their values, or by numbers",
     ),
     **dict.fromkeys(
-        ("Scatter", "ScatterElements", "ScatterND"), "puts rows to places that numbers say"
+        ("MaxUnpool", "Scatter", "ScatterElements", "ScatterND"),
+        "puts rows to places that numbers say",
     ),
 }
 

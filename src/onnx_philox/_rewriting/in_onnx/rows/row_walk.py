@@ -13,7 +13,6 @@ from functools import partial
 
 import onnx_ir as ir
 
-from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import (
@@ -31,13 +30,16 @@ from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
 from onnx_philox._rewriting.places import Dimension, Place
 from onnx_philox._rewriting.rows import moves, rules
+from onnx_philox._rewriting.rows.drawing import drawn_by_place
 from onnx_philox._rewriting.rows.known import (
     FREE,
+    IN_ROWS,
     Culprit,
     InPlace,
     Knowledge,
     Rows,
     RowsMeetError,
+    are_alike,
     either,
     lost,
 )
@@ -115,7 +117,7 @@ class RowWalk:
         if not places:
             return FREE
         rows = Rows.MAYBE if value.name == STATE else Rows.SURE
-        return Knowledge(places, rows, is_of_batch=True)
+        return Knowledge(places, rows, is_of_batch=True, is_alike=True)
 
     def _graph(self, graph: ir.Graph) -> None:
         for node in graph:
@@ -168,15 +170,19 @@ class RowWalk:
                 self._say(node.outputs[index], partial(self._unknown, step, is_known=not inner))
             return
         meeting = rules.meeting_of(node.op_type, rule)
-        is_shape = node.op_type in ("Shape", "Size") and node.domain in STANDARD_DOMAINS
         for index, output in enumerate(node.outputs):
             if is_wanted(output):
                 deed = operators.deed_of(node.op_type, _name(node.inputs[0]))
                 apply = partial(moves.apply, rule, step, index, meeting, deed)
                 self._say(output, apply)
-        if is_shape and not self._is_given_batch(node):
-            output = node.outputs[0]
-            self._known[output] = replace(self._of(output), is_of_batch=False)
+                known = self._of(output)
+                if known.is_of_batch and not known.is_placed and self._is_without_batch(output):
+                    self._known[output] = replace(known, is_of_batch=False)
+
+    def _is_without_batch(self, value: ir.Value) -> bool:
+        """Whether a value is numbers of which it is known that none is made of the batch."""
+        numbers = self._shapes.walk.numbers.of(value)
+        return numbers is not None and not any(map(self._may_depend, numbers.reshape(-1)))
 
     def _unknown(self, step: Step, *, is_known: bool) -> Knowledge:
         """What is known of what an operator makes that has no rule."""
@@ -187,14 +193,6 @@ class RowWalk:
             is_of_batch = any(known.is_of_batch for known in given)
             return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
         return lost(culprit, given)
-
-    def _is_given_batch(self, shape: ir.Node) -> bool:
-        """Whether the batch is, or may be, among the dimensions that a Shape gives."""
-        dims = self._shapes.of(input_of(shape, 0))
-        if dims is None:
-            return True
-        of = shape.attributes.get_int
-        return any(map(self._may_depend, dims[of("start") : of("end")]))
 
     def _step(self, node: ir.Node) -> Step:
         return step_of(
@@ -235,34 +233,31 @@ class RowWalk:
                 made = [Part(noise, ByAxis(range(places[0][0].rank)))]
                 given = () if index else drawing.parameters(step)
                 self._say(output, partial(self._met, step, [*made, *given]))
+        by_place = drawn_by_place(step, drawing.numbers)
+        if by_place is not None:
+            self.culprits.setdefault(node, by_place)
 
     def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
         try:
             made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
         except UnclearError as error:
             made = lost(step.culprit(str(error)), [part.known for part in parts])
-        return replace(made, is_of_batch=True)
+        is_alike = are_alike(part.known for part in parts)
+        return replace(made, is_of_batch=True, is_alike=is_alike)
 
     def _ours(self, node: ir.Node) -> None:
         """A node of this package that has a state: it draws a row for each."""
         step = self._step(node)
         declared = OPERATORS[node.op_type]
         state = self._of(state_of(node))
-        drawn = Knowledge(is_of_batch=True)
+        drawn = Knowledge(rows=Rows.MAYBE, is_of_batch=True)
         if InPlace(0) in state.places:
-            drawn = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True)
+            drawn = IN_ROWS
 
         def made() -> Knowledge:
-            rank = step.rank_made(0)
-            parts = [Part(drawn, ByAxis(range(rank)))]
-            for index, (known, given) in enumerate(zip(step.known, declared.inputs, strict=False)):
-                if known is None or given.role not in _PARAMETERS:
-                    continue
-                if given.role is Role.LOGITS:
-                    parts.append(Part(known, ByAxis([0, moves.GONE])))
-                else:
-                    parts.append(Part(known, rules.aligned(step, index, rank)))
-            return self._met(step, parts)
+            noise = Part(drawn, ByAxis(range(step.rank_made(0))))
+            parameters = DrawnRows.of(node, None, is_said=False).parameters(step)
+            return self._met(step, [noise, *parameters])
 
         def known_or_lost() -> Knowledge:
             try:
@@ -303,7 +298,7 @@ class RowWalk:
         for output, values in zip(node.outputs, ends, strict=False):
             self._say(output, partial(either, [self._of(value) for value in values], culprit))
             if is_of_batch:
-                self._known[output] = replace(self._of(output), is_of_batch=True)
+                self._known[output] = self._of(output).counted()
 
     def _loop(self, node: ir.Node) -> None:
         ((name, body),) = subgraphs(node)
@@ -387,15 +382,15 @@ class RowWalk:
         """What a loop gives for all its iterations, along a new dimension."""
         for output in node.outputs[:first]:
             if is_counted:
-                self._known[output] = replace(self._of(output), is_of_batch=True)
+                self._known[output] = self._of(output).counted()
         for inner, output, axis in zip(ends, node.outputs[first:], axes, strict=False):
             known = self._of(inner)
             along = axis if axis >= 0 else axis + 1 + len(self._shapes.walk.dimensions(inner) or ())
             places = frozenset(
                 replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places
             )
-            stacked = replace(known, places=places, is_of_batch=known.is_of_batch or is_counted)
-            self._known[output] = stacked
+            stacked = replace(known, places=places)
+            self._known[output] = stacked.counted() if is_counted else stacked
 
     def _element(self, value: ir.Value | None, axis: int, culprit: Culprit) -> Knowledge:
         """What is known of each slice of a value along a dimension."""
@@ -456,7 +451,6 @@ class RowWalk:
         return known
 
 
-_PARAMETERS = (Role.DATA, Role.NUMBERS, Role.NUMBER, Role.LOGITS)
 _BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
     "If": RowWalk._if,
     "Loop": RowWalk._loop,

@@ -114,7 +114,16 @@ class ShapeRules:
             return None
         rank = max(len(shape), len(given))
         columns = [(1,) * (rank - len(dims)) + dims for dims in (given, shape)]
-        return tuple(_broadcast(d, e) for d, e in zip(*columns, strict=True))
+        return tuple(self._broadcast(d, e) for d, e in zip(*columns, strict=True))
+
+    def _broadcast(self, d: Dimension, e: Dimension) -> Dimension:
+        """The dimension that two give together."""
+        if d == e or e == 1:
+            return d
+        if d == 1:
+            return e
+        numbers = [n for n in (d, e) if isinstance(n, int)]
+        return numbers[0] if numbers else self._products.computed(("Expand", d, e), [d, e])
 
     def _reshaped(self, node: ir.Node) -> Dimensions | None:
         shape = self._said_by(input_at(node, 1))
@@ -175,7 +184,7 @@ class ShapeRules:
         if given is None or pads is None or len(pads) != 2 * len(given):
             return None
         sums = zip(given, pads[: len(given)], pads[len(given) :], strict=True)
-        return tuple(d if (before, behind) == (0, 0) else None for d, before, behind in sums)
+        return tuple(self._products.sum([d, before + behind]) for d, before, behind in sums)
 
     def _tiled(self, node: ir.Node) -> Dimensions | None:
         given = self._dimensions(graphs.input_of(node, 0))
@@ -195,18 +204,16 @@ class ShapeRules:
         for axis, (start, end, step) in cuts.items():
             if axis not in range(-len(dims), len(dims)):
                 return None
-            is_all = is_whole(start, end, step, dims[axis])
-            dims[axis] = dims[axis] if is_all else None
+            d = dims[axis]
+            if is_whole(start, end, step, d):
+                continue
+            if all(isinstance(each, int) for each in (d, start, end)):
+                # ONNX says how long it is.
+                dims[axis] = None
+            else:
+                made = ("Slice", d, start, end, step)
+                dims[axis] = self._products.computed(made, [d, start, end])
         return tuple(dims)
-
-
-def _broadcast(d: Dimension, e: Dimension) -> Dimension:
-    """The dimension that two give together."""
-    if d == e or e == 1:
-        return d
-    if d == 1:
-        return e
-    return next((n for n in (d, e) if isinstance(n, int)), None)
 
 
 def common(assumed: Dimensions, *others: Dimensions | None) -> Dimensions:

@@ -23,6 +23,18 @@ from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 # What ONNX's inference raises of a node that is wrong.
 _WRONG = (ValueError, RuntimeError, shape_inference.InferenceError, onnx.checker.ValidationError)
 
+_WHOLE = {
+    ir.DataType.BOOL,
+    ir.DataType.INT8,
+    ir.DataType.INT16,
+    ir.DataType.INT32,
+    ir.DataType.INT64,
+    ir.DataType.UINT8,
+    ir.DataType.UINT16,
+    ir.DataType.UINT32,
+    ir.DataType.UINT64,
+}
+
 # ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
 
@@ -62,7 +74,7 @@ class Walk:
         # A function's values are others in each call.
         self._of_calls: dict[tuple[ir.Node, ...], dict[ir.Value, onnx.TypeProto]] = {}
         self._types = self._of_calls.setdefault((), {})
-        self._numbers = Arithmetic(products, self.dimensions)
+        self._numbers = Arithmetic(products, self.dimensions, self._is_whole)
         self._rules = ShapeRules(products, self._numbers, self.dimensions)
         self.carried: list[CarriedValue] = []
         self._graph(model.graph)
@@ -154,6 +166,9 @@ class Walk:
             self._declare(output, inferred.get(output.name or ""))
         if is_known:
             self._numbers.follow(node)
+
+    def _is_whole(self, value: ir.Value) -> bool:
+        return self._element_type(value) in _WHOLE
 
     def _element_type(self, value: ir.Value) -> ir.DataType:
         return ir.DataType(self._type(value).tensor_type.elem_type)

@@ -53,8 +53,9 @@ def step_of(
         value = node.inputs[index] if index < len(node.inputs) else None
         if value is None:
             return None
-        integers = walk.numbers.of(value)
-        array = integers if integers is not None else small_constant(value, MOST_NUMBERS)
+        array = small_constant(value, MOST_NUMBERS)
+        if array is None:
+            array = walk.numbers.of(value)
         return None if array is None else array.reshape(-1).tolist()
 
     return Step(

@@ -93,7 +93,8 @@ def _by_induction(walk: Callable[[Assumed], Walk]) -> Walk:
     # What goes into a Loop in a Loop is known only after the outer one's is assumed.
     for _ in loops:
         before = assumed
-        assumed = {c.given: d for c in loops if (d := found.dimensions(c.initial))}
+        shapes = [(c.given, found.dimensions(c.initial)) for c in loops]
+        assumed = {given: dims for given, dims in shapes if dims is not None}
         if assumed == before:
             break
         found = walk(assumed)
