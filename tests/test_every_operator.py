@@ -556,13 +556,21 @@ def test_generate_fills_what_the_reference_draws(operator: str) -> None:
             inputs = case.inputs(shape)
             expected = unseeded.oracle(shape, state, inputs)
             attributes = {n: v for n, v in unseeded.attributes.items() if n in case.setting}
+            other_state = state + np.uint32(1)
+            other_inputs = {name: np.roll(array, 1) for name, array in inputs.items()}
+            # The second call of a kind is drawn by what was kept of the first.
+            calls = [
+                (state, inputs, expected),
+                (other_state, other_inputs, unseeded.oracle(shape, other_state, other_inputs)),
+            ]
             for named in ({"operator": operator}, {})[: 1 + (operator in BY_TYPE)]:
                 names = [output.name for output in case.operator.values_outputs]
-                outs = {name: np.zeros_like(expected[i]) for i, name in enumerate(names)}
-                out, *_ = outs.values()
-                others = {name: outs[name] for name in names[1:]}
-                after = generate(state, out=out, **named, **inputs, **attributes, **others)
-                Drawn(case, onnx.ModelProto(), {}, expected).check([*outs.values(), after])
+                for at, given, drawn in calls:
+                    outs = {name: np.zeros_like(drawn[i]) for i, name in enumerate(names)}
+                    out, *_ = outs.values()
+                    others = {name: outs[name] for name in names[1:]}
+                    after = generate(at, out=out, **named, **given, **attributes, **others)
+                    Drawn(case, onnx.ModelProto(), {}, drawn).check([*outs.values(), after])
             single = {name: array.item() for name, array in inputs.items() if array.ndim == 0}
             if single.keys() == inputs.keys() and single and operator != "RandomDropout":
                 # Ready after the first call, where the core is there.

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import count as counting
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -115,6 +115,87 @@ class Prepared:
         _release(self.handle)
 
 
+class Call:
+    """A call of an operator, packed once: each time, only its arrays and its state are put in.
+
+    The core checks the numbers of such a call, and that no output lies in memory of an input.
+
+    Args:
+        operator: The operator.
+        inputs: Its inputs but for the state.
+        attributes: Its attributes.
+        outputs: Its outputs but for the next state, arrays of the types and sizes of those to
+            come; None for one that nobody wants.
+        replaced: The places among `inputs` of those that each call brings itself, of the same
+            types and shapes. The others are copied.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        inputs: Sequence[Input],
+        attributes: Mapping[str, int | str],
+        outputs: Sequence[NDArray[Any] | None],
+        replaced: Sequence[int],
+    ) -> None:
+        parts = []
+        for place, (name, type_, array) in enumerate(inputs):
+            data = 0 if place in replaced else array.tobytes()
+            parts.append(_PackedInput(name, type_, array.shape, data))
+        parts.append(_PackedInput("state", "u32", (_STATE_BYTES // 4,), bytes(_STATE_BYTES)))
+        sizes = [0 if output is None else output.nbytes for output in outputs]
+        memory = [(0, size) for size in (*sizes, _STATE_BYTES)]
+        self._parts = operator, parts, dict(attributes), memory
+        layout = _layout_of(parts, attributes, memory)
+        data_at = struct.calcsize(_INPUT) - struct.calcsize("P")
+        self._places = [
+            layout.inputs + place * struct.calcsize(_INPUT) + data_at for place in replaced
+        ]
+        self._places += [
+            layout.outputs + place * struct.calcsize(_OUTPUT)
+            for place, output in enumerate(outputs)
+            if output is not None
+        ]
+        self._after = layout.outputs + len(outputs) * struct.calcsize(_OUTPUT)
+        self._state = slice(layout.form.size - _STATE_BYTES, layout.form.size)
+        # Blocks that no call uses now: threads take them and give them back, each in one step.
+        self._free: list[Any] = []
+
+    def run(self, state: int, arrays: Sequence[NDArray[Any]]) -> int | None:
+        """Draws from a state, its six words as one number.
+
+        Args:
+            state: The state.
+            arrays: The inputs that are replaced, then the outputs that are wanted: contiguous, and
+                the outputs writable.
+
+        Returns:
+            The next state; None if the core refused, and nothing was drawn.
+        """
+        try:
+            block = self._free.pop()
+        except IndexError:
+            block = self._block()
+        for place, array in zip(self._places, arrays, strict=True):
+            _POINTER.pack_into(block, place, _place(array))
+        block[self._state] = state.to_bytes(_STATE_BYTES, "little")
+        status = _run(block, None, 0)
+        after = int.from_bytes(block[self._state], "little")
+        self._free.append(block)
+        return None if status else after
+
+    def _block(self) -> Any:
+        block = _packed(*self._parts, flags=0)
+        # The next state takes the place of the state.
+        state = ctypes.addressof(block) + self._state.start
+        _POINTER.pack_into(block, self._after, state)
+        return block
+
+
+_POINTER = struct.Struct("P")
+_STATE_BYTES = 24
+_run: Any = getattr(_library, "onnx_philox_run", None)
+
 fill: Any = getattr(_library, "onnx_philox_fill", None)
 """Called with the handle of a `Prepared`, the 32 bytes of a state and a number of bytes, `Memory`
 and None: fills so many. Any other result than 0 is a refusal. Each argument has its type in C: that
@@ -181,52 +262,78 @@ def _checked(function: str, *arguments: Any) -> None:
         raise _ERRORS[status](text.value.decode(errors="replace"))
 
 
+class _PackedInput(NamedTuple):
+    """An input of a call: its contents, which are copied, or where they are."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    data: bytes | int
+
+
 def _call(
     operator: str,
     inputs: Sequence[Input],
     attributes: Mapping[str, int | str],
     outputs: Sequence[NDArray[Any] | None],
 ) -> Any:
-    """The struct, and in its memory what it points to; it lives no longer than the arrays.
-
-    Packed at once: a `ctypes.Structure` for each part would take as long as a small draw.
-    """
-    sizes: list[int] = []
-    small = b""
-    for _, _, array in inputs:
-        sizes.extend(array.shape)
-        if array.nbytes <= _SMALL:
-            small += array.tobytes() + bytes(-array.nbytes % 8)
-    counts = len(inputs), len(attributes), len(outputs), len(sizes), len(small)
-    form, inputs_at, attributes_at, outputs_at, size_at, small_at = _layout(*counts)
-    block = ctypes.create_string_buffer(form.size)
-    at = ctypes.addressof(block)
-    parts: list[Any] = [
-        *(_VERSION, _NUMBERS_ARE_CHECKED, _address(operator)),
-        *(at + inputs_at, len(inputs), at + attributes_at, len(attributes)),
-        *(at + outputs_at, len(outputs)),
-    ]
-    size_at, small_at = at + size_at, at + small_at
+    """The struct, and in its memory what it points to; it lives no longer than the arrays."""
+    parts = []
     for name, type_, array in inputs:
         if array.nbytes <= _SMALL:
-            data = small_at
-            small_at += array.nbytes + -array.nbytes % 8
+            parts.append(_PackedInput(name, type_, array.shape, array.tobytes()))
         else:
             assert array.flags.c_contiguous
-            data = _place(array)
-        parts += (_address(name), _address(type_), size_at, array.ndim, data)
-        size_at += 8 * array.ndim
-    for name, value in attributes.items():
-        is_text = isinstance(value, str)
-        parts += (_address(name), _address(value), 0) if is_text else (_address(name), 0, value)
+            parts.append(_PackedInput(name, type_, array.shape, _place(array)))
+    memory = []
     for output in outputs:
         if output is None:
-            parts += (0, 0)
+            memory.append((0, 0))
             continue
         if not (output.flags.c_contiguous and output.flags.writeable):
             raise ValueError("onnx_philox._native: an output must be contiguous, writable memory")
-        parts += (_place(output), output.nbytes)
-    form.pack_into(block, 0, *parts, *sizes, small)
+        memory.append((_place(output), output.nbytes))
+    return _packed(operator, parts, attributes, memory, flags=_NUMBERS_ARE_CHECKED)
+
+
+def _packed(
+    operator: str,
+    inputs: Sequence[_PackedInput],
+    attributes: Mapping[str, int | str],
+    outputs: Sequence[tuple[int, int]],
+    *,
+    flags: int,
+) -> Any:
+    """The struct of a call; each output is where it is, and its bytes.
+
+    Packed at once: a `ctypes.Structure` for each part would take as long as a small draw.
+    """
+    layout = _layout_of(inputs, attributes, outputs)
+    block = ctypes.create_string_buffer(layout.form.size)
+    at = ctypes.addressof(block)
+    parts: list[Any] = [_VERSION, flags, _address(operator)]
+    parts += (at + layout.inputs, len(inputs))
+    parts += (at + layout.attributes, len(attributes))
+    parts += (at + layout.outputs, len(outputs))
+    sizes: list[int] = []
+    small = b""
+    for name, type_, shape, data in inputs:
+        size_at = at + layout.sizes + 8 * len(sizes)
+        if isinstance(data, bytes):
+            place = at + layout.small + len(small)
+            small += data + bytes(-len(data) % 8)
+        else:
+            place = data
+        sizes += shape
+        parts += (_address(name), _address(type_), size_at, len(shape), place)
+    for name, value in attributes.items():
+        if isinstance(value, str):
+            parts += (_address(name), _address(value), 0)
+        else:
+            parts += (_address(name), 0, value)
+    for output in outputs:
+        parts += output
+    layout.form.pack_into(block, 0, *parts, *sizes, small)
     return block
 
 
@@ -238,17 +345,41 @@ def _place(array: NDArray[Any]) -> int:
         return int(array.ctypes.data)  # takes four times as long
 
 
+class _Layout(NamedTuple):
+    """The form of a call's memory, and where in it its parts begin."""
+
+    form: struct.Struct
+    inputs: int
+    attributes: int
+    outputs: int
+    sizes: int
+    small: int
+    """Copies of arrays of few bytes, up to the end."""
+
+
+def _layout_of(
+    inputs: Sequence[_PackedInput],
+    attributes: Mapping[str, int | str],
+    outputs: Sequence[tuple[int, int]],
+) -> _Layout:
+    sizes = sum(len(given.shape) for given in inputs)
+    copied = [len(given.data) for given in inputs if isinstance(given.data, bytes)]
+    small = sum(count + -count % 8 for count in copied)
+    return _layout(len(inputs), len(attributes), len(outputs), sizes, small)
+
+
 @lru_cache
-def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) -> tuple[Any, ...]:
-    """The form of a call's memory, and where in it inputs, attributes, ... begin."""
-    form, places = _CALL, []
+def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) -> _Layout:
+    """How a call with so many parts lies in memory."""
+    form = _CALL
+    places = []
     for part in (_INPUT * inputs, _ATTRIBUTE * attributes, _OUTPUT * outputs, "q" * sizes):
         form += "0q"  # the next begins at a multiple of 8
         places.append(struct.calcsize(form))
         form += part
     form += "0q"
     places.append(struct.calcsize(form))
-    return struct.Struct(f"{form}{small}s"), *places
+    return _Layout(struct.Struct(f"{form}{small}s"), *places)
 
 
 _texts: list[Any] = []

@@ -53,16 +53,25 @@ def fill_by(
 
     The outputs are of one dimension.
     """
-    op, after = distribution.operator, np.empty(states.shape, np.uint32)
+    op = distribution.operator
+    after = np.empty(states.shape, np.uint32)
     shape: tuple[int, ...] = (outs[0].size,)
     if rows_of_states(states.shape) is not None:
         shape = (len(states), outs[0].size // len(states))
-    inputs, given = _parameters(values, distribution, shape)
-    if op.has_shape and "shape" not in vars(distribution):
-        inputs.append(("shape", "i64", np.array(shape, np.int64)))
+    inputs, given = arguments(values, distribution, shape)
     inputs.append(("state", "u32", np.require(states, requirements=["C", "A"])))
     _native.run(op.name, inputs, {**given, **attributes}, (*outs, after))
     return after
+
+
+def arguments(
+    values: ElementType, distribution: Distribution, shape: tuple[int, ...]
+) -> tuple[list[_native.Input], dict[str, int | str]]:
+    """The operator's inputs but for the state, and its attributes, for an output of a shape."""
+    inputs, attributes = _parameters(values, distribution, shape)
+    if distribution.operator.has_shape and "shape" not in vars(distribution):
+        inputs.append(("shape", "i64", np.array(shape, np.int64)))
+    return inputs, attributes
 
 
 Prepared = Callable[[PhiloxState, NDArray[Any]], PhiloxState]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from typing import Any, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +18,9 @@ from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import ALIGNMENT, SEEDS, TENSORFLOW
 from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
-from onnx_philox._numbers import call, fill_native
+from onnx_philox._numbers import call, fill_native, kept_draws
 from onnx_philox._numbers.draw import Distribution, distribution_of
+from onnx_philox._numbers.kept_draws import KeptDraw
 from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
@@ -114,13 +114,112 @@ def generate(
     # A subclass of arrays may have masked values, which are refused below.
     if isinstance(one, PhiloxState) and type(out) is np.ndarray and alignment == TENSORFLOW:
         ready = None
-        if _are_plain(*numbers) and isinstance(operator, str | None):
+        if isinstance(operator, str | None) and all(map(kept_draws.is_plain, numbers)):
             ready = _prepared(out.dtype, operator, names, *numbers)
         if ready is not None:
             try:
                 return ready(one, out)
             except (TypeError, ValueError):
                 pass  # what is wrong with the memory is said below
+        elif _native.IS_THERE:
+            return _as_before(one, out, operator, names, numbers)
+    return _as_first(state, out, operator, alignment, names, numbers)
+
+
+class _Kept(NamedTuple):
+    """A draw, and where among the arguments are the arrays that it takes."""
+
+    draw: KeptDraw
+    inputs: tuple[int, ...]
+    others: tuple[int, ...]
+    """The memory for other outputs than the first."""
+
+
+_KEPT: dict[tuple[Any, ...], _Kept | None] = {}
+"""By what calls have in common; None where none can be kept."""
+_MOST_KEPT = 256
+
+
+def _as_before(
+    state: PhiloxState,
+    out: NDArray[Any],
+    operator: str | None,
+    names: tuple[str, ...],
+    numbers: tuple[Any, ...],
+) -> GeneratorState | NDArray[np.uint32]:
+    """Draws what depends on arrays, or on the shape of the memory."""
+    try:
+        key = (operator, names, kept_draws.in_common(out), *map(kept_draws.in_common, numbers))
+        known = _KEPT.get(key)
+    except TypeError:
+        return _as_first(state, out, operator, TENSORFLOW, names, numbers)
+    if known is not None:
+        outs = [out, *(numbers[place] for place in known.others)]
+        if all(each.flags.writeable for each in outs):
+            inputs = [numbers[place] for place in known.inputs]
+            after = known.draw.draw(state, [*inputs, *outs])
+            if after is not None:
+                return after
+    result = _as_first(state, out, operator, TENSORFLOW, names, numbers)
+    if key not in _KEPT:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[key] = _to_keep(out, operator, names, numbers)
+    return result
+
+
+def _to_keep(
+    out: NDArray[Any], operator: str | None, names: tuple[str, ...], numbers: tuple[Any, ...]
+) -> _Kept | None:
+    """What is kept of a draw that was carried out; None if the core does not read all of it."""
+    arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
+    values = BY_DTYPE[out.dtype]
+    with float_environment.kept():
+        distribution, others = _asked(values, out.shape, operator, arguments)
+    is_array = {name: isinstance(n, np.ndarray) for name, n in arguments.items()}
+    inputs = [name for name in arguments if is_array[name] and name not in others]
+    outputs = distribution.operator.values_outputs[1:]
+    outs = [out, *(others.get(output.name) for output in outputs)]
+    wanted = [output.name for output in outputs if output.name in others]
+    try:
+        draw = KeptDraw(values, distribution, [arguments[name] for name in inputs], outs)
+    except ValueError:
+        return None
+    return _Kept(draw, tuple(map(names.index, inputs)), tuple(map(names.index, wanted)))
+
+
+def _asked(
+    values: ElementType,
+    shape: tuple[int, ...],
+    operator: str | None,
+    arguments: dict[str, Any],
+) -> tuple[Distribution, dict[str, Any]]:
+    """What is drawn from one state of Philox's, and the memory for other outputs than the first.
+
+    Raises:
+        TypeError: An argument has a wrong type.
+        ValueError: A number is wrong.
+    """
+    if operator is None:
+        return _distribution(values, shape, arguments), {}
+    op = _operator(operator)
+    inputs, attributes, others = _parted(op, generators.PHILOX, values, arguments)
+    if op.has_shape:
+        inputs["shape"] = shape
+    inputs["state"] = np.zeros(operators.STATE_WORDS, np.uint32)
+    arrays, attributes, *_ = call.checked(op, inputs, attributes)
+    return distribution_of(op, arrays, attributes), others
+
+
+def _as_first(
+    state: GeneratorState | NDArray[np.uint32],
+    out: NDArray[Any],
+    operator: str | None,
+    alignment: str,
+    names: tuple[str, ...],
+    numbers: tuple[Any, ...],
+) -> GeneratorState | NDArray[np.uint32]:
+    """Checks all that was given, and draws."""
     arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
     alignments.check_word(_NAME, alignment)
     generator = generators.named(alignment)
@@ -136,21 +235,6 @@ _LEFT_OUT = {"RandomUniform": {"minval": 0, "maxval": 1}, "RandomNormal": {"mean
 """What numbers of floats are where they are left out."""
 
 
-def _are_plain(*numbers: Any) -> bool:
-    """Whether equal numbers of a type mean the same, which arrays and -0.0 do not."""
-    for n in numbers:
-        if n is None or type(n) is int:
-            continue
-        if not (type(n) is float or isinstance(n, _SCALARS)) or (
-            n == 0 and math.copysign(1, n) < 0
-        ):
-            return False
-    return True
-
-
-_SCALARS = np.floating, np.integer
-
-
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
     dtype: Any, operator: str | None, names: tuple[str, ...], *numbers: Any
@@ -163,19 +247,13 @@ def _prepared(
     if values is None or not _native.IS_THERE:
         return None
     arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
+    if operator in operators.OPERATORS and not operators.OPERATORS[operator].has_shape:
+        return None
     try:
         with float_environment.kept():
-            if operator is None:
-                return fill_native.prepared(values, _distribution(values, (), arguments))
-            op = _operator(operator)
-            if not op.has_shape:
-                return None
-            state = np.zeros(operators.STATE_WORDS, np.uint32)
-            inputs, attributes, _ = _parted(op, generators.PHILOX, values, arguments)
             # Who draws rows refuses this shape.
-            inputs |= {"shape": (), "state": state}
-            arrays, attributes, *_ = call.checked(op, inputs, attributes)
-            return fill_native.prepared(values, distribution_of(op, arrays, attributes))
+            distribution, _ = _asked(values, (), operator, arguments)
+            return fill_native.prepared(values, distribution)
     except (TypeError, ValueError):
         return None
 
