@@ -63,7 +63,8 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.seed is not None:
-            allowed, seed = "an integer from 0 to 2^63-1, or left out", index_of(self.seed)
+            allowed = "an integer from 0 to 2^63-1, or left out"
+            seed = index_of(self.seed)
             if seed is None:
                 checks.refuse(OWNER, "seed", repr(self.seed), allowed, "Pass an int.", TypeError)
             if not 0 <= seed <= INT64_MAX:

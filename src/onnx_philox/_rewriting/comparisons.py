@@ -120,7 +120,8 @@ class Scaled:
         if any(number.denominator != 1 for number in numbers):
             return None
         scale, offset, after = map(int, numbers)
-        lowest, count = offset + after, scale
+        lowest = offset + after
+        count = scale
         dtype = np.dtype(cast)
         if self._are_words(dtype):
             return lowest, count

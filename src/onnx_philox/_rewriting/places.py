@@ -103,7 +103,8 @@ class Products:
         return self._name(above[0] // below[0], sorted((above[1] - below[1]).elements()))
 
     def _split(self, dimensions: Iterable[Dimension]) -> tuple[int, Counter[str]] | None:
-        numbers, names = [1], Counter[str]()
+        numbers = [1]
+        names = Counter[str]()
         for d in dimensions:
             if d is None:
                 return None

@@ -70,7 +70,8 @@ def known_per_row(
     """The number that `per_row` makes, if a run does not have to show it."""
     if dimensions is None:
         return None
-    all_, row = _known_product(dimensions), _known_product(dimensions[1:])
+    all_ = _known_product(dimensions)
+    row = _known_product(dimensions[1:])
     if rows == 1:
         return all_
     if rows is not None or is_by_row or all_ == row:

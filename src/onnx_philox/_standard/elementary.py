@@ -53,7 +53,8 @@ def minus_two_ln(
         u -> for each shift: Less -> Where -> Mul 2^shift        u in [sqrt(1/2), sqrt 2), exponent
         u -> s = (u - 1) / (u + 1) -> polynomial of s^2 -> Mul s -> Add exponent * -2 ln 2
     """
-    number, form = _numbers(b, values), FORMATS[values.dtype]
+    number = _numbers(b, values)
+    form = FORMATS[values.dtype]
     top = 2 * float(form.sqrt_half)
     exponent = None
     for shift in shifts:
@@ -76,7 +77,8 @@ def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
         v -> Round(4 v) = quarter -> t = v - quarter / 4 -> polynomials of t^2 = sine, cosine
         quarter -> Gather whether they swap, and their signs -> Where -> Mul
     """
-    number, form = _numbers(b, values), FORMATS[values.dtype]
+    number = _numbers(b, values)
+    form = FORMATS[values.dtype]
     quarter = b("Round", b("Mul", v, number(4)))
     t = b("Sub", v, b("Mul", quarter, number(0.25)))
     z = b("Mul", t, t)

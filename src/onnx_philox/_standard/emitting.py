@@ -72,13 +72,15 @@ def _known_rows(draw: DrawnNode) -> int | None:
 
 
 def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
-    dimensions, size = draw.uniforms, draw.operator.size_input
+    dimensions = draw.uniforms
+    size = draw.operator.size_input
     if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
     elif draw.draws_classes_once or size.role is Role.DATA:
         shape = b("Shape", draw.inputs[size.name])
     else:
-        samples, logits = draw.attributes["sample_size"], draw.known["logits"]
+        samples = draw.attributes["sample_size"]
+        logits = draw.known["logits"]
         batch = logits.shape[0] if logits is not None and logits.shape is not None else None
         dimensions = batch, samples
         if batch is not None:
@@ -113,7 +115,8 @@ def words(
     """
     found: dict[ir.Node, ir.Value] = {}
     for group in _groups(draws):
-        first, b = next(iter(group)), builder()
+        first = next(iter(group))
+        b = builder()
         rows = rows_of(b, target, draws[first])
         made = target.words_of_several(b, [draws[node] for node in group], rows, [*group.values()])
         first.prepend(b.nodes)

@@ -191,7 +191,8 @@ def _put(
     for new in nodes:
         # onnx-ir names nodes that have no name.
         new.name = ""
-    nodes[-1].name, nodes[-1].doc_string = node.name, node.doc_string
+    nodes[-1].name = node.name
+    nodes[-1].doc_string = node.doc_string
     nodes[-1].metadata_props.update(node.metadata_props)
     graphs.remove(node)
 

@@ -69,7 +69,8 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
 def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> DrawnNode:
     """A node of ours, checked by all that is known of it."""
     inputs = ours.inputs_of(node)
-    shape, data = inputs.get("shape"), inputs.get("data")
+    shape = inputs.get("shape")
+    data = inputs.get("data")
     dimensions = None if shape is None else _dimensions(shape, types)
     if data is not None:
         dimensions = types.dimensions(data)
@@ -83,7 +84,8 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
 
     try:
         checked = ours.checked_node(node, known_of)
-        op, attributes = checked.operator, checked.attributes
+        op = checked.operator
+        attributes = checked.attributes
         alignment.refuse_without_nodes(op, attributes)
         attributes = op.written(attributes)
         type_ = checks.output_type(op, attributes, checked.known)

@@ -186,7 +186,8 @@ def _kept(
 
 
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
-    samples, logits = draw.attributes["sample_size"], draw.inputs["logits"]
+    samples = draw.attributes["sample_size"]
+    logits = draw.inputs["logits"]
     if draw.draws_classes_once:
         classes = values.classes_once(b, words, logits, samples)
         return b.cast(classes, ir.DataType.INT32) if draw.type is I32 else classes

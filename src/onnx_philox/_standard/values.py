@@ -52,7 +52,9 @@ def _unit_f64(b: Builder, words: ir.Value) -> Values:
 
 def _pairs(b: Builder, numbers: ir.Value) -> Values:
     """Every second number of each row, from the first on and from the second on."""
-    axis, end, step = b.constant([1]), b.constant([INT64_MAX]), b.constant([2])
+    axis = b.constant([1])
+    end = b.constant([INT64_MAX])
+    step = b.constant([2])
     return (
         b("Slice", numbers, b.constant([0]), end, axis, step),
         b("Slice", numbers, b.constant([1]), end, axis, step),
@@ -175,7 +177,8 @@ def integers(
         dtype = unsigned.numpy()
         low = minval.reshape(1).view(dtype)
         width = maxval.reshape(1).view(dtype) - low
-        divisor, base = b.constant(width, dtype), b.constant(low, dtype)
+        divisor = b.constant(width, dtype)
+        base = b.constant(low, dtype)
     else:
         base = b.cast(_value(b, minval), unsigned)
         divisor = b("Sub", b.cast(_value(b, maxval), unsigned), base)

@@ -207,7 +207,8 @@ def _blocks(b: Builder, count: Count) -> ir.Value:
     """
     if isinstance(count, int):
         return b.constant([-(-count // 4)])
-    limb, limb_blocks = b.constant(_LIMB), b.constant(_LIMB // 4)
+    limb = b.constant(_LIMB)
+    limb_blocks = b.constant(_LIMB // 4)
     high = b("Div", count, limb)
     rest = b("Sub", count, b("Mul", high, limb))
     rest_blocks = b("Div", b("Add", rest, b.constant(_LIMB + 3)), b.constant(4))

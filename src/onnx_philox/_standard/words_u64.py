@@ -17,7 +17,9 @@ from onnx_philox._standard.builder import Builder
 _BLOCKS_AT_ONCE = 2**13
 _SHIFT = 32
 _MASK = 0xFFFFFFFF
-_U32, _U64, _I64 = ir.DataType.UINT32, ir.DataType.UINT64, ir.DataType.INT64
+_U32 = ir.DataType.UINT32
+_U64 = ir.DataType.UINT64
+_I64 = ir.DataType.INT64
 
 
 def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Values:
@@ -114,7 +116,8 @@ def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
     low_sum = b("Add", low, b.cast(_blocks(b, count), _U64))
     high = b("Add", high, b.cast(b("Less", low_sum, low), _U64))
     pairs = b("Unsqueeze", b("Concat", low_sum, high, key, axis=0), b.constant([1]))
-    shift, mask = b.constant(_SHIFT, np.uint64), b.constant(_MASK, np.uint64)
+    shift = b.constant(_SHIFT, np.uint64)
+    mask = b.constant(_MASK, np.uint64)
     halves = b("BitwiseAnd", pairs, mask), b("BitShift", pairs, shift, direction="RIGHT")
     by_row = b("Transpose", b.cast(b("Concat", *halves, axis=1), _U32), perm=[2, 0, 1])
     return (b("Reshape", by_row, b("Shape", state), allowzero=1),)

@@ -186,7 +186,8 @@ def _sources(ours: Ours) -> Iterator[ov.Node]:
         return
     # Of a node in a body, what the bodies' owners read: the state is among it.
     starts = [state] if not ours.owners else ours.owners[0].node.input_values()
-    waiting, seen = list(starts), set[str]()
+    waiting = list(starts)
+    seen = set[str]()
     while waiting:
         node = waiting.pop().get_node()
         if node.get_name() in seen:

@@ -113,7 +113,8 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.N
         made.append(node)
         return node
 
-    new, old = draw.make(emit), draw.output
+    new = draw.make(emit)
+    old = draw.output
     comparison = inlined_comparison(draw.site.node)
     if comparison is not None and draw.share is not None and draw.share.is_inverted:
         if old.get_node() != comparison:

@@ -169,7 +169,8 @@ class UniformNode:
             return drawn.output(0)
 
         output = node.output(0)
-        operator, name = operators.RANDOM_UNIFORM, self.values.name
+        operator = operators.RANDOM_UNIFORM
+        name = self.values.name
         return NewDraw(
             self.site, operator, name, output, make, seeds=self.seeds, generator=self.generator
         )
@@ -222,7 +223,8 @@ def categorical(site: Site) -> NewDraw:
         remedy = "Convert the model with a constant number of samples."
         site.refuse("input 'num_samples'", given, allowed, remedy)
     samples = int(count.item())
-    is_log, replaces = bool(said["log_probs"]), bool(said["with_replacement"])
+    is_log = bool(said["log_probs"])
+    replaces = bool(said["with_replacement"])
     output_type = str(said["convert_type"])
     weighed = dimensions(node.input_value(0)) or (None,)
     if not replaces and weighed[-1] is not None and samples > weighed[-1]:
@@ -263,7 +265,8 @@ def _doubt_of_weights(value: ov.Output, *, is_log: bool) -> Doubt | None:
 def without_state(site: Site) -> NewDraw:
     """The very node of this package, once it reads the state; it keeps its seeds."""
     node = site.node
-    output, operator = node.output(0), operators.OPERATORS[node.get_type_name()]
+    output = node.output(0)
+    operator = operators.OPERATORS[node.get_type_name()]
 
     def gain(state: ov.Output, **_: int) -> ov.Node:
         before = [i for i in operator.inputs if i.role is not operators.Role.STATE]
@@ -283,7 +286,8 @@ def without_state(site: Site) -> NewDraw:
 def awaiting(site: Site) -> NewDraw:
     """The same node of this package, with a state and a stream."""
     node = site.node
-    operator, said = operators.OPERATORS[node.get_type_name()], node.get_attributes()
+    operator = operators.OPERATORS[node.get_type_name()]
+    said = node.get_attributes()
     names = [i.name for i in operator.inputs if i.role is not operators.Role.STATE]
     own = [a.name for a in operator.attributes if a.name not in _SEEDS]
     attributes = {name: said[name] for name in own if name in said}

@@ -33,7 +33,8 @@ class DrawnShape:
 
         By the sizes, and where nobody knows these by the rows of the tensor whose shape it has.
         """
-        dims, products = step.made[0], step.products
+        dims = step.made[0]
+        products = step.products
         standing = like.places
         if self.is_of_logits:
             # The classes are no dimension of what is drawn.

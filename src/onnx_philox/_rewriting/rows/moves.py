@@ -28,7 +28,8 @@ class Fate(Enum):
     """What lies along it is cut, or put elsewhere."""
 
 
-GONE, MOVED = Fate.GONE, Fate.MOVED
+GONE = Fate.GONE
+MOVED = Fate.MOVED
 
 
 class Meeting(Enum):

@@ -143,7 +143,8 @@ def normalised(axes: Axes, channel: int | None) -> Rule:
     """As `looking`, with a scale and a bias: of a dimension, or broadcast to the input."""
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
-        rank, looks = step.rank(0), axes(step)
+        rank = step.rank(0)
+        looks = axes(step)
         if output:
             return [ByAxis([GONE if i in looks else i for i in range(rank)])]
         moves: list[Moves | None] = [kept(step, 0, looks)]
@@ -163,7 +164,8 @@ def reduced(axes: Axes, keeps: Callable[[Step], bool]) -> Rule:
     """Some dimensions are gone, or have one element."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        along, rank = axes(step), step.rank(0)
+        along = axes(step)
+        rank = step.rank(0)
         to: list[int | Fate] = []
         for axis in range(rank):
             before = sum(1 for other in along if other < axis and not keeps(step))
@@ -199,7 +201,8 @@ def turned(order: Callable[[Step], Sequence[int] | None]) -> Rule:
 
 def in_order(step: Step, output: int) -> Sequence[Moves | None]:
     """The elements in order, in the shape of the output: a Reshape."""
-    given, made = step.dims[0], step.made[output]
+    given = step.dims[0]
+    made = step.made[output]
     if given is None or made is None:
         raise UnclearError("has a shape that nobody knows before a run")
     return [InOrder(step.products, step.batch, given, made)]
@@ -278,7 +281,8 @@ def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Ru
     """A Gather: the indices stand in place of a dimension of the data."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        shared, along = batch_dims(step), axis_of(step, axis(step))
+        shared = batch_dims(step)
+        along = axis_of(step, axis(step))
         ranks = range(step.rank(0)), range(step.rank(1))
         more = len(ranks[1]) - shared - 1
         data: list[int | Fate] = [a if a < along else a + more for a in ranks[0]]
@@ -301,7 +305,8 @@ def picked_along(axes: Axes) -> Rule:
 
 def _same_index(step: Step, data: int, indices: int, along: int) -> Moves:
     """Of the data of which the indices have all, but along a dimension."""
-    sizes, chosen = step.dims[data], step.dims[indices]
+    sizes = step.dims[data]
+    chosen = step.dims[indices]
     if sizes is None or chosen is None or len(sizes) != len(chosen):
         raise UnclearError("has an input whose shape nobody knows")
     to: list[int | Fate] = []
@@ -326,7 +331,8 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
     """A GatherND: the last dimension of the indices is an index of several of the data's."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        shared, ranks = batch_dims(step), (step.rank(0), step.rank(1))
+        shared = batch_dims(step)
+        ranks = (step.rank(0), step.rank(1))
         indices = step.dims[1]
         depth = indices[-1] if indices else None
         if not isinstance(depth, int):

@@ -151,9 +151,11 @@ def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
 def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
     if not isinstance(num_samples, int):
         remedy = _AS_MANY_ROWS if replacement else _A_RACE
-        given, allowed = "one that the model computes", "a number that the module knows"
+        given = "one that the model computes"
+        allowed = "a number that the module knows"
         CALLS["aten", "multinomial"].refuse("argument 'num_samples'", given, allowed, remedy)
-    is_one_row, axis = w.rank(x) == 1, w.ints([0])
+    is_one_row = w.rank(x) == 1
+    axis = w.ints([0])
     weights = _weights(w, w.op("Unsqueeze", x, axis) if is_one_row else x)
     attributes: dict[str, Any] = {"sample_size": num_samples}
     if not replacement and num_samples != 1:
@@ -214,7 +216,8 @@ def scaled_dot_product_attention(
     if dropout_p == 0:
         return w.attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
     kind = w.kind(None, query)
-    wide, rank = _computed(w, kind), w.rank(query)
+    wide = _computed(w, kind)
+    rank = w.rank(query)
     if enable_gqa:
         key, value = (w.repeated(each, query) for each in (key, value))
     query, key, value = (w.cast(each, wide) for each in (query, key, value))
@@ -299,7 +302,8 @@ def _sloped(w: Writer, x: Any, low: float, high: float, training: bool) -> tuple
     """A slope for each element, where torch draws one for each that is not above 0."""
     kind = w.kind(None, x)
     wide = _computed(w, kind)
-    given, one = w.cast(x, wide), w.number(1, wide)
+    given = w.cast(x, wide)
+    one = w.number(1, wide)
     if training:
         slope = w.cast(_uniform(w, w.shape(x), low, high, kind), wide)
     else:

@@ -76,7 +76,8 @@ def run(
 
     def call() -> Eager:
         own = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
-        before, held = attributes.state(module), attributes.tensors(module)
+        before = attributes.state(module)
+        held = attributes.tensors(module)
         with placer, warnings.catch_warnings(), watched() as sets:
             # torch's, of its own compiler.
             warnings.simplefilter("ignore")

@@ -43,7 +43,8 @@ class Pair:
         from torch.utils import _pytree
 
         self._owner = owner
-        self.model, self.proto = model, ir.to_proto(model)
+        self.model = model
+        self.proto = ir.to_proto(model)
         self._module = module
         self._leaves, self._tree = _pytree.tree_flatten((tuple(args), dict(kwargs)))
         self._names = self._names_of_leaves()
@@ -213,7 +214,8 @@ def _types_behind(model: ir.Model) -> dict[str, set[ir.DataType | None]]:
     found: dict[str, set[ir.DataType | None]] = {}
     for output in model.graph.outputs:
         types: set[ir.DataType | None] = set()
-        left, met = [output], set()
+        left = [output]
+        met = set()
         while left:
             value = left.pop()
             node = value.producer()

@@ -65,7 +65,8 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
 
 
 def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs: int) -> Seen:
-    known, given = RUNTIMES[runtime.runtime], Given.of("onnx_philox.torch", proto)
+    known = RUNTIMES[runtime.runtime]
+    given = Given.of("onnx_philox.torch", proto)
     options = known.options.of(AUTO, "f32" if known.precisions else None)
     try:
         loaded = runtime.open(ToOpen(given, options))
@@ -119,12 +120,14 @@ def run_beside_reference(
     known = {**feeds, **constants, **seen.outputs}
     if seen.after is not None:
         known[NEXT_STATE] = seen.after
-    problems, drawn = [], {}
+    problems = []
+    drawn = {}
     for node in nodes:
         op = OPERATORS[node.op_type]
         inputs = {d.name: known[n] for d, n in zip(op.inputs, node.input, strict=False) if n}
         given = {a.name: _attribute(a) for a in node.attribute}
-        values, stream = known[node.output[op.drawn_output]], given.get("op_seed", 0)
+        values = known[node.output[op.drawn_output]]
+        stream = given.get("op_seed", 0)
         drawn[stream] = values
         title = f"{op.name} of {list(values.shape)}, stream {stream},"
         expected = calls.run(op, fill_numpy.fill, inputs, given)

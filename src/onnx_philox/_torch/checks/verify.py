@@ -109,7 +109,8 @@ def verify_export(
 
 
 def _installed() -> list[type[LoadedModel]]:
-    found, errors = [], []
+    found = []
+    errors = []
     for runtime in RUNTIMES.values():
         if runtime.package is None or runtime.is_only_asked_for:
             continue
@@ -187,7 +188,8 @@ def _in_each(
     run: Callable[[type[LoadedModel]], seen.Seen], problem: Callable[[seen.Seen], str | None]
 ) -> tuple[list[Ran], list[str]]:
     """What came of each runtime; and of those that lack something, what they lack."""
-    ran, lacks = [], []
+    ran = []
+    lacks = []
     for runtime in _installed():
         title = f"{runtime.runtime} {runtime.version}"
         try:
@@ -241,7 +243,8 @@ def _philox(
     uncompared: list[str] = []
     program = pair.of_program()
     lost = "" if program is None else program.lost()
-    own, passed_over = pair.eager(seed), _passed_over(pair)
+    own = pair.eager(seed)
+    passed_over = _passed_over(pair)
     kept = pair.carried(own)
     if passed_over and program is not None and program.eager(seed).after == own.after:
         passed_over = None

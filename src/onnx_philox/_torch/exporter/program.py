@@ -124,7 +124,8 @@ def unchecked() -> Iterator[None]:
 
     # mypy sees torch's types only where torch is.
     base: Any = distributions.Distribution
-    checks, begin = base._validate_args, base.__init__
+    checks = base._validate_args
+    begin = base.__init__
 
     def begin_unchecked(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args[:2], **{**kwargs, "validate_args": False})

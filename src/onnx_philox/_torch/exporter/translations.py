@@ -63,7 +63,8 @@ class _OnnxWriter:
     def __init__(self, call: TorchCall, streams: Iterator[int]) -> None:
         import onnxscript
 
-        self._call, self._streams = call, streams
+        self._call = call
+        self._streams = streams
         self._op: Any = onnxscript.opset18
         self._ours: Any = onnxscript.values.Opset(DOMAIN, OPSET_VERSION)
 

@@ -26,7 +26,9 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
 
     if given["train"] is False:
         return
-    aten, x, p = torch.ops.aten, given["input"], given["p"]
+    aten = torch.ops.aten
+    x = given["input"]
+    p = given["p"]
     order = order_of(torch.empty_like(x.meta["val"]))
     assert order is not None, "it is dense"
     scale = 0.0 if p == 1 else 1 / (1 - p)
@@ -38,7 +40,8 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
         # the factor first.
         wide = dtype
         if dtype in (torch.bfloat16, torch.float16):
-            wide, scale = torch.float32, torch.tensor(scale, dtype=dtype).item()
+            wide = torch.float32
+            scale = torch.tensor(scale, dtype=dtype).item()
         x, noise = (call(node, aten.to.dtype, each, wide) for each in (x, drawn))
         kept = call(node, aten.mul.Tensor, call(node, aten.mul.Tensor, x, noise), scale)
         results = call(node, aten.to.dtype, kept, dtype), call(node, aten.ne.Scalar, noise, 0)
@@ -52,7 +55,9 @@ def multinomial(node: Any, given: dict[str, Any]) -> None:
     """
     import torch
 
-    aten, weights, samples = torch.ops.aten, given["self"], given["num_samples"]
+    aten = torch.ops.aten
+    weights = given["self"]
+    samples = given["num_samples"]
     if given["replacement"] and samples != 1:
         _search(node, weights, samples)
         return
@@ -110,7 +115,9 @@ def in_single(node: Any) -> set[Any]:
     """
     import torch
 
-    aten, name, value = torch.ops.aten, name_of(node), node.meta.get("val")
+    aten = torch.ops.aten
+    name = name_of(node)
+    value = node.meta.get("val")
     given = arguments(node)
     numbers = [given.get(each) for each in _NUMBERS.get(name, ())]
     if (
@@ -167,7 +174,8 @@ def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
     """Whole sixteens, then those of the last places anew, if the count is no multiple of 16."""
     import torch
 
-    aten, drawn = torch.ops.aten, []
+    aten = torch.ops.aten
+    drawn = []
     for size in (count - count % SIXTEEN, SIXTEEN if count % SIXTEEN else 0):
         if size:
             empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)

@@ -41,10 +41,13 @@ def _converter(name: str, streams: Iterator[int]) -> _Converter:
         rest = [context.get_values_from_const_input(i) for i in range(4, _ARGUMENTS)]
         if (params := _list(context.get_input(3))) is not None:
             # Of a packed sequence the front end gives all steps, and the lengths.
-            (x, lengths, hidden), is_batch_first = given, False
+            (x, lengths, hidden) = given
+            is_batch_first = False
             has_biases, layers, p, is_training, is_both_ways = rest
         else:
-            (x, hidden, _), lengths, params = given, None, _list(given[2]) or []
+            (x, hidden, _) = given
+            lengths = None
+            params = _list(given[2]) or []
             has_biases = context.get_values_from_const_input(3)
             layers, p, is_training, is_both_ways, is_batch_first = rest
         ways = 2 if is_both_ways else 1
@@ -91,7 +94,8 @@ class _Cells:
 
     def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
         """[steps, batch, ways * hidden], and the states after the last step."""
-        gates, of_way = _GATES[self.name], len(own) // self.ways
+        gates = _GATES[self.name]
+        of_way = len(own) // self.ways
         by_input, by_state, *biases = (
             _stacked([own[way * of_way + i] for way in range(self.ways)], gates)
             for i in range(of_way)

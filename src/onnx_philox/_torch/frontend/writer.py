@@ -51,7 +51,8 @@ class TorchWriter:
     """
 
     def __init__(self, call: TorchCall, streams: Iterator[int]) -> None:
-        self._call, self._streams = call, streams
+        self._call = call
+        self._streams = streams
 
     def kind(self, dtype: Any, like: ov.Output | None = None) -> Any:
         if dtype is not None:
@@ -121,7 +122,8 @@ class TorchWriter:
 
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
         stream = next(self._streams)
-        zeros, nowhere = np.zeros(STATE_WORDS, np.uint32), np.zeros(1, np.int64)
+        zeros = np.zeros(STATE_WORDS, np.uint32)
+        nowhere = np.zeros(1, np.int64)
         # OpenVINO computes what constants bound, but no Roll: a draw of constants would become one.
         state = opset8.roll(zeros, nowhere, nowhere, name=AWAITS_STATE)
         options = {"op_seed": stream, "state": state, "name": f"aten::{self._call.name} {stream}"}
@@ -155,7 +157,8 @@ class TorchWriter:
         return opset8.matmul(x, y, False, True).output(0)
 
     def repeated(self, x: ov.Output, query: ov.Output) -> ov.Output:
-        heads, own = self._dimension(query, -3), self._dimension(x, -3)
+        heads = self._dimension(query, -3)
+        own = self._dimension(x, -3)
         every = opset8.range(np.int64(0), heads, np.int64(1), "i64")
         indices = opset8.divide(every, opset8.divide(heads, own))
         return opset8.gather(x, indices, np.int64(-3)).output(0)

@@ -126,7 +126,8 @@ def _sixteen(
         one_first, one_second = _halves_of_sixteen(stream.uniform_f32(count))
         one_radius = np.sqrt(ln_f32(np.float32(1) - one_first) * np.float32(-2))
         one_sine, one_cosine = sin_cos_f32(one_second * np.float32(2 * math.pi))
-        narrow_scale, narrow_mean = np.float32(scale), np.float32(mean)
+        narrow_scale = np.float32(scale)
+        narrow_mean = np.float32(mean)
         pair = [
             multiply_add_f32(one_radius * x, narrow_scale, narrow_mean)
             for x in (one_cosine, one_sine)

@@ -76,11 +76,14 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
     except (MemoryError, RefusalError):
         remedy = "Draw fewer elements at a time."
         refuse(_STATES, "n", n, "small enough for the memory that is free", remedy)
-    turn, threads = offset // _OFFSET_STEP, np.arange(n, dtype=np.uint64)
-    states[:, 0], states[:, 1] = turn & 0xFFFFFFFF, turn >> 32
+    turn = offset // _OFFSET_STEP
+    threads = np.arange(n, dtype=np.uint64)
+    states[:, 0] = turn & 0xFFFFFFFF
+    states[:, 1] = turn >> 32
     states[:, 2] = threads.astype(np.uint32)
     states[:, 3] = threads >> np.uint64(32)
-    states[:, 4], states[:, 5] = seed & 0xFFFFFFFF, seed >> 32
+    states[:, 4] = seed & 0xFFFFFFFF
+    states[:, 5] = seed >> 32
     return states
 
 

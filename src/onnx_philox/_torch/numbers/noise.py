@@ -43,7 +43,9 @@ class _OnCard:
     """A generator of device cuda; the card is None if it is large enough for every draw."""
 
     def __init__(self, seed: int, gpu: Gpu | None) -> None:
-        self._seed, self._gpu, self._offset = seed, gpu, 0
+        self._seed = seed
+        self._gpu = gpu
+        self._offset = 0
 
     def words(self) -> NDArray[np.uint32]:
         return cuda.state_of_thread(self._seed, self._offset).to_array()
@@ -66,7 +68,9 @@ class TorchNoise(Noise):
     """
 
     def __init__(self, owner: str, generators: Sequence[_NoiseSource], *, by_rows: bool) -> None:
-        self._owner, self._generators, self._by_rows = owner, generators, by_rows
+        self._owner = owner
+        self._generators = generators
+        self._by_rows = by_rows
 
     @property
     def state(self) -> NDArray[np.uint32]:

@@ -62,7 +62,8 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         # Written so by hand: it says already what it draws.
         return random
     random = noted.as_called(random, types)
-    title, replacement = random.site.title, random.replacement
+    title = random.site.title
+    replacement = random.replacement
     if isinstance(replacement, DropoutReplacement):
         if not replacement.is_mode_known:
             allowed = "a constant, with alignment 'pytorch'"
@@ -106,7 +107,8 @@ def as_torch(
         alignment.generator_of(complete).check_node(op, complete, has_state=True)
     except RefusalError as error:
         raise error.within(random.site.title) from error
-    given, node = dict(inputs), random.site.node
+    given = dict(inputs)
+    node = random.site.node
     if _is_by_hand(random):
         return dtype, given, attributes
     name = "ratio" if op is RANDOM_DROPOUT else "p" if noted.has_number(random) else None
@@ -114,7 +116,8 @@ def as_torch(
     if name is not None and (number := _narrow(given[name])) is not None:
         wide = {name: noted.double_of(node, number)}
     elif dtype in _NARROW and (doubles := _doubles(random, op, given)):
-        wide, dtype = doubles, ir.DataType.DOUBLE
+        wide = doubles
+        dtype = ir.DataType.DOUBLE
         attributes = {**attributes, OUTPUT_TYPE: F64.name}
     for name, double in wide.items():
         narrow = given[name].producer()
@@ -139,11 +142,13 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
     node = outputs[0].producer()
     if node is None or node.op_type != RANDOM_DROPOUT.name or _is_by_hand(random):
         return outputs
-    data, ratio = node.inputs[0], constant(input_of(node, 1))
+    data = node.inputs[0]
+    ratio = constant(input_of(node, 1))
     if data is None or ratio is None:
         # A ratio that a run computes is no number of Python's.
         return outputs
-    dtype, shape = outputs[0].dtype, data.shape
+    dtype = outputs[0].dtype
+    shape = data.shape
     assert dtype is not None
     mask = outputs[1] if len(outputs) > 1 else emitter.mask_of(outputs[0], shape)
     work = ir.DataType.DOUBLE if dtype is ir.DataType.DOUBLE else ir.DataType.FLOAT
@@ -168,7 +173,8 @@ def _doubles(
     """The doubles of a draw that f64 draws from the same words; None where the type holds them."""
     numbers = noted.noted(random.site.node)
     if op is RANDOM_EXPONENTIAL:
-        names, numbers = ["scale"], [1 / number for number in numbers if number]
+        names = ["scale"]
+        numbers = [1 / number for number in numbers if number]
     elif op is RANDOM_NORMAL and _count(given["shape"]) in range(SIXTEEN):
         # One by one, from the same words in every type.
         names = ["mean", "scale"]
@@ -183,7 +189,8 @@ def _doubles(
 
 def _count(shape: ir.Value) -> int | None:
     """How many numbers are drawn, if that is known."""
-    dimensions, producer = constant(shape), shape.producer()
+    dimensions = constant(shape)
+    producer = shape.producer()
     if dimensions is not None:
         return int(dimensions.prod())
     if producer is None or producer.op_type != "Shape" or producer.attributes:

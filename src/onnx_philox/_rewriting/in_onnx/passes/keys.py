@@ -95,17 +95,20 @@ class Keys:
         before = zip(node.inputs[first:], body.inputs[first:], strict=False)
         for (outer, inner), after in zip(before, body.outputs[first // 2 : carried], strict=False):
             if outer is not None and self._root(after, _GIVE_EQUAL) is inner:
-                self._outside[inner], self._changes[inner] = outer, self._changed([outer])
+                self._outside[inner] = outer
+                self._changes[inner] = self._changed([outer])
 
     def _changed(self, values: Iterable[ir.Value | None]) -> Bodies:
         known = (self._changes.get(value) for value in values if value is not None)
         return Bodies().union(*filter(None, known))
 
     def _operation(self, node: ir.Node, index: int) -> int:
-        operator, passed = node.op_type, _GIVE_EQUAL
+        operator = node.op_type
+        passed = _GIVE_EQUAL
         if operator in KEY_MAKERS:
             # They read numbers; one of them gives the algorithm too.
-            operator, passed = operator.replace("KeyCounterAlg", "KeyCounter"), _GIVE_THEIR_NUMBERS
+            operator = operator.replace("KeyCounterAlg", "KeyCounter")
+            passed = _GIVE_THEIR_NUMBERS
         values = ((name, each.value) for name, each in node.attributes.items())
         # A type is none, and two nodes of another type have other inputs.
         said = sorted(each for each in values if isinstance(each[1], Hashable))
@@ -139,7 +142,8 @@ class Keys:
 
     def _narrows(self, cast: ir.Node, given: ir.Value) -> bool:
         """Whether a Cast may change numbers."""
-        old, new = self._types(given), ir.DataType(cast.attributes.get_int("to", 0))
+        old = self._types(given)
+        new = ir.DataType(cast.attributes.get_int("to", 0))
         if old is None or not (old.is_integer() and new.is_integer()):
             return old is not new
         return old.itemsize > new.itemsize
