@@ -92,7 +92,14 @@ class Pipeline:
         **options: Any,
     ) -> None:
         with door(_NAME):
-            asked = Asked.among(locals())
+            asked = Asked(
+                keep_seeds=keep_seeds,
+                per_row=per_row,
+                batch=batch,
+                alignment=alignment,
+                invert_bernoulli=invert_bernoulli,
+                draw=draw,
+            )
             self._open(opening.wanted(model, runtime, asked, options), source)
 
     def _open(self, wanted: opening.Wanted, source: Any = None) -> None:

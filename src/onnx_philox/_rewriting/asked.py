@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Self, TypedDict
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 from onnx_philox._contract import alignment, checks, generators
 from onnx_philox._contract.arguments import check_bool
@@ -73,8 +73,9 @@ class Asked:
         for name in ("keep_seeds", "keep_unknown"):
             check_bool(OWNER, name, getattr(self, name))
         for name, what in _NAMED.items():
-            if not isinstance(getattr(self, name), bool):
-                object.__setattr__(self, name, _names(name, getattr(self, name), what))
+            given = getattr(self, name)
+            if not isinstance(given, bool):
+                object.__setattr__(self, name, _names(name, given, what))
         drawn_inputs.read_all(OWNER, self.draw)
         # One of its own, which can be pickled.
         object.__setattr__(self, "draw", dict(self.draw))
@@ -91,12 +92,6 @@ class Asked:
                 f"Pass onnx_philox.row_states(seed, range(batch)) as the input {STATE!r}, or with "
                 "alignment 'pytorch' TorchState.from_seed(seed) for each row.",
             )
-
-    @classmethod
-    def among(cls, arguments: Mapping[str, Any]) -> Self:
-        """What a function is asked for, among all its arguments."""
-        words = (field.name for field in fields(cls))
-        return cls(**{word: arguments[word] for word in words if word in arguments})
 
     @property
     def named(self) -> frozenset[str] | None:

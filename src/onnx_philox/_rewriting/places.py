@@ -9,11 +9,18 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 Dimension = int | str | None
 """A number, a name, or None where neither is known."""
 Dimensions = tuple[Dimension, ...]
+
+
+@dataclass(frozen=True)
+class _Product:
+    """What a dimension is: a number times the dimensions of these names, in order."""
+
+    number: int
+    names: tuple[str, ...] = ()
 
 
 class Products:
@@ -28,12 +35,13 @@ class Products:
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = frozenset(names)
-        self._factors: dict[str, tuple[int, tuple[str, ...]]] = {n: (1, (n,)) for n in self.names}
+        self._products = {name: _Product(1, (name,)) for name in self.names}
         self._places: dict[Hashable, str] = {}
+        # Of the name of a sum, the names that it is made of.
         self._of_sums: dict[str, frozenset[str]] = {}
 
     def __contains__(self, name: str | None) -> bool:
-        return name in self._factors
+        return name in self._products
 
     def at(self, place: Hashable) -> str:
         """A name for the dimension at a place in the model, of which nothing else is known.
@@ -42,38 +50,38 @@ class Products:
         """
         if place not in self._places:
             names = (f"? {i}" for i in itertools.count(len(self._places)))
-            name = next(name for name in names if name not in self._factors)
+            name = next(name for name in names if name not in self._products)
             self._places[place] = name
-            self._factors[name] = (1, (name,))
+            self._products[name] = _Product(1, (name,))
         return self._places[place]
 
     def sum(self, dimensions: Sequence[Dimension]) -> Dimension:
         """The sum of dimensions; None where one is not known."""
         if None in dimensions:
             return None
-        numbers = [d for d in dimensions if isinstance(d, int)]
+        number = sum(d for d in dimensions if isinstance(d, int))
         named = sorted(d for d in dimensions if isinstance(d, str))
-        if not named or (len(named) == 1 and sum(numbers) == 0):
-            return named[0] if named else sum(numbers)
-        place = ("sum", sum(numbers), *named)
-        name = self.at(place)
+        if not named:
+            return number
+        if len(named) == 1 and number == 0:
+            return named[0]
+        name = self.at(("sum", number, *named))
         made = set[str]()
         for each in named:
-            for factor in self._factors[each][1]:
+            for factor in self._names_in(each):
                 made |= self._of_sums.get(factor, {factor})
         self._of_sums[name] = frozenset(made)
         return name
 
     def is_sum_with(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension is made of a sum with one of an input."""
-        factors = self._factors[dimension][1] if isinstance(dimension, str) else ()
-        return any(name in self._of_sums.get(factor, ()) for factor in factors)
+        return any(name in self._of_sums.get(factor, ()) for factor in self._names_in(dimension))
 
     def of_inputs(self, dimension: Dimension) -> Dimension:
         """The dimension, if it is a number or made of inputs' dimensions; else None."""
-        if isinstance(dimension, str) and not self.names.issuperset(self._factors[dimension][1]):
-            return None
-        return dimension
+        if self.names.issuperset(self._names_in(dimension)):
+            return dimension
+        return None
 
     def may_depend(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension depends on one of an input, or may."""
@@ -87,7 +95,7 @@ class Products:
 
     def count(self, dimension: Dimension, name: str) -> int:
         """How often one of an input is a factor of a dimension."""
-        return self._factors[dimension][1].count(name) if isinstance(dimension, str) else 0
+        return self._names_in(dimension).count(name)
 
     def of(self, dimensions: Iterable[Dimension]) -> Dimension:
         """The product of dimensions; None where it is not known."""
@@ -95,33 +103,45 @@ class Products:
 
     def quotient(self, dimensions: Iterable[Dimension], divisors: Iterable[Dimension]) -> Dimension:
         """The product of dimensions, divided by others; None where it is not known or not whole."""
-        above, below = self._split(dimensions), self._split(divisors)
-        if above is None or below is None or below[0] == 0 or above[0] % below[0] != 0:
+        above = self._multiplied(dimensions)
+        below = self._multiplied(divisors)
+        if above is None or below is None or below.number == 0:
             return None
-        if below[1] - above[1]:
+        if above.number % below.number != 0:
             return None
-        return self._name(above[0] // below[0], sorted((above[1] - below[1]).elements()))
+        left = Counter(above.names)
+        left.subtract(below.names)
+        if any(times < 0 for times in left.values()):
+            # A name stands only below.
+            return None
+        names = tuple(sorted(left.elements()))
+        return self._name(_Product(above.number // below.number, names))
 
-    def _split(self, dimensions: Iterable[Dimension]) -> tuple[int, Counter[str]] | None:
-        numbers = [1]
-        names = Counter[str]()
-        for d in dimensions:
-            if d is None:
+    def _multiplied(self, dimensions: Iterable[Dimension]) -> _Product | None:
+        number = 1
+        names: list[str] = []
+        for dimension in dimensions:
+            if dimension is None:
                 return None
-            number, factors = (d, ()) if isinstance(d, int) else self._factors[d]
-            numbers.append(number)
-            names.update(factors)
-        return prod(numbers), names
+            number *= dimension if isinstance(dimension, int) else self._products[dimension].number
+            names += self._names_in(dimension)
+        return _Product(number, tuple(names))
 
-    def _name(self, number: int, names: Sequence[str]) -> Dimension:
-        if number == 0 or not names:
-            return number
-        if number < 0:
+    def _names_in(self, dimension: Dimension) -> tuple[str, ...]:
+        """The names whose product a dimension is; none of a number, or where nothing is known."""
+        return self._products[dimension].names if isinstance(dimension, str) else ()
+
+    def _name(self, product: _Product) -> Dimension:
+        if product.number == 0 or not product.names:
+            return product.number
+        if product.number < 0:
             return None
-        text = " * ".join([*([str(number)] if number != 1 else []), *names])
+        text = " * ".join(product.names)
+        if product.number != 1:
+            text = f"{product.number} * {text}"
         # An input's dimension may have such a name, too.
-        meant = (number, tuple(names))
-        return text if self._factors.setdefault(text, meant) == meant else None
+        meant = self._products.setdefault(text, product)
+        return text if meant == product else None
 
 
 @dataclass(frozen=True)

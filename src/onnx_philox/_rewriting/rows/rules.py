@@ -120,9 +120,9 @@ def others_free(step: Step, count: int) -> list[None]:
 
 def elementwise(step: Step, _: int) -> Sequence[Moves | None]:
     """Each element of the output is made of one of each input, which are broadcast."""
-    there = [i for i in range(len(step.known)) if step.has(i)]
-    rank = max(step.rank(i) for i in there)
-    return [aligned(step, i, rank) if step.has(i) else None for i in range(len(step.known))]
+    indices = range(len(step.known))
+    rank = max(step.rank(i) for i in indices if step.has(i))
+    return [aligned(step, i, rank) if step.has(i) else None for i in indices]
 
 
 def of_each(step: Step, _: int) -> Sequence[Moves | None]:
@@ -165,11 +165,15 @@ def reduced(axes: Axes, keeps: Callable[[Step], bool]) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         along = axes(step)
-        rank = step.rank(0)
         to: list[int | Fate] = []
-        for axis in range(rank):
-            before = sum(1 for other in along if other < axis and not keeps(step))
-            to.append(GONE if axis in along else axis - before)
+        left_out = 0
+        for axis in range(step.rank(0)):
+            if axis not in along:
+                to.append(axis - left_out)
+                continue
+            to.append(GONE)
+            if not keeps(step):
+                left_out += 1
         return [ByAxis(to), *others_free(step, 1)]
 
     return rule
@@ -180,7 +184,8 @@ def cut(axes: Axes) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         along = axes(step)
-        to: list[int | Fate] = [MOVED if a in along else a for a in range(step.rank(0))]
+        own = range(step.rank(0))
+        to = [MOVED if axis in along else axis for axis in own]
         return [ByAxis(to), *others_free(step, 1)]
 
     return rule
@@ -190,11 +195,12 @@ def turned(order: Callable[[Step], Sequence[int] | None]) -> Rule:
     """The dimensions of the input in another order; none means the other way round."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        rank = step.rank(0)
-        axes = list(order(step) or range(rank)[::-1])
-        if sorted(axes) != list(range(rank)):
+        own = range(step.rank(0))
+        axes = list(order(step) or reversed(own))
+        if sorted(axes) != list(own):
             raise UnclearError("has another order than one of its dimensions")
-        return [ByAxis([axes.index(axis) for axis in range(rank)], ones=step.ones(0))]
+        to = [axes.index(axis) for axis in own]
+        return [ByAxis(to, ones=step.ones(0))]
 
     return rule
 
@@ -215,10 +221,16 @@ def squeezed(axes: Callable[[Step], Sequence[int] | None]) -> Rule:
         said = axes(step)
         if said is None:
             return in_order(step, output)
-        rank = step.rank(0)
         out = {axis_of(step, axis) for axis in said}
-        left = [axis for axis in range(rank) if axis not in out]
-        return [ByAxis([left.index(a) if a in left else GONE for a in range(rank)])]
+        to: list[int | Fate] = []
+        left = 0
+        for axis in range(step.rank(0)):
+            if axis in out:
+                to.append(GONE)
+            else:
+                to.append(left)
+                left += 1
+        return [ByAxis(to)]
 
     return rule
 
@@ -230,7 +242,8 @@ def unsqueezed(axes: Callable[[Step], Sequence[int]]) -> Rule:
         said = axes(step)
         rank = step.rank(0) + len(said)
         new = {axis % rank for axis in said}
-        return [ByAxis([axis for axis in range(rank) if axis not in new], ones=step.ones(0))]
+        to = [axis for axis in range(rank) if axis not in new]
+        return [ByAxis(to, ones=step.ones(0))]
 
     return rule
 
@@ -240,18 +253,19 @@ def joined(axes: Axes, *, is_new: bool = False) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         (along,) = axes(step)
-        there = [i for i in range(len(step.known)) if step.has(i)]
+        indices = range(len(step.known))
+        are_several = sum(step.has(index) for index in indices) > 1
         moves: list[Moves | None] = []
-        for index in range(len(step.known)):
-            if index not in there:
+        for index in indices:
+            if not step.has(index):
                 moves.append(None)
                 continue
-            ranks = range(step.rank(index))
-            if is_new:
-                to: list[int | Fate] = [axis if axis < along else axis + 1 for axis in ranks]
-            else:
-                is_cut = len(there) > 1
-                to = [MOVED if axis == along and is_cut else axis for axis in ranks]
+            to: list[int | Fate] = []
+            for axis in range(step.rank(index)):
+                if is_new:
+                    to.append(axis if axis < along else axis + 1)
+                else:
+                    to.append(MOVED if axis == along and are_several else axis)
             moves.append(ByAxis(to))
         return moves
 
@@ -283,11 +297,13 @@ def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Ru
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         shared = batch_dims(step)
         along = axis_of(step, axis(step))
-        ranks = range(step.rank(0)), range(step.rank(1))
-        more = len(ranks[1]) - shared - 1
-        data: list[int | Fate] = [a if a < along else a + more for a in ranks[0]]
+        # What the indices have more than the dimension in whose place they stand.
+        more = step.rank(1) - shared - 1
+        of_data = range(step.rank(0))
+        data: list[int | Fate] = [a if a < along else a + more for a in of_data]
         data[along] = MOVED
-        indices = [a if a < shared else a + along - shared for a in ranks[1]]
+        of_indices = range(step.rank(1))
+        indices = [a if a < shared else a + along - shared for a in of_indices]
         return [ByAxis(data), ByAxis(indices), *others_free(step, 2)]
 
     return rule
@@ -310,8 +326,8 @@ def _same_index(step: Step, data: int, indices: int, along: int) -> Moves:
     if sizes is None or chosen is None or len(sizes) != len(chosen):
         raise UnclearError("has an input whose shape nobody knows")
     to: list[int | Fate] = []
-    for axis, (d, e) in enumerate(zip(sizes, chosen, strict=True)):
-        is_same = d is not None and d == e
+    for axis, size in enumerate(sizes):
+        is_same = size is not None and size == chosen[axis]
         to.append(axis if is_same and axis != along else MOVED)
     return ByAxis(to)
 
@@ -321,8 +337,12 @@ def put_along(axes: Axes) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         (along,) = axes(step)
-        written = [_same_index(step, i, 0, along) for i in (1, 2)]
-        return [kept(step, 0, [along]), *written, *others_free(step, 3)]
+        return [
+            kept(step, 0, [along]),
+            _same_index(step, 1, 0, along),
+            _same_index(step, 2, 0, along),
+            *others_free(step, 3),
+        ]
 
     return rule
 
@@ -332,19 +352,21 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         shared = batch_dims(step)
-        ranks = (step.rank(0), step.rank(1))
         indices = step.dims[1]
         depth = indices[-1] if indices else None
         if not isinstance(depth, int):
             raise UnclearError("has indices whose shape nobody knows")
+        # All dimensions of the indices but the last lead the output.
+        leading = step.rank(1) - 1
         data: list[int | Fate] = []
-        for axis in range(ranks[0]):
-            behind = axis - shared - depth
+        for axis in range(step.rank(0)):
             if axis < shared:
                 data.append(axis)
+            elif axis < shared + depth:
+                data.append(MOVED)
             else:
-                data.append(MOVED if behind < 0 else ranks[1] - 1 + behind)
-        return [ByAxis(data), ByAxis([*range(ranks[1] - 1), GONE])]
+                data.append(leading + axis - shared - depth)
+        return [ByAxis(data), ByAxis([*range(leading), GONE])]
 
     return rule
 
@@ -369,21 +391,24 @@ def multiplied(turns: Callable[[Step], tuple[bool, bool]]) -> Rule:
     """A product of matrices, each of which may be transposed first."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        own = step.rank(0), step.rank(1)
-        rank = max(*own, 2)
+        ranks = step.rank(0), step.rank(1)
+        rank = max(*ranks, 2)
         are_turned = turns(step)
         rows = rank - 2
         # A vector on the left has no rows.
-        columns = rank - 1 if own[0] > 1 else rank - 2
+        columns = rank - 1 if ranks[0] > 1 else rank - 2
         left: list[int | Fate] = [rows, GONE]
         right: list[int | Fate] = [GONE, columns]
         moves: list[Moves | None] = []
-        for index, matrix in enumerate((left, right)):
-            to: list[int | Fate] = [GONE]
-            if own[index] > 1:
-                last_two = matrix[::-1] if are_turned[index] else matrix
-                to = [*range(rank - own[index], rank - 2), *last_two]
-            moves.append(ByAxis(to, ones=step.ones(index)))
+        for index, last_two in enumerate((left, right)):
+            own = ranks[index]
+            if own < 2:
+                moves.append(ByAxis([GONE], ones=step.ones(index)))
+                continue
+            if are_turned[index]:
+                last_two.reverse()
+            before = range(rank - own, rank - 2)
+            moves.append(ByAxis([*before, *last_two], ones=step.ones(index)))
         return [*moves, *others_free(step, 2)]
 
     return rule
