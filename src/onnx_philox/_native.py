@@ -30,10 +30,7 @@ Memory: Any = ctypes.c_char * 0
 
 
 # The structs of the header, as `struct` packs them: a call, and its inputs, attributes and outputs.
-_CALL = "@IIPPNPNPN"
-_INPUT = "PPPNP"
-_ATTRIBUTE = "PPq"
-_OUTPUT = "PN"
+_CALL, _INPUT, _ATTRIBUTE, _OUTPUT = "@IIPPNPNPN", "PPPNP", "PPq", "PN"
 _SMALL = 64
 """Bytes of an array that are copied, which takes less time than to ask where they are."""
 
@@ -205,18 +202,11 @@ def _call(
     block = ctypes.create_string_buffer(form.size)
     at = ctypes.addressof(block)
     parts: list[Any] = [
-        _VERSION,
-        _NUMBERS_ARE_CHECKED,
-        _address(operator),
-        at + inputs_at,
-        len(inputs),
-        at + attributes_at,
-        len(attributes),
-        at + outputs_at,
-        len(outputs),
+        *(_VERSION, _NUMBERS_ARE_CHECKED, _address(operator)),
+        *(at + inputs_at, len(inputs), at + attributes_at, len(attributes)),
+        *(at + outputs_at, len(outputs)),
     ]
-    size_at = at + size_at
-    small_at = at + small_at
+    size_at, small_at = at + size_at, at + small_at
     for name, type_, array in inputs:
         if array.nbytes <= _SMALL:
             data = small_at
@@ -251,8 +241,7 @@ def _place(array: NDArray[Any]) -> int:
 @lru_cache
 def _layout(inputs: int, attributes: int, outputs: int, sizes: int, small: int) -> tuple[Any, ...]:
     """The form of a call's memory, and where in it inputs, attributes, ... begin."""
-    form = _CALL
-    places = []
+    form, places = _CALL, []
     for part in (_INPUT * inputs, _ATTRIBUTE * attributes, _OUTPUT * outputs, "q" * sizes):
         form += "0q"  # the next begins at a multiple of 8
         places.append(struct.calcsize(form))

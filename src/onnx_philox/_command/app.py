@@ -186,8 +186,7 @@ def run(
     types, shapes and bytes: two machines or days with the same hash had the same bits. To compare
     two runtimes, use `onnx-philox compare`.
     """
-    wrong = (rooms.run.ArgumentError, OSError)
-    failed = (rooms.run.RunError,)
+    wrong, failed = (rooms.run.ArgumentError, OSError), (rooms.run.RunError,)
     with rooms.terminal.working("run", "loading the model", *wrong, failed=failed) as progress:
         return rooms.run.run(
             model,
@@ -279,8 +278,7 @@ def compare(
     elif source("seconds") is not ParameterSource.DEFAULT:
         text = "--seconds must be given with --original: got {}. Add that, or leave it out."
         raise click.UsageError(text.format(seconds))
-    wrong = (rooms.compare.ArgumentError, OSError)
-    failed = (rooms.compare.RunError,)
+    wrong, failed = (rooms.compare.ArgumentError, OSError), (rooms.compare.RunError,)
     with rooms.terminal.working("compare", "loading the model", *wrong, failed=failed) as progress:
         return run(
             model,
@@ -321,8 +319,7 @@ def replay(record: Path, *, runtime: str | None, model: Path | None, input: tupl
     The model, the inputs, the draws and the next states must be equal, in any runtime. The outputs
     must be so in the same version of the same runtime; another rounds in its own way.
     """
-    wrong = (OSError, ValueError, ImportError)
-    failed = (rooms.replay.RunError,)
+    wrong, failed = (OSError, ValueError, ImportError), (rooms.replay.RunError,)
     with rooms.terminal.working("replay", "reading the record", *wrong, failed=failed) as progress:
         return rooms.replay.replay(
             record, model=model, inputs=input, runtime=runtime, progress=progress
@@ -353,11 +350,9 @@ def path(runtime: str) -> None:
         text = f"RUNTIME must be {listed}: got {runtime!r}. Choose one of these."
         rooms.terminal.fail("path", ValueError(text), 2)
     if runtime == _CMAKE:
-        library = _native_library.find_cmake()
-        needed = "onnxruntime"
+        library, needed = _native_library.find_cmake(), "onnxruntime"
     else:
-        library = _native_library.find(runtime)
-        needed = runtime
+        library, needed = _native_library.find(runtime), runtime
     if library is None:
         rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
     click.echo(library)

@@ -83,9 +83,7 @@ class Command(click.Command):
             SystemExit: The report says that not all is well, or that nothing is known.
         """
         rooms.libraries.prepare()
-        name = str(self.name)
-        page = ctx.meta.get("html")
-        as_json = ctx.meta.get("json", False)
+        name, page, as_json = str(self.name), ctx.meta.get("html"), ctx.meta.get("json", False)
         if page is not None:
             read = {ctx.params["model"]: "the model"} if "model" in ctx.params else {}
             with rooms.terminal.errors(name, OSError, ValueError):

@@ -48,8 +48,7 @@ def _new_axes(step: Step) -> Sequence[int]:
 
 
 def _sliced_axes(step: Step) -> Collection[int]:
-    starts = step.numbers(1) or ()
-    ends = step.numbers(2) or ()
+    starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     steps = step.said(3, "steps")
     axes = step.said(4, "axes") if step.has(4) else list(range(len(steps)))
     return _not_whole(step, axes, starts, ends, steps)
@@ -105,8 +104,7 @@ def _strided(step: Step, _: int) -> Sequence[Moves | None]:
 
 
 def _padded_axes(step: Step) -> Collection[int]:
-    before = step.said(1, "pads")
-    after = step.said(2, "pads")
+    before, after = step.said(1, "pads"), step.said(2, "pads")
     pairs = enumerate(zip(before, after, strict=True))
     return [axis for axis, pads in pairs if pads != (0, 0)]
 
@@ -131,8 +129,7 @@ def _pooled_to(step: Step, _: int) -> Sequence[Moves | None]:
 
 def _interpolated(step: Step) -> Sequence[bool]:
     """The dimensions whose length stays: all that are not among the axes, and those of scale 1."""
-    rank = step.rank(0)
-    dims = step.dims[0] or ()
+    rank, dims = step.rank(0), step.dims[0] or ()
     pads = [*(step.ints("pads_begin") or ()), *(step.ints("pads_end") or ())]
     if any(pads) or step.opset < 4:
         raise UnclearError("has pads, or axes that are not followed")

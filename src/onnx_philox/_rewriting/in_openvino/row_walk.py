@@ -81,8 +81,7 @@ class RowWalk:
 
     def of_how_often(self, owner: Owner) -> bool:
         """Whether how often a body runs may depend on the batch."""
-        node = owner.node
-        kind = owner.node.get_type_name()
+        node, kind = owner.node, owner.node.get_type_name()
         if kind == "If":
             return self._of(node.input_value(0)).is_of_batch
         if kind == "Loop":
@@ -291,8 +290,7 @@ class RowWalk:
         ends: dict[int, list[ov.Output]] = {}
         for index, (_, body) in enumerate(bodies(node)):
             given, made = descriptions(node, index)
-            inner = body.get_parameters()
-            results = body.get_results()
+            inner, results = body.get_parameters(), body.get_results()
             for each in given:
                 value = node.input_value(each.input_index)
                 self._known[inner[each.body_parameter_index].output(0)] = self._of(value)
@@ -309,8 +307,7 @@ class RowWalk:
     def _loop(self, node: ov.Node) -> None:
         ((_, body),) = bodies(node)
         given, made = descriptions(node, 0)
-        inner = body.get_parameters()
-        results = body.get_results()
+        inner, results = body.get_parameters(), body.get_results()
         one_by_one = Culprit(_label(node), "goes through the rows one by one")
         moved = Culprit(_label(node), "has rows in another place after an iteration")
         carried: dict[int, tuple[ov.Output, ov.Output]] = {}

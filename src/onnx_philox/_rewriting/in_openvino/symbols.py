@@ -25,14 +25,7 @@ from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
 _MOVES = {
-    "Convert",
-    "Gather",
-    "Reshape",
-    "Slice",
-    "Split",
-    "Squeeze",
-    "StridedSlice",
-    "Unsqueeze",
+    *("Convert", "Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Unsqueeze"),
     "VariadicSplit",
 }
 """They put numbers of their first input elsewhere."""
@@ -59,8 +52,7 @@ class Symbols:
         self._unknown: list[tuple[ov.Symbol, str]] = []
         shared: dict[str, ov.Symbol] = {}
         for name, node in inputs.items():
-            shape = node.get_partial_shape()
-            layout = node.get_layout()
+            shape, layout = node.get_partial_shape(), node.get_layout()
             for axis in range(0 if shape.rank.is_dynamic else len(shape)):
                 dimension = shape[axis]
                 if dimension.is_static:
@@ -197,16 +189,14 @@ class Symbols:
 
     def _follow_reshape(self, node: ov.Node) -> None:
         """It gives as many elements as it takes."""
-        given = self.of(node.input_value(0))
-        made = self.of(node.output(0))
+        given, made = self.of(node.input_value(0)), self.of(node.output(0))
         if given is not None and made is not None and made.count(None) == 1:
             rest = self.products.quotient(given, [d for d in made if d is not None])
             self._give(node.output(0), [rest if d is None else d for d in made])
 
     def _follow_one_hot(self, node: ov.Node) -> None:
         """Its new dimension is as long as an input says, which may be a dimension."""
-        made = self.of(node.output(0))
-        depth = self.numbers(node.input_value(1))
+        made, depth = self.of(node.output(0)), self.numbers(node.input_value(1))
         if made is not None and depth is not None and len(depth) == 1:
             axis = int(node.get_attributes()["axis"]) % len(made)
             given = self.of(node.input_value(0)) or made[1:]
@@ -217,8 +207,7 @@ class Symbols:
         stacked: dict[int, int] = {}
         for index, (_, body) in enumerate(bodies(node)):
             given, made = descriptions(node, index)
-            inner = body.get_parameters()
-            results = body.get_results()
+            inner, results = body.get_parameters(), body.get_results()
             carried = {}
             for each in given:
                 value = node.input_value(each.input_index)
@@ -234,8 +223,7 @@ class Symbols:
                 self._follow(body)
                 is_changed = False
                 for i, parameter in carried.items():
-                    own = self.of(parameter.output(0))
-                    back = self.of(results[i].input_value(0))
+                    own, back = self.of(parameter.output(0)), self.of(results[i].input_value(0))
                     shape = self._named(parameter.get_partial_shape(), own, back)
                     parameter.set_partial_shape(shape)
                     is_changed |= own != self.of_shape(shape)
@@ -256,8 +244,7 @@ class Symbols:
 
 def _follow_numbers(node: ov.Node) -> None:
     """Says which numbers in a tensor are dimensions: OpenVINO goes on saying what they were."""
-    kind = node.get_type_name()
-    given = node.input_values()
+    kind, given = node.get_type_name(), node.input_values()
     for output in node.outputs():
         # It may have followed a body as if no iteration changed a dimension.
         if kind != "Parameter" and _is_small(output):
@@ -294,8 +281,7 @@ def _follow_numbers(node: ov.Node) -> None:
 
 def _hand_over(source: ov.Output, target: ov.Output) -> None:
     """Says that a tensor has the numbers of another one."""
-    given = source.get_tensor()
-    own = target.get_tensor()
+    given, own = source.get_tensor(), target.get_tensor()
     if _is_small(source) and given.get_value_symbol():
         own.set_lower_value(given.get_lower_value())
         own.set_upper_value(given.get_upper_value())
@@ -344,8 +330,7 @@ def drawn(node: ov.Node) -> ov.PartialShape:
 
 def _sizes(node: ov.Node) -> ov.Node | ov.Output:
     """The dimensions of what a node of this package draws."""
-    operator = OPERATORS[node.get_type_name()]
-    given = node.input_value(0)
+    operator, given = OPERATORS[node.get_type_name()], node.input_value(0)
     if operator.has_shape:
         return given
     sizes = opset8.shape_of(given)

@@ -33,8 +33,7 @@ class DrawnShape:
 
         By the sizes, and where nobody knows these by the rows of the tensor whose shape it has.
         """
-        dims = step.made[0]
-        products = step.products
+        dims, products = step.made[0], step.products
         standing = like.places
         if self.is_of_logits:
             # The classes are no dimension of what is drawn.

@@ -28,8 +28,7 @@ class Fate(Enum):
     """What lies along it is cut, or put elsewhere."""
 
 
-GONE = Fate.GONE
-MOVED = Fate.MOVED
+GONE, MOVED = Fate.GONE, Fate.MOVED
 
 
 class Meeting(Enum):

@@ -120,9 +120,9 @@ def others_free(step: Step, count: int) -> list[None]:
 
 def elementwise(step: Step, _: int) -> Sequence[Moves | None]:
     """Each element of the output is made of one of each input, which are broadcast."""
-    indices = range(len(step.known))
-    rank = max(step.rank(i) for i in indices if step.has(i))
-    return [aligned(step, i, rank) if step.has(i) else None for i in indices]
+    there = [i for i in range(len(step.known)) if step.has(i)]
+    rank = max(step.rank(i) for i in there)
+    return [aligned(step, i, rank) if step.has(i) else None for i in range(len(step.known))]
 
 
 def of_each(step: Step, _: int) -> Sequence[Moves | None]:
@@ -143,8 +143,7 @@ def normalised(axes: Axes, channel: int | None) -> Rule:
     """As `looking`, with a scale and a bias: of a dimension, or broadcast to the input."""
 
     def rule(step: Step, output: int) -> Sequence[Moves | None]:
-        rank = step.rank(0)
-        looks = axes(step)
+        rank, looks = step.rank(0), axes(step)
         if output:
             return [ByAxis([GONE if i in looks else i for i in range(rank)])]
         moves: list[Moves | None] = [kept(step, 0, looks)]
@@ -164,16 +163,11 @@ def reduced(axes: Axes, keeps: Callable[[Step], bool]) -> Rule:
     """Some dimensions are gone, or have one element."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        along = axes(step)
+        along, rank = axes(step), step.rank(0)
         to: list[int | Fate] = []
-        left_out = 0
-        for axis in range(step.rank(0)):
-            if axis not in along:
-                to.append(axis - left_out)
-                continue
-            to.append(GONE)
-            if not keeps(step):
-                left_out += 1
+        for axis in range(rank):
+            before = sum(1 for other in along if other < axis and not keeps(step))
+            to.append(GONE if axis in along else axis - before)
         return [ByAxis(to), *others_free(step, 1)]
 
     return rule
@@ -184,8 +178,7 @@ def cut(axes: Axes) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         along = axes(step)
-        own = range(step.rank(0))
-        to = [MOVED if axis in along else axis for axis in own]
+        to: list[int | Fate] = [MOVED if a in along else a for a in range(step.rank(0))]
         return [ByAxis(to), *others_free(step, 1)]
 
     return rule
@@ -195,20 +188,18 @@ def turned(order: Callable[[Step], Sequence[int] | None]) -> Rule:
     """The dimensions of the input in another order; none means the other way round."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        own = range(step.rank(0))
-        axes = list(order(step) or reversed(own))
-        if sorted(axes) != list(own):
+        rank = step.rank(0)
+        axes = list(order(step) or range(rank)[::-1])
+        if sorted(axes) != list(range(rank)):
             raise UnclearError("has another order than one of its dimensions")
-        to = [axes.index(axis) for axis in own]
-        return [ByAxis(to, ones=step.ones(0))]
+        return [ByAxis([axes.index(axis) for axis in range(rank)], ones=step.ones(0))]
 
     return rule
 
 
 def in_order(step: Step, output: int) -> Sequence[Moves | None]:
     """The elements in order, in the shape of the output: a Reshape."""
-    given = step.dims[0]
-    made = step.made[output]
+    given, made = step.dims[0], step.made[output]
     if given is None or made is None:
         raise UnclearError("has a shape that nobody knows before a run")
     return [InOrder(step.products, step.batch, given, made)]
@@ -221,16 +212,10 @@ def squeezed(axes: Callable[[Step], Sequence[int] | None]) -> Rule:
         said = axes(step)
         if said is None:
             return in_order(step, output)
+        rank = step.rank(0)
         out = {axis_of(step, axis) for axis in said}
-        to: list[int | Fate] = []
-        left = 0
-        for axis in range(step.rank(0)):
-            if axis in out:
-                to.append(GONE)
-            else:
-                to.append(left)
-                left += 1
-        return [ByAxis(to)]
+        left = [axis for axis in range(rank) if axis not in out]
+        return [ByAxis([left.index(a) if a in left else GONE for a in range(rank)])]
 
     return rule
 
@@ -242,8 +227,7 @@ def unsqueezed(axes: Callable[[Step], Sequence[int]]) -> Rule:
         said = axes(step)
         rank = step.rank(0) + len(said)
         new = {axis % rank for axis in said}
-        to = [axis for axis in range(rank) if axis not in new]
-        return [ByAxis(to, ones=step.ones(0))]
+        return [ByAxis([axis for axis in range(rank) if axis not in new], ones=step.ones(0))]
 
     return rule
 
@@ -253,19 +237,18 @@ def joined(axes: Axes, *, is_new: bool = False) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         (along,) = axes(step)
-        indices = range(len(step.known))
-        are_several = sum(step.has(index) for index in indices) > 1
+        there = [i for i in range(len(step.known)) if step.has(i)]
         moves: list[Moves | None] = []
-        for index in indices:
-            if not step.has(index):
+        for index in range(len(step.known)):
+            if index not in there:
                 moves.append(None)
                 continue
-            to: list[int | Fate] = []
-            for axis in range(step.rank(index)):
-                if is_new:
-                    to.append(axis if axis < along else axis + 1)
-                else:
-                    to.append(MOVED if axis == along and are_several else axis)
+            ranks = range(step.rank(index))
+            if is_new:
+                to: list[int | Fate] = [axis if axis < along else axis + 1 for axis in ranks]
+            else:
+                is_cut = len(there) > 1
+                to = [MOVED if axis == along and is_cut else axis for axis in ranks]
             moves.append(ByAxis(to))
         return moves
 
@@ -295,15 +278,12 @@ def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Ru
     """A Gather: the indices stand in place of a dimension of the data."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        shared = batch_dims(step)
-        along = axis_of(step, axis(step))
-        # What the indices have more than the dimension in whose place they stand.
-        more = step.rank(1) - shared - 1
-        of_data = range(step.rank(0))
-        data: list[int | Fate] = [a if a < along else a + more for a in of_data]
+        shared, along = batch_dims(step), axis_of(step, axis(step))
+        ranks = range(step.rank(0)), range(step.rank(1))
+        more = len(ranks[1]) - shared - 1
+        data: list[int | Fate] = [a if a < along else a + more for a in ranks[0]]
         data[along] = MOVED
-        of_indices = range(step.rank(1))
-        indices = [a if a < shared else a + along - shared for a in of_indices]
+        indices = [a if a < shared else a + along - shared for a in ranks[1]]
         return [ByAxis(data), ByAxis(indices), *others_free(step, 2)]
 
     return rule
@@ -321,13 +301,12 @@ def picked_along(axes: Axes) -> Rule:
 
 def _same_index(step: Step, data: int, indices: int, along: int) -> Moves:
     """Of the data of which the indices have all, but along a dimension."""
-    sizes = step.dims[data]
-    chosen = step.dims[indices]
+    sizes, chosen = step.dims[data], step.dims[indices]
     if sizes is None or chosen is None or len(sizes) != len(chosen):
         raise UnclearError("has an input whose shape nobody knows")
     to: list[int | Fate] = []
-    for axis, size in enumerate(sizes):
-        is_same = size is not None and size == chosen[axis]
+    for axis, (d, e) in enumerate(zip(sizes, chosen, strict=True)):
+        is_same = d is not None and d == e
         to.append(axis if is_same and axis != along else MOVED)
     return ByAxis(to)
 
@@ -337,12 +316,8 @@ def put_along(axes: Axes) -> Rule:
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
         (along,) = axes(step)
-        return [
-            kept(step, 0, [along]),
-            _same_index(step, 1, 0, along),
-            _same_index(step, 2, 0, along),
-            *others_free(step, 3),
-        ]
+        written = [_same_index(step, i, 0, along) for i in (1, 2)]
+        return [kept(step, 0, [along]), *written, *others_free(step, 3)]
 
     return rule
 
@@ -351,22 +326,19 @@ def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
     """A GatherND: the last dimension of the indices is an index of several of the data's."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        shared = batch_dims(step)
+        shared, ranks = batch_dims(step), (step.rank(0), step.rank(1))
         indices = step.dims[1]
         depth = indices[-1] if indices else None
         if not isinstance(depth, int):
             raise UnclearError("has indices whose shape nobody knows")
-        # All dimensions of the indices but the last lead the output.
-        leading = step.rank(1) - 1
         data: list[int | Fate] = []
-        for axis in range(step.rank(0)):
+        for axis in range(ranks[0]):
+            behind = axis - shared - depth
             if axis < shared:
                 data.append(axis)
-            elif axis < shared + depth:
-                data.append(MOVED)
             else:
-                data.append(leading + axis - shared - depth)
-        return [ByAxis(data), ByAxis([*range(leading), GONE])]
+                data.append(MOVED if behind < 0 else ranks[1] - 1 + behind)
+        return [ByAxis(data), ByAxis([*range(ranks[1] - 1), GONE])]
 
     return rule
 
@@ -391,24 +363,21 @@ def multiplied(turns: Callable[[Step], tuple[bool, bool]]) -> Rule:
     """A product of matrices, each of which may be transposed first."""
 
     def rule(step: Step, _: int) -> Sequence[Moves | None]:
-        ranks = step.rank(0), step.rank(1)
-        rank = max(*ranks, 2)
+        own = step.rank(0), step.rank(1)
+        rank = max(*own, 2)
         are_turned = turns(step)
         rows = rank - 2
         # A vector on the left has no rows.
-        columns = rank - 1 if ranks[0] > 1 else rank - 2
+        columns = rank - 1 if own[0] > 1 else rank - 2
         left: list[int | Fate] = [rows, GONE]
         right: list[int | Fate] = [GONE, columns]
         moves: list[Moves | None] = []
-        for index, last_two in enumerate((left, right)):
-            own = ranks[index]
-            if own < 2:
-                moves.append(ByAxis([GONE], ones=step.ones(index)))
-                continue
-            if are_turned[index]:
-                last_two.reverse()
-            before = range(rank - own, rank - 2)
-            moves.append(ByAxis([*before, *last_two], ones=step.ones(index)))
+        for index, matrix in enumerate((left, right)):
+            to: list[int | Fate] = [GONE]
+            if own[index] > 1:
+                last_two = matrix[::-1] if are_turned[index] else matrix
+                to = [*range(rank - own[index], rank - 2), *last_two]
+            moves.append(ByAxis(to, ones=step.ones(index)))
         return [*moves, *others_free(step, 2)]
 
     return rule

@@ -23,8 +23,7 @@ from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import NEXT_STATE
 
-_INT64 = ir.DataType.INT64
-_UINT32 = ir.DataType.UINT32
+_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 
 
 class OneGenerator:

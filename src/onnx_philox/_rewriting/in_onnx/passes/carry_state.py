@@ -30,8 +30,7 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Replace
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN, Recorded
 
-_INT64 = ir.DataType.INT64
-_UINT32 = ir.DataType.UINT32
+_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]
 
 # From this version on a graph's initializers need not be its inputs too.
@@ -206,8 +205,7 @@ class Border:
 
     def carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
         """Adds a loop-carried value after the others; returns it as the body sees it."""
-        node = owner.node
-        body = owner.graph
+        node, body = owner.node, owner.graph
         inner = self.emitter.declare(ir.Value(), "carried", _INT64, self.shape)
         if node.op_type == "Loop":
             # Trip count and condition come first, and may be left out.
@@ -231,8 +229,7 @@ class Border:
 
     def carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
         """Ends a loop-carried value: adds an output of the body, and returns the node's."""
-        node = owner.node
-        body = owner.graph
+        node, body = owner.node, owner.graph
         if node.op_type == "Loop":
             # Of the body's outputs the condition is first; of its inputs the iteration is too.
             index = len(node.inputs) - 3
@@ -351,15 +348,10 @@ def insert_output(node: ir.Node, index: int) -> ir.Value:
     """Inserts an output at an index; those behind it move on, with all that uses them."""
     node.resize_outputs(len(node.outputs) + 1)
     for i in range(len(node.outputs) - 1, index, -1):
-        old = node.outputs[i - 1]
-        new = node.outputs[i]
-        name = old.name
-        old.name = None
-        new.name = name
-        new.type = old.type
-        new.shape = old.shape
-        new.doc_string = old.doc_string
-        old.doc_string = None
+        old, new = node.outputs[i - 1], node.outputs[i]
+        name, old.name = old.name, None
+        new.name, new.type, new.shape = name, old.type, old.shape
+        new.doc_string, old.doc_string = old.doc_string, None
         for theirs, ours in ((old.metadata_props, new.metadata_props), (old.meta, new.meta)):
             ours.update(theirs)
             theirs.clear()

@@ -15,8 +15,7 @@ from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._rewriting.in_onnx.types import Types
 
-_BOOL = ir.DataType.BOOL
-_INT64 = ir.DataType.INT64
+_BOOL, _INT64 = ir.DataType.BOOL, ir.DataType.INT64
 _SEQUENCE_MAP = "SequenceMap"
 _GIVE_SEQUENCES = (
     "SequenceConstruct",
@@ -59,8 +58,7 @@ def is_sequence(value: ir.Value) -> bool:
     """Whether a value is a sequence of tensors, as far as the model shows: inference drops it."""
     if value.type is not None:
         return isinstance(value.type, ir.SequenceType)
-    node = value.producer()
-    index = value.index() or 0
+    node, index = value.producer(), value.index() or 0
     if node is None or node.domain not in graphs.STANDARD_DOMAINS:
         return False
     if node.op_type in _GIVE_SEQUENCES:
@@ -77,8 +75,7 @@ def is_sequence(value: ir.Value) -> bool:
 
 def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
     """Puts a Loop in the place of one node, unless the type of an output is not known."""
-    body = _body(node)
-    given = [value for value in node.inputs if value is not None]
+    body, given = _body(node), [value for value in node.inputs if value is not None]
     dtypes = [dtype for value in body.outputs if (dtype := types(value)) is not None]
     if len(dtypes) < len(body.outputs) or len(given) != len(body.inputs):
         return
@@ -111,8 +108,7 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
         body.inputs.append(so_far)
         (longer,) = after.node("SequenceInsert", [so_far, output], {})
         name = _declared(emitter, "longer", sequence).name
-        longer.name = name
-        longer.type = sequence
+        longer.name, longer.type = name, sequence
         collected.append(longer)
     body.outputs.clear()
     body.outputs.extend(collected)
@@ -126,16 +122,14 @@ def _expand(node: ir.Node, emitter: Emitter, types: Types) -> None:
     for dtype in dtypes:
         (value,) = around.node("SequenceEmpty", [], {"dtype": dtype.value})
         sequence = ir.SequenceType(ir.TensorType(dtype))
-        value.name = _declared(emitter, "empty", sequence).name
-        value.type = sequence
+        value.name, value.type = _declared(emitter, "empty", sequence).name, sequence
         empty.append(value)
     del node.attributes["body"]
     loop_outputs = around.node(
         "Loop", [count, always, *empty], {"body": body}, outputs=len(node.outputs)
     )
     loop = around.nodes[-1]
-    loop.name = node.name
-    loop.doc_string = node.doc_string
+    loop.name, loop.doc_string = node.name, node.doc_string
     loop.metadata_props.update(node.metadata_props)
     node.prepend(around.nodes)
     for ours, theirs in zip(loop_outputs, node.outputs, strict=True):

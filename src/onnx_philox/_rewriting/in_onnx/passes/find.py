@@ -85,8 +85,7 @@ def find_nodes(
         ValueError: A node reads what is computed of it.
     """
     _check_order(model)
-    types = Types(model)
-    own = generator.rewriting()
+    types, own = Types(model), generator.rewriting()
     found: list[Outcome] = []
     of_onnx = graphs.onnx_opset_for(model)
     for node, owners in graphs.walk(model.graph):
@@ -201,8 +200,7 @@ def _read(site: Site, types: Types) -> Outcome:
             check_schema(site.node, site.owners, site.version)
         elif site.node.domain in foreign.TENSORFLOW_DOMAINS and (n := len(site.node.outputs)) != 1:
             site.refuse("the number of outputs", n, "1", "Correct the node.")
-        replacement = read(site, types)
-        seeds = own_seeds(site.node)
+        replacement, seeds = read(site, types), own_seeds(site.node)
         random = Replaceable(
             replace(site, seeds=seeds),
             replacement,

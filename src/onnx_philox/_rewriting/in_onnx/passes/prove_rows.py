@@ -99,8 +99,7 @@ class BatchRows:
 
     def obstacle(self, random: Replaceable, *, is_named: bool = False) -> RefusalError | None:
         """See `order.Rows`."""
-        site = random.site
-        node = random.site.node
+        site, node = random.site, random.site.node
         title = f"{site.title}{_in_module(node)}"
         shape = self._shapes.of(node.outputs[0])
         batch = self.batch.where

@@ -24,36 +24,10 @@ from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
 from onnx_philox._rewriting.places import Place
 
 OF_EACH_ELEMENT = {
-    "Abs",
-    "Cast",
-    "Ceil",
-    "Clip",
-    "Cos",
-    "Dropout",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Floor",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "Identity",
-    "LeakyRelu",
-    "Log",
-    "Neg",
-    "Not",
-    "RandomNormalLike",
-    "RandomUniformLike",
-    "Reciprocal",
-    "Relu",
-    "Round",
-    "Selu",
-    "Sigmoid",
-    "Sign",
-    "Sin",
-    "Softplus",
-    "Sqrt",
-    "Tanh",
+    *("Abs", "Cast", "Ceil", "Clip", "Cos", "Dropout", "Elu", "Erf", "Exp", "Floor", "Gelu"),
+    *("HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "Neg", "Not", "RandomNormalLike"),
+    *("RandomUniformLike", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin"),
+    *("Softplus", "Sqrt", "Tanh"),
 }
 """The operators whose first output has an element for each of their first input."""
 OF_TWO_ELEMENTS = {"Add", "Div", "Mul", "Pow", "Sub"}
@@ -141,8 +115,7 @@ class Replace:
     def __init__(
         self, names: Names, global_seed: int, batch: Batch | None, generator: Generator
     ) -> None:
-        self._generator = generator
-        self._own = generator.rewriting()
+        self._generator, self._own = generator, generator.rewriting()
         self._batch = batch
         self._names = names
         self._global_seed = global_seed
@@ -160,8 +133,7 @@ class Replace:
 
     def _replace(self, model: ir.Model, carried: Carried, emitter: Emitter) -> None:
         random = carried.random
-        old = random.site.node
-        last = random.last
+        old, last = random.site.node, random.last
 
         def draw(
             op: Operator,
@@ -248,8 +220,7 @@ class Replace:
 
     def _shares_shape(self, node: ir.Node, graph: ir.Graph) -> bool:
         """Puts the shape of a tensor behind the first one that surely has it, once in a graph."""
-        (given,) = node.inputs
-        (shape,) = node.outputs
+        (given,), (shape,) = node.inputs, node.outputs
         assert given is not None, "a tensor has the shape"
         source = self._same_shape.source(given) if given.graph is graph else given
         producer = source.producer()

@@ -46,8 +46,7 @@ def kept_scanning(owner: Owner, state: ir.Value, states: int, emitter: Emitter) 
         states: How many states it carries.
         emitter: What makes the nodes.
     """
-    node = owner.node
-    body = owner.graph
+    node, body = owner.node, owner.graph
     if _ZERO not in node.meta:
         is_kept = _reads_rows(node, body, states)
         node.meta[_ZERO] = None if is_kept else _scan_zeros(node, body, states, emitter.again())

@@ -26,36 +26,10 @@ from onnx_philox._rewriting.seeded import Seeded, Size
 _MOST_ELEMENTS = 64
 _GIVE_EQUAL = ("Identity", "Cast")
 _KEEP_THE_SIZE = {
-    "Abs",
-    "BatchNormalization",
-    "Bernoulli",
-    "Cast",
-    "Clip",
-    "Dropout",
-    "Elu",
-    "Erf",
-    "Exp",
-    "Flatten",
-    "Gelu",
-    "Identity",
-    "LayerNormalization",
-    "LeakyRelu",
-    "Log",
-    "LogSoftmax",
-    "Neg",
-    "Not",
-    "RandomNormalLike",
-    "RandomUniformLike",
-    "Relu",
-    "Reshape",
-    "Selu",
-    "Sigmoid",
-    "Softmax",
-    "Sqrt",
-    "Squeeze",
-    "Tanh",
-    "Transpose",
-    "Unsqueeze",
+    *("Abs", "BatchNormalization", "Bernoulli", "Cast", "Clip", "Dropout", "Elu", "Erf", "Exp"),
+    *("Flatten", "Gelu", "Identity", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax", "Neg"),
+    *("Not", "RandomNormalLike", "RandomUniformLike", "Relu", "Reshape", "Selu", "Sigmoid"),
+    *("Softmax", "Sqrt", "Squeeze", "Tanh", "Transpose", "Unsqueeze"),
 }
 """Operators whose first output has as many elements as their first input."""
 
@@ -195,8 +169,7 @@ _OF_ANY_TYPE = ("Multinomials", "shuffles")
 
 def _numbers(random: Replaceable) -> tuple[str, str]:
     """The numbers that ONNX Runtime draws for a node, and what draws them, in words."""
-    node = random.site.node
-    replacement = random.replacement
+    node, replacement = random.site.node, random.replacement
     if node.op_type == "Multinomial":
         return DOUBLES, "Multinomials"
     if isinstance(replacement, BernoulliReplacement):
@@ -241,8 +214,7 @@ def _turns(owner: Owner) -> Hashable:
 
 def _runs_all_trips(loop: ir.Node, body: ir.Graph) -> bool:
     """Whether a Loop ends after the trips that it is given, and no sooner."""
-    trips = loop.inputs[0]
-    go = loop.inputs[1] if len(loop.inputs) > 1 else None
+    trips, go = loop.inputs[0], loop.inputs[1] if len(loop.inputs) > 1 else None
     if trips is None or (go is not None and not _is_true(go)):
         return False
     goes_on = _root(body.outputs[0])

@@ -31,8 +31,7 @@ class AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
-            near = nearest(node.op_type, OPERATORS)
-            names = f"one of {', '.join(OPERATORS)}"
+            near, names = nearest(node.op_type, OPERATORS), f"one of {', '.join(OPERATORS)}"
             upgrade = "Upgrade onnx-philox if a newer version made the model."
             remedy = upgrade if near is None else f"Did you mean {near!r}?"
             site.refuse("the operator", node.op_type, names, remedy)
@@ -49,9 +48,7 @@ class AwaitingReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         drawn = draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)
-        outputs = [drawn]
-        mask = self.operator.drawn_output
-        last = len(self.operator.outputs) - 1
+        outputs, mask, last = [drawn], self.operator.drawn_output, len(self.operator.outputs) - 1
         is_state_wanted = len(node.outputs) > last and is_wanted(node.outputs[last])
         is_mask_wanted = len(node.outputs) > mask and is_wanted(node.outputs[mask])
         if mask and (is_mask_wanted or is_state_wanted):

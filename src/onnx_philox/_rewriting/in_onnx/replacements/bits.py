@@ -69,8 +69,7 @@ def smaller(bits: RandomBits) -> RandomBits:
 
 def _after(bits: RandomBits, node: ir.Node, index: int) -> RandomBits | None:
     """The integers after one more node; None where it makes others, or not equally likely ones."""
-    width = bits.width
-    nodes = (*bits.nodes, node)
+    width, nodes = bits.width, (*bits.nodes, node)
     if node.op_type == "Cast":
         return _cast(bits, node)
     number = _number(node, 1 - index, bits.rank)
@@ -142,14 +141,12 @@ def _joined(
     values = BY_ONNX.get(bitcast.attributes.get_int("to", 0))
     if values is None or values not in _ONE or one != _ONE[values] or bits.width != BITS[values]:
         return None
-    nodes = (*bits.nodes, joining, bitcast)
-    low = 1
+    nodes, low = (*bits.nodes, joining, bitcast), 1
     reader = only_reader(bitcast.outputs[0])
     if reader is not None and reader[0].op_type == "Sub" and reader[1] == 0:
         less, _ = reader
         if _float(less, 1, bits.rank) == 1:
-            nodes = (*nodes, less)
-            low = 0
+            nodes, low = (*nodes, less), 0
     return _uniform(values, low, low + 1, uniform), replace(bits, nodes=nodes)
 
 

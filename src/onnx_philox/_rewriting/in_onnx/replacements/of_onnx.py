@@ -29,8 +29,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
 from onnx_philox._rewriting.in_onnx.types import Types
 
-_BOOL = ir.DataType.BOOL
-_FLOAT = ir.DataType.FLOAT
+_BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 _CAST = "Cast to one of these."
 
 Accepted = tuple[ElementType, ...]
@@ -82,11 +81,9 @@ class FloatReplacement(TypedReplacement):
     def read(cls, site: Site, accepted: Accepted, types: Types) -> FloatReplacement:
         """One of the four."""
         attributes = site.node.attributes
-        op = operators.RANDOM_UNIFORM
-        names = (("minval", "low", 0.0), ("maxval", "high", 1.0))
+        op, names = operators.RANDOM_UNIFORM, (("minval", "low", 0.0), ("maxval", "high", 1.0))
         if "Normal" in site.node.op_type:
-            op = operators.RANDOM_NORMAL
-            names = (("mean", "mean", 0.0), ("scale", "scale", 1.0))
+            op, names = operators.RANDOM_NORMAL, (("mean", "mean", 0.0), ("scale", "scale", 1.0))
         is_like = site.node.op_type.endswith("Like")
         dtype = _dtype_or_input_type(site, types) if is_like else _dtype(site, _FLOAT)
         values = allowed_type(site, dtype, accepted, _CAST)
@@ -178,8 +175,7 @@ class MultinomialReplacement(TypedReplacement):
         """Draws from the first input's logits."""
         shape = types.shape(required_input(site, 0))
         if shape is not None and len(shape) not in (1, 2):
-            allowed = "[classes] or [rows, classes]"
-            remedy = "Reshape it to two dimensions."
+            allowed, remedy = "[classes] or [rows, classes]", "Reshape it to two dimensions."
             what = f"the shape of input {input_of(site.node, 0).name!r}"
             site.refuse(what, f"{len(shape)} dimensions", allowed, remedy)
         is_one_row = shape is not None and len(shape) == 1
@@ -322,8 +318,7 @@ class DropoutReplacement(TypedReplacement):
         p = self._p(given, emitter)
         if isinstance(self.ratio, np.ndarray):
             ratio = self.ratio.reshape(())
-            one = np.ones((), self.values.dtype)
-            of_type = ratio.astype(self.values.dtype)
+            one, of_type = np.ones((), self.values.dtype), ratio.astype(self.values.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
             return p, self._constant(emitter, "scale", scale)

@@ -12,8 +12,7 @@ from onnx_philox._rewriting.in_onnx.types import Types
 
 def read_fused(site: Site, types: Types) -> DropoutReplacement:
     """BiasDropout, BitmaskBiasDropout or BitmaskDropout, in training mode."""
-    node = site.node
-    places = FUSED_DROPOUTS[site.node.op_type]
+    node, places = site.node, FUSED_DROPOUTS[site.node.op_type]
     if places.packs_mask and len(node.outputs) > 1 and is_wanted(node.outputs[1]):
         site.refuse(
             f"the mask {node.outputs[1].name!r}",

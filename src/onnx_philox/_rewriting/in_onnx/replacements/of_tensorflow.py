@@ -40,9 +40,7 @@ from onnx_philox._rewriting.in_onnx.types import Types
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
-_INT32 = ir.DataType.INT32
-_INT64 = ir.DataType.INT64
-_BOOL = ir.DataType.BOOL
+_INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
 
 
 @dataclass(frozen=True)
@@ -272,9 +270,7 @@ class ShuffleReplacement:
 def _read_multinomial(site: Site, types: Types) -> of_onnx.Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
-    what = "input 1, num_samples"
-    allowed = "one constant int32"
-    remedy = "Export it as one."
+    what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
     if samples is None or samples.size != 1:
         given = "one that is not constant" if samples is None else samples.tolist()
         site.refuse(what, given, allowed, remedy)

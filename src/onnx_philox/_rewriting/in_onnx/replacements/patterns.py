@@ -38,11 +38,8 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.not_rows import few
 
-_BOOL = ir.DataType.BOOL
-_INT32 = ir.DataType.INT32
-_FLOAT = ir.DataType.FLOAT
-_UINT32 = ir.DataType.UINT32
-_UINT64 = ir.DataType.UINT64
+_BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
+_UINT32, _UINT64 = ir.DataType.UINT32, ir.DataType.UINT64
 
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
@@ -110,15 +107,9 @@ class ComparisonReplacement:
             for what, number in (("zero", 0), ("one", 1))
         )
         if self.is_negated:
-            compared = [threshold, one]
-            cut = "Max"
-            limit = zero
-            otherwise = one
+            compared, cut, limit, otherwise = [threshold, one], "Max", zero, one
         else:
-            compared = [zero, threshold]
-            cut = "Min"
-            limit = one
-            otherwise = zero
+            compared, cut, limit, otherwise = [zero, threshold], "Min", one, zero
         is_within = emitter.emit("Less", "is_within", compared, _BOOL, threshold.shape)
         within = emitter.elementwise(cut, "within", threshold, limit, _FLOAT)
         choices = [is_within, within, otherwise]
@@ -178,8 +169,7 @@ def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replac
 
     A node that shares its words with others draws no integers, which are not those of its floats.
     """
-    site = random.site
-    uniform = random.replacement
+    site, uniform = random.site, random.replacement
     if (
         site.opset < _COMPARES_INTEGERS
         or not isinstance(uniform, FloatReplacement)
@@ -306,9 +296,7 @@ class _Chain:
         fit = self._fit(p)
         if fit is None:
             return None
-        given = constant(p)
-        thresholds = None
-        is_any = False
+        given, thresholds, is_any = constant(p), None, False
         is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
             # OpenVINO takes f64 parameters only as constants.

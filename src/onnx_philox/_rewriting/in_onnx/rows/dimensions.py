@@ -89,15 +89,13 @@ class Arithmetic:
         return None if dims is None else np.array(self._products.of(dims), object)
 
     def _gather(self, node: ir.Node) -> Numbers | None:
-        data = self.of(node.inputs[0])
-        indices = whole(self.of(node.inputs[1]))
+        data, indices = self.of(node.inputs[0]), whole(self.of(node.inputs[1]))
         if data is None or indices is None:
             return None
         return data.take(indices, node.attributes.get_int("axis", 0))
 
     def _slice(self, node: ir.Node) -> Numbers | None:
-        data = self.of(node.inputs[0])
-        cuts = self.cuts(node)
+        data, cuts = self.of(node.inputs[0]), self.cuts(node)
         if data is None or cuts is None:
             return None
         at = [slice(None)] * data.ndim
@@ -110,14 +108,11 @@ class Arithmetic:
     def cuts(self, node: ir.Node) -> dict[int, tuple[Dimension, Dimension, int]] | None:
         """Where a Slice begins and ends on each axis, and its steps; None where it is not known."""
         starts, ends, axes, steps = [*node.inputs[1:], None, None, None, None][:4]
-        of_starts = self.of(starts)
-        of_ends = self.of(ends)
-        along = self.said_by(axes)
-        by = self.said_by(steps)
+        of_starts, of_ends = self.of(starts), self.of(ends)
+        along, by = self.said_by(axes), self.said_by(steps)
         if of_starts is None or of_ends is None or along is None or by is None:
             return None
-        begins = of_starts.reshape(-1).tolist()
-        stops = of_ends.reshape(-1).tolist()
+        begins, stops = of_starts.reshape(-1).tolist(), of_ends.reshape(-1).tolist()
         along = along or list(range(len(begins)))
         by = by or [1] * len(begins)
         return dict(zip(along, zip(begins, stops, by, strict=False), strict=False))
@@ -134,8 +129,7 @@ class Arithmetic:
 
     def _reshaped(self, node: ir.Node) -> Numbers | None:
         """The same integers in the shape of the output."""
-        data = self.of(node.inputs[0])
-        dims = self._dimensions(node.outputs[0])
+        data, dims = self.of(node.inputs[0]), self._dimensions(node.outputs[0])
         if node.op_type == "Cast" and node.attributes.get_int("to") not in _INTEGERS:
             return None
         if data is None or dims is None:
@@ -144,8 +138,7 @@ class Arithmetic:
         return data.reshape(shape) if len(shape) == len(dims) else None
 
     def _filled(self, node: ir.Node) -> Numbers | None:
-        shape = self.said_by(node.inputs[0])
-        fill = node.attributes.get("value")
+        shape, fill = self.said_by(node.inputs[0]), node.attributes.get("value")
         value = None if fill is None else _of_array(tensor_in(fill).numpy())
         if shape is None or value is None or prod(shape) > MOST_NUMBERS:
             return None

@@ -51,8 +51,7 @@ class DrawnRows(DrawnShape):
             known = step.known[index] if index < len(step.known) else None
             if known is None:
                 continue
-            own = step.rank(index)
-            rank = step.rank_made(0)
+            own, rank = step.rank(index), step.rank_made(0)
             if is_logits:
                 parts.append(Part(known, ByAxis([0, *[GONE] * (own - 1)])))
             else:

@@ -61,15 +61,12 @@ def sliced_axes(step: Step) -> Collection[int]:
     starts: Sequence[Dimension]
     ends: Sequence[Dimension]
     if step.opset < 10:
-        starts = step.ints("starts") or ()
-        ends = step.ints("ends") or ()
-        axes = step.ints("axes")
-        steps = None
+        starts, ends = step.ints("starts") or (), step.ints("ends") or ()
+        axes, steps = step.ints("axes"), None
     else:
         axes = step.said(3, "axes") if step.has(3) else None
         steps = step.said(4, "steps") if step.has(4) else None
-        starts = step.numbers(1) or ()
-        ends = step.numbers(2) or ()
+        starts, ends = step.numbers(1) or (), step.numbers(2) or ()
     if dims is None:
         raise UnclearError("has an input whose shape nobody knows")
     if axes is None and not starts:
@@ -202,8 +199,7 @@ def batch_dims(step: Step) -> int:
 
 
 def reversed_sequence(step: Step, _: int) -> Sequence[Moves | None]:
-    time = step.number("time_axis", 0)
-    batch = step.number("batch_axis", 1)
+    time, batch = step.number("time_axis", 0), step.number("batch_axis", 1)
     to: list[int | Fate] = [MOVED if axis == time else axis for axis in rules.all_axes(step)]
     return [ByAxis(to), ByAxis([batch])]
 
@@ -279,8 +275,7 @@ def attention(step: Step, output: int) -> Sequence[Moves | None]:
 
 
 def _has_equal_heads(step: Step) -> bool:
-    first = step.dims[0]
-    second = step.dims[1]
+    first, second = step.dims[0], step.dims[1]
     return bool(first and second and first[1] is not None and first[1] == second[1])
 
 

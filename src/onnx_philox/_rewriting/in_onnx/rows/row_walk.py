@@ -331,8 +331,7 @@ class RowWalk:
 
     def of_how_often(self, owner: Owner) -> bool:
         """Whether how often a subgraph runs may depend on the batch."""
-        node = owner.node
-        body = owner.graph
+        node, body = owner.node, owner.graph
         if node.op_type == "If":
             return self.is_of_batch(node.inputs[0])
         if node.op_type == "Loop":
@@ -441,8 +440,7 @@ class RowWalk:
 
     def _unparted(self, node: ir.Node) -> Knowledge:
         """A ConcatFromSequence."""
-        axis = node.attributes.get_int("axis", 0)
-        known = self._of(node.inputs[0])
+        axis, known = node.attributes.get_int("axis", 0), self._of(node.inputs[0])
         if not known.places:
             return known
         rank = len(self._shapes.walk.dimensions(node.outputs[0]) or ())

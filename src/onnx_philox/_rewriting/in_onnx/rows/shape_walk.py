@@ -93,8 +93,7 @@ class Walk:
         inferred: onnx.TypeProto | None = None,
     ) -> None:
         """Notes what the model declares of a value, and what is inferred of it."""
-        dtype = value.dtype or ir.DataType.UNDEFINED
-        dims = self._declared(value)
+        dtype, dims = value.dtype or ir.DataType.UNDEFINED, self._declared(value)
         if inferred is not None:
             if inferred.WhichOneof("value") not in (None, "tensor_type"):
                 self._types[value] = inferred
@@ -143,8 +142,7 @@ class Walk:
             self._plain(node)
 
     def _plain(self, node: ir.Node) -> None:
-        inferred = self._inferred(node)
-        is_known = not _has_references(node)
+        inferred, is_known = self._inferred(node), not _has_references(node)
         if is_known and node.outputs and (dims := self._rules.of(node)) is not None:
             first = node.outputs[0]
             type = inferred.get(first.name or "", onnx.TypeProto())
@@ -203,8 +201,7 @@ class Walk:
         """A small tensor that is the same in every run."""
         array = small_constant(value, MOST_NUMBERS)
         if array is None:
-            numbers = whole(self._numbers.of(value))
-            dtype = self._element_type(value)
+            numbers, dtype = whole(self._numbers.of(value)), self._element_type(value)
             if numbers is None or not dtype:
                 return None
             array = numbers.astype(dtype.numpy())
@@ -216,9 +213,7 @@ class Walk:
         """Walks through a function of the model, as it is called here."""
         if node in self._calls:
             return
-        imports = self._imports
-        attributes = self._attributes
-        calls = self._calls
+        imports, attributes, calls = self._imports, self._attributes, self._calls
         given = [None if v is None else (self._type(v), self._numbers.of(v)) for v in node.inputs]
         self.enter((*calls, node))
         self._imports = function.opset_imports
@@ -229,8 +224,7 @@ class Walk:
         self._graph(function.graph)
         made = [(self._type(value), self._numbers.of(value)) for value in function.outputs]
         self.enter(calls)
-        self._imports = imports
-        self._attributes = attributes
+        self._imports, self._attributes = imports, attributes
         for known, output in zip(made, node.outputs, strict=False):
             self._hand_over(*known, output)
 

@@ -36,8 +36,7 @@ def stand_first(
         The same values, with the batch in its place.
     """
     op = OPERATORS[node.op_type]
-    before = emitter.again()
-    after = emitter.again()
+    before, after = emitter.again(), emitter.again()
     size = input_of(node, op.inputs.index(op.size_input))
     shape = size if op.has_shape else before.shape(size)
     turn = _Turn.of(before, place, shape, input_of(node, len(op.inputs) - 1))
@@ -52,8 +51,7 @@ def stand_first(
             continue
         put = turn.back(after, output)
         # What is declared of it is true of what is put back.
-        put.shape = output.shape
-        output.shape = None
+        put.shape, output.shape = output.shape, None
         for use in uses:
             use.node.replace_input_with(use.idx, put)
         new = [put if value is output else value for value in new]
@@ -64,8 +62,7 @@ def stand_first(
 
 def _is_one(numbers: ir.Value) -> bool:
     """Whether it is one number for all elements."""
-    array = constant(numbers)
-    shape = numbers.shape
+    array, shape = constant(numbers), numbers.shape
     if array is not None:
         return array.size == 1
     return shape is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) == 1
@@ -97,8 +94,7 @@ class _Turn:
         before, behind = range(place.axis), range(place.axis + 1, place.rank)
         parts = [
             *([_gathered(emitter, "before", shape, before)] if before else []),
-            rows,
-            each,
+            *(rows, each),
             *([_gathered(emitter, "behind", shape, behind)] if behind else []),
         ]
         view = emitter.emit("Concat", "view", parts, _INT64, [place.rank + 1], {"axis": 0})
