@@ -53,10 +53,13 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
     is_raised = onnx_opset_of(model.opset_imports) < OPSET
 
     def has_such(function: ir.Function) -> bool:
-        given = onnx_opset_of(function.opset_imports)
-        return any(
-            n.domain == DOMAIN or (is_raised and is_changed(n, given)) for n in function.all_nodes()
-        )
+        opset = onnx_opset_of(function.opset_imports)
+        for node in function.all_nodes():
+            if node.domain == DOMAIN:
+                return True
+            if is_raised and is_changed(node, opset):
+                return True
+        return False
 
     holding = {
         identifier

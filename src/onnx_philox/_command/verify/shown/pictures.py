@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WIDTH, _HEIGHT = 320, 150
-_LEFT = 6
-_RIGHT = 314
-_TOP = 8
-_BOTTOM = 128
+_LEFT, _RIGHT, _TOP, _BOTTOM = 6, 314, 8, 128
 _SHOWN = 1920
 """Numbers of a grid."""
 _GRID = 48  # marks in a row
@@ -49,8 +46,7 @@ def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) ->
     drawn = np.bincount(values.astype(np.int64).reshape(-1), minlength=len(shares)) / values.size
     top = 1.15 * max(*drawn, *shares)
     step = (_RIGHT - _LEFT) / len(shares)
-    body = ""
-    ticks = []
+    body, ticks = "", []
     for i, (is_, should) in enumerate(zip(drawn, shares, strict=True)):
         left, right = _LEFT + (i + 0.18) * step, _LEFT + (i + 0.82) * step
         height, exact = (_BOTTOM - share / top * (_BOTTOM - _TOP) for share in (is_, should))
