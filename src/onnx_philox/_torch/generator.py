@@ -92,9 +92,11 @@ class TorchGenerator(Generator):
         numpy_s.randint(0, 2**32, words, np.uint32)
         _, block, place, *_ = numpy_s.get_state()
         # One that has given no word has none left to give, and counts from 0.
-        left, after = (625 - int(place), int(place)) if words else (1, 0)
+        after = int(place) if words else 0
+        left = 625 - after if words else 1
         start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
-        return np.array([*start, *np.asarray(block).tolist(), 0, 0, 0], np.uint32)
+        numbers = np.asarray(block).tolist()
+        return np.array([*start, *numbers, 0, 0, 0], np.uint32)
 
     def names_random(self, domain: str, name: str) -> bool:
         from onnx_philox._torch.calls import table

@@ -345,13 +345,19 @@ def _sloped(w: Writer, x: Any, low: float, high: float, training: bool) -> tuple
 def _noisy(w: Writer, x: Any, shape: Any, p: float, *, is_alpha: bool = False) -> Any:
     """What torch makes of a dropout by a tensor of noise."""
     kind = w.kind(None, x)
-    if p in (0, 1):
-        return x if p == 0 else w.op("Mul", x, w.number(0, kind))
-    noise = w.cast(w.draw(RANDOM_BERNOULLI, shape, w.number(1 - p, F32)), kind)
+    if p == 0:
+        return x
+    if p == 1:
+        return w.op("Mul", x, w.number(0, kind))
+    kept = w.draw(RANDOM_BERNOULLI, shape, w.number(1 - p, F32))
+    noise = w.cast(kept, kind)
     if not is_alpha:
-        return w.op("Mul", x, w.op("Div", noise, w.number(1 - p, kind)))
+        factor = w.op("Div", noise, w.number(1 - p, kind))
+        return w.op("Mul", x, factor)
     a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    lifted = w.op("Mul", w.op("Add", noise, w.number(-1, kind)), w.number(_ALPHA * a, kind))
+    dropped = w.op("Add", noise, w.number(-1, kind))
+    lifted = w.op("Mul", dropped, w.number(_ALPHA * a, kind))
     moved = w.op("Add", lifted, w.number(_ALPHA * a * p, kind))
-    kept = w.op("Mul", x, w.op("Mul", noise, w.number(a, kind)))
-    return w.op("Add", kept, moved)
+    factor = w.op("Mul", noise, w.number(a, kind))
+    scaled = w.op("Mul", x, factor)
+    return w.op("Add", scaled, moved)

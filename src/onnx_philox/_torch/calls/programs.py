@@ -53,12 +53,13 @@ def may_have_drawn(program: Any) -> bool:
 
     for module in modules_of(program):
         for node in calls(module.graph):
-            layers = node.meta.get("nn_module_stack") or {}
-            if torch.Tag.nondeterministic_seeded in node.target.tags or any(
-                str(kind).rpartition(".")[2].rstrip("'>") in ("LSTM", "GRU", "RNN")
-                for _, kind in layers.values()
-            ):
+            if torch.Tag.nondeterministic_seeded in node.target.tags:
                 return True
+            layers = node.meta.get("nn_module_stack") or {}
+            for _, kind in layers.values():
+                name = str(kind).rpartition(".")[2].rstrip("'>")
+                if name in ("LSTM", "GRU", "RNN"):
+                    return True
     return False
 
 
@@ -171,20 +172,23 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
     hidden = given["hx"]
     params = given["params"]
     is_one = not isinstance(hidden, (list, tuple))
-    ways = 2 if given["bidirectional"] else 1
+    states = [hidden] if is_one else hidden
+    is_both_ways = given["bidirectional"]
+    ways = 2 if is_both_ways else 1
     of_each = len(params) // layers
+    # One layer, without dropout, in training, with time first.
+    options = (given["has_biases"], 1, 0.0, True, is_both_ways, False)
     x = given["input"]
     ends = []
     if given["batch_first"]:
         x = call(node, aten.transpose.int, x, 0, 1)
     for i in range(layers):
-        states = [hidden] if is_one else hidden
-        own_ways = 0, i * ways, (i + 1) * ways
-        begin = [call(node, aten.slice.Tensor, each, *own_ways) for each in states]
+        first = i * ways
+        begin = [call(node, aten.slice.Tensor, each, 0, first, first + ways) for each in states]
         own = list(params[i * of_each : (i + 1) * of_each])
-        options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
-        both = call(node, node.target, x, begin[0] if is_one else begin, own, *options)
-        x, *end = (call(node, operator.getitem, both, j) for j in range(len(begin) + 1))
+        hx = begin[0] if is_one else begin
+        both = call(node, node.target, x, hx, own, *options)
+        x, *end = [call(node, operator.getitem, both, j) for j in range(len(begin) + 1)]
         ends.append(end)
         if i < layers - 1:
             x = call(node, aten.dropout.default, x, p, True)

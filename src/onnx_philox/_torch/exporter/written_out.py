@@ -90,19 +90,17 @@ def _search(node: Any, weights: Any, samples: int) -> None:
         if dtype in (torch.bfloat16, torch.float16):
             weights = call(node, aten.to.dtype, weights, torch.float32)
         sums = call(node, aten.cumsum.default, weights, -1)
-        shares = call(node, aten.div.Tensor, sums, call(node, aten.narrow.default, sums, -1, -1, 1))
+        total = call(node, aten.narrow.default, sums, -1, -1, 1)
+        shares = call(node, aten.div.Tensor, sums, total)
         column = call(node, aten.narrow.default, weights, -1, 0, 1)
         wide = [-1] * (weights.meta["val"].ndim - 1)
         like = call(node, aten.expand.default, column, [*wide, samples])
         options = {"dtype": torch.float64, "memory_format": torch.contiguous_format}
         drawn = call(node, aten.rand_like.default, like, **options)
         places = call(node, aten.unsqueeze.default, shares, -2)
-        below = call(
-            node,
-            aten.lt.Tensor,
-            call(node, aten.to.dtype, places, torch.float64),
-            call(node, aten.unsqueeze.default, drawn, -1),
-        )
+        places = call(node, aten.to.dtype, places, torch.float64)
+        sought = call(node, aten.unsqueeze.default, drawn, -1)
+        below = call(node, aten.lt.Tensor, places, sought)
         result = call(node, aten.sum.dim_IntList, below, [-1])
     replace(node, result)
 
@@ -175,11 +173,14 @@ def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
     import torch
 
     aten = torch.ops.aten
+    rest = count % SIXTEEN
+    sizes = [count - rest] if count > rest else []
+    if rest:
+        sizes.append(SIXTEEN)
     drawn = []
-    for size in (count - count % SIXTEEN, SIXTEEN if count % SIXTEEN else 0):
-        if size:
-            empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
-            drawn.append(call(node, aten.normal_functional.default, empty, *moments))
+    for size in sizes:
+        empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
+        drawn.append(call(node, aten.normal_functional.default, empty, *moments))
     return drawn
 
 

@@ -94,10 +94,11 @@ def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise | None:
     if not isinstance(like, str) or like not in ("torch", "torch_cuda"):
         return None
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
-    by_rows = is_several(seed)
-    named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
-    generators = [_generator(owner, name, s, like, card) for name, s in named]
-    return TorchNoise(owner, generators, by_rows=by_rows)
+    if not is_several(seed):
+        generator = _generator(owner, "seed", seed, like, card)
+        return TorchNoise(owner, [generator], by_rows=False)
+    generators = [_generator(owner, f"seed[{i}]", s, like, card) for i, s in enumerate(seed)]
+    return TorchNoise(owner, generators, by_rows=True)
 
 
 def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None:
@@ -112,7 +113,9 @@ def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) ->
     if like == "torch" and isinstance(seed, TorchState):
         return _OnCpu(seed)
     checked = torch_seed(owner, name, seed)
-    return _OnCpu(TorchState.from_seed(checked)) if like == "torch" else _OnCard(checked, card)
+    if like == "torch":
+        return _OnCpu(TorchState.from_seed(checked))
+    return _OnCard(checked, card)
 
 
 def torch_noise(

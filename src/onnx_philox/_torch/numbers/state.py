@@ -387,15 +387,18 @@ def check_states(owner: str, words: NDArray[np.uint32]) -> None:
     """
     states = words.reshape(-1, TORCH_STATE_WORDS)
     for row, state in enumerate(states):
-        place = f" in row {row}" * (len(states) > 1)
+        place = f" in row {row}" if len(states) > 1 else ""
         _check_place(owner, int(state[_LEFT]), int(state[_NEXT]), place)
-        if state[_SEEDED] != 1:
-            _refuse_damaged(owner, "seeded", f"{state[_SEEDED]}{place}", say.ONE)
-        if state[_IS_CACHED] > 1:
-            _refuse_damaged(owner, "is_cached", f"{state[_IS_CACHED]}{place}", say.ZERO_OR_ONE)
+        seeded = state[_SEEDED]
+        if seeded != 1:
+            _refuse_damaged(owner, "seeded", f"{seeded}{place}", say.ONE)
+        is_cached = state[_IS_CACHED]
+        if is_cached > 1:
+            _refuse_damaged(owner, "is_cached", f"{is_cached}{place}", say.ZERO_OR_ONE)
         low, high = state[_NORMAL:_IS_CACHED].tolist()
-        normal = float(np.uint64(low | high << 32).view(np.float64))
-        if state[_IS_CACHED] and not np.isfinite(normal):
+        bits = np.uint64(low | high << 32)
+        normal = float(bits.view(np.float64))
+        if is_cached and not np.isfinite(normal):
             _refuse_damaged(owner, "cached normal", f"{normal}{place}", say.FINITE)
 
 
