@@ -45,7 +45,9 @@ def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
         ValueError: An argument out of its range.
     """
     parameters, attributes = op.parted(arguments)
-    per_row, shape, rank = arguments["per_row"], arguments.get("shape"), arguments.get("rank")
+    per_row = arguments["per_row"]
+    shape = arguments.get("shape")
+    rank = arguments.get("rank")
     types = {i.name: arguments[f"{i.name}_type"] for i in op.parameters if len(i.types) > 1}
     inputs = arguments.get("inputs", ())
     complete = checks.check_attributes(op, attributes)

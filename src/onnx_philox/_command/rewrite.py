@@ -115,7 +115,8 @@ class RewrittenFile:
     def _heading(self) -> Text:
         name = (str(self.source), "bold")
         report = self.report
-        replaced, recorded = len(report.replaced), report.recorded
+        replaced = len(report.replaced)
+        recorded = report.recorded
         if replaced:
             before = f" beside {recorded} that were" if recorded else ""
             return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}{self._streams}")
@@ -208,7 +209,8 @@ class RewrittenFile:
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:
             return ""
-        state, is_per_row = self.inside.state, self.report.is_per_row
+        state = self.inside.state
+        is_per_row = self.report.is_per_row
         if state or is_per_row:
             about = self.inside.generator.about_input(state, per_row=is_per_row)
             after = self.inside.next_state

@@ -129,7 +129,16 @@ def rewrite(
         # Loaded when it is used, since help needs none of it.
         from onnx_philox._rewriting.asked import Asked
 
-        asked = Asked.among({**locals(), "per_row": per_row_node or per_row})
+        asked = Asked(
+            seed=seed,
+            keep_seeds=keep_seeds,
+            per_row=per_row_node or per_row,
+            batch=batch,
+            alignment=alignment,
+            keep_unknown=keep_unknown,
+            invert_bernoulli=invert_bernoulli,
+            draw=draw,
+        )
         return rooms.rewrite.rewrite(
             model,
             output,

@@ -91,9 +91,11 @@ class Inside:
         Raises:
             ArgumentError: Always.
         """
-        fact, remedy = "takes no state", "Leave it out."
+        fact = "takes no state"
+        remedy = "Leave it out."
         if self.is_undecided:
-            fact, remedy = f"has {self.counted} and no state", self.remedy_of_own(model)
+            fact = f"has {self.counted} and no state"
+            remedy = self.remedy_of_own(model)
         elif self.variable:
             fact = f"keeps its state in the variable {self.variable!r}"
             remedy = "Leave it out, or run the model that make_stateful was given."
@@ -146,8 +148,11 @@ def _inside_onnx(given: Given) -> Inside:
     from onnx_philox._rewriting.in_onnx.unrun import missing_functions, operators_of_no_runtime
 
     model = graph_of(given)
-    unrun, missing = operators_of_no_runtime(model), missing_functions(model)
-    own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
+    unrun = operators_of_no_runtime(model)
+    missing = missing_functions(model)
+    own = _own(find_random_nodes(model))
+    state = read_input(model)
+    drawn_by = generator_of(model)
     inputs = inputs_of(model)
     if state is not None:
         said = state.name or "", next_of(model, state), drawn_by, streams_of(model)
@@ -183,8 +188,10 @@ def _inside_ir(given: Given) -> Inside:
     from onnx_philox._rewriting.in_openvino.model import find_random_nodes
 
     model = files.openvino_model_of(given)
-    recorded, own = earlier.read(model), _own(find_random_nodes(model))
-    inputs, drawn_by = inputs_of_ir(model), recorded.generator
+    recorded = earlier.read(model)
+    own = _own(find_random_nodes(model))
+    inputs = inputs_of_ir(model)
+    drawn_by = recorded.generator
     if recorded.is_input:
         said = recorded.state_name, recorded.next_state, drawn_by, models.streams_of_ir(model)
         several = earlier.states_in(model, recorded)

@@ -277,7 +277,8 @@ def _parsed(owner: str, argument: str, given: bytes) -> onnx.ModelProto:
             return onnx.load_from_string(given)
     except DecodeError:
         pass
-    what, allowed = shown(given), "the bytes of a serialised ONNX model"
+    what = shown(given)
+    allowed = "the bytes of a serialised ONNX model"
     remedy = "Pass these, or the path of a file as a str."
     what, remedy = ort_format.known(given) or (what, remedy)
     return refuse(owner, argument, what, allowed, remedy)

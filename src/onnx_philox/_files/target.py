@@ -40,7 +40,8 @@ def check(
 
     if not isinstance(given, str | os.PathLike):
         refuse(owner, what, type(given).__name__, "a path", "Pass a path.", TypeError)
-    path, is_ir = Path(given), openvino_ir.is_ir(given)
+    path = Path(given)
+    is_ir = openvino_ir.is_ir(given)
     if "\0" in str(path) or not os.fspath(given):
         refuse_for("the path of a file")
     check_path(owner, path, what, "Choose another name.")

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 Buffer = bytes | mmap.mmap
 
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+VARINT = 0
+FIXED64 = 1
+LENGTH = 2
+FIXED32 = 5
 _VARINT_BYTES = 10
 
 
@@ -36,7 +39,8 @@ def fields(buffer: Buffer, start: int, end: int) -> Iterator[Field]:
     position = start
     while position < end:
         # Most numbers have one byte; a call for each would take a third of the time.
-        tag, value = buffer[position], position + 1
+        tag = buffer[position]
+        value = position + 1
         if tag >= 0x80:
             tag, value = varint(buffer, position)
         wire_type = tag & 7

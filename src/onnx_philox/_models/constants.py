@@ -87,6 +87,7 @@ def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
         return tensor.numpy()
     except AssertionError as error:
         # onnx-ir says this of numbers in a field that is not for their type.
-        given, allowed = f"a damaged one ({error})", "a tensor that ONNX can read"
+        given = f"a damaged one ({error})"
+        allowed = "a tensor that ONNX can read"
         remedy = "Check the model with onnx.checker.check_model, and export it again."
         refuse("onnx_philox", f"the constant {tensor.name!r}", given, allowed, remedy)

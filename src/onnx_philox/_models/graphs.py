@@ -89,8 +89,18 @@ def only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
 
 
 MOVES = {
-    *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split"),
-    *("Squeeze", "Tile", "Transpose", "Unsqueeze"),
+    "Cast",
+    "Expand",
+    "Flatten",
+    "Gather",
+    "Identity",
+    "Reshape",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
 }
 """The operators that give numbers of their first input; all but Cast only move them."""
 

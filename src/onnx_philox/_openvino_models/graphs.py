@@ -26,9 +26,24 @@ _OF_ONNX = "framework"
 _LOOPS = ("Loop", "TensorIterator")
 # What stands around a draw, and gives a tensor whose shape does not depend on its numbers.
 _SHAPE_WITHOUT_NUMBERS = {
-    *("Add", "Convert", "ConvertLike", "Divide", "Exp", "Greater", "GreaterEqual", "Less"),
-    *("LessEqual", "LogicalNot", "Maximum", "Multiply", "Select", "Subtract", "Tan"),
-    *("Concat", "Squeeze", "Unsqueeze"),
+    "Add",
+    "Convert",
+    "ConvertLike",
+    "Divide",
+    "Exp",
+    "Greater",
+    "GreaterEqual",
+    "Less",
+    "LessEqual",
+    "LogicalNot",
+    "Maximum",
+    "Multiply",
+    "Select",
+    "Subtract",
+    "Tan",
+    "Concat",
+    "Squeeze",
+    "Unsqueeze",
 }
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -128,7 +143,8 @@ def awaits_state(node: ov.Node) -> bool:
 
 def is_shape_alone(node: ov.Node) -> bool:
     """Whether nothing is read of what a node draws but its shape: such a node takes no number."""
-    left, seen = list(node.outputs()[:-1]), set()
+    left = list(node.outputs()[:-1])
+    seen = set()
     while left:
         for reader in left.pop().get_target_inputs():
             by = reader.get_node()

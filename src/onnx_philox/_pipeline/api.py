@@ -92,7 +92,14 @@ class Pipeline:
         **options: Any,
     ) -> None:
         with door(_NAME):
-            asked = Asked.among(locals())
+            asked = Asked(
+                keep_seeds=keep_seeds,
+                per_row=per_row,
+                batch=batch,
+                alignment=alignment,
+                invert_bernoulli=invert_bernoulli,
+                draw=draw,
+            )
             self._open(opening.wanted(model, runtime, asked, options), source)
 
     def _open(self, wanted: opening.Wanted, source: Any = None) -> None:
@@ -111,7 +118,8 @@ class Pipeline:
             return "<Pipeline, closed>"
         given = None if self._wanted is None else self._wanted.given
         of = f" of {given.name!r}" if given is not None and given.is_file else ""
-        model, streams = self._opened.model, self._opened.streams
+        model = self._opened.model
+        streams = self._opened.streams
         where = f"{model.runtime} {model.version}"
         if self._device:
             where += f" on {self._device}"
@@ -139,7 +147,8 @@ class Pipeline:
         """
         if self._wanted is None:
             remedy = "Pass Pipeline a path or bytes, or make it where it is used."
-            given, allowed = "one of a model in memory", "one of a path or of bytes"
+            given = "one of a model in memory"
+            allowed = "one of a path or of bytes"
             refuse(_NAME, "a pickle of a pipeline", given, allowed, remedy, TypeError)
         return _opened, (self._wanted,)
 
@@ -220,7 +229,8 @@ class Pipeline:
                 allowed = f"left out for a model with variables of its own ({', '.join(held)})"
                 remedy = "Pass a seed; a request's checkpoint goes on with the variables, too."
                 refuse(_NAME, "state", "one", allowed, remedy)
-            begun, words = None, self._words(_NAME, state)
+            begun = None
+            words = self._words(_NAME, state)
         engine = self._engine
         check_rows(_NAME, engine, feed, words)
         return _ran(engine, feed, begun, words)
@@ -337,7 +347,8 @@ class Pipeline:
         run = integer(_MAP, "run", run, 2**32)
         check_bool(_MAP, "progress", progress)
         if not isinstance(batches, Iterable) or isinstance(batches, Mapping | str | bytes):
-            given, allowed = type(batches).__name__, "an iterable of feeds"
+            given = type(batches).__name__
+            allowed = "an iterable of feeds"
             refuse(_MAP, "batches", given, allowed, "Pass a list of feeds, or [feed].", TypeError)
         if progress:
             from rich.progress import track
@@ -359,19 +370,22 @@ class Pipeline:
     def _map_seeds(self, batches: Iterable[Feed], seeds: NDArray[np.uint64]) -> Iterator[Result]:
         row = 0
         for feed in batches:
-            first, row = row, row + self._rows(_MAP, feed)
+            first = row
+            row = row + self._rows(_MAP, feed)
             if row > len(seeds):
                 break
             start = request.of_seeds(_MAP, self.streams, seeds[first:row])
             yield _ran(self._engine, feed, *start)
         if row != len(seeds):
-            given, allowed = f"{len(seeds)} for {row}", "one for each row of all batches"
+            given = f"{len(seeds)} for {row}"
+            allowed = "one for each row of all batches"
             refuse(_MAP, "seeds", given, allowed, "Pass as many as there are rows.")
 
     def _rows(self, owner: str, feed: Feed) -> int:
         """How many rows a feed has."""
         streams = self.streams
-        batch, axis = streams.batch, streams.batch_axis
+        batch = streams.batch
+        axis = streams.batch_axis
         assert batch is not None
         rows = self._engine.rows_of(feed)
         if rows is None:

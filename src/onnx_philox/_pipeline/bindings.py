@@ -24,7 +24,8 @@ class _Bound:
     """Memory for a state and the next, as ONNX Runtime's values and as arrays."""
 
     def __init__(self, state: NDArray[np.uint32]) -> None:
-        self.before, self.after = np.empty_like(state), np.empty_like(state)
+        self.before = np.empty_like(state)
+        self.after = np.empty_like(state)
         self.given = onnxruntime.OrtValue.ortvalue_from_numpy(self.before)
         self.taken = onnxruntime.OrtValue.ortvalue_from_numpy(self.after)
 
@@ -74,7 +75,8 @@ class BindingEngine(Engine):
     def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:
         """Refuses memory of the user's for a state, which the pipeline would not use."""
         # Releases without these attributes do not say what is bound.
-        name, inputs = self.streams.state, getattr(binding, "_bound_inputs", {})
+        name = self.streams.state
+        inputs = getattr(binding, "_bound_inputs", {})
         if name in inputs and (bound is None or inputs[name] is not bound.given):
             refuse_state(name)
         name = self.streams.next_state

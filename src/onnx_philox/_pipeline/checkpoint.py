@@ -81,7 +81,8 @@ def read_checkpoint(
     runs = given.get("runs")
     if type(runs) is not int or runs < 0:
         refuse(_OWNER, "resume's runs", shown(runs), "an integer of 0 or more", _REMEDY)
-    what, held = "resume's variables", None
+    what = "resume's variables"
+    held = None
     if types:
         held = variables.read_variables(given.get("variables"), types, _OWNER, what, _REMEDY)
         if held is None and runs:
@@ -110,7 +111,8 @@ def words_of(
     Raises:
         ValueError: They are anything else.
     """
-    words, is_rows = arrays.array_of(owner, what, given), streams.batch is not None
+    words = arrays.array_of(owner, what, given)
+    is_rows = streams.batch is not None
     count = streams.generator.words
     if not is_rows and is_one_state(words.shape, count):
         words = words.reshape(-1)
@@ -132,7 +134,8 @@ def words_of(
 def _other_kind(words: NDArray[Any], streams: Streams) -> str:
     """What to do about words that are a state, but not one of the model's kind; else empty."""
     rows = "" if streams.batch is None else ", one for each row"
-    count, own = words.shape[-1] if words.ndim else None, streams.generator
+    count = words.shape[-1] if words.ndim else None
+    own = streams.generator
     every = generators.registered().values()
     other = next((g for g in every if g.words == count or g.take_bytes(count)), None)
     if other is None or other is own:

@@ -48,7 +48,8 @@ class Engine:
         ports += map(_checkable, model.dropped)
         self.ports = ports
         """The inputs that a feed holds."""
-        batch, axis = streams.batch, streams.batch_axis
+        batch = streams.batch
+        axis = streams.batch_axis
         self._rows = None if batch is None else RowCount(batch, axis, ports, model.aliases)
         self._inputs = Inputs(streams.state, ports, model)
         self._state = state

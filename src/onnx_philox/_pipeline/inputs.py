@@ -46,7 +46,9 @@ class Inputs:
         """
         check_mapping(feed)
         feed = self._by_own_names(feed) if self._aliases else feed
-        types, array, taken = self._types, np.ndarray, dict(feed)
+        types = self._types
+        array = np.ndarray
+        taken = dict(feed)
         for name, value in feed.items():
             # An array of the input's own type needs no check.
             if type(value) is not array or value.dtype is not types.get(name):
@@ -72,7 +74,8 @@ class Inputs:
     def _checked(self, name: str, value: Any) -> Any:
         if name == self._state:
             refuse_state(name)
-        port, what = self._ports.get(name), feeds.title(name)
+        port = self._ports.get(name)
+        what = feeds.title(name)
         if port is None:
             remedy = feeds.OWN_VALUE if name in self._model.own_values else feeds.RENAME
             known = self._listed(self._ports) or [self._state]
@@ -139,7 +142,8 @@ def check_mapping(feed: Feed) -> None:
         TypeError: It is no mapping.
     """
     if type(feed) is not dict and not isinstance(feed, Mapping):
-        given, remedy = type(feed).__name__, "Pass the inputs by name."
+        given = type(feed).__name__
+        remedy = "Pass the inputs by name."
         refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
 
 

@@ -93,7 +93,8 @@ def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -
 
 def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) -> Engine:
     """The engine for what a `Pipeline` is given, see there; what it draws may be outputs, too."""
-    given, runtime = wanted.given, RUNTIMES[wanted.runtime]
+    given = wanted.given
+    runtime = RUNTIMES[wanted.runtime]
     if given.runtime is not None:
         loaded, streams = _adopted(given, runtime, source)
         stamp: object = ()
@@ -113,7 +114,8 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
             raise FileNotFoundError(f"{_NAME}: {error}") from error
         served = served_by(wanted)
         if wanted.asked.named is not None and served.streams.batch is None:
-            what, allowed = "one rewritten for a single state", "one with a state for each row"
+            what = "one rewritten for a single state"
+            allowed = "one with a state for each row"
             remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
             refuse(_NAME, "the model", what, allowed, remedy)
         try:
@@ -121,8 +123,10 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
         except Exception as error:
             raise_not_loaded(_NAME, runtime.name, error)
             raise
-        streams, stamp = served.streams, served.stamp
-    asked, drawn = wanted.asked.generator, streams.generator
+        streams = served.streams
+        stamp = served.stamp
+    asked = wanted.asked.generator
+    drawn = streams.generator
     if asked.is_named and asked is not drawn:
         what = f"one that draws numbers of {drawn.owner}"
         allowed = f"one of alignment {asked.alignment!r}"
@@ -143,7 +147,8 @@ def served_by(wanted: Wanted) -> Served:
     from onnx_philox._rewriting.in_onnx.model import find_random_nodes
     from onnx_philox._rewriting.report import wants_rewrite
 
-    given, asked = wanted.given, wanted.asked
+    given = wanted.given
+    asked = wanted.asked
     if given.of_openvino:
         return _served_by_openvino(given, asked, wanted.options)
     asked.check_onnx()
@@ -216,7 +221,8 @@ def _said_by_openvino(model: Any, what: str) -> Served:
 
 def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, Streams]:
     """A user's session or compiled model, which its metadata describe, or its source."""
-    models, what = runtime.models(), _WHAT[given.form]
+    models = runtime.models()
+    what = _WHAT[given.form]
     own = Streams.from_json(models.metadata(given.model, METADATA_KEY) or "")
     standard_state = models.metadata(given.model, STANDARD_STATE)
     if source is not None:

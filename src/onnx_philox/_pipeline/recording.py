@@ -51,7 +51,8 @@ def record_of_result(
         remedy = "Keep the pipeline in a variable until then, or run it again with that state."
         refuse(_NAME, "the result", given, allowed, remedy)
     if origin.feed is None:
-        given, allowed = "one of an IOBinding", "one of a feed of arrays"
+        given = "one of an IOBinding"
+        allowed = "one of a feed of arrays"
         refuse(_NAME, "the result", given, allowed, "Run it with arrays: pipe(feed, state=...).")
     if origin.variables is not None:
         given = (
@@ -61,23 +62,28 @@ def record_of_result(
         remedy = "Keep request.checkpoint() from before the run instead."
         refuse(_NAME, "the result", given, allowed, remedy)
     if engine.opened_from is None:
-        given, allowed = "one of a model in memory", "one of a path or of bytes"
+        given = "one of a model in memory"
+        allowed = "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
-    wanted, feed = engine.opened_from, origin.feed
+    wanted = engine.opened_from
+    feed = origin.feed
     again = engine.run(feed, state).outputs
     kept, now = (by_name([*each], [*each.values()]) for each in (outputs, again))
     if hashes(kept, ()) != hashes(now, ()):
         what = "outputs that the model does not give again"
         remedy = "Record before the feed or the outputs are changed."
         refuse(_NAME, "the result", what, "what its state and feed give", remedy)
-    given, streams = wanted.given.by(_NAME), engine.streams
+    given = wanted.given.by(_NAME)
+    streams = engine.streams
     of_file = models.files(given, engine.stamp)
     if given.of_openvino and streams.state not in _inputs_of_ir(given):
-        what, allowed = "one of an IR with OpenVINO's own random nodes", "one of a rewritten model"
+        what = "one of an IR with OpenVINO's own random nodes"
+        allowed = "one of a rewritten model"
         remedy = "Rewrite the IR with onnx-philox rewrite, and pass Pipeline the new file."
         refuse(_NAME, "the pipeline", what, allowed, remedy)
     shown = opening.engine_of(replace(wanted, given=given), shows_drawn=True)
-    loaded, inputs = shown.model, shown.arrays_of(feed)
+    loaded = shown.model
+    inputs = shown.arrays_of(feed)
     drawn = by_name(loaded.outputs, shown.values(feed, state)[0])
     # Not the outputs: OpenVINO may round them in another way where draws are outputs, too.
     ran = hashes(kept | drawn | kept, loaded.drawn)

@@ -155,7 +155,8 @@ class Request:
         if isinstance(self._seed, tuple):
             many = ", ..." * (len(self._seed) > _SHOWN)
             seed = f"seeds {', '.join(map(str, self._seed[:_SHOWN]))}{many}"
-        model, runs = self._engine.model, f"{self._runs} run{'s' * (self._runs != 1)}"
+        model = self._engine.model
+        runs = f"{self._runs} run{'s' * (self._runs != 1)}"
         whose = self._engine.streams.generator.whose
         return f"<Request of {seed} after {runs}: {whose} in {model.runtime} {model.version}>"
 
@@ -230,7 +231,8 @@ class Request:
     def _begin(self, feed: Feed) -> None:
         """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
         if not self._running.acquire(blocking=False):
-            given, allowed = "one in the middle of a run", "free for another run"
+            given = "one in the middle of a run"
+            allowed = "free for another run"
             remedy = "Wait for it, or make a request for each thread."
             refuse(_NAME, "the request", given, allowed, remedy)
         try:
@@ -242,7 +244,8 @@ class Request:
     def _advance(self, ran: EngineRun, feed: Feed) -> Result:
         origin = Origin.of(self._engine, feed, self._variables)
         result = Result(ran.outputs, self._seed, self._state, origin, ran.after.copy())
-        self._state, self._variables = ran.after, ran.variables
+        self._state = ran.after
+        self._variables = ran.variables
         self._runs += 1
         return result
 
@@ -272,7 +275,8 @@ class _AwaitedRun:
 
         The loop always gets its turn, also where a short run has ended by now.
         """
-        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
         self._future.add_done_callback(lambda _: _tell(loop, ended))
         await ended.wait()
         return self._future

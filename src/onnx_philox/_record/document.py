@@ -24,7 +24,9 @@ from onnx_philox._runtimes.port import ArgumentError, identity
 KEY = "onnx_philox_record"
 SCHEMA = 1
 """The version of the document, raised when a key goes or changes."""
-DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
+DRAWN = "drawn"
+STATE = "state"
+COMPUTED = "computed"
 
 Record = dict[str, Any]
 

@@ -24,7 +24,8 @@ def files(given: Given, stamp: object) -> dict[str, Any]:
     from onnx_philox._files import external_data
 
     for place in external_data.locations(given.proto):
-        what, allowed = f"bytes with weights in {place!r}", "a path where weights are in files"
+        what = f"bytes with weights in {place!r}"
+        allowed = "a path where weights are in files"
         refuse(given.owner, given.what, what, allowed, "Pass the path of the file beside them.")
     return {"file": None, "sha256": hashes.of_bytes(given.model), "beside": {}}
 
@@ -36,7 +37,8 @@ def check_unchanged(given: Given, stamp: object) -> None:
         ValueError: One was changed, or is gone.
     """
     if given.stamp != stamp:
-        what, allowed = "one that was changed or is gone", "what it was when it was opened"
+        what = "one that was changed or is gone"
+        allowed = "what it was when it was opened"
         remedy = "Run the model again, by its whole path if os.chdir was called."
         refuse(given.owner, f"the file {given.name!r} with its weights", what, allowed, remedy)
 

@@ -128,7 +128,16 @@ def make_reproducible(
         [-0.3010158   0.5185915  -0.15693986]
         [ 0.4260085  1.0465169 -0.4888052]
     """
-    asked = Asked.among(locals())
+    asked = Asked(
+        seed=seed,
+        keep_seeds=keep_seeds,
+        per_row=per_row,
+        batch=batch,
+        alignment=alignment,
+        keep_unknown=keep_unknown,
+        invert_bernoulli=invert_bernoulli,
+        draw=draw,
+    )
     return rewritten(Given.of(OWNER, model), asked)
 
 
@@ -192,7 +201,16 @@ def rewrite(
     """
     with door(_REWRITE):
         Given.of(_REWRITE, model, {Form.ONNX_IR})
-        asked = Asked.among(locals())
+        asked = Asked(
+            seed=seed,
+            keep_seeds=keep_seeds,
+            per_row=per_row,
+            batch=batch,
+            alignment=alignment,
+            keep_unknown=keep_unknown,
+            invert_bernoulli=invert_bernoulli,
+            draw=draw,
+        )
         return in_onnx.rewrite(model, asked)
 
 
@@ -271,9 +289,19 @@ def rewrite_file(
         OSError: A file cannot be read or written.
     """
     with door(_REWRITE_FILE):
-        asked = Asked.among(locals())
+        asked = Asked(
+            seed=seed,
+            keep_seeds=keep_seeds,
+            per_row=per_row,
+            batch=batch,
+            alignment=alignment,
+            keep_unknown=keep_unknown,
+            invert_bernoulli=invert_bernoulli,
+            draw=draw,
+        )
         given = Given.of(_REWRITE_FILE, source, PATHS)
-        return write_rewritten(given, given.target(target, for_ir=TO_IR), asked, progress)
+        written_to = given.target(target, for_ir=TO_IR)
+        return write_rewritten(given, written_to, asked, progress)
 
 
 def write_rewritten(

@@ -67,7 +67,8 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.seed is not None:
-            allowed, seed = "an integer from 0 to 2^63-1, or left out", index_of(self.seed)
+            allowed = "an integer from 0 to 2^63-1, or left out"
+            seed = index_of(self.seed)
             if seed is None:
                 checks.refuse(OWNER, "seed", repr(self.seed), allowed, "Pass an int.", TypeError)
             if not 0 <= seed <= INT64_MAX:
@@ -76,8 +77,9 @@ class Asked:
         for name in ("keep_seeds", "keep_unknown"):
             check_bool(OWNER, name, getattr(self, name))
         for name, what in _NAMED.items():
-            if not isinstance(getattr(self, name), bool):
-                object.__setattr__(self, name, _names(name, getattr(self, name), what))
+            given = getattr(self, name)
+            if not isinstance(given, bool):
+                object.__setattr__(self, name, _names(name, given, what))
         drawn_inputs.read_all(OWNER, self.draw)
         # One of its own, which can be pickled.
         object.__setattr__(self, "draw", dict(self.draw))
@@ -94,12 +96,6 @@ class Asked:
                 f"Pass onnx_philox.row_states(seed, range(batch)) as the input {STATE!r}, or with "
                 "alignment 'pytorch' TorchState.from_seed(seed) for each row.",
             )
-
-    @classmethod
-    def among(cls, arguments: Mapping[str, Any]) -> Self:
-        """What a function is asked for, among all its arguments."""
-        words = (field.name for field in fields(cls))
-        return cls(**{word: arguments[word] for word in words if word in arguments})
 
     @property
     def named(self) -> frozenset[str] | None:

@@ -44,9 +44,11 @@ def are_probabilities(p: NDArray[Any]) -> bool:
 
 def just_above(p: NDArray[Any], values: ElementType) -> NDArray[Any]:
     """The numbers q from 0 to 1, of the type of the values, for which u < q is u <= p."""
-    whole = 2.0 ** (BITS | {F64: 52})[values]
+    bits = BITS | {F64: 52}
+    whole = 2.0 ** bits[values]
     steps = np.floor(np.clip(p.astype(np.float64), -1, 1) * whole) + 1
-    return np.clip(steps / whole, 0, 1).astype(values.dtype)
+    above = np.clip(steps / whole, 0, 1)
+    return above.astype(values.dtype)
 
 
 def thresholds_of(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
@@ -100,7 +102,10 @@ class Scaled:
         if number is None:
             return None
         if op_type == "Div":
-            return self.then("Mul", 1 / number) if is_power_of_two(number) else None
+            if not is_power_of_two(number):
+                return None
+            op_type = "Mul"
+            number = 1 / number
         if op_type == "Mul":
             is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
             return replace(self, scale=number) if is_fresh else None
@@ -120,7 +125,8 @@ class Scaled:
         if any(number.denominator != 1 for number in numbers):
             return None
         scale, offset, after = map(int, numbers)
-        lowest, count = offset + after, scale
+        lowest = offset + after
+        count = scale
         dtype = np.dtype(cast)
         if self._are_words(dtype):
             return lowest, count

@@ -32,8 +32,16 @@ class Owner(Protocol):
 OwnerOf = TypeVar("OwnerOf", bound=Owner)
 
 _RECORDED = {
-    *("name", "op_type", "domain", "version", "path", "function", "outputs", "seeds"),
-    *("explicit_seed", "seeded"),
+    "name",
+    "op_type",
+    "domain",
+    "version",
+    "path",
+    "function",
+    "outputs",
+    "seeds",
+    "explicit_seed",
+    "seeded",
 }
 """What a site and its line of a report both say."""
 

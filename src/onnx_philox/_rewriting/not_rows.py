@@ -99,7 +99,8 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
     because = errors[0].because if len(errors) == 1 else ""
     is_order = all(error.is_order for error in errors)
     if len(errors) > 1:
-        operator, what = f"{len(errors)} random nodes", "the shape of what each draws"
+        operator = f"{len(errors)} random nodes"
+        what = "the shape of what each draws"
         if is_order:
             what = "the rows of what each draws"
         by_shape: dict[str, list[str]] = {}
@@ -182,13 +183,15 @@ def of_operator(
     rivals: Sequence[str],
 ) -> ValueRefusalError | None:
     """What stands in the way of rows in an operator, for values of this shape and its batch."""
-    what, given = "the shape of what it draws", written(shape)
+    what = "the shape of what it draws"
+    given = written(shape)
     axis = places[0].axis if places else 0
     others = [] if shape is None else [*shape[:axis], *shape[axis + 1 :]]
     elements = [d for d in others if isinstance(d, int)]
     is_known = others and len(elements) == len(others)
     if operator.draws_rows:
-        what, given = "what it draws", "one order for all rows together"
+        what = "what it draws"
+        given = "one order for all rows together"
         allowed = "a row for each of the batch, for a state for each row"
         remedy = f"Shuffle outside the model, or {ONE_STATE}."
     elif len(places) > 1:

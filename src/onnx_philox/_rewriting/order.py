@@ -294,7 +294,8 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
         _log.info("onnx_philox: no random nodes to replace")
         return replace(report, settled=format.settle(model))
     seed = asked.seed if recorded.state is None else recorded.seed
-    batch, unproved = None, list[Random]()
+    batch = None
+    unproved = list[Random]()
     if named is not None:
         rows = functools.partial(format.rows, model, nodes, recorded, asked)
         batch, unproved = prove_rows(nodes, named, rows)

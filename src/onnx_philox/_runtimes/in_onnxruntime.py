@@ -45,7 +45,9 @@ class OnnxruntimeModel(models.LoadedModel):
     def open(cls, asked: models.ToOpen) -> Self:
         from onnx_philox.onnxruntime import InferenceSession
 
-        given, options, served = asked.given, asked.options, asked.served
+        given = asked.given
+        options = asked.options
+        served = asked.served
         if given.runtime is not None:
             return cls(given.model)
         _check_providers(options.providers or ())
@@ -61,7 +63,8 @@ class OnnxruntimeModel(models.LoadedModel):
             # ONNX Runtime also raises its errors as exceptions.
             chosen["sess_options"].log_severity_level = 4
         loaded = cls(InferenceSession(model, **chosen))
-        loaded.backend, loaded.drawn = models.choose_backend(cls, options.backend or AUTO), drawn
+        loaded.backend = models.choose_backend(cls, options.backend or AUTO)
+        loaded.drawn = drawn
         return loaded
 
     @staticmethod

@@ -37,7 +37,8 @@ from onnx_philox._standard.targets import TARGETS
 
 _NAME = "batch"
 # No model is made for batches of just these sizes, and neither is broadcast to the other.
-_ROWS, _OTHER = 3, 5
+_ROWS = 3
+_OTHER = 5
 
 
 Carrier = tuple[str, int]
@@ -61,7 +62,8 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
         return set()
 
     def is_tied(other: Place) -> bool:
-        unlike, alike = {own: _ROWS, other: _OTHER}, {own: _ROWS, other: _ROWS}
+        unlike = {own: _ROWS, other: _OTHER}
+        alike = {own: _ROWS, other: _ROWS}
         return not _fits(model, shapes, unlike) and _fits(model, shapes, alike)
 
     tied = [place for place in open_ if place == own or is_tied(place)]
@@ -151,33 +153,42 @@ class OpenvinoModel(models.LoadedModel):
 
     @classmethod
     def open(cls, asked: models.ToOpen) -> Self:
-        given, options, served = asked.given, asked.options, asked.served
+        given = asked.given
+        options = asked.options
+        served = asked.served
         if served is not None and given.runtime is not None:
-            states, initial = given.model.create_infer_request().query_state(), None
+            states = given.model.create_infer_request().query_state()
+            initial = None
             if states:
                 initial = Initial.of_source(new_core(AUTO), served.model, states)
             return cls(given.model, served.graph, initial, _carrying(served, served.model))
-        config, device = options.config or {}, "CPU" if options.device is None else options.device
+        config = options.config or {}
+        device = "CPU" if options.device is None else options.device
         hint = config.get(PRECISION)
         precision = hint.to_string() if isinstance(hint, ov.Type) else hint
         if given.is_file:
             _ = asked.path
         if served is None:
-            core, initial = new_core(options.backend), None
+            core = new_core(options.backend)
+            initial = None
             graph = None if given.of_openvino else _check(given, precision)
             model = read_by_core(core, given, None if given.is_file else given.proto)
             _check_standard(given, cls.metadata(model, STANDARD), precision)
         else:
             _check_standard(given, served.standard, precision)
-            core, graph, model = new_core(options.backend), served.graph, served.model
+            core = new_core(options.backend)
+            graph = served.graph
+            model = served.model
             if not given.of_openvino:
                 model = read_by_core(core, given, model)
             initial = Initial(core, model) if model.get_variables() else None
         drawn = _show_drawn(model) if asked.shows_drawn else {}
         compiled = _compiled(given.owner, core, model, device, config)
         loaded = cls(compiled, graph, initial, _carrying(served, model))
-        loaded.backend, loaded.drawn = models.choose_backend(cls, options.backend), drawn
-        loaded.precision, loaded.device = _precision(compiled), device
+        loaded.backend = models.choose_backend(cls, options.backend)
+        loaded.drawn = drawn
+        loaded.precision = _precision(compiled)
+        loaded.device = device
         loaded.how = _how(loaded.precision, device, precision)
         return loaded
 
@@ -343,7 +354,8 @@ def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
             said = f"OpenVINO says: {_runtime_errors.sentence(str(error)).rstrip('.')}."
             known = ov.Core().get_property(device.partition(":")[0], "SUPPORTED_PROPERTIES")
             if name in known:
-                allowed, given = f"a value that the device {device} takes", shown(value)
+                allowed = f"a value that the device {device} takes"
+                given = shown(value)
                 raise ValueRefusalError(owner, f"config[{name!r}]", given, allowed, said) from error
             near = choices.nearest(name, known)
             remedy = said if near is None else f"Did you mean {near!r}?"

@@ -44,7 +44,9 @@ class StandardModel(models.LoadedModel):
 
     def __init__(self, loaded: models.LoadedModel) -> None:
         self._loaded = loaded
-        self.inputs, self.outputs, self.how = loaded.inputs, loaded.outputs, loaded.how
+        self.inputs = loaded.inputs
+        self.outputs = loaded.outputs
+        self.how = loaded.how
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
@@ -58,7 +60,8 @@ class StandardModel(models.LoadedModel):
         runtime = RUNTIMES[backend]
         options = runtime.options.of(_backends.AUTO, PRECISION if runtime.precisions else None)
         loaded = cls(runtime.models().open(models.ToOpen(standard, options)))
-        loaded.backend, loaded.drawn = backend, drawn
+        loaded.backend = backend
+        loaded.drawn = drawn
         return loaded
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:

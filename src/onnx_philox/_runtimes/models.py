@@ -78,7 +78,8 @@ class ToOpen:
 
         Those are the ones that lie beside a file.
         """
-        given, served = self.given, self.served
+        given = self.given
+        served = self.served
         if served is not None and served.model is not None:
             model = served.model
         elif given.is_file:
@@ -204,7 +205,8 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
         SettingError: There is no such backend.
         ArgumentError: It cannot be used here.
     """
-    runtime, backends = model.runtime, model.backends()
+    runtime = model.runtime
+    backends = model.backends()
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:
@@ -220,7 +222,8 @@ def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
     """An input, as a model of ONNX declares it."""
     if not value.type.HasField("tensor_type"):
         return Port(value.name, None, None, is_required)
-    tensor, shape = value.type.tensor_type, None
+    tensor = value.type.tensor_type
+    shape = None
     if tensor.HasField("shape"):
         dims = tensor.shape.dim
         shape = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)

@@ -25,7 +25,8 @@ from onnx_philox._runtimes.port import STATES, Arrays
 
 _OWNER = "Pipeline"
 # OpenVINO's CPU plugin holds variables of other types in these, or not at all.
-_FLOATS, _INTEGERS = (ov.Type.f32, ov.Type.f16, ov.Type.bf16), (ov.Type.i32, ov.Type.i8, ov.Type.u8)
+_FLOATS = (ov.Type.f32, ov.Type.f16, ov.Type.bf16)
+_INTEGERS = (ov.Type.i32, ov.Type.i8, ov.Type.u8)
 _TYPES = (*_FLOATS, *_INTEGERS, ov.Type.boolean)
 
 
@@ -70,7 +71,8 @@ class Initial:
         read = dict(zip(self.names, reads, strict=True))
         for variable in model.get_variables():
             info = variable.get_info()
-            name, type_ = info.variable_id, info.data_type
+            name = info.variable_id
+            type_ = info.data_type
             if type_.is_dynamic() and name in read:
                 # Nothing declares it: it is that of its first value.
                 type_ = read[name].input_value(0).get_element_type()
@@ -150,7 +152,8 @@ def set_all(states: Sequence[ov.VariableState], values: Mapping[str, NDArray[Any
         try:
             state.state = arrays.tensor(array)
         except RuntimeError:
-            what, given = f"the variable {state.name!r}", f"shape {[*array.shape]}"
+            what = f"the variable {state.name!r}"
+            given = f"shape {[*array.shape]}"
             remedy = "Go on from a checkpoint of this model."
             refuse(_OWNER, what, given, "of a shape that the model takes", remedy)
 

@@ -68,11 +68,13 @@ class OnnxRuntimeOptions(Options):
             refuse(OWNER, "providers", shown(self.providers), allowed, remedy, TypeError)
         given = self.provider_options
         if given is not None and not _is_list(given, lambda each: isinstance(each, Mapping)):
-            allowed, remedy = "a list of mappings, one for each provider", "Pass such a list."
+            allowed = "a list of mappings, one for each provider"
+            remedy = "Pass such a list."
             refuse(OWNER, "provider_options", shown(given), allowed, remedy, TypeError)
         names = self.disabled_optimizers
         if names is not None and not _is_list(names, lambda each: isinstance(each, str)):
-            allowed, remedy = "a list of names", "Pass such a list."
+            allowed = "a list of names"
+            remedy = "Pass such a list."
             refuse(OWNER, "disabled_optimizers", shown(names), allowed, remedy, TypeError)
 
     @property

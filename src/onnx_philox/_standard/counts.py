@@ -37,7 +37,8 @@ class StateRows:
         """The number, int64 [1]."""
         if self.number is not None:
             return b.constant([self.number])
-        return b("Shape", b("Reshape", self.state, b.constant([-1, STATE_WORDS])), start=0, end=1)
+        by_row = b("Reshape", self.state, b.constant([-1, STATE_WORDS]))
+        return b("Shape", by_row, start=0, end=1)
 
 
 def per_row(
@@ -57,11 +58,13 @@ def per_row(
         return known
     if rows.number == 1:
         return _product(b, shape)
-    of_row = _product(b, b("Slice", shape, b.constant([1]), b.constant([MAX_RANK])))
+    row = b("Slice", shape, b.constant([1]), b.constant([MAX_RANK]))
+    of_row = _product(b, row)
     if rows.number is not None or is_by_row:
         return of_row
     all_ = _product(b, shape)
-    return b("Where", b("Equal", rows.count(b), b.constant([1])), all_, of_row)
+    is_one = b("Equal", rows.count(b), b.constant([1]))
+    return b("Where", is_one, all_, of_row)
 
 
 def known_per_row(
@@ -70,7 +73,8 @@ def known_per_row(
     """The number that `per_row` makes, if a run does not have to show it."""
     if dimensions is None:
         return None
-    all_, row = _known_product(dimensions), _known_product(dimensions[1:])
+    all_ = _known_product(dimensions)
+    row = _known_product(dimensions[1:])
     if rows == 1:
         return all_
     if rows is not None or is_by_row or all_ == row:

@@ -39,7 +39,8 @@ def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> V
         v -> sin, cos of turns --------------+-- Mul cosine
     """
     smallest = b.constant(FORMATS[values.dtype].smallest_uniform, values.dtype)
-    r = b("Sqrt", minus_two_ln(b, b("Max", u, smallest), values))
+    positive = b("Max", u, smallest)
+    r = b("Sqrt", minus_two_ln(b, positive, values))
     sine, cosine = sin_cos_turns(b, v, values)
     return b("Mul", r, sine), b("Mul", r, cosine)
 
@@ -53,20 +54,25 @@ def minus_two_ln(
         u -> for each shift: Less -> Where -> Mul 2^shift        u in [sqrt(1/2), sqrt 2), exponent
         u -> s = (u - 1) / (u + 1) -> polynomial of s^2 -> Mul s -> Add exponent * -2 ln 2
     """
-    number, form = _numbers(b, values), FORMATS[values.dtype]
+    number = _numbers(b, values)
+    form = FORMATS[values.dtype]
     top = 2 * float(form.sqrt_half)
     exponent = None
     for shift in shifts:
         is_small = b("Less", u, number(top / 2**shift))
-        u = b("Mul", u, b("Where", is_small, number(2**shift), number(1)))
+        factor = b("Where", is_small, number(2**shift), number(1))
+        u = b("Mul", u, factor)
         step = b("Where", is_small, number(-shift), number(0))
         exponent = step if exponent is None else b("Add", exponent, step)
     assert exponent is not None
     f = b("Sub", u, number(1))
     s = b("Div", f, b("Add", f, number(2)))
     z = b("Mul", s, s)
-    inner = b("Sub", b("Mul", _polynomial(b, form.logarithm, z, values), z), number(4))
-    return b("Add", b("Mul", s, inner), b("Mul", exponent, number(form.minus_two_ln2)))
+    inner = b("Mul", _polynomial(b, form.logarithm, z, values), z)
+    inner = b("Sub", inner, number(4))
+    logarithm = b("Mul", s, inner)
+    of_exponent = b("Mul", exponent, number(form.minus_two_ln2))
+    return b("Add", logarithm, of_exponent)
 
 
 def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
@@ -76,21 +82,23 @@ def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
         v -> Round(4 v) = quarter -> t = v - quarter / 4 -> polynomials of t^2 = sine, cosine
         quarter -> Gather whether they swap, and their signs -> Where -> Mul
     """
-    number, form = _numbers(b, values), FORMATS[values.dtype]
+    number = _numbers(b, values)
+    form = FORMATS[values.dtype]
     quarter = b("Round", b("Mul", v, number(4)))
     t = b("Sub", v, b("Mul", quarter, number(0.25)))
     z = b("Mul", t, t)
     sine = b("Mul", t, _polynomial(b, form.sine, z, values))
-    cosine = b("Add", b("Mul", _polynomial(b, form.cosine, z, values), z), number(1))
+    cosine = b("Mul", _polynomial(b, form.cosine, z, values), z)
+    cosine = b("Add", cosine, number(1))
 
     index = b.cast(quarter, ir.DataType.INT32)
     is_odd = b("Gather", b.constant(_IS_ODD, np.bool_), index)
     sign_of_sine = b("Gather", b.constant(_SIGN_OF_SINE, values.dtype), index)
     sign_of_cosine = b("Gather", b.constant(_SIGN_OF_COSINE, values.dtype), index)
-    return (
-        b("Mul", b("Where", is_odd, cosine, sine), sign_of_sine),
-        b("Mul", b("Where", is_odd, sine, cosine), sign_of_cosine),
-    )
+    first = b("Where", is_odd, cosine, sine)
+    first = b("Mul", first, sign_of_sine)
+    second = b("Where", is_odd, sine, cosine)
+    return first, b("Mul", second, sign_of_cosine)
 
 
 def exp_nonpositive(b: Builder, x: ir.Value) -> ir.Value:
@@ -105,12 +113,16 @@ def exp_nonpositive(b: Builder, x: ir.Value) -> ir.Value:
     n = b("Round", b("Mul", x, number(c.LOG2_E)))
     r = b("Sub", x, b("Mul", n, number(c.LN2_HIGH)))
     r = b("Sub", r, b("Mul", n, number(c.LN2_LOW)))
-    y = b("Add", b("Mul", _polynomial(b, c.EXPONENTIAL_F64, r, F64), r), number(1))
+    y = b("Mul", _polynomial(b, c.EXPONENTIAL_F64, r, F64), r)
+    y = b("Add", y, number(1))
     index = b.cast(b("Neg", n), ir.DataType.INT64)
     factors = b.constant(_FACTORS)
-    for place, exponent in ((b("Mod", index, factors), 1), (b("Div", index, factors), _FACTORS)):
+    low_digit = b("Mod", index, factors)
+    high_digit = b("Div", index, factors)
+    for digit, exponent in ((low_digit, 1), (high_digit, _FACTORS)):
         table = [2.0 ** (-i * exponent) for i in range(_FACTORS)]
-        y = b("Mul", y, b("Gather", b.constant(table, np.float64), place))
+        factor = b("Gather", b.constant(table, np.float64), digit)
+        y = b("Mul", y, factor)
     return b("Where", is_zero, number(0), y)
 
 
@@ -124,5 +136,6 @@ def _polynomial(b: Builder, coefficients: Any, x: ir.Value, values: ElementType)
     *rest, highest = coefficients
     result: ir.Value = number(highest)
     for coefficient in reversed(rest):
-        result = b("Add", b("Mul", result, x), number(coefficient))
+        product = b("Mul", result, x)
+        result = b("Add", product, number(coefficient))
     return result

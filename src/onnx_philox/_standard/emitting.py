@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,28 +64,36 @@ def _known_rows(draw: DrawnNode) -> int | None:
     known = draw.known.get("state")
     if "state" not in draw.inputs:
         return 1
-    if known is None or known.shape is None or (len(known.shape) == 2 and known.shape[0] is None):
+    if known is None or known.shape is None:
         return None
-    # One state has no other dimension than 1, so an unknown one is 1.
-    return math.prod(d or 0 for d in known.shape) // STATE_WORDS if len(known.shape) == 2 else 1
+    if len(known.shape) != 2:
+        # One state has no other dimension than 1, so an unknown one is 1.
+        return 1
+    rows, words = known.shape
+    return None if rows is None else rows * (words or 0) // STATE_WORDS
 
 
 def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
-    dimensions, size = draw.uniforms, draw.operator.size_input
+    dimensions = draw.uniforms
+    size = draw.operator.size_input
     if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
     elif draw.draws_classes_once or size.role is Role.DATA:
         shape = b("Shape", draw.inputs[size.name])
     else:
-        samples, logits = draw.attributes["sample_size"], draw.known["logits"]
-        batch = logits.shape[0] if logits is not None and logits.shape is not None else None
+        samples = draw.attributes["sample_size"]
+        logits = draw.known["logits"]
+        batch = None
+        if logits is not None and logits.shape is not None:
+            batch = logits.shape[0]
         dimensions = batch, samples
         if batch is not None:
             shape = b.constant([batch, samples])
         else:
             of_batch = b("Shape", draw.inputs["logits"], start=0, end=1)
             shape = b("Concat", of_batch, b.constant([samples]), axis=0)
-    return Out(shape, counts.per_row(b, rows, shape, dimensions, is_by_row=draw.is_by_row))
+    count = counts.per_row(b, rows, shape, dimensions, is_by_row=draw.is_by_row)
+    return Out(shape, count)
 
 
 def _words(b: Builder, draw: DrawnNode, elements: Count) -> Count:
@@ -113,9 +120,11 @@ def words(
     """
     found: dict[ir.Node, ir.Value] = {}
     for group in _groups(draws):
-        first, b = next(iter(group)), builder()
+        first = next(iter(group))
+        b = builder()
         rows = rows_of(b, target, draws[first])
-        made = target.words_of_several(b, [draws[node] for node in group], rows, [*group.values()])
+        of_group = [draws[node] for node in group]
+        made = target.words_of_several(b, of_group, rows, list(group.values()))
         first.prepend(b.nodes)
         found.update(zip(group, made, strict=True))
     return found
@@ -133,7 +142,9 @@ def _groups(draws: Mapping[ir.Node, DrawnNode]) -> list[dict[ir.Node, int]]:
         if key in open_ and sum(open_[key].values()) + count > _MOST_WORDS:
             closed.append(open_.pop(key))
         open_.setdefault(key, {})[node] = count
-    return [each for each in [*closed, *open_.values()] if len(each) > 1 and any(each.values())]
+    groups = [*closed, *open_.values()]
+    # One draw shares with nobody, and draws of nothing need no generator.
+    return [group for group in groups if len(group) > 1 and any(group.values())]
 
 
 def _key(node: ir.Node, draw: DrawnNode) -> tuple[Any, ...]:

@@ -117,15 +117,21 @@ def _excerpt(nodes: Sequence[ir.Node], opset: int, types: Types) -> onnx.ModelPr
     for i, node in enumerate(nodes):
         proto = model.graph.node.add()
         proto.CopyFrom(ir.to_proto(node))
-        proto.input[:] = [
-            inputs.setdefault(value, f"i{len(inputs)}") if value is not None else ""
-            for value in node.inputs
-        ]
-        proto.output[:] = [f"o{i}_{j}" if v.name else "" for j, v in enumerate(node.outputs)]
-        model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in proto.output if name)
+        for place, value in enumerate(node.inputs):
+            name = ""
+            if value is not None:
+                name = inputs.setdefault(value, f"i{len(inputs)}")
+            proto.input[place] = name
+        for place, output in enumerate(node.outputs):
+            name = f"o{i}_{place}" if output.name else ""
+            proto.output[place] = name
+            if name:
+                model.graph.output.add(name=name)
     for value, name in inputs.items():
+        type_ = value.type
         dtype = types(value)
-        type_ = value.type or (None if dtype is None else ir.TensorType(dtype))
+        if type_ is None and dtype is not None:
+            type_ = ir.TensorType(dtype)
         given = ir.Value(name=name, type=type_, shape=types.shape(value))
         model.graph.input.append(ir.serde.serialize_value(given))
     return model
@@ -191,7 +197,8 @@ def _put(
     for new in nodes:
         # onnx-ir names nodes that have no name.
         new.name = ""
-    nodes[-1].name, nodes[-1].doc_string = node.name, node.doc_string
+    nodes[-1].name = node.name
+    nodes[-1].doc_string = node.doc_string
     nodes[-1].metadata_props.update(node.metadata_props)
     graphs.remove(node)
 

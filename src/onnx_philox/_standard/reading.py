@@ -53,10 +53,13 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
     is_raised = onnx_opset_of(model.opset_imports) < OPSET
 
     def has_such(function: ir.Function) -> bool:
-        given = onnx_opset_of(function.opset_imports)
-        return any(
-            n.domain == DOMAIN or (is_raised and is_changed(n, given)) for n in function.all_nodes()
-        )
+        opset = onnx_opset_of(function.opset_imports)
+        for node in function.all_nodes():
+            if node.domain == DOMAIN:
+                return True
+            if is_raised and is_changed(node, opset):
+                return True
+        return False
 
     holding = {
         identifier
@@ -69,7 +72,8 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
 def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> DrawnNode:
     """A node of ours, checked by all that is known of it."""
     inputs = ours.inputs_of(node)
-    shape, data = inputs.get("shape"), inputs.get("data")
+    shape = inputs.get("shape")
+    data = inputs.get("data")
     dimensions = None if shape is None else _dimensions(shape, types)
     if data is not None:
         dimensions = types.dimensions(data)
@@ -83,7 +87,8 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
 
     try:
         checked = ours.checked_node(node, known_of)
-        op, attributes = checked.operator, checked.attributes
+        op = checked.operator
+        attributes = checked.attributes
         alignment.refuse_without_nodes(op, attributes)
         attributes = op.written(attributes)
         type_ = checks.output_type(op, attributes, checked.known)

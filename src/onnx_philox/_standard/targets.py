@@ -87,9 +87,12 @@ class Out:
 
     def shaped(self, b: Builder, values: ir.Value, *, is_even: bool = False) -> ir.Value:
         """Values [B, elements] in the output's shape, without the last one that pairs add."""
-        if is_even and not (isinstance(self.count, int) and self.count % 2 == 0):
+        is_known_even = isinstance(self.count, int) and self.count % 2 == 0
+        if is_even and not is_known_even:
             end = counts.value(b, self.count)
-            values = b("Slice", values, b.constant([0]), end, b.constant([1]))
+            start = b.constant([0])
+            axis = b.constant([1])
+            values = b("Slice", values, start, end, axis)
         return b("Reshape", values, self.shape, allowzero=1)
 
 
@@ -134,8 +137,9 @@ class OnnxRuntime:
         """The first words of each state, [B, count]."""
         # What is added to the halves of the counter and to the key.
         seeds = [[0], [draw.attributes["op_seed"]], [draw.attributes["global_seed"]]]
-        given = b.constant(np.array(seeds, np.uint64), np.uint64)
-        return b.call("Words", words_u64.words, rows.state, counts.value(b, count), given)[0]
+        added = b.constant(np.array(seeds, np.uint64), np.uint64)
+        how_many = counts.value(b, count)
+        return b.call("Words", words_u64.words, rows.state, how_many, added)[0]
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         """The state after so many words."""
@@ -153,24 +157,32 @@ def _bits(b: Builder, _: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
 
 def _uniforms(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
     make = values.uniform if draw.type.is_float else values.integers
-    return out.shaped(b, make(b, words, draw.number("minval"), draw.number("maxval"), draw.type))
+    minval = draw.number("minval")
+    maxval = draw.number("maxval")
+    drawn = make(b, words, minval, maxval, draw.type)
+    return out.shaped(b, drawn)
 
 
 def _normals(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-    moments = draw.number("mean"), draw.number("scale")
-    return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
+    mean = draw.number("mean")
+    scale = draw.number("scale")
+    drawn = values.normal(b, words, mean, scale, draw.type)
+    return out.shaped(b, drawn, is_even=True)
 
 
 def _exponentials(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-    return out.shaped(b, values.exponential(b, words, draw.number("scale"), draw.type))
+    drawn = values.exponential(b, words, draw.number("scale"), draw.type)
+    return out.shaped(b, drawn)
 
 
 def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-    return _below(b, draw, values.unit(b, words, draw.type_of("p")), out)
+    u = values.unit(b, words, draw.type_of("p"))
+    return _below(b, draw, u, out)
 
 
 def _dropout(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
-    return _kept(b, draw, values.unit(b, words, draw.type_of("ratio")), out)
+    u = values.unit(b, words, draw.type_of("ratio"))
+    return _kept(b, draw, u, out)
 
 
 def _kept(
@@ -180,13 +192,16 @@ def _kept(
     dropped = _below(b, draw, u, out, "ratio")
     factor = values.factor_of(b, draw.number("ratio"), draw.type)
     if by_element and not isinstance(factor, ir.Value):
-        one, each = (b.constant(number, factor.dtype) for number in (1, factor))
+        one = b.constant(1, factor.dtype)
+        each = b.constant(factor, factor.dtype)
         factor = b("Where", dropped, one, each)
-    return values.kept(b, draw.inputs["data"], dropped, factor, draw.type), b("Not", dropped)
+    kept = values.kept(b, draw.inputs["data"], dropped, factor, draw.type)
+    return kept, b("Not", dropped)
 
 
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
-    samples, logits = draw.attributes["sample_size"], draw.inputs["logits"]
+    samples = draw.attributes["sample_size"]
+    logits = draw.inputs["logits"]
     if draw.draws_classes_once:
         classes = values.classes_once(b, words, logits, samples)
         return b.cast(classes, ir.DataType.INT32) if draw.type is I32 else classes
@@ -229,6 +244,19 @@ _OF_OPENVINO = (
     operators.RANDOM_DROPOUT.name,
 )
 
+
+def _check_rows(draw: DrawnNode) -> None:
+    """Refuses a draw of no rows, for which the plugin would end the process that compiles it."""
+    state = draw.known.get("state")
+    has_unknown_size = "shape" in draw.known and draw.constant("shape") is None
+    if not has_unknown_size or state is None or state.value is not None:
+        return
+    if state.shape and state.shape[0] == 0:
+        remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."
+        allowed = "[6], or rows of it"
+        checks.refuse(draw.operator, "input 'state'", "[0, 6]", allowed, remedy)
+
+
 # The least width that times 2^-23 is a normal number, so that only one product rounds.
 _SMALLEST_WIDTH = 2.0**-100
 
@@ -248,32 +276,33 @@ class OpenVino:
         op = draw.operator
         nodes = "standard nodes that OpenVINO computes exactly"
         _check_operator(op, _OF_OPENVINO, nodes, "onnx_philox.openvino.register")
-        state = draw.known.get("state")
-        is_sized = "shape" not in draw.known or draw.constant("shape") is not None
-        if not is_sized and state and state.value is None and state.shape and state.shape[0] == 0:
-            # The plugin would end the process when it compiles the nodes.
-            remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."
-            allowed = "[6], or rows of it"
-            checks.refuse(op, "input 'state'", "[0, 6]", allowed, remedy)
-        is_float = op in (operators.RANDOM_UNIFORM, operators.RANDOM_NORMAL) and draw.type is F32
-        if op is operators.RANDOM_GENERATOR or (is_float and is_inexact_allowed):
+        _check_rows(draw)
+        is_f32 = draw.type is F32
+        is_rounded_f32 = is_f32 or is_inexact_allowed
+        if op is operators.RANDOM_GENERATOR:
             return
-        if op is operators.RANDOM_BERNOULLI and draw.type_of("p") is F32:
-            return
-        is_scaled_exactly = draw.type is F32 or is_inexact_allowed
-        if op is operators.RANDOM_DROPOUT and draw.type_of("ratio") is F32 and is_scaled_exactly:
-            return
-        if op is operators.RANDOM_UNIFORM and draw.type in (F32, I32):
-            bounds = draw.constant("minval"), draw.constant("maxval")
-            if any(bound is None for bound in bounds):
-                self._refuse(op, f"{draw.type.name} with bounds that are no constants")
-            low, high = (bound.item() for bound in bounds if bound is not None)
-            if draw.type is I32 or (low == 0 and high >= _SMALLEST_WIDTH):
+        if op is operators.RANDOM_NORMAL:
+            if is_f32 and is_inexact_allowed:
                 return
-            self._refuse(op, f"f32 from {low!r} to {high!r}")
-        dropped = "f64 ratio" if draw.type is F32 else f"{draw.type.name} data"
-        given = {operators.RANDOM_BERNOULLI.name: "f64 p", operators.RANDOM_DROPOUT.name: dropped}
-        self._refuse(op, given.get(op.name, draw.type.name))
+            self._refuse(op, draw.type.name)
+        if op is operators.RANDOM_BERNOULLI:
+            if draw.type_of("p") is F32:
+                return
+            self._refuse(op, "f64 p")
+        if op is operators.RANDOM_DROPOUT:
+            if draw.type_of("ratio") is F32 and is_rounded_f32:
+                return
+            self._refuse(op, "f64 ratio" if is_f32 else f"{draw.type.name} data")
+        if is_f32 and is_inexact_allowed:
+            return
+        if draw.type not in (F32, I32):
+            self._refuse(op, draw.type.name)
+        low = draw.constant("minval")
+        high = draw.constant("maxval")
+        if low is None or high is None:
+            self._refuse(op, f"{draw.type.name} with bounds that are no constants")
+        if is_f32 and not (low.item() == 0 and high.item() >= _SMALLEST_WIDTH):
+            self._refuse(op, f"f32 from {low.item()!r} to {high.item()!r}")
 
     def _refuse(self, op: operators.Operator, given: str) -> NoReturn:
         raise InexactError(
@@ -314,17 +343,23 @@ class OpenVino:
         if draw.operator is operators.RANDOM_BERNOULLI:
             return _below(b, draw, words_limbs.unit(b, words), out)
         if draw.operator is operators.RANDOM_NORMAL:
-            standard = values.standard_normals(b, words_limbs.unit(b, words), F32)[0]
-            moments = draw.number("mean"), draw.number("scale")
-            return out.shaped(b, values.moved(b, standard, *moments), is_even=True)
+            u = words_limbs.unit(b, words)
+            standard = values.standard_normals(b, u, F32)[0]
+            mean = draw.number("mean")
+            scale = draw.number("scale")
+            drawn = values.moved(b, standard, mean, scale)
+            return out.shaped(b, drawn, is_even=True)
         if draw.type is F32:
             u = words_limbs.unit(b, words)
-            bounds = draw.number("minval"), draw.number("maxval")
-            return out.shaped(b, values.scaled(b, u, *bounds))
-        low, high = (draw.constant(name) for name in ("minval", "maxval"))
+            minval = draw.number("minval")
+            maxval = draw.number("maxval")
+            return out.shaped(b, values.scaled(b, u, minval, maxval))
+        low = draw.constant("minval")
+        high = draw.constant("maxval")
         assert low is not None, "the check refuses others"
         assert high is not None, "likewise"
-        return out.shaped(b, words_limbs.integers(b, words, low.item(), high.item()))
+        drawn = words_limbs.integers(b, words, low.item(), high.item())
+        return out.shaped(b, drawn)
 
 
 Target = OnnxRuntime | OpenVino

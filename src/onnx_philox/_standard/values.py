@@ -40,19 +40,24 @@ def unit(b: Builder, words: ir.Value, values: ElementType) -> ir.Value:
 
 def _unit_f32(b: Builder, words: ir.Value) -> Values:
     fraction = b("BitwiseAnd", words, b.constant(2**23 - 1, np.uint32))
-    return (b("Mul", b.cast(fraction, ir.DataType.FLOAT), b.constant(2.0**-23, np.float32)),)
+    number = b.cast(fraction, ir.DataType.FLOAT)
+    return (b("Mul", number, b.constant(2.0**-23, np.float32)),)
 
 
 def _unit_f64(b: Builder, words: ir.Value) -> Values:
     first, second = _pairs(b, words)
-    high = b.cast(b("BitwiseAnd", first, b.constant(2**20 - 1, np.uint32)), ir.DataType.UINT64)
-    fraction = _joined(b, high, b.cast(second, ir.DataType.UINT64))
-    return (b("Mul", b.cast(fraction, ir.DataType.DOUBLE), b.constant(2.0**-52, np.float64)),)
+    high = b("BitwiseAnd", first, b.constant(2**20 - 1, np.uint32))
+    high = b.cast(high, ir.DataType.UINT64)
+    low = b.cast(second, ir.DataType.UINT64)
+    number = b.cast(_joined(b, high, low), ir.DataType.DOUBLE)
+    return (b("Mul", number, b.constant(2.0**-52, np.float64)),)
 
 
 def _pairs(b: Builder, numbers: ir.Value) -> Values:
     """Every second number of each row, from the first on and from the second on."""
-    axis, end, step = b.constant([1]), b.constant([INT64_MAX]), b.constant([2])
+    axis = b.constant([1])
+    end = b.constant([INT64_MAX])
+    step = b.constant([2])
     return (
         b("Slice", numbers, b.constant([0]), end, axis, step),
         b("Slice", numbers, b.constant([1]), end, axis, step),
@@ -95,17 +100,20 @@ def _look_up(
     b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
 ) -> ir.Value:
     """Floats of so few possible values that each is computed once."""
-    fractions = 2 ** _FRACTION_BITS[values]
+    count = 2 ** _FRACTION_BITS[values]
     if isinstance(minval, np.ndarray) and isinstance(maxval, np.ndarray):
         draw = Uniform(minval.reshape(()), maxval.reshape(())).converter(values)
-        table = b.constant(draw(0, np.arange(fractions, dtype=np.uint32)), values.dtype)
+        made = draw(0, np.arange(count, dtype=np.uint32))
+        table = b.constant(made, values.dtype)
     else:
-        fraction = b.constant(np.arange(fractions) / fractions, np.float32)
-        width = _rounded(b, "Sub", _f32(b, maxval), _f32(b, minval), values)
-        product = _rounded(b, "Mul", fraction, width, values)
-        table = _type(b, b("Add", product, _f32(b, minval)), values)
-    fraction = b("BitwiseAnd", words, b.constant(fractions - 1, np.uint32))
-    return b("Gather", table, b.cast(fraction, ir.DataType.INT32))
+        fractions = b.constant(np.arange(count) / count, np.float32)
+        upper = _f32(b, maxval)
+        width = _rounded(b, "Sub", upper, _f32(b, minval), values)
+        product = _rounded(b, "Mul", fractions, width, values)
+        total = b("Add", product, _f32(b, minval))
+        table = _type(b, total, values)
+    index = b("BitwiseAnd", words, b.constant(count - 1, np.uint32))
+    return b("Gather", table, b.cast(index, ir.DataType.INT32))
 
 
 def _f32(b: Builder, number: Number) -> ir.Value:
@@ -123,12 +131,14 @@ def _rounded(b: Builder, op_type: str, x: ir.Value, y: ir.Value, values: Element
 
     Twice rounded is as good as once: f32 has more than twice as many bits, and two.
     """
-    return b.cast(_type(b, b(op_type, x, y), values), ir.DataType.FLOAT)
+    rounded = _type(b, b(op_type, x, y), values)
+    return b.cast(rounded, ir.DataType.FLOAT)
 
 
 def _difference(b: Builder, x: Number, y: Number) -> Number:
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-        return np.asarray(np.subtract(x.reshape(()), y.reshape(())))
+        difference = np.subtract(x.reshape(()), y.reshape(()))
+        return np.asarray(difference)
     return b("Sub", _value(b, x), _value(b, y))
 
 
@@ -170,22 +180,29 @@ def integers(
         words -> (i64: pairs -> Or) -> Mod (maxval - minval) -> Add minval -> Cast
     """
     unsigned = ir.DataType.UINT32 if values is I32 else ir.DataType.UINT64
-    x = words if values is I32 else b.call("Words64", _words64, words)[0]
+    dtype = unsigned.numpy()
+    x = words
+    if values is not I32:
+        x = b.call("Words64", _words64, words)[0]
     if isinstance(minval, np.ndarray) and isinstance(maxval, np.ndarray):
-        dtype = unsigned.numpy()
         low = minval.reshape(1).view(dtype)
-        width = maxval.reshape(1).view(dtype) - low
-        divisor, base = b.constant(width, dtype), b.constant(low, dtype)
+        high = maxval.reshape(1).view(dtype)
+        divisor = b.constant(high - low, dtype)
+        base = b.constant(low, dtype)
     else:
         base = b.cast(_value(b, minval), unsigned)
-        divisor = b("Sub", b.cast(_value(b, maxval), unsigned), base)
+        end = b.cast(_value(b, maxval), unsigned)
+        divisor = b("Sub", end, base)
         # Bounds in the wrong order must not divide by 0, which would end the process.
-        divisor = b("Max", divisor, b.constant(1, unsigned.numpy()))
-    return _type(b, b("Add", b("Mod", x, divisor), base), values)
+        divisor = b("Max", divisor, b.constant(1, dtype))
+    rest = b("Mod", x, divisor)
+    return _type(b, b("Add", rest, base), values)
 
 
 def _words64(b: Builder, words: ir.Value) -> Values:
-    low, high = (b.cast(x, ir.DataType.UINT64) for x in _pairs(b, words))
+    first, second = _pairs(b, words)
+    low = b.cast(first, ir.DataType.UINT64)
+    high = b.cast(second, ir.DataType.UINT64)
     return (_joined(b, high, low),)
 
 
@@ -202,15 +219,18 @@ def normal(
     standard = b.call(f"Normal{work.name.upper()}", body, words)[0]
     if values in (F32, F64):
         return moved(b, standard, mean, scale)
-    standard = b.cast(_type(b, standard, values), ir.DataType.FLOAT)
+    rounded = _type(b, standard, values)
+    standard = b.cast(rounded, ir.DataType.FLOAT)
     product = _rounded(b, "Mul", standard, _f32(b, scale), values)
     mean = mean.astype(np.float32) if isinstance(mean, np.ndarray) else _f32(b, mean)
-    return _type(b, _plus(b, product, mean), values)
+    total = _plus(b, product, mean)
+    return _type(b, total, values)
 
 
 def moved(b: Builder, standard: ir.Value, mean: Number, scale: Number) -> ir.Value:
     """Standard normals of f32 or f64, with a mean and a scale."""
-    return _plus(b, _times(b, standard, scale), mean)
+    scaled = _times(b, standard, scale)
+    return _plus(b, scaled, mean)
 
 
 def _standard(b: Builder, words: ir.Value, values: ElementType) -> Values:
@@ -225,7 +245,8 @@ def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
     last = b.constant([2])
     first, second = _pairs(b, u)
     pair = elementary.normal_pairs(b, first, second, values)
-    joined = b("Concat", *(b("Unsqueeze", x, last) for x in pair), axis=2)
+    columns = [b("Unsqueeze", x, last) for x in pair]
+    joined = b("Concat", *columns, axis=2)
     return (b("Flatten", joined, axis=1),)
 
 
@@ -236,7 +257,8 @@ def exponential(b: Builder, words: ir.Value, scale: Number, values: ElementType)
         words -> middle of each step in (0, 1) -> -ln -> Mul scale
     """
     body = partial(_exponential, values=values)
-    return _times(b, b.call(f"Exponential{values.name.upper()}", body, words)[0], scale)
+    standard = b.call(f"Exponential{values.name.upper()}", body, words)[0]
+    return _times(b, standard, scale)
 
 
 def _exponential(b: Builder, words: ir.Value, values: ElementType) -> Values:
@@ -244,8 +266,10 @@ def _exponential(b: Builder, words: ir.Value, values: ElementType) -> Values:
         middle = b("Add", unit(b, words, F64), b.constant(2.0**-53, np.float64))
         return (_minus_ln(b, middle),)
     step = b.constant(2.0**-32, np.float64)
-    middle = b("Add", b.cast(words, ir.DataType.DOUBLE), b.constant(0.5, np.float64))
-    return (_type(b, _minus_ln(b, b("Mul", middle, step)), F32),)
+    number = b.cast(words, ir.DataType.DOUBLE)
+    middle = b("Add", number, b.constant(0.5, np.float64))
+    drawn = _minus_ln(b, b("Mul", middle, step))
+    return (_type(b, drawn, F32),)
 
 
 def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:
@@ -297,7 +321,8 @@ def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.V
     u = unit(b, words, F64)
     rows = b("Shape", logits, start=0, end=1)
     shape = b("Concat", rows, b.constant([samples]), axis=0)
-    return b.call("Classes", _classes, b("Reshape", u, shape, allowzero=1), logits)[0]
+    by_row = b("Reshape", u, shape, allowzero=1)
+    return b.call("Classes", _classes, by_row, logits)[0]
 
 
 def classes_once(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
@@ -308,20 +333,24 @@ def classes_once(b: Builder, words: ir.Value, logits: ir.Value, samples: int) ->
         words -> unit -> Reshape [batch, classes] -> Sub from 1 -> -2 ln -> Div weights -> times
         times -> Min, and Where weights are 0 infinity -> TopK, the smallest
     """
-    u = b("Reshape", unit(b, words, F64), b("Shape", logits), allowzero=1)
-    return b.call("ClassesOnce", _classes_once, u, logits, b.constant([samples]))[0]
+    u = unit(b, words, F64)
+    by_row = b("Reshape", u, b("Shape", logits), allowzero=1)
+    return b.call("ClassesOnce", _classes_once, by_row, logits, b.constant([samples]))[0]
 
 
 def _classes_once(b: Builder, u: ir.Value, logits: ir.Value, samples: ir.Value) -> Values:
     weights = _weights(b, logits)
     one = b.constant(1, np.float64)
-    doubled = elementary.minus_two_ln(b, b("Sub", one, u), F64, elementary.SHIFTS_TO_2_63)
+    rest = b("Sub", one, u)
+    doubled = elementary.minus_two_ln(b, rest, F64, elementary.SHIFTS_TO_2_63)
     # Scaled by a power of two, times do not overflow. Those that would are equal then, and still
     # before those of classes without a weight.
-    time = b("Div", b("Mul", doubled, b.constant(2.0**-9, np.float64)), weights)
+    small = b("Mul", doubled, b.constant(2.0**-9, np.float64))
+    time = b("Div", small, weights)
     time = b("Min", time, b.constant(2.0**1016, np.float64))
     is_without = b("Equal", weights, b.constant(0, np.float64))
-    time = b("Where", is_without, b.constant(np.inf, np.float64), time)
+    never = b.constant(np.inf, np.float64)
+    time = b("Where", is_without, never, time)
     _, first = b.node("TopK", (time, samples), {"axis": 1, "largest": 0}, outputs=2)
     return (first,)
 
@@ -334,10 +363,14 @@ def _weights(b: Builder, logits: ir.Value) -> ir.Value:
 
 def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:
     axis = b.constant([1])
-    sums = b("CumSum", _weights(b, logits), b.constant(1))
-    total = b("Slice", sums, b.constant([-1]), b.constant([INT64_MAX]), axis)
-    thresholds = b("Unsqueeze", b("Mul", u, total), b.constant([2]))
+    weights = _weights(b, logits)
+    sums = b("CumSum", weights, b.constant(1))
+    last = b.constant([-1])
+    end = b.constant([INT64_MAX])
+    total = b("Slice", sums, last, end, axis)
+    thresholds = b("Mul", u, total)
+    thresholds = b("Unsqueeze", thresholds, b.constant([2]))
     # The sums never fall, so the first greater one follows all those that are not greater.
     is_passed = b("LessOrEqual", b("Unsqueeze", sums, axis), thresholds)
-    counted = b("ReduceSum", b.cast(is_passed, ir.DataType.INT32), b.constant([2]), keepdims=0)
-    return (counted,)
+    passed = b.cast(is_passed, ir.DataType.INT32)
+    return (b("ReduceSum", passed, b.constant([2]), keepdims=0),)

@@ -37,9 +37,12 @@ def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -
     counter[2:] = _with_seed(b, counter[2], counter[3], seeds[2:4])
     k0, k1 = _with_seed(b, k0, k1, seeds[4:6])
     blocks = b("Squeeze", _blocks(b, count), b.constant([0]))
-    position = b.cast(b("Range", b.constant(0), blocks, b.constant(1)), _I32)
-    drawn = _drawn(b, counter, k0, k1, position)
-    return (b("Slice", drawn, b.constant([0]), counts.value(b, count), b.constant([1])),)
+    position = b("Range", b.constant(0), blocks, b.constant(1))
+    drawn = _drawn(b, counter, k0, k1, b.cast(position, _I32))
+    start = b.constant([0])
+    end = counts.value(b, count)
+    axis = b.constant([1])
+    return (b("Slice", drawn, start, end, axis),)
 
 
 def words_of_several(
@@ -55,26 +58,43 @@ def words_of_several(
     """
     *counter, k0, k1 = _by_word(b, state)
     k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
-    sizes = [-(-count // 4) for count in counts]
-    zero, one = b.constant(0), b.constant(1)
-    positions = (b("Range", zero, b.constant(size), one) for size in sizes if size)
+    blocks = [-(-count // 4) for count in counts]
+    zero = b.constant(0)
+    one = b.constant(1)
+    positions = [b("Range", zero, b.constant(size), one) for size in blocks if size]
     position = b.cast(b("Concat", *positions, axis=0), _I32)
     op_seeds = np.stack([seed[2:4] for seed in seeds], axis=1)
     if op_seeds.any():
-        draws = (
-            b("Expand", b.constant(i), b.constant([size])) for i, size in enumerate(sizes) if size
-        )
-        draw = b("Concat", *draws, axis=0)
+        # The number of its draw for each block.
+        numbers = [
+            b("Expand", b.constant(i), b.constant([size])) for i, size in enumerate(blocks) if size
+        ]
+        draw = b("Concat", *numbers, axis=0)
         upper = _with_seed(b, counter[2], counter[3], op_seeds)
-        counter[2:] = (b("Gather", word, draw, axis=2) for word in upper)
+        counter[2:] = [b("Gather", word, draw, axis=2) for word in upper]
     drawn = _drawn(b, counter, k0, k1, position)
-    # The rest of each last block goes to an output that nothing reads.
-    lengths = [n for count, size in zip(counts, sizes, strict=True) for n in (count, -count % 4)]
-    kept = [n for n in lengths if n]
-    parts = iter(b.node("Split", (drawn, b.constant(kept)), {"axis": 1}, outputs=len(kept)))
-    taken = [next(parts) if n else None for n in lengths][::2]
-    # From 1 to 1 of dimension 1 is nothing.
-    return tuple(x or b("Slice", drawn, *[b.constant([1])] * 3) for x in taken)
+    return _parted(b, drawn, counts)
+
+
+def _parted(b: Builder, drawn: ir.Value, counts: Sequence[int]) -> Values:
+    """The words of each draw, of those of whole blocks."""
+    lengths = []
+    for count in counts:
+        # The rest of a draw's last block goes to an output that nothing reads.
+        lengths += [length for length in (count, -count % 4) if length]
+    made = b.node("Split", (drawn, b.constant(lengths)), {"axis": 1}, outputs=len(lengths))
+    left = iter(made)
+    parts = []
+    for count in counts:
+        if count:
+            parts.append(next(left))
+        else:
+            # From 1 to 1 of dimension 1 is nothing.
+            one = b.constant([1])
+            parts.append(b("Slice", drawn, one, one, one))
+        if count % 4:
+            next(left)
+    return tuple(parts)
 
 
 def _by_word(b: Builder, state: ir.Value) -> Values:
@@ -89,15 +109,18 @@ def _drawn(
 ) -> ir.Value:
     """The words of the blocks at these positions, [B, 4 * blocks]."""
     c0, c1, c2, c3 = _advance(b, counter, position)
-    even, odd = b("Concat", c0, c2, axis=0), b("Concat", c3, c1, axis=0)
+    even = b("Concat", c0, c2, axis=0)
+    odd = b("Concat", c3, c1, axis=0)
     round_keys = _round_keys(b, k0, k1)
     for i, keys in enumerate(round_keys):
         even, odd = _round(b, even, odd, keys, is_odd=i % 2 == 1)
     # After an even number of rounds: c0 and c2, c3 and c1.
     odd = b("Gather", odd, b.constant([1, 0]), axis=0)
     axis = b.constant([1])
-    pair = b("Concat", b("Unsqueeze", even, axis), b("Unsqueeze", odd, axis), axis=1)
-    return b("Flatten", b("Transpose", pair, perm=[2, 3, 0, 1]), axis=1)
+    of_pairs = b("Unsqueeze", even, axis), b("Unsqueeze", odd, axis)
+    pairs = b("Concat", *of_pairs, axis=1)
+    by_block = b("Transpose", pairs, perm=[2, 3, 0, 1])
+    return b("Flatten", by_block, axis=1)
 
 
 def next_state(b: Builder, state: ir.Value, count: Count) -> Values:
@@ -106,11 +129,12 @@ def next_state(b: Builder, state: ir.Value, count: Count) -> Values:
     Nodes:
         state -> c0 c1 c2 c3 k0 k1 -> Add blocks with carries -> Concat -> Transpose -> Reshape
     """
-    by_word = b("Transpose", b("Reshape", b.cast(state, _I32), b.constant([-1, 6])), perm=[1, 0])
+    by_row = b("Reshape", b.cast(state, _I32), b.constant([-1, 6]))
+    by_word = b("Transpose", by_row, perm=[1, 0])
     *counter, k0, k1 = b.split(by_word, 6)
     moved = _advance(b, counter, b.cast(_blocks(b, count), _I32))
-    by_row = b("Transpose", b("Concat", *moved, k0, k1, axis=0), perm=[1, 0])
-    words = b.cast(by_row, ir.DataType.UINT32)
+    after = b("Concat", *moved, k0, k1, axis=0)
+    words = b.cast(b("Transpose", after, perm=[1, 0]), ir.DataType.UINT32)
     return (b("Reshape", words, b("Shape", state), allowzero=1),)
 
 
@@ -137,15 +161,20 @@ def _advance(b: Builder, counter: list[ir.Value], by: ir.Value) -> Values:
 
 def _round_keys(b: Builder, k0: ir.Value, k1: ir.Value) -> Values:
     """The keys of each round, int32 [2, B, 1], in the order of its words; see `_round`."""
-    bumps = (np.outer(np.arange(_philox.ROUNDS), _philox.WEYL) % 2**32).astype(np.int64)
+    bumps = np.outer(np.arange(_philox.ROUNDS), _philox.WEYL) % 2**32
+    bumps = bumps.astype(np.int64)
     bumps[0::2] = bumps[0::2, ::-1]
+    low_bumps = (bumps & _LOW).reshape(-1, 1, 1)
+    high_bumps = (bumps >> 16).reshape(-1, 1, 1)
     keys = b("Concat", k1, k0, k0, k1, axis=0)
     keys = b("Tile", keys, b.constant([_philox.ROUNDS // 2, 1, 1]))
     low = low16(b, keys)
-    low_sum = b("Add", low, b.constant((bumps & _LOW).reshape(-1, 1, 1), np.int32))
-    high_sum = b("Add", high16(b, keys, low), b.constant((bumps >> 16).reshape(-1, 1, 1), np.int32))
+    low_sum = b("Add", low, b.constant(low_bumps, np.int32))
+    high = high16(b, keys, low)
+    high_sum = b("Add", high, b.constant(high_bumps, np.int32))
     high_sum = b("Add", high_sum, high16(b, low_sum))
-    keys = b("Add", b("Mul", high_sum, _int(b, _LIMB)), low16(b, low_sum))
+    upper = b("Mul", high_sum, _int(b, _LIMB))
+    keys = b("Add", upper, low16(b, low_sum))
     return b.split(keys, _philox.ROUNDS)
 
 
@@ -162,29 +191,40 @@ def _round(b: Builder, even: ir.Value, odd: ir.Value, keys: ir.Value, *, is_odd:
     low_factor = b.constant(multipliers & _LOW, np.int32)
     low = low16(b, even)
     high = high16(b, even, low)
+    # A product of two numbers of two limbs, as on paper.
     lowest = b("Mul", low, low_factor)
     lowest_low = low16(b, lowest)
-    middle = b("Add", b("Mul", low, high_factor), high16(b, lowest, lowest_low))
+    middle = b("Mul", low, high_factor)
+    middle = b("Add", middle, high16(b, lowest, lowest_low))
     middle_low = low16(b, middle)
-    other = b("Add", b("Mul", high, low_factor), middle_low)
-    upper = b("Add", b("Mul", high, high_factor), high16(b, middle, middle_low))
+    other = b("Mul", high, low_factor)
+    other = b("Add", other, middle_low)
+    upper = b("Mul", high, high_factor)
+    upper = b("Add", upper, high16(b, middle, middle_low))
     upper = b("Add", upper, high16(b, other))
-    lower = b("Add", b("Mul", other, _int(b, _LIMB)), lowest_low)
-    new_even = b("BitwiseXor", b("BitwiseXor", upper, odd), keys)
+    lower = b("Mul", other, _int(b, _LIMB))
+    lower = b("Add", lower, lowest_low)
+    new_even = b("BitwiseXor", upper, odd)
+    new_even = b("BitwiseXor", new_even, keys)
     return new_even, b("Gather", lower, b.constant([1, 0]), axis=0)
 
 
 def _add(b: Builder, x: ir.Value, y: ir.Value) -> Values:
     """The sum of two words that wraps, and what it carries, 0 or 1."""
-    x_low, y_low = low16(b, x), low16(b, y)
+    x_low = low16(b, x)
+    y_low = low16(b, y)
     low_carry = _carry(b, b("Add", x_low, y_low))
-    high_sum = b("Add", high16(b, x, x_low), high16(b, y, y_low))
-    return b("Add", x, y), _carry(b, b("Add", high_sum, low_carry))
+    x_high = high16(b, x, x_low)
+    y_high = high16(b, y, y_low)
+    high_sum = b("Add", x_high, y_high)
+    total = b("Add", x, y)
+    return total, _carry(b, b("Add", high_sum, low_carry))
 
 
 def _carry(b: Builder, total: ir.Value) -> ir.Value:
     """What a sum of two halves and a carry leaves for the next one."""
-    return b("Div", b("Sub", total, low16(b, total)), _int(b, _LIMB))
+    multiple = b("Sub", total, low16(b, total))
+    return b("Div", multiple, _int(b, _LIMB))
 
 
 def low16(b: Builder, x: ir.Value) -> ir.Value:
@@ -194,7 +234,9 @@ def low16(b: Builder, x: ir.Value) -> ir.Value:
 
 def high16(b: Builder, x: ir.Value, low: ir.Value | None = None) -> ir.Value:
     """The upper half of a word, of whose lower half may be given."""
-    multiple = b("Sub", x, low16(b, x) if low is None else low)
+    if low is None:
+        low = low16(b, x)
+    multiple = b("Sub", x, low)
     return low16(b, b("Div", multiple, _int(b, _LIMB)))
 
 
@@ -207,7 +249,8 @@ def _blocks(b: Builder, count: Count) -> ir.Value:
     """
     if isinstance(count, int):
         return b.constant([-(-count // 4)])
-    limb, limb_blocks = b.constant(_LIMB), b.constant(_LIMB // 4)
+    limb = b.constant(_LIMB)
+    limb_blocks = b.constant(_LIMB // 4)
     high = b("Div", count, limb)
     rest = b("Sub", count, b("Mul", high, limb))
     rest_blocks = b("Div", b("Add", rest, b.constant(_LIMB + 3)), b.constant(4))
@@ -258,9 +301,11 @@ def _remainder(b: Builder, x: ir.Value, width: int) -> ir.Value:
     # A quotient in f32 is off by 2^-22 of itself at the most: the rest is small, but may be
     # negative. The second one is off by 1.
     high = b.cast(high16(b, x, low), ir.DataType.FLOAT)
-    estimate = b("Add", b("Mul", high, _float(b, 2**16)), b.cast(low, ir.DataType.FLOAT))
+    upper = b("Mul", high, _float(b, 2**16))
+    estimate = b("Add", upper, b.cast(low, ir.DataType.FLOAT))
     for _ in range(2):
-        quotient = b.cast(b("Floor", b("Mul", estimate, _float(b, 1 / width))), _I32)
+        ratio = b("Mul", estimate, _float(b, 1 / width))
+        quotient = b.cast(b("Floor", ratio), _I32)
         product = b("Mul", quotient, b.constant(width, np.int32))
         x = b("Sub", x, product)
         estimate = b.cast(x, ir.DataType.FLOAT)
@@ -279,12 +324,15 @@ def _less_by(b: Builder, x: ir.Value, number: int) -> ir.Value:
     """Words less a number, where they are at least that, as unsigned numbers."""
     low = low16(b, x)
     low_rest = b("Sub", low, b.constant(number & 0xFFFF, np.int32))
-    borrow = b.cast(b("Less", low_rest, b.constant(0, np.int32)), _I32)
+    is_borrowed = b("Less", low_rest, b.constant(0, np.int32))
+    borrow = b.cast(is_borrowed, _I32)
     high_rest = b("Sub", high16(b, x, low), b.constant(number >> 16, np.int32))
-    is_less = b("Less", b("Sub", high_rest, borrow), b.constant(0, np.int32))
+    high_rest = b("Sub", high_rest, borrow)
+    is_less = b("Less", high_rest, b.constant(0, np.int32))
     is_more = b.cast(b("Not", is_less), _I32)
     wrapped = np.array(number, np.uint32).view(np.int32)
-    return b("Sub", x, b("Mul", is_more, b.constant(wrapped, np.int32)))
+    taken = b("Mul", is_more, b.constant(wrapped, np.int32))
+    return b("Sub", x, taken)
 
 
 def _float(b: Builder, number: float) -> ir.Value:

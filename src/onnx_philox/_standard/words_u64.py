@@ -17,7 +17,9 @@ from onnx_philox._standard.builder import Builder
 _BLOCKS_AT_ONCE = 2**13
 _SHIFT = 32
 _MASK = 0xFFFFFFFF
-_U32, _U64, _I64 = ir.DataType.UINT32, ir.DataType.UINT64, ir.DataType.INT64
+_U32 = ir.DataType.UINT32
+_U64 = ir.DataType.UINT64
+_I64 = ir.DataType.INT64
 
 
 def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Values:
@@ -32,38 +34,48 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
         groups, chunks -> Scan (Gather group -> ten rounds) -> Reshape to rows -> Slice to count
     """
     pairs = b("Add", _pairs(b, state), seeds)
-    zero, one, axis = b.constant(0), b.constant([1]), b.constant([0])
+    zero = b.constant(0)
+    one = b.constant([1])
+    axis = b.constant([0])
 
     def up_to(end: ir.Value) -> ir.Value:
         return b("Range", zero, b("Squeeze", end, axis), b.constant(1))
 
     # A step draws a chunk of one row, or several whole rows: either way the steps lie in order.
     rows = b("Shape", pairs, start=1, end=2)
-    chunks, blocks_at_once = _divided(b, _blocks(b, count), b.constant([_BLOCKS_AT_ONCE]))
+    blocks = _blocks(b, count)
+    chunks, blocks_at_once = _divided(b, blocks, b.constant([_BLOCKS_AT_ONCE]))
     # This is 1 if a row has several chunks: each is then over half of the longest chunk.
     most_rows = b("Div", b.constant([_BLOCKS_AT_ONCE]), blocks_at_once)
     groups, rows_at_once = _divided(b, rows, most_rows)
     step = up_to(b("Mul", groups, chunks))
-    start = b.cast(b("Mul", b("Mod", step, chunks), blocks_at_once), _U64)
-    within = b.cast(b("Reshape", up_to(blocks_at_once), b.constant([1, 1, -1])), _U64)
+    first_block = b("Mul", b("Mod", step, chunks), blocks_at_once)
+    start = b.cast(first_block, _U64)
+    within = b("Reshape", up_to(blocks_at_once), b.constant([1, 1, -1]))
+    within = b.cast(within, _U64)
     filled = b("Mul", groups, rows_at_once)
-    missing = b("Concat", b.constant([0, 0, 0]), b("Sub", filled, rows), axis=0)
+    nothing = b.constant([0, 0, 0])
+    missing = b("Concat", nothing, b("Sub", filled, rows), axis=0)
     by_group = b("Concat", b.constant([3]), groups, rows_at_once, one, axis=0)
-    grouped = b("Reshape", b("Pad", pairs, missing), by_group, allowzero=1)
+    padded = b("Pad", pairs, missing)
+    grouped = b("Reshape", padded, by_group, allowzero=1)
 
     def draw(b: Builder, group: ir.Value, start: ir.Value) -> Values:
-        return (_drawn(b, b("Gather", grouped, group, axis=1), b("Add", start, within)),)
+        states = b("Gather", grouped, group, axis=1)
+        position = b("Add", start, within)
+        return (_drawn(b, states, position),)
 
-    drawn = b(
-        "Scan",
-        b("Div", step, chunks),
-        start,
-        body=b.subgraph((_scalar("group", _I64), _scalar("start", _U64)), draw),
-        num_scan_inputs=2,
-    )
-    words_of_row = b("Mul", b("Mul", chunks, blocks_at_once), b.constant([4]))
-    by_row = b("Reshape", drawn, b("Concat", filled, words_of_row, axis=0), allowzero=1)
-    return (b("Slice", by_row, b.constant([0, 0]), b("Concat", rows, count, axis=0)),)
+    group = b("Div", step, chunks)
+    inputs = (_scalar("group", _I64), _scalar("start", _U64))
+    body = b.subgraph(inputs, draw)
+    drawn = b("Scan", group, start, body=body, num_scan_inputs=2)
+    blocks_of_row = b("Mul", chunks, blocks_at_once)
+    words_of_row = b("Mul", blocks_of_row, b.constant([4]))
+    of_rows = b("Concat", filled, words_of_row, axis=0)
+    by_row = b("Reshape", drawn, of_rows, allowzero=1)
+    begins = b.constant([0, 0])
+    ends = b("Concat", rows, count, axis=0)
+    return (b("Slice", by_row, begins, ends),)
 
 
 def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
@@ -80,27 +92,33 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
     shift = b.constant(np.reshape(_SHIFT, (1, 1, 1)), np.uint64)
     mask = b.constant(np.reshape(_MASK, (1, 1, 1)), np.uint64)
     low, high, key = b.split(pairs, 3)
-    keys = b(
-        "Concat", b("BitwiseAnd", key, mask), b("BitShift", key, shift, direction="RIGHT"), axis=0
-    )
+    lower_key = b("BitwiseAnd", key, mask)
+    upper_key = b("BitShift", key, shift, direction="RIGHT")
+    keys = b("Concat", lower_key, upper_key, axis=0)
+    # Each round has the key of the one before, bumped.
     bumps = np.outer(np.arange(10), _philox.WEYL) % 2**32
     keys = b("Tile", keys, b.constant([10, 1, 1]))
-    keys = b("BitwiseAnd", b("Add", keys, b.constant(bumps.reshape(20, 1, 1), np.uint64)), mask)
+    keys = b("Add", keys, b.constant(bumps.reshape(20, 1, 1), np.uint64))
+    keys = b("BitwiseAnd", keys, mask)
 
     low_sum = b("Add", low, position)
     carry = b.cast(b("Less", low_sum, low), _U64)
-    counter = b("Concat", low_sum, b("Add", high, carry), axis=0)
+    high_sum = b("Add", high, carry)
+    counter = b("Concat", low_sum, high_sum, axis=0)
     even = b("BitwiseAnd", counter, mask)
     odd = b("BitShift", counter, shift, direction="RIGHT")
     multipliers = b.constant(np.reshape(_philox.MULTIPLIERS, (2, 1, 1)), np.uint64)
     for key in b.split(keys, 10):
-        product = b("Gather", b("Mul", even, multipliers), b.constant([1, 0]), axis=0)
+        product = b("Mul", even, multipliers)
+        product = b("Gather", product, b.constant([1, 0]), axis=0)
         upper = b("BitShift", product, shift, direction="RIGHT")
-        even = b("BitwiseXor", upper, b("BitwiseXor", odd, key))
+        changed = b("BitwiseXor", odd, key)
+        even = b("BitwiseXor", upper, changed)
         odd = b("BitwiseAnd", product, mask)
     axis = b.constant([1])
     pair = [b("Unsqueeze", b.cast(x, _U32), axis) for x in (even, odd)]
-    return b("Transpose", b("Concat", *pair, axis=1), perm=[2, 3, 0, 1])
+    words = b("Concat", *pair, axis=1)
+    return b("Transpose", words, perm=[2, 3, 0, 1])
 
 
 def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
@@ -111,26 +129,35 @@ def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
         low, high, key -> And mask and BitShift 32 -> Concat -> Transpose -> Reshape
     """
     low, high, key = b.split(_pairs(b, state), 3)
-    low_sum = b("Add", low, b.cast(_blocks(b, count), _U64))
-    high = b("Add", high, b.cast(b("Less", low_sum, low), _U64))
-    pairs = b("Unsqueeze", b("Concat", low_sum, high, key, axis=0), b.constant([1]))
-    shift, mask = b.constant(_SHIFT, np.uint64), b.constant(_MASK, np.uint64)
-    halves = b("BitwiseAnd", pairs, mask), b("BitShift", pairs, shift, direction="RIGHT")
-    by_row = b("Transpose", b.cast(b("Concat", *halves, axis=1), _U32), perm=[2, 0, 1])
+    blocks = b.cast(_blocks(b, count), _U64)
+    low_sum = b("Add", low, blocks)
+    carry = b.cast(b("Less", low_sum, low), _U64)
+    high = b("Add", high, carry)
+    pairs = b("Concat", low_sum, high, key, axis=0)
+    pairs = b("Unsqueeze", pairs, b.constant([1]))
+    shift = b.constant(_SHIFT, np.uint64)
+    mask = b.constant(_MASK, np.uint64)
+    lower = b("BitwiseAnd", pairs, mask)
+    upper = b("BitShift", pairs, shift, direction="RIGHT")
+    words = b.cast(b("Concat", lower, upper, axis=1), _U32)
+    by_row = b("Transpose", words, perm=[2, 0, 1])
     return (b("Reshape", by_row, b("Shape", state), allowzero=1),)
 
 
 def _pairs(b: Builder, state: ir.Value) -> ir.Value:
     """The halves of the counter, and the key, of each state: uint64 [3, B]."""
-    by_word = b("Transpose", b("Reshape", state, b.constant([-1, 6])), perm=[1, 0])
+    by_row = b("Reshape", state, b.constant([-1, 6]))
+    by_word = b("Transpose", by_row, perm=[1, 0])
     wide = b.cast(by_word, _U64)
-    lower, upper = (b("Gather", wide, b.constant(i), axis=0) for i in ([0, 2, 4], [1, 3, 5]))
+    lower = b("Gather", wide, b.constant([0, 2, 4]), axis=0)
+    upper = b("Gather", wide, b.constant([1, 3, 5]), axis=0)
     shifted = b("BitShift", upper, b.constant(_SHIFT, np.uint64), direction="LEFT")
     return b("BitwiseOr", lower, shifted)
 
 
 def _blocks(b: Builder, count: ir.Value) -> ir.Value:
-    return b("Div", b("Add", count, b.constant([3])), b.constant([4]))
+    more = b("Add", count, b.constant([3]))
+    return b("Div", more, b.constant([4]))
 
 
 def _divided(b: Builder, number: ir.Value, most: ir.Value) -> Values:
@@ -142,7 +169,8 @@ def _divided(b: Builder, number: ir.Value, most: ir.Value) -> Values:
 
 def _ceil(b: Builder, number: ir.Value, divisor: ir.Value) -> ir.Value:
     """The quotient of integers of 0 or more, rounded up."""
-    return b("Div", b("Sub", b("Add", number, divisor), b.constant([1])), divisor)
+    more = b("Sub", b("Add", number, divisor), b.constant([1]))
+    return b("Div", more, divisor)
 
 
 def _scalar(name: str, type_: ir.DataType) -> ir.Value:

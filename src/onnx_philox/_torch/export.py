@@ -133,7 +133,8 @@ def export(
         check_bool(_EXPORT, name, word)
     own = {} if custom_translation_table is None else custom_translation_table
     if not isinstance(own, Mapping):
-        given, allowed = type(own).__name__, "a mapping of torch's operators to functions"
+        given = type(own).__name__
+        allowed = "a mapping of torch's operators to functions"
         remedy = "Pass a dict, as torch.onnx.export takes it."
         refuse(_EXPORT, "custom_translation_table", given, allowed, remedy, TypeError)
     if f is not None:

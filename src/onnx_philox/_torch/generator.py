@@ -45,7 +45,8 @@ class TorchGenerator(Generator):
         if attributes.get("replacement", 0) and attributes["sample_size"] > 1:
             refuse("sample_size", torch_says.ONE_SAMPLE, torch_says.DRAW_ONE_SAMPLE)
         if not has_state and attributes["global_seed"] == 0:
-            what, allowed = say.INPUT.format("state"), torch_says.CONNECTED_WITHOUT_SEED
+            what = say.INPUT.format("state")
+            allowed = torch_says.CONNECTED_WITHOUT_SEED
             refusal.refuse(op.name, what, say.NOTHING, allowed, torch_says.NAME_A_SEED)
 
     def check_words(self, owner: str, words: NDArray[np.uint32]) -> None:
@@ -62,7 +63,8 @@ class TorchGenerator(Generator):
 
     def about_input(self, name: str, *, per_row: bool) -> str:
         if per_row:
-            made, says = f"{self.seeding} for each row", "a generator of torch's for each row"
+            made = f"{self.seeding} for each row"
+            says = "a generator of torch's for each row"
             return f"The input {name} (uint32[batch, {self.words}]: {made}) is {says} of the batch"
         made = f"{self.seeding}, which is torch.manual_seed(seed)"
         return f"The input {name} (uint32[{self.words}]: {made}) is the generator at first"
@@ -90,9 +92,11 @@ class TorchGenerator(Generator):
         numpy_s.randint(0, 2**32, words, np.uint32)
         _, block, place, *_ = numpy_s.get_state()
         # One that has given no word has none left to give, and counts from 0.
-        left, after = (625 - int(place), int(place)) if words else (1, 0)
+        after = int(place) if words else 0
+        left = 625 - after if words else 1
         start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
-        return np.array([*start, *np.asarray(block).tolist(), 0, 0, 0], np.uint32)
+        numbers = np.asarray(block).tolist()
+        return np.array([*start, *numbers, 0, 0, 0], np.uint32)
 
     def names_random(self, domain: str, name: str) -> bool:
         from onnx_philox._torch.calls import table

@@ -66,7 +66,8 @@ def plan(source: Any, options: ort.SessionOptions | None) -> SessionPlan:
     nodes = [node for node in graph.all_nodes() if node.domain == _python_ops.DOMAIN]
     read = {value.name for node in nodes for value in node.inputs if value is not None}
     own = {value.name for value in graph.inputs if value.name and value.name != run_input}
-    options, hidden = _extension_options.with_python_ops(options), frozenset([run_input])
+    options = _extension_options.with_python_ops(options)
+    hidden = frozenset([run_input])
     return PythonPlan(opened.whole(), options, loaded.folder, hidden, frozenset(own & read))
 
 
@@ -75,7 +76,8 @@ class _Rewriter:
 
     def __init__(self, opened: _surgery.Opened) -> None:
         self._opened = opened
-        self._model, self._graph = opened.model, opened.model.graph
+        self._model = opened.model
+        self._graph = opened.model.graph
         self._names = Names(opened.model)
         self._run = ir.val(self._new_name("run"), dtype=ir.DataType.INT64, shape=[])
         self._absent: dict[tuple[ElementType, bytes], ir.Value] = {}
@@ -99,8 +101,11 @@ class _Rewriter:
 
     def _rewrite_node(self, node: ir.Node) -> None:
         checked = ours.checked_node(node, self._opened.known)
-        op, inputs, attributes = checked.operator, dict(checked.inputs), checked.attributes
-        types, values = checked.types(), checked.values_type
+        op = checked.operator
+        inputs = dict(checked.inputs)
+        attributes = checked.attributes
+        types = checked.types()
+        values = checked.values_type
         if values is None:
             assert op.type_input is not None, "else an attribute names it"
             # A rewrite declares it where ONNX's inference knows no more than the data's operator.
@@ -141,9 +146,11 @@ class _Rewriter:
         output = node.outputs[0]
         cast = ir.node("Cast", [output], {"to": values.onnx})
         (own,) = cast.outputs
-        own.name, own.shape = output.name, output.shape
+        own.name = output.name
+        own.shape = output.shape
         own.type = ir.TensorType(ir.DataType(values.onnx))
-        output.name, output.type = None, None
+        output.name = None
+        output.type = None
         output.replace_all_uses_with(own, replace_graph_outputs=True)
         cast.replace_input_with(0, output)
         own.name = own.name or self._new_name("cast")
@@ -165,7 +172,9 @@ class _Rewriter:
             copy = ir.node("Reshape", [output, size.outputs[0]])
             size.outputs[0].name = self._new_name("size")
             (copied,) = copy.outputs
-            copied.name, copied.type, copied.shape = output.name, output.type, output.shape
+            copied.name = output.name
+            copied.type = output.type
+            copied.shape = output.shape
             output.name = None
             node.append([size, copy])
             for i in indices:

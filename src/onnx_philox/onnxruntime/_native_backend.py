@@ -95,7 +95,8 @@ def register(sess_options: ort.SessionOptions, *, cuda: bool = False) -> ort.Ses
 def check_cuda(owner: str, cuda: object) -> None:
     """Refuses anything but a bool."""
     if not isinstance(cuda, bool):
-        allowed, remedy = "True or False", "Pass cuda=True to draw on cards."
+        allowed = "True or False"
+        remedy = "Pass cuda=True to draw on cards."
         refuse(owner, "cuda", repr(cuda), allowed, remedy, TypeError)
 
 

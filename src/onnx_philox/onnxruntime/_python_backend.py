@@ -26,7 +26,8 @@ def unavailable() -> ImportError | None:
     """Why this backend cannot be used here, and what to do; None if it can."""
     if importlib.util.find_spec("onnxruntime_extensions") is not None:
         return None
-    who, package = "onnx_philox.onnxruntime: backend 'python'", "onnxruntime-extensions"
+    who = "onnx_philox.onnxruntime: backend 'python'"
+    package = "onnxruntime-extensions"
     if not HAS_EXTENSIONS:
         version = ".".join(map(str, _NO_EXTENSIONS_FROM))
         return ImportError(

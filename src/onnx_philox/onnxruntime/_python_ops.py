@@ -201,7 +201,8 @@ def _nothing(
     # Of the requested rank: ONNX Runtime logs a warning for any other.
     size = inputs[python.operator.size_input.name]
     rank = min(size.size, MAX_RANK) if python.operator.has_shape else size.ndim
-    state, words = inputs["state"], alignment.generator_of(attributes).words
+    state = inputs["state"]
+    words = alignment.generator_of(attributes).words
     if not is_state_shape(state.shape, words):
         state = np.zeros(words, np.uint32)
     nothing = [

@@ -23,16 +23,34 @@ _SEARCHED = 2**14
 """A node of up to so many bytes is searched for a field before it is read."""
 
 # The numbers of the fields in onnx.proto.
-_GRAPH, _OPSETS, _FUNCTIONS, _FUNCTION_OPSETS = 7, 8, 25, 9
-_OPSET_DOMAIN, _OPSET_VERSION = 1, 2
-_NODES, _INITIALIZERS, _INFOS = 1, 5, (11, 13)
-_INPUTS, _OUTPUTS, _OP_TYPE, _ATTRIBUTES, _NODE_DOMAIN = 1, 2, 4, 5, 7
-_ATTRIBUTE_NAME, _STRING, _TENSOR, _SUBGRAPH = 1, 4, 5, 6
-_INFO_NAME, _INFO_TYPE, _TENSOR_TYPE, _ELEMENT_TYPE = 1, 2, 1, 1
-_DATA_TYPE, _TENSOR_NAME = 2, 8
+_GRAPH = 7
+_OPSETS = 8
+_FUNCTIONS = 25
+_FUNCTION_OPSETS = 9
+_OPSET_DOMAIN = 1
+_OPSET_VERSION = 2
+_NODES = 1
+_INITIALIZERS = 5
+_INFOS = (11, 13)
+_INPUTS = 1
+_OUTPUTS = 2
+_OP_TYPE = 4
+_ATTRIBUTES = 5
+_NODE_DOMAIN = 7
+_ATTRIBUTE_NAME = 1
+_STRING = 4
+_TENSOR = 5
+_SUBGRAPH = 6
+_INFO_NAME = 1
+_INFO_TYPE = 2
+_TENSOR_TYPE = 1
+_ELEMENT_TYPE = 1
+_DATA_TYPE = 2
+_TENSOR_NAME = 8
 # The fields as they stand in the bytes of a node.
 _IS_OP_SEED = written((_ATTRIBUTE_NAME, b"op_seed"))
-_IS_OF_DOMAIN, _IS_CONSTANT = written((_NODE_DOMAIN, _DOMAIN)), written((_OP_TYPE, b"Constant"))
+_IS_OF_DOMAIN = written((_NODE_DOMAIN, _DOMAIN))
+_IS_CONSTANT = written((_OP_TYPE, b"Constant"))
 
 
 @dataclass(frozen=True)
@@ -95,7 +113,8 @@ class Graph:
         return found
 
     def _check(self, op: Operator, node: Message) -> None:
-        inputs, outputs = node.texts(_INPUTS), node.texts(_OUTPUTS)
+        inputs = node.texts(_INPUTS)
+        outputs = node.texts(_OUTPUTS)
         checks.check_counts(op, len(inputs), len(outputs))
         # Nodes differ in their stream alone.
         given = (a for a in node.texts(_ATTRIBUTES) if not a.startswith(_IS_OP_SEED))

@@ -110,7 +110,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's; it loads the model again."""
         # ONNX Runtime loads what its attribute names, and users expect to read there what they
         # gave.
-        given, self._model_path = self._model_path, _path_of(self._plan.model)
+        given = self._model_path
+        self._model_path = _path_of(self._plan.model)
         try:
             with self._plan.loading():
                 super().set_providers(providers, provider_options)
@@ -169,9 +170,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 if error:
                     self._refuse(RuntimeError(error), input_feed)
             except RefusedInputError as refused:
-                results, error = [], _feeds.RefusalText.of(refused)
+                results = []
+                error = _feeds.RefusalText.of(refused)
             except Exception as failed:
-                results, error = [], str(failed)
+                results = []
+                error = str(failed)
             input_feed.clear()
             callback(results, data, error)
 
@@ -229,7 +232,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                     all_feeds.push_back(value)
                 for name, value in hidden.items():
                     all_feeds.push_back(to_ort_value(name, value)._get_c_value())
-                feeds, feed_names = all_feeds, [*feed_names, *hidden]
+                feeds = all_feeds
+                feed_names = [*feed_names, *hidden]
             super().run_with_ortvaluevector(
                 run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
             )

@@ -98,7 +98,8 @@ def source_of(source: Any) -> Source:
         text.check_path(_OWNER, path)
         given = Source(path, None, _folder(path))
     else:
-        what, allowed = type(source).__name__, "a path, bytes or an onnx.ModelProto"
+        what = type(source).__name__
+        allowed = "a path, bytes or an onnx.ModelProto"
         checks.refuse(_OWNER, "model", what, allowed, "Pass one of these.", TypeError)
     try:
         outline = given.read(_scan.outline)

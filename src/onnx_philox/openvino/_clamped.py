@@ -40,9 +40,15 @@ def take_before_clamp(input_: ov.Input) -> str:
     low, high = is_within.get_node().input_values()
     # Where(0 < x, Min(x, 1), 0), or Where(x < 1, Max(x, 0), 1).
     if _is_number(low, 0) and _is_number(otherwise, 0):
-        x, kind, cut, limit = high, NAN_TO_0, "Minimum", 1
+        x = high
+        kind = NAN_TO_0
+        cut = "Minimum"
+        limit = 1
     elif _is_number(high, 1) and _is_number(otherwise, 1):
-        x, kind, cut, limit = low, NAN_TO_1, "Maximum", 0
+        x = low
+        kind = NAN_TO_1
+        cut = "Maximum"
+        limit = 0
     else:
         return ""
     given = within.get_node().input_values()

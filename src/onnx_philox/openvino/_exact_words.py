@@ -135,7 +135,8 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
             for source in node.input_values():
                 size = _magnitude(source.get_node(), upstream)
                 if size is not None:
-                    bound, count = bound * (size + 1), count + 1
+                    bound = bound * (size + 1)
+                    count = count + 1
         if count > 1 and bound > _INT32.max:
             given = say.MERGED_CONSTANTS.format(", ".join(openvino_plugin.MERGED), count)
             return given, say.ONE_CONSTANT

@@ -60,7 +60,8 @@ def _generators() -> type:
 
         def __init__(self, seed: Seeds, like: Like, gpu: Gpu | None) -> None:
             super().__init__()
-            self._like, self._gpu = like, gpu
+            self._like = like
+            self._gpu = gpu
             self.seed(seed)
 
         def seed(self, new_seed: Seeds) -> None:
@@ -69,7 +70,8 @@ def _generators() -> type:
             if 0 in noise.state.shape:
                 remedy = "Pass a seed for each image."
                 refuse(_OWNER, "seed", "an empty sequence", "one seed or more", remedy)
-            self._noise, self._round = noise, deque[float]()
+            self._noise = noise
+            self._round = deque[float]()
 
         def next(self) -> float:
             """The next normal, of float32; of several images, one of each in turn."""

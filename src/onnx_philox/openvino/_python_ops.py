@@ -91,7 +91,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             clone._past |= Past.ASKED
         if not _folded.is_transformed(self):
             clone._past &= ~Past.FROM_FILE
-        clone._declared, clone.wide = dict(self._declared), self.wide
+        clone._declared = dict(self._declared)
+        clone.wide = self.wide
         clone._clamp = self._clamp
         clone._rounded = _rounded.rounded_behind(self, self._rounded, self._past)
         clone.set_arguments(new_inputs)
@@ -293,7 +294,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 continue
             if is_parameter:
                 what = say.INPUT.format(declared.name)
-                given, allowed = say.HALF_AT_BORDER, say.HALF_IN_BODY
+                given = say.HALF_AT_BORDER
+                allowed = say.HALF_IN_BODY
                 checks.refuse(self.operator, what, given, allowed, say.CAST_OUTSIDE)
             _narrowing.take_before_rounding(self._input(declared))
         return Past.ROUNDED in self._past
@@ -304,7 +306,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _narrowed_text(self) -> str:
         """What IR says about a validated node whose inputs the plugin changed; empty for others."""
         is_signed = Past.SIGNED_STATE in self._past
-        values, declared = self._attributes_type(), self._declared
+        values = self._attributes_type()
+        declared = self._declared
         return _narrowing.narrowed_text(
             self.operator, self._sources(), values, declared, is_signed=is_signed
         )

@@ -70,7 +70,9 @@ def make_stateful(model: ov.Model, initial: GeneratorState | ArrayLike | None = 
     # The operators that read it give the next state the same type.
     model.validate_nodes_and_infer_types()
     info = VariableInfo()
-    info.variable_id, info.data_type, info.data_shape = name, ov.Type.i32, shape
+    info.variable_id = name
+    info.data_type = ov.Type.i32
+    info.data_shape = shape
     variable = Variable(info)
     read = opset6.read_value(opset8.constant(words.view(np.int32)), variable)
     read.set_friendly_name(parameter.get_friendly_name())

@@ -21,7 +21,11 @@ from onnx_philox._runtimes.port import Arrays, Port
 # The word of a state that counts runs: the last of its counter.
 RUN_WORD = 3
 
-HASH, TEXT, TYPE, KIND, SOURCE = "hash", "text", "type and shape", "kind", "source"
+HASH = "hash"
+TEXT = "text"
+TYPE = "type and shape"
+KIND = "kind"
+SOURCE = "source"
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ def of_model(
     """The model's file, those beside it, and its random nodes."""
     recorded = written["model"]
     yield Check(None, "model", str(found["file"]), recorded["sha256"], found["sha256"])
-    beside, now = recorded["beside"], found["beside"]
+    beside = recorded["beside"]
+    now = found["beside"]
     for name in dict.fromkeys([*beside, *now]):
         yield Check(None, "model", name, beside.get(name), now.get(name))
     yield from _of_streams(written["streams"], streams)
@@ -129,7 +134,9 @@ def of_inputs(written: Record, feeds: Arrays) -> Iterator[Check]:
 
 def _of_source(entry: Record) -> Iterator[Check]:
     """Where an input came from, which is not asked where its bytes stand in the record."""
-    name, argument, filled = entry["name"], entry["argument"], entry["filled"]
+    name = entry["name"]
+    argument = entry["argument"]
+    filled = entry["filled"]
     sources = [s for s in (argument, filled) if s is not None]
     is_possible = len(sources) <= 1
     if argument is not None:
@@ -149,10 +156,12 @@ def of_run(
     recorded = {entry["name"]: entry for entry in run["outputs"]}
     now = {output.name: output for output in outputs}
     for name in dict.fromkeys([*recorded, *now]):
-        entry, output = recorded.get(name), now.get(name)
+        entry = recorded.get(name)
+        output = now.get(name)
         # A kind that the record gives may be altered; what is drawn here counts.
         kind = kind_of(output, next_state) if output else recorded[name]["kind"]
-        said_sum, sum_now = entry and entry["sha256"], output.sha256 if output else None
+        said_sum = entry and entry["sha256"]
+        sum_now = output.sha256 if output else None
         counts = kind != COMPUTED or is_same_runtime
         yield Check(run["run"], kind, name, said_sum, sum_now, counts)
         if entry is not None and output is not None:

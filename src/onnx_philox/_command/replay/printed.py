@@ -135,7 +135,8 @@ def _plural(kind: str) -> str:
 
 def _sentence(check: Check) -> str:
     """What is no longer equal."""
-    recorded, found = check.recorded, check.found
+    recorded = check.recorded
+    found = check.found
     if check.kind == "streams":
         which = f": {check.name} was {recorded}, and is {found}" if check.what == TEXT else ""
         if check.name == "nodes":  # which are many

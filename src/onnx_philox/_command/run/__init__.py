@@ -143,7 +143,8 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) ->
         of_file = models.files(report.given, stamp)
         streams = models.streams(report.given)
         models.check_unchanged(report.given, stamp)
-    serving, state = report.serving, report.state
+    serving = report.serving
+    state = report.state
     name = None if state is None else state.name
     named = {
         each: argument

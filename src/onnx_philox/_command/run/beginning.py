@@ -114,7 +114,8 @@ def _check_numbers(wanted: WantedRuns, loaded: LoadedModel, state: StatePorts | 
 def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
     if first_run == 0:
         return
-    remedy, which = "Leave it out.", "without the input random_state, which counts the runs"
+    remedy = "Leave it out."
+    which = "without the input random_state, which counts the runs"
     if state is not None and not state.generator.is_counter_based:
         which = f"that draws {state.generator.whose}, whose generator counts no runs"
     if state is not None:

@@ -95,7 +95,8 @@ def load_model(given: Given, runtime: str | None, settings: Settings) -> LoadedM
 
 
 def _load(given: Given, runtime: Runtime, settings: Settings) -> LoadedModel:
-    models, precision = runtime.models(), settings.precision
+    models = runtime.models()
+    precision = settings.precision
     # Only ONNX Runtime reads its own format, but nothing can be made another output of it.
     is_ort_read = runtime.takes_ort and not settings.shows_drawn
     if given.is_file and not (given.path.suffix == _ORT and is_ort_read):

@@ -177,7 +177,8 @@ class ModelRuns:
         return table
 
     def _meaning(self) -> Iterator[str]:
-        loaded, state = self.serving.loaded, self.state
+        loaded = self.serving.loaded
+        state = self.state
         yield about_filled(self.serving.filled)
         if self._saved:
             line = f"Saved: {self._saved}."

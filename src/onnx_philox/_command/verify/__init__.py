@@ -51,19 +51,25 @@ def run(
 
 
 def _verify(runner: Runner, case: cases.Case) -> CaseResult:
-    verdict, reason, draw, compared = CaseVerdict.SAME, None, None, comparison.NOTHING
+    verdict = CaseVerdict.SAME
+    reason = None
+    draw = None
+    compared = comparison.NOTHING
     alone = case.vectors
     with contextlib.suppress(Exception):  # the vector that is at fault raises it again
-        compared, alone = _compare(runner, case.vectors), ()
+        compared = _compare(runner, case.vectors)
+        alone = ()
     for vector in alone:
         try:
             compared += _compare(runner, [vector])
         except NotCarriedError as error:
-            verdict, reason = CaseVerdict.NOT_CARRIED, str(error)
+            verdict = CaseVerdict.NOT_CARRIED
+            reason = str(error)
             break
         except Exception as error:
             # Any error of a runtime is a result: the table goes on, and the command fails.
-            verdict, reason = CaseVerdict.ERROR, f"{type(error).__name__}: {error}"
+            verdict = CaseVerdict.ERROR
+            reason = f"{type(error).__name__}: {error}"
             draw = str(vector.example)
             break
     if verdict is CaseVerdict.SAME and compared.first is not None:

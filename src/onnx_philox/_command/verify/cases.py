@@ -32,9 +32,19 @@ from onnx_philox._runtimes.port import Arrays
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
 FILES = (
-    *("openvino.json", "random123.json", "directml.json", "tensorflow.json", "func_random.json"),
-    *("distributions.json", "exponential.json", "without_replacement.json", "rejecting.json"),
-    *("dropout.json", "permutation.json", "token.json", "mt19937.json"),
+    "openvino.json",
+    "random123.json",
+    "directml.json",
+    "tensorflow.json",
+    "func_random.json",
+    "distributions.json",
+    "exponential.json",
+    "without_replacement.json",
+    "rejecting.json",
+    "dropout.json",
+    "permutation.json",
+    "token.json",
+    "mt19937.json",
 )
 """All of one format: what others published, then what this package drew when an operator was new,
 then what other generators draw."""
@@ -103,7 +113,8 @@ def load_cases(vectors: Traversable | None = None) -> list[Case]:
 
 
 def _case(given: Mapping[str, Any], notes: Mapping[str, str]) -> Case:
-    operator, type_ = operators.OPERATORS[given["operator"]], BY_NAME[given["type"]]
+    operator = operators.OPERATORS[given["operator"]]
+    type_ = BY_NAME[given["type"]]
     vectors = tuple(_vector(operator, type_, vector) for vector in given["vectors"])
     family = given["family"]
     return Case(family, vectors, type_, given.get("part", ""), note=notes.get(family, ""))
@@ -140,7 +151,8 @@ def _vector(operator: operators.Operator, type_: ElementType, given: Mapping[str
 
 
 def _state(given: Mapping[str, Any], alignment: str) -> GeneratorState | None:
-    generator, words = generators.named(alignment), given.get("state")
+    generator = generators.named(alignment)
+    words = given.get("state")
     if "seed" in given:
         words = generator.of_seed("", given["seed"])
     return None if words is None else generator.state.from_array(np.array(words, np.uint32))

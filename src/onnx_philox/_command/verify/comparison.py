@@ -80,7 +80,8 @@ def _compare_output(vector: Vector, name: str, got: NDArray[Any] | None) -> Comp
     if not differs.any():
         return Comparison(expected.size, expected.size, None, differs.tobytes())
     element = int(differs.argmax())
-    wanted, bits = str(expected.flat[element]), _hex(expected, element)
+    wanted = str(expected.flat[element])
+    bits = _hex(expected, element)
     difference = _difference(vector, name, element, got, wanted, bits)
     equal = int(expected.size - differs.sum())
     return Comparison(equal, expected.size, difference, differs.tobytes())
@@ -112,7 +113,8 @@ def _compare_near(
     if is_near.all():
         return same
     element = int(is_near.reshape(-1).argmin())
-    wanted, bits = f"{near.flat[element]} within {tolerance}", _hex(near, element)
+    wanted = f"{near.flat[element]} within {tolerance}"
+    bits = _hex(near, element)
     difference = _difference(vector, "values", element, got, wanted, bits)
     return Comparison(same.equal - int((~is_near).sum()), same.total, difference, same.differs)
 
@@ -127,7 +129,8 @@ def _difference(
 ) -> FirstDifference:
     """The difference of an element."""
     index = tuple(int(i) for i in np.unravel_index(element, got.shape))
-    value, bits = str(got.flat[element]), _hex(got, element)
+    value = str(got.flat[element])
+    bits = _hex(got, element)
     return FirstDifference(
         str(vector.example), name, index, element, expected, expected_hex, value, bits
     )

@@ -105,7 +105,8 @@ def _replace(
     declare_ranks(model, (value for node in plan.nodes for value in node.last.outputs))
     names = Names(model)
     inputs = list(model.graph.inputs)
-    batch, generator = plan.batch, plan.generator
+    batch = plan.batch
+    generator = plan.generator
     if batch is not None:
         unproved = frozenset(random.site.node for random in plan.unproved)
         batch = replace(batch, unproved=unproved, words=generator.words)

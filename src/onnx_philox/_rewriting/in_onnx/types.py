@@ -80,7 +80,8 @@ def _of_the_same_type(value: ir.Value, model: ir.Model) -> ir.Value | None:
     schema = schema_of(node, version)
     if schema is None or not schema.inputs or not schema.outputs:
         return None
-    given, output = schema.inputs[0], schema.outputs[: 1 + (value.index() or 0)][-1]
+    given = schema.inputs[0]
+    output = schema.outputs[: 1 + (value.index() or 0)][-1]
     # Each state of a Scan has its own type, under one name.
     is_same = given.type_str == output.type_str and given.is_homogeneous and output.is_homogeneous
     return node.inputs[0] if is_same else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any
 
 import openvino as ov
 
@@ -81,6 +80,28 @@ class Recorded(recorded.Recorded[ov.Node]):
         return None if self.next_state is None else self.all_streams
 
 
+@dataclass(frozen=True)
+class FoundState:
+    """Where the nodes of an earlier rewrite read their state: at most one of the places is set.
+
+    Attributes:
+        node: The parameter or constant that holds it.
+        next_state: The output with the next state, if the state is an input.
+        variable: The variable that holds it, of a model that `make_stateful` made.
+        key: The seed that a constant state holds in its key; None if it is no constant.
+    """
+
+    node: ov.Node | None = None
+    next_state: str | None = None
+    variable: str = ""
+    key: int | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there is a state at all."""
+        return self.node is not None or bool(self.variable)
+
+
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
     kept = frozenset(each.order for each in kept_in(graphs.recorded_streams(model)))
@@ -90,30 +111,36 @@ def read(model: ov.Model) -> Recorded:
         if graphs.is_ours(node) and not graphs.awaits_state(node)
     )
     generator = the_named(each.generator for each in ours)
-    state, more = _state(model, ours, generator)
-    words = None if state is None else graphs.dimensions(state.output(0))
+    found = _state(model, ours, generator)
+    words = None
+    if found.node is not None:
+        words = graphs.dimensions(found.node.output(0))
     if words and words[-1] is not None:
         generator = of_words(words[-1]) or PHILOX
+
     rewritten = Recorded(ours=ours).rewritten
     drawn = [each for each in rewritten if not each.is_kept]
-    if "seed" in more:
-        # All nodes of a rewrite whose seed is not its state's key have one seed.
-        seeds = (each.stream.global_seed for each in drawn)
-        more = {"has_key": more["seed"] != 0, "seed": more["seed"] or next(seeds, 0)}
+    seed = found.key
+    if seed == 0:
+        # The seed is not the state's key, but all nodes of such a rewrite have it.
+        seed = next((each.stream.global_seed for each in drawn), 0)
     return Recorded(
-        state,
-        is_input="next_state" in more,
+        found.node,
+        is_input=found.next_state is not None,
         has_rows=words is not None and len(words) == 2 and words[0] != 1,
+        seed=seed,
+        has_key=bool(found.key),
         streams={each.stream.op_seed: graphs.label(each.node) for each in drawn},
         kept=tuple(
             KeptSeeds(graphs.label(each.node), *each.seeds, each.generator)
             for each in rewritten
             if each.is_kept
         ),
-        nodes=len(rewritten) if more else 0,
+        nodes=len(rewritten) if found.is_found else 0,
         generator=generator,
         ours=ours,
-        **more,
+        next_state=found.next_state,
+        variable=found.variable,
     )
 
 
@@ -133,9 +160,13 @@ def counts_runs(model: ov.Model, recorded: Recorded) -> bool:
 def states_in(model: ov.Model, recorded: Recorded) -> list[str]:
     """The inputs that are its states: several if it was merged of rewritten models."""
     read = {node.get_name() for each in recorded.ours for node in _sources(each)}
-    of_words = [n for n in model.get_parameters() if n.get_element_type() in _WORDS]
-    inputs = (graphs.name_of(node) for node in of_words if node.get_name() in read)
-    return states_among(inputs, (name for port in model.outputs for name in port.get_names()))
+    inputs = [
+        graphs.name_of(node)
+        for node in model.get_parameters()
+        if node.get_element_type() in _WORDS and node.get_name() in read
+    ]
+    outputs = [name for port in model.outputs for name in port.get_names()]
+    return states_among(inputs, outputs)
 
 
 def _source(node: ov.Node) -> ov.Node:
@@ -145,10 +176,8 @@ def _source(node: ov.Node) -> ov.Node:
     return node
 
 
-def _state(
-    model: ov.Model, ours: tuple[Ours, ...], generator: Generator
-) -> tuple[ov.Node | None, dict[str, Any]]:
-    """The node with the state, and the next one's name, the variable or the key that it holds."""
+def _state(model: ov.Model, ours: tuple[Ours, ...], generator: Generator) -> FoundState:
+    """Finds the state that these nodes read: an input, a variable or a constant."""
     found = {node.get_name(): node for each in ours for node in _sources(each)}
     # Beside the state of a rewrite there may be a user's own.
     named = [(graphs.name_of(node), node) for node in found.values()]
@@ -160,14 +189,15 @@ def _state(
     for name, node in named:
         after = next_name(name, outputs)
         if node.get_type_name() == "Parameter" and after is not None:
-            return node, {"next_state": after}
+            return FoundState(node, next_state=after)
     for node in found.values():
         if node.get_type_name() == "ReadValue":
-            return None, {"variable": str(node.get_attributes()["variable_id"])}
+            return FoundState(variable=str(node.get_attributes()["variable_id"]))
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
             words = arrays.memory(node)
-            return node, {"seed": (of_words(words.size) or PHILOX).seed_in(words)}
-    return None, {}
+            held_by = of_words(words.size) or PHILOX
+            return FoundState(node, key=held_by.seed_in(words))
+    return FoundState()
 
 
 def _ours(
@@ -184,9 +214,11 @@ def _sources(ours: Ours) -> Iterator[ov.Node]:
     state = graphs.state_of(ours.node)
     if state is None:
         return
-    # Of a node in a body, what the bodies' owners read: the state is among it.
-    starts = [state] if not ours.owners else ours.owners[0].node.input_values()
-    waiting, seen = list(starts), set[str]()
+    waiting = [state]
+    if ours.owners:
+        # Of a node in a body, what the bodies' owners read: the state is among it.
+        waiting = ours.owners[0].node.input_values()
+    seen = set[str]()
     while waiting:
         node = waiting.pop().get_node()
         if node.get_name() in seen:
@@ -197,5 +229,5 @@ def _sources(ours: Ours) -> Iterator[ov.Node]:
             waiting += node.input_values()
         elif kind in _MOVES:
             waiting.append(node.input_value(0))
-        elif node.output(0).get_element_type() in (ov.Type.u32, ov.Type.i32):
+        elif node.output(0).get_element_type() in _WORDS:
             yield node

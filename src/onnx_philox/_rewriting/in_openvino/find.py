@@ -15,7 +15,8 @@ from onnx_philox._rewriting.in_openvino.site import Site, site_of
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.shares import INLINED
 
-_UNIFORM, _MULTINOMIAL = "RandomUniform", "Multinomial"
+_UNIFORM = "RandomUniform"
+_MULTINOMIAL = "Multinomial"
 RANDOM_OPERATORS = (_UNIFORM, _MULTINOMIAL)
 """All of OpenVINO's own."""
 

@@ -78,9 +78,15 @@ def _check(
 
 def _replace(model: ov.Model, recorded: earlier.Recorded, plan: _Plan) -> None:
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
-    is_key_apart = recorded.seed and not plan.has_key and any(draw.seeds for draw in plan.nodes)
-    of_kept = state_of_kept(recorded) if is_key_apart else state
-    made = {drawn.get_name() for each in plan.nodes for drawn in _draw(each, state, of_kept, plan)}
+    of_kept = state
+    if recorded.seed and not plan.has_key and any(draw.seeds for draw in plan.nodes):
+        # The key stands apart from the state that others read.
+        of_kept = state_of_kept(recorded)
+    made = set[str]()
+    for draw in plan.nodes:
+        node = _draw(draw, state, of_kept, plan)
+        if draw.seeds is not None:
+            made.add(node.get_name())
     forget_order(model)
     model.validate_nodes_and_infer_types()
     _record(model, plan, made)
@@ -88,24 +94,16 @@ def _replace(model: ov.Model, recorded: earlier.Recorded, plan: _Plan) -> None:
 
 def _check_names(model: ov.Model) -> None:
     """Refuses a model that has other tensors of the names of a state."""
-    ends = [*model.inputs, *model.outputs]
     for name in (STATE, NEXT_STATE):
-        if any(name in end.get_names() for end in ends):
-            where = "input" if any(name in end.get_names() for end in model.inputs) else "output"
-            refuse_name(name, f"model.{where}({name!r}).set_names({{'own_{name}'}})")
+        for where, ends in (("input", model.inputs), ("output", model.outputs)):
+            if any(name in end.get_names() for end in ends):
+                refuse_name(name, f"model.{where}({name!r}).set_names({{'own_{name}'}})")
 
 
-def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.Node]:
-    """Puts a draw in its place; returns its node if it keeps its own seeds."""
-    owners = draw.site.owners
-    carrier = Carrier(owners, has_rows=plan.batch is not None)
-    seeds = draw.seeds or (plan.global_seed, draw.stream)
-    if not draw.generator.is_counter_based:
-        given = _of_seed(draw.generator, seeds[0])
-    else:
-        state = state if draw.seeds is None else of_kept
-        bits = carrier.carry_in(state.words) if owners else state.bits
-        given = {"global_seed": seeds[0], "op_seed": seeds[1], "state": bits}
+def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> ov.Node:
+    """Puts a draw in its place; returns its node."""
+    carrier = Carrier(draw.site.owners, has_rows=plan.batch is not None)
+    given = _seeds_and_state(draw, state if draw.seeds is None else of_kept, carrier, plan)
     made: list[ov.Node] = []
 
     def emit(factory: Any, *arguments: Any, **named: Any) -> ov.Node:
@@ -113,7 +111,8 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.N
         made.append(node)
         return node
 
-    new, old = draw.make(emit), draw.output
+    new = draw.make(emit)
+    old = draw.output
     comparison = inlined_comparison(draw.site.node)
     if comparison is not None and draw.share is not None and draw.share.is_inverted:
         if old.get_node() != comparison:
@@ -124,12 +123,23 @@ def _draw(draw: NewDraw, state: State, of_kept: State, plan: _Plan) -> list[ov.N
         new.get_node().set_friendly_name(old.get_node().get_friendly_name())
         old.replace(new)
     (node,) = made
-    place = None if plan.batch is None else plan.batch.places.get(draw.site.node.get_name())
+    place = None
+    if plan.batch is not None:
+        place = plan.batch.places.get(draw.site.node.get_name())
     if place is not None and not place.is_first:
         stand_first(node, place)
     if carrier.returns:
         carrier.carry_out(node.output(node.get_output_size() - 1))
-    return [] if draw.seeds is None else [node]
+    return node
+
+
+def _seeds_and_state(draw: NewDraw, state: State, carrier: Carrier, plan: _Plan) -> dict[str, Any]:
+    """What the factory of a draw is given beside its inputs."""
+    global_seed, op_seed = draw.seeds or (plan.global_seed, draw.stream)
+    if not draw.generator.is_counter_based:
+        return _of_seed(draw.generator, global_seed)
+    bits = carrier.carry_in(state.words) if draw.site.owners else state.bits
+    return {"global_seed": global_seed, "op_seed": op_seed, "state": bits}
 
 
 def _of_seed(generator: Generator, seed: int) -> dict[str, Any]:
@@ -145,11 +155,14 @@ def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     recorded = earlier.read(model)
     ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
     recorded = replace(recorded, ours=tuple(ours))
-    if recorded.next_state is not None or any(each.is_kept for each in recorded.rewritten):
-        name, axis = (None, 0) if plan.batch is None else (plan.batch.name, plan.batch.axis)
-        inverted = Streams.recorded(recorded_streams(model)).inverted + plan.inverted
-        streams = replace(recorded.all_streams, batch=name, batch_axis=axis, inverted=inverted)
-        model.set_rt_info(streams.to_json(), [METADATA_KEY])
+    has_kept = any(each.is_kept for each in recorded.rewritten)
+    if recorded.next_state is None and not has_kept:
+        return
+    before = Streams.recorded(recorded_streams(model))
+    streams = replace(recorded.all_streams, inverted=before.inverted + plan.inverted)
+    if plan.batch is not None:
+        streams = replace(streams, batch=plan.batch.name, batch_axis=plan.batch.axis)
+    model.set_rt_info(streams.to_json(), [METADATA_KEY])
 
 
 FORMAT = order.Format(

@@ -45,8 +45,17 @@ _ONNX_NAMES = {
 }
 # The operators that keep the numbers of their first input from 0 to 1: they move them.
 _KEEPS_PROBABILITIES = {
-    *("Broadcast", "Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Tile"),
-    *("Transpose", "Unsqueeze", "VariadicSplit"),
+    "Broadcast",
+    "Gather",
+    "Reshape",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "StridedSlice",
+    "Tile",
+    "Transpose",
+    "Unsqueeze",
+    "VariadicSplit",
 }
 
 
@@ -75,7 +84,8 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     wave = node.input_value(1 - index)
     if wave.get_node().get_type_name() not in ("Cos", "Sin") or only_reader(wave) is None:
         return None
-    angle, turn = wave.get_node().input_value(0), 1.0
+    angle = wave.get_node().input_value(0)
+    turn = 1.0
     if angle.get_node().get_type_name() == "Multiply":
         if only_reader(angle) is None:
             return None
@@ -84,7 +94,8 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
         i = next((i for i, known in enumerate(numbers) if known is not None), None)
         if i is None or not _fits(factors[i], factors[1 - i]):
             return None
-        turn, angle = numbers[i] or 0.0, factors[1 - i]
+        turn = numbers[i] or 0.0
+        angle = factors[1 - i]
     v = by_name.get(angle.get_node().get_name())
     if v is None or (v is u) != is_merged or not _are_alike(u, v):
         return None
@@ -98,7 +109,8 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     if not (is_radius and is_circle and 0 <= start.item() <= _TINY):
         return None
     output, mean, scale = _moved(node.output(0))
-    values, shape = u.values.name, u.shape
+    values = u.values.name
+    shape = u.shape
 
     def make(emit: EmitDraw) -> ov.Output:
         return emit(factories.random_normal, shape, mean, scale, values).output(0)
@@ -148,7 +160,8 @@ def _with_number(output: ov.Output, kind: str) -> tuple[ov.Output, float] | None
 
 def _fits(given: ov.Output, output: ov.Output) -> bool:
     """Whether a constant adds no dimension to an output."""
-    shape, drawn = dimensions(given), dimensions(output)
+    shape = dimensions(given)
+    drawn = dimensions(output)
     return shape is not None and len(shape) <= (0 if drawn is None else len(drawn))
 
 
@@ -178,7 +191,8 @@ def _shape_source(shape: ov.Output) -> ov.Output | None:
 
 def comparison(uniform: UniformNode) -> NewDraw | None:
     """The boolean that a comparison makes of a uniform number; None if there is none."""
-    site, values = uniform.site, uniform.values
+    site = uniform.site
+    values = uniform.values
     reader = only_reader(site.node.output(0))
     if reader is None or not uniform.is_unit:
         return None
@@ -191,7 +205,8 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
     array = constant(p)
     is_less = comparisons.COMPARISONS.get(form)
     if is_less is None and array is not None and form in comparisons.CLOSED_COMPARISONS:
-        is_less, array = comparisons.CLOSED_COMPARISONS[form], comparisons.just_above(array, values)
+        is_less = comparisons.CLOSED_COMPARISONS[form]
+        array = comparisons.just_above(array, values)
     if is_less is None:
         return None
     thresholds = None
@@ -233,7 +248,8 @@ def integers(uniform: UniformNode) -> NewDraw | None:
     value = uniform.site.node.output(0)
     while (reader := only_reader(value)) is not None:
         node, index = reader
-        kind, value = node.get_type_name(), node.output(0)
+        kind = node.get_type_name()
+        value = node.output(0)
         if kind == "Convert":
             break
         known = None
@@ -351,9 +367,11 @@ def _clamped(threshold: ov.Output, *, is_negated: bool) -> ov.Output:
     """
     zero, one = (opset8.constant(np.float32(known)).output(0) for known in (0, 1))
     if is_negated:
-        is_within, otherwise = opset8.less(threshold, one), one
+        is_within = opset8.less(threshold, one)
+        otherwise = one
         within = opset8.maximum(threshold, zero)
     else:
-        is_within, otherwise = opset8.less(zero, threshold), zero
+        is_within = opset8.less(zero, threshold)
+        otherwise = zero
         within = opset8.minimum(threshold, one)
     return opset8.select(is_within, within, otherwise).output(0)

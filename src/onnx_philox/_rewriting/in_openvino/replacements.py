@@ -91,11 +91,13 @@ class NewDraw(Replaceable):
 
 def inlined_comparison(node: ov.Node) -> ov.Node | None:
     """The Greater of a Bernoulli that a tool inlined, given its RandomUniform."""
-    is_named = INLINED_NAME in node.get_friendly_name()
-    reader = only_reader(node.output(0)) if is_named else None
-    if reader is not None and _is_a(reader[0], "Greater") and reader[1] == 0:
-        return reader[0]
-    return None
+    if INLINED_NAME not in node.get_friendly_name():
+        return None
+    read = only_reader(node.output(0))
+    if read is None:
+        return None
+    reader, index = read
+    return reader if _is_a(reader, "Greater") and index == 0 else None
 
 
 @dataclass(frozen=True)
@@ -141,13 +143,15 @@ class UniformNode:
             names = listed([type_.name for type_ in _UNIFORM_TYPES])
             remedy = "Convert the model with one of these types."
             site.refuse("the element type", name, names, remedy, TypeError)
-        low, high = (_bound(site, i, what, values) for i, what in ((1, "minval"), (2, "maxval")))
+        low = _bound(site, 1, "minval", values)
+        high = _bound(site, 2, "maxval", values)
         known = {
-            what: UNKNOWN if array is None else Known.array(array)
-            for what, array in (("minval", low), ("maxval", high))
+            "minval": UNKNOWN if low is None else Known.array(low),
+            "maxval": UNKNOWN if high is None else Known.array(high),
+            "shape": UNKNOWN,
+            "state": UNKNOWN,
         }
-        given = {**known, "shape": UNKNOWN, "state": UNKNOWN}
-        checks.check_node(operators.RANDOM_UNIFORM, given, {operators.OUTPUT_TYPE: values.name})
+        checks.check_node(operators.RANDOM_UNIFORM, known, {operators.OUTPUT_TYPE: values.name})
         seeds = own_seeds(site.node) if keep_seeds else None
         if seeds is None:
             return cls(site, values, (low, high))
@@ -163,13 +167,15 @@ class UniformNode:
         node = self.site.node
 
         def make(emit: EmitDraw) -> ov.Output:
-            places = enumerate(self.bounds, 1)
-            bounds = (node.input_value(i) if known is None else known for i, known in places)
-            drawn = emit(factories.random_uniform, self.shape, *bounds, self.values.name)
+            low, high = self.bounds
+            minval = node.input_value(1) if low is None else low
+            maxval = node.input_value(2) if high is None else high
+            drawn = emit(factories.random_uniform, self.shape, minval, maxval, self.values.name)
             return drawn.output(0)
 
         output = node.output(0)
-        operator, name = operators.RANDOM_UNIFORM, self.values.name
+        operator = operators.RANDOM_UNIFORM
+        name = self.values.name
         return NewDraw(
             self.site, operator, name, output, make, seeds=self.seeds, generator=self.generator
         )
@@ -222,7 +228,8 @@ def categorical(site: Site) -> NewDraw:
         remedy = "Convert the model with a constant number of samples."
         site.refuse("input 'num_samples'", given, allowed, remedy)
     samples = int(count.item())
-    is_log, replaces = bool(said["log_probs"]), bool(said["with_replacement"])
+    is_log = bool(said["log_probs"])
+    replaces = bool(said["with_replacement"])
     output_type = str(said["convert_type"])
     weighed = dimensions(node.input_value(0)) or (None,)
     if not replaces and weighed[-1] is not None and samples > weighed[-1]:
@@ -263,14 +270,17 @@ def _doubt_of_weights(value: ov.Output, *, is_log: bool) -> Doubt | None:
 def without_state(site: Site) -> NewDraw:
     """The very node of this package, once it reads the state; it keeps its seeds."""
     node = site.node
-    output, operator = node.output(0), operators.OPERATORS[node.get_type_name()]
+    output = node.output(0)
+    operator = operators.OPERATORS[node.get_type_name()]
 
     def gain(state: ov.Output, **_: int) -> ov.Node:
         before = [i for i in operator.inputs if i.role is not operators.Role.STATE]
-        given = node.input_values()[: len(before)]
-        # Empty constants are inputs left out.
-        left_out = [arrays.constant(np.empty(0, i.types[0].dtype)) for i in before[len(given) :]]
-        node.set_arguments([*given, *(each.output(0) for each in left_out), state])
+        arguments = node.input_values()[: len(before)]
+        for left_out in before[len(arguments) :]:
+            # An empty constant is an input left out.
+            empty = np.empty(0, left_out.types[0].dtype)
+            arguments.append(arrays.constant(empty).output(0))
+        node.set_arguments([*arguments, state])
         return node
 
     def make(emit: EmitDraw) -> ov.Output:
@@ -283,7 +293,8 @@ def without_state(site: Site) -> NewDraw:
 def awaiting(site: Site) -> NewDraw:
     """The same node of this package, with a state and a stream."""
     node = site.node
-    operator, said = operators.OPERATORS[node.get_type_name()], node.get_attributes()
+    operator = operators.OPERATORS[node.get_type_name()]
+    said = node.get_attributes()
     names = [i.name for i in operator.inputs if i.role is not operators.Role.STATE]
     own = [a.name for a in operator.attributes if a.name not in _SEEDS]
     attributes = {name: said[name] for name in own if name in said}

@@ -17,9 +17,12 @@ Site = found.Site[ov.Node, Owner]
 
 def site_of(node: ov.Node, owners: tuple[Owner, ...]) -> Site:
     """The place of a node."""
-    opset, domain, seeds = opset_of(node), "", own_seeds(node)
+    opset = opset_of(node)
+    domain = ""
+    seeds = own_seeds(node)
     if is_ours(node):
-        opset, domain = OPSET_VERSION, DOMAIN
+        opset = OPSET_VERSION
+        domain = DOMAIN
     elif opset is None:
         # Of an operator of others, what OpenVINO calls its version.
         domain = str(node.get_type_info().version_id)

@@ -70,7 +70,8 @@ def _transposed(value: ov.Output, place: Place, order: Sequence[int]) -> ov.Outp
 
 def _is_one(numbers: ov.Output) -> bool:
     """Whether it is one number for all elements."""
-    array, shape = constant(numbers), numbers.get_partial_shape()
+    array = constant(numbers)
+    shape = numbers.get_partial_shape()
     if array is not None:
         return array.size == 1
     return bool(shape.is_static and np.prod(list(shape.to_shape())) == 1)

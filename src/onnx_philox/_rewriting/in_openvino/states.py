@@ -83,9 +83,11 @@ def _new_input(model: ov.Model, batch: Batch | None) -> ov.Output:
         shape = ov.PartialShape([batch.dimension, STATE_WORDS])
     state = opset8.parameter(shape, ov.Type.u32, name=STATE)
     state.output(0).set_names({STATE})
-    words, steps = opset8.convert(state, "i64").output(0), RUNS
+    words = opset8.convert(state, "i64").output(0)
+    steps = RUNS
     if batch is not None:
-        words, steps = _checked(words, batch), RUNS[:, np.newaxis]
+        words = _checked(words, batch)
+        steps = RUNS[:, np.newaxis]
     runs = opset8.add(opset8.constant(steps), words)
     this_run, next_run = (opset8.gather(runs, np.int64(row), np.int64(0)) for row in (0, 1))
     this_run.set_friendly_name(_THIS_RUN)
@@ -131,7 +133,8 @@ class Carrier:
     def carry_in(self, words: ov.Output) -> ov.Output:
         """The state beside the node, as u32."""
         for i, owner in enumerate(self._owners):
-            inner, other = self._parameter(), None
+            inner = self._parameter()
+            other = None
             owner.body.add_parameters([inner])
             if _is_branch(owner):
                 if i > self._first_back:
@@ -146,7 +149,8 @@ class Carrier:
         """Gives the next state, as u32, to the next iteration of each loop."""
         value = opset8.convert(next_state, "i64").output(0)
         for i in reversed(range(self._first_back, len(self._owners))):
-            owner, (around, inner, other) = self._owners[i], self._crossed[i]
+            owner = self._owners[i]
+            (around, inner, other) = self._crossed[i]
             result = opset8.result(value)
             owner.body.add_results([result])
             if other is not None:

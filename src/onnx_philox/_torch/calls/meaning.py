@@ -63,7 +63,8 @@ def randint_like(w: Writer, x: Any, high: Any, low: Any = 0, dtype: Any = None) 
 def randperm(w: Writer, n: Any, dtype: Any = None) -> Any:
     kind = I64 if dtype is None else w.kind(dtype)
     drawn_type = I32 if w.element(kind) is I32 else I64
-    return w.cast(_drawn(w, RANDOM_PERMUTATION, drawn_type, w.dims([n])), kind)
+    drawn = _drawn(w, RANDOM_PERMUTATION, drawn_type, w.dims([n]))
+    return w.cast(drawn, kind)
 
 
 def uniform(
@@ -83,11 +84,13 @@ def normal(
     # That of the mean, if both are tensors.
     kind = w.kind(None, given[0])
     wide = _computed(w, kind)
-    mean, std = ((w.number if _is_number(n) else w.cast)(n, wide) for n in (mean, std))
+    mean = w.number(mean, wide) if _is_number(mean) else w.cast(mean, wide)
+    std = w.number(std, wide) if _is_number(std) else w.cast(std, wide)
     # Their shapes broadcast.
     like = w.op("Add", mean, std) if len(given) == 2 else given[0]
     drawn = w.cast(_normal(w, w.shape(like), 0, 1, kind), wide)
-    return w.cast(w.op("Add", w.op("Mul", drawn, std), mean), kind)
+    scaled = w.op("Mul", drawn, std)
+    return w.cast(w.op("Add", scaled, mean), kind)
 
 
 normal_functional = normal
@@ -97,22 +100,29 @@ def exponential(w: Writer, x: Any, lambd: float) -> Any:
     kind = w.kind(None, x)
     drawn_type = w.float_type(kind)
     scale = w.number(1 / lambd, drawn_type)
-    return w.cast(_drawn(w, RANDOM_EXPONENTIAL, drawn_type, w.shape(x), scale), kind)
+    drawn = _drawn(w, RANDOM_EXPONENTIAL, drawn_type, w.shape(x), scale)
+    return w.cast(drawn, kind)
 
 
 def log_normal(w: Writer, x: Any, mean: float, std: float) -> Any:
     kind = w.kind(None, x)
     drawn = _normal(w, w.shape(x), mean, std, kind)
-    return w.cast(w.op("Exp", w.cast(drawn, _computed(w, kind))), kind)
+    wide = w.cast(drawn, _computed(w, kind))
+    return w.cast(w.op("Exp", wide), kind)
 
 
 def cauchy(w: Writer, x: Any, median: float, sigma: float) -> Any:
     kind = w.kind(None, x)
     w.float_type(kind)
     # In f32: ONNX's Tan has no kernel of another type everywhere.
-    half, turn, median, sigma = (w.number(n, F32) for n in (0.5, math.pi, median, sigma))
-    angle = w.op("Mul", w.op("Sub", _uniform(w, w.shape(x), 0, 1, F32), half), turn)
-    return w.cast(w.op("Add", w.op("Mul", w.op("Tan", angle), sigma), median), kind)
+    half = w.number(0.5, F32)
+    turn = w.number(math.pi, F32)
+    median = w.number(median, F32)
+    sigma = w.number(sigma, F32)
+    centred = w.op("Sub", _uniform(w, w.shape(x), 0, 1, F32), half)
+    tangent = w.op("Tan", w.op("Mul", centred, turn))
+    scaled = w.op("Mul", tangent, sigma)
+    return w.cast(w.op("Add", scaled, median), kind)
 
 
 def poisson(w: Writer, x: Any) -> Any:
@@ -124,7 +134,8 @@ def poisson(w: Writer, x: Any) -> Any:
 def _standard_gamma(w: Writer, x: Any) -> Any:
     kind = w.kind(None, x)
     wide = F64 if w.float_type(kind) is F64 else F32
-    return w.cast(_drawn(w, RANDOM_GAMMA, wide, w.shape(x), _weights(w, x)), kind)
+    drawn = _drawn(w, RANDOM_GAMMA, wide, w.shape(x), _weights(w, x))
+    return w.cast(drawn, kind)
 
 
 def _sample_dirichlet(w: Writer, x: Any) -> Any:
@@ -132,7 +143,8 @@ def _sample_dirichlet(w: Writer, x: Any) -> Any:
     kind = w.kind(None, x)
     w.float_type(kind)
     smallest = w.number(np.finfo(np.float64).smallest_normal, F64)
-    drawn = w.op("Max", _drawn(w, RANDOM_GAMMA, F64, w.shape(x), _weights(w, x)), smallest)
+    drawn = _drawn(w, RANDOM_GAMMA, F64, w.shape(x), _weights(w, x))
+    drawn = w.op("Max", drawn, smallest)
     total = w.op("ReduceSum", drawn, w.ints([-1]), keepdims=1)
     return w.cast(w.op("Div", drawn, total), kind)
 
@@ -151,9 +163,11 @@ def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
 def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
     if not isinstance(num_samples, int):
         remedy = _AS_MANY_ROWS if replacement else _A_RACE
-        given, allowed = "one that the model computes", "a number that the module knows"
+        given = "one that the model computes"
+        allowed = "a number that the module knows"
         CALLS["aten", "multinomial"].refuse("argument 'num_samples'", given, allowed, remedy)
-    is_one_row, axis = w.rank(x) == 1, w.ints([0])
+    is_one_row = w.rank(x) == 1
+    axis = w.ints([0])
     weights = _weights(w, w.op("Unsqueeze", x, axis) if is_one_row else x)
     attributes: dict[str, Any] = {"sample_size": num_samples}
     if not replacement and num_samples != 1:
@@ -163,7 +177,9 @@ def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
 
 
 def dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
-    return _dropped(w, x, p, w.kind(None, x))[0] if train and p != 0 else w.op("Identity", x)
+    if train and p != 0:
+        return _dropped(w, x, p, w.kind(None, x))[0]
+    return w.op("Identity", x)
 
 
 def dropout_(w: Writer, x: Any, p: float, train: bool) -> Any:
@@ -173,7 +189,8 @@ def dropout_(w: Writer, x: Any, p: float, train: bool) -> Any:
 def native_dropout(w: Writer, x: Any, p: float, train: bool | None = True) -> Any:
     if train is not False and p != 0:
         return _dropped(w, x, p, w.kind(None, x))
-    return w.op("Identity", x), w.op("Expand", w.number(True, BOOL), w.shape(x))
+    kept = w.op("Identity", x)
+    return kept, w.op("Expand", w.number(True, BOOL), w.shape(x))
 
 
 def feature_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
@@ -214,12 +231,17 @@ def scaled_dot_product_attention(
     if dropout_p == 0:
         return w.attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
     kind = w.kind(None, query)
-    wide, rank = _computed(w, kind), w.rank(query)
+    wide = _computed(w, kind)
+    rank = w.rank(query)
     if enable_gqa:
-        key, value = (w.repeated(each, query) for each in (key, value))
-    query, key, value = (w.cast(each, wide) for each in (query, key, value))
+        key = w.repeated(key, query)
+        value = w.repeated(value, query)
+    query = w.cast(query, wide)
+    key = w.cast(key, wide)
+    value = w.cast(value, wide)
     if scale is None:
-        scaled = w.op("Div", query, w.op("Sqrt", w.cast(w.width(query), wide)))
+        root = w.op("Sqrt", w.cast(w.width(query), wide))
+        scaled = w.op("Div", query, root)
     else:
         scaled = w.op("Mul", query, w.number(scale, wide))
     scores = w.products(scaled, key, rank)
@@ -231,7 +253,8 @@ def scaled_dot_product_attention(
     elif attn_mask is not None:
         scores = w.op("Add", scores, w.cast(attn_mask, wide))
     weights = w.op("Softmax", scores, axis=-1)
-    return w.cast(w.op("MatMul", _dropped(w, weights, dropout_p, wide)[0], value), kind)
+    kept, _ = _dropped(w, weights, dropout_p, wide)
+    return w.cast(w.op("MatMul", kept, value), kind)
 
 
 _AS_MANY_ROWS = (
@@ -254,22 +277,28 @@ def _drawn(w: Writer, operator: Operator, type_: ElementType, *inputs: Any, **mo
 
 def _uniform(w: Writer, shape: Any, low: float, high: float, kind: Any) -> Any:
     drawn_type = w.float_type(kind)
-    bounds = (w.number(n, drawn_type) for n in (low, high))
-    return w.cast(_drawn(w, RANDOM_UNIFORM, drawn_type, shape, *bounds), kind)
+    minval = w.number(low, drawn_type)
+    maxval = w.number(high, drawn_type)
+    drawn = _drawn(w, RANDOM_UNIFORM, drawn_type, shape, minval, maxval)
+    return w.cast(drawn, kind)
 
 
 def _normal(w: Writer, shape: Any, mean: float, std: float, kind: Any) -> Any:
     drawn_type = w.float_type(kind)
-    moments = (w.number(n, drawn_type) for n in (mean, std))
-    return w.cast(_drawn(w, RANDOM_NORMAL, drawn_type, shape, *moments), kind)
+    mean = w.number(mean, drawn_type)
+    scale = w.number(std, drawn_type)
+    drawn = _drawn(w, RANDOM_NORMAL, drawn_type, shape, mean, scale)
+    return w.cast(drawn, kind)
 
 
 def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
     """Integers; as i32 where they fit, since OpenVINO does not carry i64 draws everywhere."""
     is_wide = any(isinstance(n, int) and abs(n) >= 2**31 for n in (low, high))
     drawn_type = I64 if is_wide else I32
-    bounds = (w.number(n, drawn_type) for n in (low, high))
-    return w.cast(_drawn(w, RANDOM_UNIFORM, drawn_type, shape, *bounds), kind)
+    minval = w.number(low, drawn_type)
+    maxval = w.number(high, drawn_type)
+    drawn = _drawn(w, RANDOM_UNIFORM, drawn_type, shape, minval, maxval)
+    return w.cast(drawn, kind)
 
 
 def _weights(w: Writer, x: Any) -> Any:
@@ -291,7 +320,9 @@ def _dropped(w: Writer, x: Any, p: float, kind: Any) -> tuple[Any, Any]:
     dropped = w.draw(RANDOM_BERNOULLI, w.shape(x), w.number(p, F32))
     with np.errstate(divide="ignore"):
         factor = float(np.divide(1.0, np.subtract(1.0, p)))
-    kept = w.op("Where", dropped, w.number(0, F64), w.op("Mul", x, w.number(factor, F64)))
+    zero = w.number(0, F64)
+    scaled = w.op("Mul", x, w.number(factor, F64))
+    kept = w.op("Where", dropped, zero, scaled)
     return kept, w.op("Not", dropped)
 
 
@@ -299,25 +330,34 @@ def _sloped(w: Writer, x: Any, low: float, high: float, training: bool) -> tuple
     """A slope for each element, where torch draws one for each that is not above 0."""
     kind = w.kind(None, x)
     wide = _computed(w, kind)
-    given, one = w.cast(x, wide), w.number(1, wide)
+    given = w.cast(x, wide)
+    one = w.number(1, wide)
     if training:
         slope = w.cast(_uniform(w, w.shape(x), low, high, kind), wide)
     else:
         slope = w.number((low + high) / 2, wide)
-    slopes = w.op("Where", w.op("LessOrEqual", given, w.number(0, wide)), slope, one)
-    return w.cast(w.op("Mul", given, slopes), kind), w.cast(slopes, kind)
+    is_sloped = w.op("LessOrEqual", given, w.number(0, wide))
+    slopes = w.op("Where", is_sloped, slope, one)
+    values = w.op("Mul", given, slopes)
+    return w.cast(values, kind), w.cast(slopes, kind)
 
 
 def _noisy(w: Writer, x: Any, shape: Any, p: float, *, is_alpha: bool = False) -> Any:
     """What torch makes of a dropout by a tensor of noise."""
     kind = w.kind(None, x)
-    if p in (0, 1):
-        return x if p == 0 else w.op("Mul", x, w.number(0, kind))
-    noise = w.cast(w.draw(RANDOM_BERNOULLI, shape, w.number(1 - p, F32)), kind)
+    if p == 0:
+        return x
+    if p == 1:
+        return w.op("Mul", x, w.number(0, kind))
+    kept = w.draw(RANDOM_BERNOULLI, shape, w.number(1 - p, F32))
+    noise = w.cast(kept, kind)
     if not is_alpha:
-        return w.op("Mul", x, w.op("Div", noise, w.number(1 - p, kind)))
+        factor = w.op("Div", noise, w.number(1 - p, kind))
+        return w.op("Mul", x, factor)
     a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    lifted = w.op("Mul", w.op("Add", noise, w.number(-1, kind)), w.number(_ALPHA * a, kind))
+    dropped = w.op("Add", noise, w.number(-1, kind))
+    lifted = w.op("Mul", dropped, w.number(_ALPHA * a, kind))
     moved = w.op("Add", lifted, w.number(_ALPHA * a * p, kind))
-    kept = w.op("Mul", x, w.op("Mul", noise, w.number(a, kind)))
-    return w.op("Add", kept, moved)
+    factor = w.op("Mul", noise, w.number(a, kind))
+    scaled = w.op("Mul", x, factor)
+    return w.op("Add", scaled, moved)

@@ -53,12 +53,13 @@ def may_have_drawn(program: Any) -> bool:
 
     for module in modules_of(program):
         for node in calls(module.graph):
-            layers = node.meta.get("nn_module_stack") or {}
-            if torch.Tag.nondeterministic_seeded in node.target.tags or any(
-                str(kind).rpartition(".")[2].rstrip("'>") in ("LSTM", "GRU", "RNN")
-                for _, kind in layers.values()
-            ):
+            if torch.Tag.nondeterministic_seeded in node.target.tags:
                 return True
+            layers = node.meta.get("nn_module_stack") or {}
+            for _, kind in layers.values():
+                name = str(kind).rpartition(".")[2].rstrip("'>")
+                if name in ("LSTM", "GRU", "RNN"):
+                    return True
     return False
 
 
@@ -69,7 +70,8 @@ def copied(program: Any) -> Any:
     module = copy.deepcopy(program.graph_module)
     for one, other in zip(program.graph_module.graph.nodes, module.graph.nodes, strict=True):
         # A copy may have given up a name that Python knows, such as input.
-        other.name, other.target = one.name, one.target
+        other.name = one.name
+        other.target = one.target
     signature = copy.deepcopy(program.graph_signature)
     return program._update(module, signature, state_dict=program.state_dict)
 
@@ -142,7 +144,8 @@ def _check_view(node: Any) -> None:
     """Refuses to draw into a view that no exporter writes."""
     import torch
 
-    view, name = node.args[0] if node.args else None, name_of(node)
+    view = node.args[0] if node.args else None
+    name = name_of(node)
     if torch.Tag.nondeterministic_seeded not in node.target.tags or not name.endswith("_"):
         return
     while isinstance(view, torch.fx.Node) and hasattr(view.target, "_schema") and view.args:
@@ -161,24 +164,31 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
     """Layers of LSTM, GRU or RNN one after the other: decompositions lose the dropout between."""
     import torch
 
-    layers, p = given.get("num_layers", 1), given.get("dropout", 0)
+    layers = given.get("num_layers", 1)
+    p = given.get("dropout", 0)
     if "batch_first" not in given or layers == 1 or not given["train"] or p == 0:
         return
-    aten, hidden, params = torch.ops.aten, given["hx"], given["params"]
+    aten = torch.ops.aten
+    hidden = given["hx"]
+    params = given["params"]
     is_one = not isinstance(hidden, (list, tuple))
-    ways = 2 if given["bidirectional"] else 1
+    states = [hidden] if is_one else hidden
+    is_both_ways = given["bidirectional"]
+    ways = 2 if is_both_ways else 1
     of_each = len(params) // layers
-    x, ends = given["input"], []
+    # One layer, without dropout, in training, with time first.
+    options = (given["has_biases"], 1, 0.0, True, is_both_ways, False)
+    x = given["input"]
+    ends = []
     if given["batch_first"]:
         x = call(node, aten.transpose.int, x, 0, 1)
     for i in range(layers):
-        states = [hidden] if is_one else hidden
-        own_ways = 0, i * ways, (i + 1) * ways
-        begin = [call(node, aten.slice.Tensor, each, *own_ways) for each in states]
+        first = i * ways
+        begin = [call(node, aten.slice.Tensor, each, 0, first, first + ways) for each in states]
         own = list(params[i * of_each : (i + 1) * of_each])
-        options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
-        both = call(node, node.target, x, begin[0] if is_one else begin, own, *options)
-        x, *end = (call(node, operator.getitem, both, j) for j in range(len(begin) + 1))
+        hx = begin[0] if is_one else begin
+        both = call(node, node.target, x, hx, own, *options)
+        x, *end = [call(node, operator.getitem, both, j) for j in range(len(begin) + 1)]
         ends.append(end)
         if i < layers - 1:
             x = call(node, aten.dropout.default, x, p, True)
@@ -191,7 +201,8 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
     """A draw of complex numbers, into ``out``, or by moments of two types."""
     import torch
 
-    aten, out = torch.ops.aten, given.get("out")
+    aten = torch.ops.aten
+    out = given.get("out")
     value = node.meta.get("val")
     if given.get("generator") is not None or not isinstance(value, torch.Tensor):
         return
@@ -208,7 +219,8 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
         if name_of(node).removesuffix("_like") == "rand":
             drawn = call(node, aten.uniform_.default, parts)
         else:
-            mean, std = given.get("mean", 0.0), given.get("std", 1.0)
+            mean = given.get("mean", 0.0)
+            std = given.get("std", 1.0)
             drawn = call(node, aten.normal_.default, parts, mean, std / math.sqrt(2))
         replace(node, call(node, aten.view_as_complex.default, drawn))
     elif out is not None and name_of(node) in ("rand", "randn"):
@@ -221,7 +233,8 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
         # Torch draws in the mean's type, but tells its exporter a wider one.
         dtype = mean.meta["val"].dtype
         if std.meta["val"].dtype is not dtype and out is None:
-            graph, std = node.graph, call(node, aten.to.dtype, std, dtype)
+            graph = node.graph
+            std = call(node, aten.to.dtype, std, dtype)
             replace(node, call(node, node.target, mean, std))
             # They say what torch told the exporter.
             for each in calls(graph):
@@ -251,7 +264,8 @@ def _by_tensor(node: Any, given: dict[str, Any]) -> None:
     """`bernoulli` of probabilities, of which OpenVINO's decomposition makes a comparison in f32."""
     import torch
 
-    aten, x = torch.ops.aten, given["self"]
+    aten = torch.ops.aten
+    x = given["self"]
     if torch._C._functorch.is_functorch_wrapped_tensor(node.meta["val"]):
         # Inside of vmap, which has ended: nothing can be computed of its values.
         return
@@ -290,7 +304,8 @@ def _read_no_shapes_of_draws(graph: Any) -> None:
         return size if isinstance(size, int) else known.get(str(size))
 
     for node in list(graph.nodes):
-        value, source = node.meta.get("val"), node.args[0] if node.args else None
+        value = node.meta.get("val")
+        source = node.args[0] if node.args else None
         if node.op == "placeholder" and isinstance(value, torch.Tensor):
             for i, size in enumerate(value.shape):
                 known.setdefault(str(size), (node, i))

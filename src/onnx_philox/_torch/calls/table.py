@@ -26,7 +26,8 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.refusal import refuse
 
-ONNX, OPENVINO = "onnx", "openvino"
+ONNX = "onnx"
+OPENVINO = "openvino"
 """The writers: files of ONNX by torch's exporter, and OpenVINO's nodes by its PyTorch front end."""
 
 _GENERATOR = ("default", "generator")
@@ -129,8 +130,12 @@ _ENTRIES = (
     TorchCall(
         "randint_like",
         overloads=(
-            *("default", "generator", "low_dtype", "low_generator_dtype"),
-            *("Tensor", "Tensor_generator"),
+            "default",
+            "generator",
+            "low_dtype",
+            "low_generator_dtype",
+            "Tensor",
+            "Tensor_generator",
         ),
         shows_draw=True,
         **_UNIFORM,

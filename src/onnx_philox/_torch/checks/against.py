@@ -43,25 +43,39 @@ def outputs(
     tolerances: OutputTolerances,
 ) -> str | None:
     """The first output that differs, in words."""
-    rtol, atol = tolerances.rtol, tolerances.atol
     if len(computed) != len(expected):
         return f"The model has {len(computed)} outputs, and the module {len(expected)}."
     for (name, ours), torchs in zip(computed.items(), expected, strict=True):
         if ours.shape != torchs.shape:
             shapes = f"{list(ours.shape)}, and torch's {list(torchs.shape)}"
             return f"The output {name!r} has the shape {shapes}."
-        one, other = ours.astype(np.float64), torchs.astype(np.float64)
-        rounding = tolerances.rounding(name, ours.dtype)
-        # A sum that is small may be one of large numbers, each of which was rounded.
-        size = max(1.0, float(np.abs(other[np.isfinite(other)]).max(initial=0)))
-        room = rounding * (size if name in tolerances.narrow else 1.0)
-        if not np.allclose(
-            one, other, rtol=max(rtol, rounding), atol=max(atol, room), equal_nan=True
-        ):
-            with np.errstate(invalid="ignore"):
-                most = np.nanmax(np.abs(one - other))
-            said = f"{most:.2g}, beyond rtol {rtol:g}, atol {atol:g}"
-            if np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None)):
-                said += "; its numbers are torch's in another order, as by other strides of a draw"
-            return f"The output {name!r} differs by up to {said}."
+        problem = _difference(name, ours, torchs, tolerances)
+        if problem is not None:
+            return f"The output {name!r} differs by up to {problem}."
     return None
+
+
+def _difference(
+    name: str, ours: NDArray[Any], torchs: NDArray[Any], tolerances: OutputTolerances
+) -> str | None:
+    """By how much an output differs, and beyond what; None where it does not."""
+    one = ours.astype(np.float64)
+    other = torchs.astype(np.float64)
+    rtol = tolerances.rtol
+    atol = tolerances.atol
+    rounding = tolerances.rounding(name, ours.dtype)
+    room = rounding
+    if name in tolerances.narrow:
+        # A sum that is small may be one of large numbers, each of which was rounded.
+        finite = np.abs(other[np.isfinite(other)])
+        room *= max(1.0, float(finite.max(initial=0)))
+    widest_rtol = max(rtol, rounding)
+    widest_atol = max(atol, room)
+    if np.allclose(one, other, rtol=widest_rtol, atol=widest_atol, equal_nan=True):
+        return None
+    with np.errstate(invalid="ignore"):
+        most = np.nanmax(np.abs(one - other))
+    said = f"{most:.2g}, beyond rtol {rtol:g}, atol {atol:g}"
+    if np.array_equal(np.sort(one, axis=None), np.sort(other, axis=None)):
+        said += "; its numbers are torch's in another order, as by other strides of a draw"
+    return said

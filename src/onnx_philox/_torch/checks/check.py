@@ -218,17 +218,20 @@ def _difference(operation: Operation, drawing: _Drawing) -> str | None:
 
 def _wrong_size(operation: Operation, drawing: _Drawing) -> str | None:
     """How many numbers a node draws, if the operation draws another number of them."""
-    if operation.shape is None or drawing.elements is None or _is_written_out(operation, drawing):
+    count = drawing.elements
+    if operation.shape is None or count is None or _is_written_out(operation, drawing):
         return None
     known = math.prod(d for d in operation.shape if isinstance(d, int))
     is_whole = all(isinstance(d, int) for d in operation.shape)
-    count = drawing.elements
     if drawing.op_type == RANDOM_NORMAL.name and count == known - known % SIXTEEN > 0:
         # Those of 16 bits, whose last sixteen are another draw.
         return None
-    if count == known if is_whole else count > 1 and known and count % known == 0:
+    if is_whole and count == known:
         return None
-    return f"drawn as {count} number{'s' * (count != 1)}"
+    # What is not known is a factor.
+    if not is_whole and count > 1 and known > 0 and count % known == 0:
+        return None
+    return f"drawn as {count} number{'s' if count != 1 else ''}"
 
 
 def describe(found: Sequence[ProgramDraw]) -> str:
@@ -238,8 +241,12 @@ def describe(found: Sequence[ProgramDraw]) -> str:
     parts = []
     for (operation, shape, where, problem), count in wrong.items():
         of_all = alike[operation, shape, where]
-        several = f"{count} of {of_all} " if of_all > 1 else ""
-        size = "" if shape is None else f" of [{', '.join(map(str, shape))}]"
-        place = f" ({where})" if where else ""
-        parts.append(f"{several}{operation}{size}{place} {problem}")
+        said = operation
+        if of_all > 1:
+            said = f"{count} of {of_all} {said}"
+        if shape is not None:
+            said += f" of [{', '.join(map(str, shape))}]"
+        if where:
+            said += f" ({where})"
+        parts.append(f"{said} {problem}")
     return "; ".join(parts)

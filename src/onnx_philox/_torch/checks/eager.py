@@ -76,7 +76,8 @@ def run(
 
     def call() -> Eager:
         own = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
-        before, held = attributes.state(module), attributes.tensors(module)
+        before = attributes.state(module)
+        held = attributes.tensors(module)
         with placer, warnings.catch_warnings(), watched() as sets:
             # torch's, of its own compiler.
             warnings.simplefilter("ignore")
@@ -84,7 +85,9 @@ def run(
         after = TorchState.from_torch(torch.get_rng_state())
         leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
         outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
-        unplaced = "" if given is None else FEWER if placer.left else placer.unplaced
+        unplaced = ""
+        if given is not None:
+            unplaced = FEWER if placer.left else placer.unplaced
         changed = attributes.names_of(attributes.changed(before, module))
         writes = attributes.tensors(module) != held
         return Eager(outputs, after, bool(sets), unplaced, changed, writes)
@@ -143,14 +146,18 @@ def _place(
     """Puts the first of the draws that are left into a call's result; why not, in words."""
     import torch
 
-    has_schema = hasattr(func, "_schema")
-    kind = (func._schema.name.rpartition("::")[2] if has_schema else func.__name__).rstrip("_")
-    call = call_of(kind)
     if not left:
         return "the module makes more draws than the model"
-    declared = func._schema.arguments if has_schema else ()
+    name = func.__name__
+    declared: Sequence[Any] = ()
+    if hasattr(func, "_schema"):
+        name = func._schema.name.rpartition("::")[2]
+        declared = func._schema.arguments
+    kind = name.rstrip("_")
+    call = call_of(kind)
     of_call = {a.name: a.default_value for a in declared}
-    of_call |= dict(zip(of_call, args, strict=False)) | dict(kwargs)
+    of_call |= zip(of_call, args, strict=False)
+    of_call |= kwargs
     drawn = left.pop(0)
     target = result[1] if kind == "native_dropout" else result
     if not isinstance(target, torch.Tensor) or drawn.size != target.numel():

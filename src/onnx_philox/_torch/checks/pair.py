@@ -43,7 +43,8 @@ class Pair:
         from torch.utils import _pytree
 
         self._owner = owner
-        self.model, self.proto = model, ir.to_proto(model)
+        self.model = model
+        self.proto = ir.to_proto(model)
         self._module = module
         self._leaves, self._tree = _pytree.tree_flatten((tuple(args), dict(kwargs)))
         self._names = self._names_of_leaves()
@@ -193,13 +194,17 @@ class Pair:
 
     def _rows(self, streams: Streams) -> int:
         """How many rows the arguments have."""
-        dims = {i.name: i.type.tensor_type.shape.dim for i in self.proto.graph.input}
-        batch = dims[streams.state][0].dim_param
-        named = {name: [d.dim_param for d in shape] for name, shape in dims.items()}
-        self._batched = {n: given.index(batch) for n, given in named.items() if batch in given}
+        names = {}
+        for value in self.proto.graph.input:
+            dims = value.type.tensor_type.shape.dim
+            names[value.name] = [dim.dim_param for dim in dims]
+        batch = names[streams.state][0]
+        self._batched = {name: own.index(batch) for name, own in names.items() if batch in own}
         feeds = self.feeds()
-        batched = self._batched.items()
-        rows = {int(feeds[name].shape[axis]) for name, axis in batched if name in feeds}
+        rows = set()
+        for name, axis in self._batched.items():
+            if name in feeds:
+                rows.add(int(feeds[name].shape[axis]))
         if len(rows) != 1:
             remedy = "Pass inputs with a row for each row of the batch."
             refuse(
@@ -213,7 +218,8 @@ def _types_behind(model: ir.Model) -> dict[str, set[ir.DataType | None]]:
     found: dict[str, set[ir.DataType | None]] = {}
     for output in model.graph.outputs:
         types: set[ir.DataType | None] = set()
-        left, met = [output], set()
+        left = [output]
+        met = set()
         while left:
             value = left.pop()
             node = value.producer()

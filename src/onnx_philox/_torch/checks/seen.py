@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,7 +65,8 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
 
 
 def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs: int) -> Seen:
-    known, given = RUNTIMES[runtime.runtime], Given.of("onnx_philox.torch", proto)
+    known = RUNTIMES[runtime.runtime]
+    given = Given.of("onnx_philox.torch", proto)
     options = known.options.of(AUTO, "f32" if known.precisions else None)
     try:
         loaded = runtime.open(ToOpen(given, options))
@@ -100,44 +101,69 @@ def run_beside_reference(
         feeds: Its inputs.
         state: The state that it draws from, or those of rows; None of one with a seed inside.
     """
+    own = {output.name for output in proto.graph.output}
     shown = onnx.ModelProto()
     shown.CopyFrom(proto)
-    own = {output.name for output in proto.graph.output}
-    made = {name for node in proto.graph.node for name in node.output}
-    nodes = [n for n in shown.graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
-    for node in nodes:
-        outputs = OPERATORS[node.op_type].outputs
-        node.output.extend([""] * (len(outputs) - len(node.output)))
-        node.output[:] = [
-            name or f"{node.output[0]}/{declared.name}"
-            for name, declared in zip(node.output, outputs, strict=True)
-        ]
-    names = {n for node in nodes for n in (*node.output, *(i for i in node.input if i in made))}
-    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(names - own))
+    nodes = _with_all_shown(shown)
     seen = run(runtime, shown, feeds)
     constants = {i.name: numpy_helper.to_array(i) for i in proto.graph.initializer}
     known = {**feeds, **constants, **seen.outputs}
     if seen.after is not None:
         known[NEXT_STATE] = seen.after
-    problems, drawn = [], {}
+    problems: list[str] = []
+    drawn = {}
     for node in nodes:
         op = OPERATORS[node.op_type]
-        inputs = {d.name: known[n] for d, n in zip(op.inputs, node.input, strict=False) if n}
-        given = {a.name: _attribute(a) for a in node.attribute}
-        values, stream = known[node.output[op.drawn_output]], given.get("op_seed", 0)
-        drawn[stream] = values
-        title = f"{op.name} of {list(values.shape)}, stream {stream},"
-        expected = calls.run(op, fill_numpy.fill, inputs, given)
-        for name, one in zip(node.output, expected, strict=True):
-            if known[name].tobytes() != one.tobytes():
-                said = f"{np.count_nonzero(known[name] != one):,} of {one.size:,} values"
-                problems.append(f"{title} differs from the reference: {said}.")
-        # Words 0 and 1 are the position; the others tell runs and keys apart.
-        read = inputs.get("state", np.zeros(6, np.uint32))
-        if state is not None and not np.array_equal(read[..., 2:], state[..., 2:]):
-            problems.append(f"{title} does not draw from the state of the model.")
+        attributes = {a.name: _attribute(a) for a in node.attribute}
+        stream = attributes.get("op_seed", 0)
+        drawn[stream] = known[node.output[op.drawn_output]]
+        problems += _problems(node, known, attributes, state)
     asked = {name: array for name, array in seen.outputs.items() if name in own}
-    return Seen(asked, seen.after, None, drawn, next(iter(problems), None))
+    return Seen(asked, seen.after, None, drawn, problems[0] if problems else None)
+
+
+def _with_all_shown(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """Makes outputs of the model of all that its random nodes draw and read; returns the nodes."""
+    own = {output.name for output in model.graph.output}
+    made = {name for node in model.graph.node for name in node.output}
+    nodes = [n for n in model.graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
+    names: set[str] = set()
+    for node in nodes:
+        declared = OPERATORS[node.op_type].outputs
+        node.output.extend([""] * (len(declared) - len(node.output)))
+        first = node.output[0]
+        for i, output in enumerate(declared):
+            if not node.output[i]:
+                node.output[i] = f"{first}/{output.name}"
+        names.update(node.output)
+        names.update(name for name in node.input if name in made)
+    for name in sorted(names - own):
+        model.graph.output.add(name=name)
+    return nodes
+
+
+def _problems(
+    node: onnx.NodeProto,
+    known: Mapping[str, NDArray[Any]],
+    attributes: Mapping[str, Any],
+    state: NDArray[np.uint32] | None,
+) -> Iterator[str]:
+    """What differs between a node and the reference, in words; nothing where they agree."""
+    op = OPERATORS[node.op_type]
+    pairs = zip(op.inputs, node.input, strict=False)
+    inputs = {declared.name: known[name] for declared, name in pairs if name}
+    shape = list(known[node.output[op.drawn_output]].shape)
+    title = f"{op.name} of {shape}, stream {attributes.get('op_seed', 0)},"
+    expected = calls.run(op, fill_numpy.fill, inputs, attributes)
+    for name, one in zip(node.output, expected, strict=True):
+        got = known[name]
+        if got.tobytes() != one.tobytes():
+            count = np.count_nonzero(got != one)
+            yield f"{title} differs from the reference: {count:,} of {one.size:,} values."
+    # Words 0 and 1 are the position; the others tell runs and keys apart.
+    read = inputs.get("state", np.zeros(6, np.uint32))
+    if state is not None and not np.array_equal(read[..., 2:], state[..., 2:]):
+        yield f"{title} does not draw from the state of the model."
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

@@ -16,7 +16,8 @@ from onnx_philox._torch.calls.programs import calls
 from onnx_philox._torch.checks.carried import Of, draws_at, is_mask, sources
 from onnx_philox._torch.exporter.program import exported, functional
 
-_NOISE, _OTHER = "noise", "other"
+_NOISE = "noise"
+_OTHER = "other"
 # How torch.export names the second call of the module of `_twice`, and of what that calls.
 _SECOND = "called_twice@1"
 

@@ -110,7 +110,8 @@ def verify_export(
 
 
 def _installed() -> list[type[LoadedModel]]:
-    found, errors = [], []
+    found = []
+    errors = []
     for runtime in RUNTIMES.values():
         if runtime.package is None or runtime.is_only_asked_for:
             continue
@@ -125,53 +126,69 @@ def _installed() -> list[type[LoadedModel]]:
 
 def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Verdict:
     """Of a model that draws torch's numbers; with a generator for each row, row by row."""
-    rows = [None] if pair.rows is None else list(range(pair.rows))
-    seeds = [seed + (row or 0) for row in rows]
-    states = np.array([TorchState.from_seed(s).to_array() for s in seeds], np.uint32)
-    feeds = pair.feeds() | {STATE: states[0] if pair.rows is None else states}
-    eager = [
-        pair.eager(s, row, then=Then.NOTHING if row is not None else Then.AGAIN)
-        for s, row in zip(seeds, rows, strict=True)
-    ]
+    if pair.rows is None:
+        rows: list[int | None] = [None]
+        seeds = [seed]
+        state = TorchState.from_seed(seed).to_array()
+        then = Then.AGAIN
+    else:
+        rows = list(range(pair.rows))
+        seeds = [seed + row for row in range(pair.rows)]
+        state = np.array([TorchState.from_seed(s).to_array() for s in seeds], np.uint32)
+        then = Then.NOTHING
+    feeds = pair.feeds() | {STATE: state}
+    eager = [pair.eager(s, row, then=then) for s, row in zip(seeds, rows, strict=True)]
     kept = pair.carried(eager[0])
 
-    def problem(seen: seen.Seen) -> str | None:
+    def problem(result: seen.Seen) -> str | None:
         for row, torchs in zip(rows, eager, strict=True):
-            computed = dict(seen.outputs)
-            if row is not None:
-                for (name, array), like in zip(computed.items(), torchs.outputs, strict=False):
-                    computed[name] = _row_of(array, row, len(rows), like)
-            found = _ends(seen, row, torchs) or against.outputs(
-                computed, torchs.outputs, tolerances
-            )
+            found = _ends(result, row, torchs)
+            if found is None:
+                computed = _outputs_of(result, row, len(rows), torchs)
+                found = against.outputs(computed, torchs.outputs, tolerances)
             if found is not None:
                 return found if row is None else f"Row {row}: {found}"
         if kept:
             return f"Its second run is another one: {carried.said(kept)}"
-        return _again(seen, eager[0], pair, seed, tolerances)
+        return _again(result, eager[0], pair, seed, tolerances)
 
     ran, notes = _in_each(lambda runtime: seen.run_twice(runtime, pair.proto, feeds), problem)
     if any(each.problem is not None for each in ran):
         program = pair.of_program()
         lost = "" if program is None else program.lost()
-        notes += [f"The model draws otherwise: {lost}."] if lost else []
-        notes += filter(None, [_passed_over(pair)])
+        if lost:
+            notes.append(f"The model draws otherwise: {lost}.")
+        passed_over = _passed_over(pair)
+        if passed_over:
+            notes.append(passed_over)
     return Verdict(seed, pair.draws, tuple(ran), (*notes, *_notes(pair, eager)))
 
 
+def _outputs_of(
+    result: seen.Seen, row: int | None, rows: int, torchs: Eager
+) -> Mapping[str, NDArray[Any]]:
+    """The outputs of a run, or of one of its rows."""
+    if row is None:
+        return result.outputs
+    computed = dict(result.outputs)
+    for (name, array), like in zip(result.outputs.items(), torchs.outputs, strict=False):
+        computed[name] = _row_of(array, row, rows, like)
+    return computed
+
+
 def _again(
-    seen: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.OutputTolerances
+    result: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.OutputTolerances
 ) -> str | None:
     """What differs in a second run, in words, where noise does."""
-    model_s = seen.again
-    if model_s is None:
+    second = result.again
+    if second is None:
         return None
 
     def differs(eager: Eager) -> str | None:
         if eager.again is None:
             return None
-        outputs = model_s.outputs, eager.again.outputs
-        return _ends(model_s, None, eager.again) or against.outputs(*outputs, tolerances)
+        found = _ends(second, None, eager.again)
+        return found or against.outputs(second.outputs, eager.again.outputs, tolerances)
 
     found = differs(torchs)
     # What is left of buffers and attributes touches no draw, such as a counter that is an output.
@@ -188,45 +205,54 @@ def _in_each(
     run: Callable[[type[LoadedModel]], seen.Seen], problem: Callable[[seen.Seen], str | None]
 ) -> tuple[list[Ran], list[str]]:
     """What came of each runtime; and of those that lack something, what they lack."""
-    ran, lacks = [], []
+    ran = []
+    lacks = []
+    nothing = "So nothing was compared there; this says nothing of the draws."
     for runtime in _installed():
         title = f"{runtime.runtime} {runtime.version}"
         try:
             ran.append(Ran(title, problem(run(runtime))))
-        except (runtime.not_carried_error, seen.NotLoadedError) as error:
-            is_loaded = not isinstance(error, seen.NotLoadedError)
-            said = str(RunError.of(title, "run the model", error) if is_loaded else error)
-            nothing = "So nothing was compared there; this says nothing of the draws."
-            lacks.append(f"{said.rstrip('.')}. {nothing}")
+        except seen.NotLoadedError as error:
+            lacks.append(f"{str(error).rstrip('.')}. {nothing}")
+        except runtime.not_carried_error as error:
+            said = RunError.of(title, "run the model", error)
+            lacks.append(f"{str(said).rstrip('.')}. {nothing}")
         except (ArgumentError, RunError) as error:
             ran.append(Ran(title, f"It was not run: {error}"))
     return ran, lacks
 
 
-def _ends(seen: seen.Seen, row: int | None, eager: Eager) -> str | None:
+def _ends(result: seen.Seen, row: int | None, eager: Eager) -> str | None:
     """Whether a run ends elsewhere than torch, in words."""
-    if seen.after is None or eager.sets_generator:
+    if result.after is None or eager.sets_generator:
         return None
-    after = TorchState.from_array(seen.after if row is None else seen.after[row])
-    return None if after == eager.after else "It ends in another state than torch."
+    words = result.after if row is None else result.after[row]
+    if TorchState.from_array(words) == eager.after:
+        return None
+    return "It ends in another state than torch."
 
 
 def _row_of(array: NDArray[Any], row: int, rows: int, like: NDArray[Any]) -> NDArray[Any]:
     """A row of an output, wherever the batch stands in it, given the output for that row alone."""
     for axis, size in enumerate(like.shape):
-        before, behind = like.shape[:axis], like.shape[axis + 1 :]
+        before = like.shape[:axis]
+        behind = like.shape[axis + 1 :]
         if array.shape == (*before, rows * size, *behind):
-            of_row: NDArray[Any] = array.reshape(*before, rows, size, *behind).take(row, axis)
+            by_row = array.reshape(*before, rows, size, *behind)
+            of_row: NDArray[Any] = by_row.take(row, axis)
             return of_row
     return array
 
 
 def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]:
     """What a node drew with the batch where it stands in the model."""
-    made = (n for n in model.graph if n.domain == DOMAIN and seed_of(n, "op_seed") == stream)
-    for use in (use for node in made for output in node.outputs for use in output.uses()):
-        if is_put_back(use.node):
-            return drawn.transpose(use.node.attributes.get_ints("perm"))
+    for node in model.graph:
+        if node.domain != DOMAIN or seed_of(node, "op_seed") != stream:
+            continue
+        for output in node.outputs:
+            for use in output.uses():
+                if is_put_back(use.node):
+                    return drawn.transpose(use.node.attributes.get_ints("perm"))
     return drawn
 
 
@@ -242,30 +268,34 @@ def _philox(
     uncompared: list[str] = []
     program = pair.of_program()
     lost = "" if program is None else program.lost()
-    own, passed_over = pair.eager(seed), _passed_over(pair)
+    own = pair.eager(seed)
+    passed_over = _passed_over(pair)
     kept = pair.carried(own)
     if passed_over and program is not None and program.eager(seed).after == own.after:
         passed_over = None
 
-    def problem(seen: seen.Seen) -> str | None:
-        if lost or seen.problem:
-            return f"The model draws otherwise: {lost}." if lost else seen.problem
+    def problem(result: seen.Seen) -> str | None:
+        if lost:
+            return f"The model draws otherwise: {lost}."
+        if result.problem:
+            return result.problem
         if kept:
             return f"Its second run is another one: {carried.said(kept)}"
-        if pair.draws > len(seen.drawn):
+        if pair.draws > len(result.drawn):
             unplaced = "the order of draws in a loop or branch is not known"
         elif program is None:
             unplaced = "torch.export does not export the module"
         else:
             # Runtimes choose the order, and the streams are numbered in the program's.
-            drawn = sorted(seen.drawn.items())
+            drawn = sorted(result.drawn.items())
             given = [_in_place(pair.model, stream, values) for stream, values in drawn]
             eager = program.eager(seed, given=given)
             unplaced = eager.unplaced
             if unplaced == FEWER:
                 return passed_over or f"The model draws otherwise: {FEWER}."
             if not unplaced:
-                return against.outputs(seen.outputs, eager.outputs, tolerances) or passed_over
+                found = against.outputs(result.outputs, eager.outputs, tolerances)
+                return found or passed_over
         uncompared.append(f"The outputs were not compared with torch's: {unplaced}.")
         return passed_over
 

@@ -21,7 +21,8 @@ class _Tensor:
     """
 
     def __init__(self, tensor: Any, version: int) -> None:
-        self._tensor, self._version = tensor, version
+        self._tensor = tensor
+        self._version = version
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Tensor):

@@ -30,7 +30,8 @@ class _WatchedGenerator:
     """What the functions of `torch.random` take for torch's generator, as long as it is watched."""
 
     def __init__(self, generator: Any, sets: list[bool]) -> None:
-        self._generator, self._sets = generator, sets
+        self._generator = generator
+        self._sets = sets
 
     def __getattr__(self, name: str) -> Any:
         import torch

@@ -66,7 +66,8 @@ class PreparedProgram:
         import torch
 
         with _PATCH:
-            capture, thread = torch.export.export, threading.get_ident()
+            capture = torch.export.export
+            thread = threading.get_ident()
 
             def captured(*args: Any, **kwargs: Any) -> Any:
                 if threading.get_ident() != thread:
@@ -137,7 +138,9 @@ def _reorder(node: Any, batch: Any) -> None:
     """
     import torch
 
-    aten, name, given = torch.ops.aten, name_of(node), arguments(node)
+    aten = torch.ops.aten
+    name = name_of(node)
+    given = arguments(node)
     if is_mapped(node.meta.get("val")):
         _check_mapped(node)
         return
@@ -174,7 +177,8 @@ def _reorder(node: Any, batch: Any) -> None:
         return
     with node.graph.inserting_before(node):
         turned = call(node, aten.permute.default, source, order)
-        others, kwargs = list(node.args[1:]), dict(node.kwargs)
+        others = list(node.args[1:])
+        kwargs = dict(node.kwargs)
         if name == "bernoulli_" and isinstance(given["p"], torch.fx.Node):
             wide = call(node, aten.expand_as.default, others[0], source)
             others[0] = call(node, aten.permute.default, wide, order)
@@ -254,7 +258,8 @@ def _written(graph: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
     for node in graph.nodes:
         roots[node] = node
         if node.op == "call_function" and hasattr(node.target, "_schema") and node.args:
-            first, source = node.target._schema.arguments[0], node.args[0]
+            first = node.target._schema.arguments[0]
+            source = node.args[0]
             if first.alias_info is not None and isinstance(source, torch.fx.Node):
                 roots[node] = roots[source]
                 if first.alias_info.is_write:

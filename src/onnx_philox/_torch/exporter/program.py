@@ -54,24 +54,31 @@ def operations(program: Any) -> list[Operation]:
 
     The program should be functional: what `run_decompositions` returns.
     """
-    return [
-        operation
-        for node in _nodes(program)
-        for operation in [_operation(node)] * draws(node.target, arguments(node))
-    ]
+    found = []
+    for node in _nodes(program):
+        count = draws(node.target, arguments(node))
+        found += [_operation(node)] * count
+    return found
 
 
 def batch_of(program: Any, asked: Asked) -> Any:
     """The symbol of the dimension that a rewrite takes for the batch; None if several may be it."""
     import torch
 
-    inputs = program.graph_module.graph.find_nodes(op="placeholder")
-    shapes = [getattr(node.meta.get("val"), "shape", ()) for node in inputs]
-    sizes = [(axis, size) for shape in shapes for axis, size in enumerate(shape)]
-    found = [(axis, size.node.expr) for axis, size in sizes if isinstance(size, torch.SymInt)]
-    firsts = {each for axis, each in found if not axis and asked.batch is None}
-    batches = list(firsts or {each for _, each in found})
-    return batches[0] if asked.named is not None and len(batches) == 1 else None
+    if asked.named is None:
+        return None
+    firsts = set()
+    dynamic = set()
+    for node in program.graph_module.graph.find_nodes(op="placeholder"):
+        shape = getattr(node.meta.get("val"), "shape", ())
+        for axis, size in enumerate(shape):
+            if not isinstance(size, torch.SymInt):
+                continue
+            dynamic.add(size.node.expr)
+            if axis == 0 and asked.batch is None:
+                firsts.add(size.node.expr)
+    batches = list(firsts or dynamic)
+    return batches[0] if len(batches) == 1 else None
 
 
 def require_torch() -> None:
@@ -124,7 +131,8 @@ def unchecked() -> Iterator[None]:
 
     # mypy sees torch's types only where torch is.
     base: Any = distributions.Distribution
-    checks, begin = base._validate_args, base.__init__
+    checks = base._validate_args
+    begin = base.__init__
 
     def begin_unchecked(self: Any, *args: Any, **kwargs: Any) -> None:
         begin(self, *args[:2], **{**kwargs, "validate_args": False})

@@ -144,7 +144,8 @@ def _lying_as(real: Any, node: Any) -> Any:
     from torch._dispatch.python import enable_python_dispatcher
     from torch.fx.node import map_arg
 
-    stated, order = node.meta["val"], order_of(real)
+    stated = node.meta["val"]
+    order = order_of(real)
     with stated.fake_mode, enable_python_dispatcher():
         if order is None or not lies_in_order(real.permute(order)):
             return node.target(

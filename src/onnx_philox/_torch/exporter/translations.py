@@ -63,7 +63,8 @@ class _OnnxWriter:
     def __init__(self, call: TorchCall, streams: Iterator[int]) -> None:
         import onnxscript
 
-        self._call, self._streams = call, streams
+        self._call = call
+        self._streams = streams
         self._op: Any = onnxscript.opset18
         self._ours: Any = onnxscript.values.Opset(DOMAIN, OPSET_VERSION)
 
@@ -91,21 +92,27 @@ class _OnnxWriter:
     def number(self, number: Any, kind: Any) -> Any:
         if isinstance(number, ir.Value):
             is_one = number.shape is not None and len(number.shape) < 2
-            return self.cast(number if is_one else self.op("Reshape", number, self.ints([])), kind)
+            if not is_one:
+                number = self.op("Reshape", number, self.ints([]))
+            return self.cast(number, kind)
         dtype = kind.dtype if isinstance(kind, ElementType) else kind.numpy()
-        return self._op.Constant(value=ir.tensor(np.array(number).astype(dtype)))
+        return self._constant(np.array(number).astype(dtype))
+
+    def _constant(self, numbers: Any) -> Any:
+        return self._op.Constant(value=ir.tensor(numbers))
 
     def ints(self, numbers: Sequence[int]) -> Any:
-        return self._op.Constant(value=ir.tensor(np.array(numbers, np.int64)))
+        return self._constant(np.array(numbers, np.int64))
 
     def dims(self, size: Any) -> Any:
         if all(isinstance(d, int) for d in size):
             return self.ints([int(d) for d in size])
         # Unlike a Reshape, ONNX's inference of shapes follows this, so that rows can be proved.
         axis = self.ints([0])
-        parts = [
-            self._op.Unsqueeze(d, axis) if isinstance(d, ir.Value) else self.ints([d]) for d in size
-        ]
+        parts = []
+        for d in size:
+            is_computed = isinstance(d, ir.Value)
+            parts.append(self._op.Unsqueeze(d, axis) if is_computed else self.ints([d]))
         return self._op.Concat(*parts, axis=0)
 
     def shape(self, x: ir.Value) -> Any:
@@ -129,24 +136,34 @@ class _OnnxWriter:
         raise NotImplementedError  # torch's exporter decomposes such calls
 
     def expanded(self, p: ir.Value, shape: Any, x: ir.Value) -> Any:
-        known = x.shape is not None and all(isinstance(d, int) or d.value for d in x.shape)
-        return p if known and p.shape == x.shape else self.op("Expand", p, shape)
+        if p.shape == x.shape and x.shape is not None:
+            is_known = all(isinstance(d, int) or d.value for d in x.shape)
+            if is_known:
+                return p
+        return self.op("Expand", p, shape)
 
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
-        attributes["op_seed"] = next(self._streams)
-        *values, _next_state = getattr(self._ours, operator.name)(*inputs, **attributes)
-        node = values[0].producer()
+        op_seed = next(self._streams)
+        make = getattr(self._ours, operator.name)
+        *values, _next_state = make(*inputs, **attributes, op_seed=op_seed)
+        first = values[0]
+        node = first.producer()
         # What refuses the node, in whichever runtime, so names the call.
-        node.name = f"aten::{self._call.name} {attributes['op_seed'] - 1}"
+        node.name = f"aten::{self._call.name} {op_seed - 1}"
         node.metadata_props[AWAITS_STATE] = "1"
         named = operator.outputs[0].type or BY_NAME.get(attributes.get(OUTPUT_TYPE, ""))
-        values[0].dtype = inputs[0].dtype if named is None else ir.DataType(named.onnx)
-        return values[0] if len(values) == 1 else tuple(values)
+        first.dtype = inputs[0].dtype if named is None else ir.DataType(named.onnx)
+        return first if len(values) == 1 else tuple(values)
 
     def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
         made = getattr(self._op, name)(*inputs, **attributes)
         # The exporter infers types afterwards only. No verb but a comparison changes them.
-        made.dtype = _BOOL if name == "LessOrEqual" else inputs[name == "Where"].dtype
+        if name == "LessOrEqual":
+            made.dtype = _BOOL
+        elif name == "Where":
+            made.dtype = inputs[1].dtype
+        else:
+            made.dtype = inputs[0].dtype
         return made
 
     def attention(self, *inputs_and_options: Any) -> Any:
@@ -161,20 +178,29 @@ class _OnnxWriter:
 
     def products(self, x: ir.Value, y: ir.Value, _rank: int | None) -> Any:
         assert _rank is not None
-        order = [*range(_rank - 2), _rank - 1, _rank - 2]
-        return self._op.MatMul(x, self._op.Transpose(y, perm=order))
+        order = list(range(_rank))
+        order[-2:] = _rank - 1, _rank - 2
+        turned = self._op.Transpose(y, perm=order)
+        return self._op.MatMul(x, turned)
 
     def repeated(self, x: ir.Value, query: ir.Value) -> Any:
-        heads, own = (self._op.Shape(each, start=-3, end=-2) for each in (query, x))
-        scalars = [self._op.Squeeze(each) for each in (heads, self._op.Div(heads, own))]
-        zero, one = (self._op.Constant(value=ir.tensor(np.int64(n))) for n in (0, 1))
-        every = self._op.Range(zero, scalars[0], one)
-        return self._op.Gather(x, self._op.Div(every, scalars[1]), axis=-3)
+        heads = self._op.Shape(query, start=-3, end=-2)
+        own = self._op.Shape(x, start=-3, end=-2)
+        times = self._op.Div(heads, own)
+        count = self._op.Squeeze(heads)
+        times = self._op.Squeeze(times)
+        zero = self._constant(np.int64(0))
+        one = self._constant(np.int64(1))
+        every = self._op.Range(zero, count, one)
+        return self._op.Gather(x, self._op.Div(every, times), axis=-3)
 
     def triangle(self, query: ir.Value, key: ir.Value) -> Any:
-        ends = [self._op.Shape(x, start=-2, end=-1) for x in (query, key)]
-        ones = self._op.ConstantOfShape(self._op.Concat(*ends, axis=0), value=ir.tensor([1]))
-        return self._op.Cast(self._op.Trilu(ones, upper=0), to=_BOOL)
+        rows = self._op.Shape(query, start=-2, end=-1)
+        columns = self._op.Shape(key, start=-2, end=-1)
+        shape = self._op.Concat(rows, columns, axis=0)
+        ones = self._op.ConstantOfShape(shape, value=ir.tensor([1]))
+        lower = self._op.Trilu(ones, upper=0)
+        return self._op.Cast(lower, to=_BOOL)
 
 
 def _is_scalar(value: ir.Value | None) -> bool:

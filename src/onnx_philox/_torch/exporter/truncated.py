@@ -33,7 +33,8 @@ def truncated_normals(*, as_torch: bool) -> Iterator[None]:
     import torch
 
     module: Any = torch.nn.init
-    own, thread = module._no_grad_trunc_normal_, threading.get_ident()
+    own = module._no_grad_trunc_normal_
+    thread = threading.get_ident()
 
     def drawn(
         tensor: Any, mean: float, std: float, a: float, b: float, generator: Any = None

@@ -26,7 +26,9 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
 
     if given["train"] is False:
         return
-    aten, x, p = torch.ops.aten, given["input"], given["p"]
+    aten = torch.ops.aten
+    x = given["input"]
+    p = given["p"]
     order = order_of(torch.empty_like(x.meta["val"]))
     assert order is not None, "it is dense"
     scale = 0.0 if p == 1 else 1 / (1 - p)
@@ -38,7 +40,8 @@ def native_dropout(node: Any, given: dict[str, Any]) -> None:
         # the factor first.
         wide = dtype
         if dtype in (torch.bfloat16, torch.float16):
-            wide, scale = torch.float32, torch.tensor(scale, dtype=dtype).item()
+            wide = torch.float32
+            scale = torch.tensor(scale, dtype=dtype).item()
         x, noise = (call(node, aten.to.dtype, each, wide) for each in (x, drawn))
         kept = call(node, aten.mul.Tensor, call(node, aten.mul.Tensor, x, noise), scale)
         results = call(node, aten.to.dtype, kept, dtype), call(node, aten.ne.Scalar, noise, 0)
@@ -52,7 +55,9 @@ def multinomial(node: Any, given: dict[str, Any]) -> None:
     """
     import torch
 
-    aten, weights, samples = torch.ops.aten, given["self"], given["num_samples"]
+    aten = torch.ops.aten
+    weights = given["self"]
+    samples = given["num_samples"]
     if given["replacement"] and samples != 1:
         _search(node, weights, samples)
         return
@@ -85,19 +90,17 @@ def _search(node: Any, weights: Any, samples: int) -> None:
         if dtype in (torch.bfloat16, torch.float16):
             weights = call(node, aten.to.dtype, weights, torch.float32)
         sums = call(node, aten.cumsum.default, weights, -1)
-        shares = call(node, aten.div.Tensor, sums, call(node, aten.narrow.default, sums, -1, -1, 1))
+        total = call(node, aten.narrow.default, sums, -1, -1, 1)
+        shares = call(node, aten.div.Tensor, sums, total)
         column = call(node, aten.narrow.default, weights, -1, 0, 1)
         wide = [-1] * (weights.meta["val"].ndim - 1)
         like = call(node, aten.expand.default, column, [*wide, samples])
         options = {"dtype": torch.float64, "memory_format": torch.contiguous_format}
         drawn = call(node, aten.rand_like.default, like, **options)
         places = call(node, aten.unsqueeze.default, shares, -2)
-        below = call(
-            node,
-            aten.lt.Tensor,
-            call(node, aten.to.dtype, places, torch.float64),
-            call(node, aten.unsqueeze.default, drawn, -1),
-        )
+        places = call(node, aten.to.dtype, places, torch.float64)
+        sought = call(node, aten.unsqueeze.default, drawn, -1)
+        below = call(node, aten.lt.Tensor, places, sought)
         result = call(node, aten.sum.dim_IntList, below, [-1])
     replace(node, result)
 
@@ -110,7 +113,9 @@ def in_single(node: Any) -> set[Any]:
     """
     import torch
 
-    aten, name, value = torch.ops.aten, name_of(node), node.meta.get("val")
+    aten = torch.ops.aten
+    name = name_of(node)
+    value = node.meta.get("val")
     given = arguments(node)
     numbers = [given.get(each) for each in _NUMBERS.get(name, ())]
     if (
@@ -167,11 +172,15 @@ def _normals(node: Any, count: int, moments: list[Any]) -> list[Any]:
     """Whole sixteens, then those of the last places anew, if the count is no multiple of 16."""
     import torch
 
-    aten, drawn = torch.ops.aten, []
-    for size in (count - count % SIXTEEN, SIXTEEN if count % SIXTEEN else 0):
-        if size:
-            empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
-            drawn.append(call(node, aten.normal_functional.default, empty, *moments))
+    aten = torch.ops.aten
+    rest = count % SIXTEEN
+    sizes = [count - rest] if count > rest else []
+    if rest:
+        sizes.append(SIXTEEN)
+    drawn = []
+    for size in sizes:
+        empty = call(node, aten.empty.memory_format, [size], dtype=torch.float32)
+        drawn.append(call(node, aten.normal_functional.default, empty, *moments))
     return drawn
 
 

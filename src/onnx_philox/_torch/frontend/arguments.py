@@ -23,8 +23,17 @@ _COMPLEX = {8: "complex32", 9: "complex64", 10: "complex128"}
 LISTS = ("SequenceMark", "PtFrameworkNode")
 # What may share the memory of another tensor.
 _VIEWS = {
-    *("Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Transpose", "Unsqueeze"),
-    *("VariadicSplit", "PtFrameworkNode", "SequenceMark"),
+    "Gather",
+    "Reshape",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "StridedSlice",
+    "Transpose",
+    "Unsqueeze",
+    "VariadicSplit",
+    "PtFrameworkNode",
+    "SequenceMark",
     # What `detached` makes.
     "Identity",
 }
@@ -36,7 +45,9 @@ class Arguments:
     """The arguments of a call, as the front end's context has them."""
 
     def __init__(self, context: Any, call: TorchCall, declared: Sequence[Any]) -> None:
-        self._context, self._call, self._declared = context, call, declared
+        self._context = context
+        self._call = call
+        self._declared = declared
         self._parts: list[Any] = []
 
     @classmethod
@@ -62,7 +73,8 @@ class Arguments:
         return given
 
     def _value(self, declared: Any) -> Any:
-        name, type_ = declared.name, str(declared.type)
+        name = declared.name
+        type_ = str(declared.type)
         given = self._read(name)
         if name == "dtype" and isinstance(given, ov.Output):
             return self._type_of(given)

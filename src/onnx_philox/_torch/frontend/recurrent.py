@@ -39,24 +39,32 @@ def _converter(name: str, streams: Iterator[int]) -> _Converter:
     def convert(context: Any) -> list[ov.Output]:
         given = [context.get_input(i) for i in range(3)]
         rest = [context.get_values_from_const_input(i) for i in range(4, _ARGUMENTS)]
-        if (params := _list(context.get_input(3))) is not None:
+        params = _list(context.get_input(3))
+        if params is not None:
             # Of a packed sequence the front end gives all steps, and the lengths.
-            (x, lengths, hidden), is_batch_first = given, False
+            x, lengths, hidden = given
+            is_batch_first = False
             has_biases, layers, p, is_training, is_both_ways = rest
         else:
-            (x, hidden, _), lengths, params = given, None, _list(given[2]) or []
+            x, hidden, _ = given
+            lengths = None
+            params = _list(given[2]) or []
             has_biases = context.get_values_from_const_input(3)
             layers, p, is_training, is_both_ways, is_batch_first = rest
         ways = 2 if is_both_ways else 1
-        if len(params) != layers * ways * (4 if has_biases else 2):
+        of_each_way = 4 if has_biases else 2
+        if len(params) != layers * ways * of_each_way:
             call.refuse("proj_size", "another number", "0", REMEDY)
         p = exact(p) if is_training and layers > 1 else 0
         if lengths is not None and p:
             call.refuse("dropout", f"{p}", "0 for a packed sequence", REMEDY)
         cells = _Cells(name, _list(hidden) or [hidden], params, layers, ways, lengths)
-        x = _turned(x, (1, 0, 2)) if is_batch_first else x
+        if is_batch_first:
+            x = _turned(x, (1, 0, 2))
         x, *ends = cells.run(x, p, TorchWriter(call, streams))
-        return [_turned(x, (1, 0, 2)) if is_batch_first else x, *ends]
+        if is_batch_first:
+            x = _turned(x, (1, 0, 2))
+        return [x, *ends]
 
     return convert
 
@@ -80,26 +88,33 @@ class _Cells:
         of_layer = len(self.params) // self.layers
         for layer in range(self.layers):
             places = np.arange(layer * self.ways, (layer + 1) * self.ways)
-            begin = [opset8.gather(state, places, np.int64(0)) for state in self.states]
+            begin = []
+            for state in self.states:
+                of_ways = opset8.gather(state, places, np.int64(0))
+                begin.append(_turned(of_ways, (1, 0, 2)))
             own = self.params[layer * of_layer : (layer + 1) * of_layer]
-            x, *end = self._layer(x, [_turned(each, (1, 0, 2)) for each in begin], own)
+            x, *end = self._layer(x, begin, own)
             ends.append(end)
             if p and layer < self.layers - 1:
                 x, _mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
-        parts = map(list, zip(*ends, strict=True))
-        return [x, *(opset8.concat(part, 0).output(0) for part in parts)]
+        by_state = [list(parts) for parts in zip(*ends, strict=True)]
+        return [x, *(opset8.concat(parts, 0).output(0) for parts in by_state)]
 
     def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
         """[steps, batch, ways * hidden], and the states after the last step."""
-        gates, of_way = _GATES[self.name], len(own) // self.ways
-        by_input, by_state, *biases = (
-            _stacked([own[way * of_way + i] for way in range(self.ways)], gates)
-            for i in range(of_way)
-        )
+        gates = _GATES[self.name]
+        of_way = len(own) // self.ways
+        stacked = []
+        for i in range(of_way):
+            # The same weights of each way.
+            parts = own[i::of_way]
+            stacked.append(_stacked(parts, gates))
+        by_input, by_state, *biases = stacked
         hidden = by_state.get_partial_shape()[2].get_length()
         rows_first = _turned(x, (1, 0, 2))
         sizes = opset8.shape_of(rows_first)
-        batch, steps = (opset8.gather(sizes, np.array([i]), np.int64(0)) for i in (0, 1))
+        batch = opset8.gather(sizes, np.array([0]), np.int64(0))
+        steps = opset8.gather(sizes, np.array([1]), np.int64(0))
         lengths = self.lengths or opset8.broadcast(steps, batch).output(0)
         direction = "bidirectional" if self.ways == 2 else "forward"
         bias = self._bias(biases, by_input, len(gates) * hidden)
@@ -109,24 +124,30 @@ class _Cells:
         elif self.name == "gru":
             made = opset8.gru_sequence(*inputs, linear_before_reset=True)
         else:
-            made = opset8.rnn_sequence(*inputs, activations=[self.name.removeprefix("rnn_")])
+            activation = self.name.removeprefix("rnn_")
+            made = opset8.rnn_sequence(*inputs, activations=[activation])
+        all_steps, *last = made.outputs()
         # From [batch, ways, steps, hidden].
-        turned = _turned(made.output(0), (2, 0, 1, 3))
+        turned = _turned(all_steps, (2, 0, 1, 3))
         values = opset8.reshape(turned, np.array([0, 0, -1]), True).output(0)
-        return [values, *(_turned(end, (1, 0, 2)) for end in made.outputs()[1:])]
+        return [values, *(_turned(end, (1, 0, 2)) for end in last)]
 
     def _bias(self, biases: list[ov.Output], like: ov.Output, size: int) -> ov.Output:
+        is_gru = self.name == "gru"
         if not biases:
-            wide = size + (size // 3 if self.name == "gru" else 0)
-            zeros = opset8.constant(np.zeros((self.ways, wide), np.float32))
+            # A GRU has one for each of its three gates, and another of the last one.
+            width = size + size // 3 if is_gru else size
+            zeros = opset8.constant(np.zeros((self.ways, width), np.float32))
             return opset8.convert_like(zeros, like).output(0)
         total = opset8.add(*biases)
-        if self.name != "gru":
+        if not is_gru:
             return total.output(0)
         # The last gate adds its second bias before it is multiplied.
-        both = opset8.split(total, np.int64(1), 3).outputs()[:2]
-        apart = [opset8.split(bias, np.int64(1), 3).output(2) for bias in biases]
-        return opset8.concat([*both, *apart], 1).output(0)
+        parts = opset8.split(total, np.int64(1), 3).outputs()[:2]
+        for bias in biases:
+            of_gates = opset8.split(bias, np.int64(1), 3)
+            parts.append(of_gates.output(2))
+        return opset8.concat(parts, 1).output(0)
 
 
 def _stacked(parts: list[ov.Output], gates: tuple[int, ...]) -> ov.Output:

@@ -51,7 +51,8 @@ class TorchWriter:
     """
 
     def __init__(self, call: TorchCall, streams: Iterator[int]) -> None:
-        self._call, self._streams = call, streams
+        self._call = call
+        self._streams = streams
 
     def kind(self, dtype: Any, like: ov.Output | None = None) -> Any:
         if dtype is not None:
@@ -81,10 +82,10 @@ class TorchWriter:
 
     def number(self, number: Any, kind: Any) -> ov.Output:
         if isinstance(number, ov.Output):
-            is_one = number.get_partial_shape().rank == ov.Dimension(0)
-            nothing = arrays.constant(np.empty(0, np.int64))
-            one = number if is_one else opset8.reshape(number, nothing, False).output(0)
-            return self.cast(one, kind)
+            if number.get_partial_shape().rank != ov.Dimension(0):
+                nothing = arrays.constant(np.empty(0, np.int64))
+                number = opset8.reshape(number, nothing, False).output(0)
+            return self.cast(number, kind)
         known = self.element(kind)
         if known is None:
             return self.cast(opset8.constant(np.float32(number)).output(0), kind)
@@ -116,12 +117,15 @@ class TorchWriter:
         return None if rank.is_dynamic else rank.get_length()
 
     def expanded(self, p: ov.Output, shape: ov.Output, x: ov.Output) -> ov.Output:
-        is_same = p.get_partial_shape() == x.get_partial_shape() and p.get_partial_shape().is_static
-        return p if is_same else self.op("Expand", p, shape)
+        own = p.get_partial_shape()
+        if own == x.get_partial_shape() and own.is_static:
+            return p
+        return self.op("Expand", p, shape)
 
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
         stream = next(self._streams)
-        zeros, nowhere = np.zeros(STATE_WORDS, np.uint32), np.zeros(1, np.int64)
+        zeros = np.zeros(STATE_WORDS, np.uint32)
+        nowhere = np.zeros(1, np.int64)
         # OpenVINO computes what constants bound, but no Roll: a draw of constants would become one.
         state = opset8.roll(zeros, nowhere, nowhere, name=AWAITS_STATE)
         options = {"op_seed": stream, "state": state, "name": f"aten::{self._call.name} {stream}"}
@@ -143,8 +147,10 @@ class TorchWriter:
     def attention(self, *inputs_and_options: Any) -> ov.Output:
         query, key, value, mask, is_causal, scale, enable_gqa = inputs_and_options
         if enable_gqa:
-            key, value = (self.repeated(each, query) for each in (key, value))
-        scale = None if scale is None else self.number(scale, self.kind(None, query))
+            key = self.repeated(key, query)
+            value = self.repeated(value, query)
+        if scale is not None:
+            scale = self.number(scale, self.kind(None, query))
         attend = opset13.scaled_dot_product_attention
         return attend(query, key, value, mask, scale, is_causal).output(0)
 
@@ -155,15 +161,22 @@ class TorchWriter:
         return opset8.matmul(x, y, False, True).output(0)
 
     def repeated(self, x: ov.Output, query: ov.Output) -> ov.Output:
-        heads, own = self._dimension(query, -3), self._dimension(x, -3)
+        heads = self._dimension(query, -3)
+        own = self._dimension(x, -3)
         every = opset8.range(np.int64(0), heads, np.int64(1), "i64")
         indices = opset8.divide(every, opset8.divide(heads, own))
         return opset8.gather(x, indices, np.int64(-3)).output(0)
 
     def triangle(self, query: ov.Output, key: ov.Output) -> ov.Output:
-        ends = (self._dimension(x, -2) for x in (query, key))
-        rows, columns = (opset8.range(np.int64(0), end, np.int64(1), "i64") for end in ends)
-        return opset8.less_equal(columns, opset8.unsqueeze(rows, np.int64(1))).output(0)
+        rows = self._places(query)
+        columns = self._places(key)
+        below = opset8.unsqueeze(rows, np.int64(1))
+        return opset8.less_equal(columns, below).output(0)
+
+    def _places(self, x: ov.Output) -> ov.Node:
+        """The numbers of its places: 0, 1, 2 ..."""
+        count = self._dimension(x, -2)
+        return opset8.range(np.int64(0), count, np.int64(1), "i64")
 
     def _dimension(self, x: ov.Output, index: int) -> ov.Output:
         return opset8.gather(self.shape(x), np.int64(index), np.int64(0)).output(0)

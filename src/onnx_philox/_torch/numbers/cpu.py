@@ -60,11 +60,13 @@ class WordStream:
 
     def uniform_f32(self, count: int) -> F32s:
         """Multiples of 2^-24 in [0, 1), of a word each."""
-        return (self.words(count) & np.uint32(2**24 - 1)).astype(np.float32) * np.float32(2**-24)
+        fraction = self.words(count) & np.uint32(2**24 - 1)
+        return fraction.astype(np.float32) * np.float32(2**-24)
 
     def uniform_f64(self, count: int) -> F64s:
         """Multiples of 2^-53 in [0, 1), of two words each."""
-        return (self.words_64(count) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
+        fraction = self.words_64(count) & np.uint64(2**53 - 1)
+        return fraction.astype(np.float64) * 2.0**-53
 
     def state(self) -> TorchState:
         """Where the generator is now."""
@@ -115,23 +117,25 @@ def _sixteen(
     stream: WordStream, count: int, values: ElementType, mean: float, scale: float
 ) -> Values:
     """Normals, eight pairs at a time: the first halves, then the second ones."""
+    first: Values
+    second: Values
     if values is F64:
-        first, second = _halves_of_sixteen(stream.uniform_f64(count))
-        radius = np.sqrt(ln_f64(1.0 - first) * -2.0)
-        sine, cosine = sin_cos_f64(second * (2 * math.pi))
-        pair: list[Values] = [
-            multiply_add_f64(radius * x, float(scale), float(mean)) for x in (cosine, sine)
-        ]
+        u, v = _halves_of_sixteen(stream.uniform_f64(count))
+        radius = np.sqrt(ln_f64(1.0 - u) * -2.0)
+        sine, cosine = sin_cos_f64(v * (2 * math.pi))
+        first = multiply_add_f64(radius * cosine, float(scale), float(mean))
+        second = multiply_add_f64(radius * sine, float(scale), float(mean))
     else:
-        one_first, one_second = _halves_of_sixteen(stream.uniform_f32(count))
-        one_radius = np.sqrt(ln_f32(np.float32(1) - one_first) * np.float32(-2))
-        one_sine, one_cosine = sin_cos_f32(one_second * np.float32(2 * math.pi))
-        narrow_scale, narrow_mean = np.float32(scale), np.float32(mean)
-        pair = [
-            multiply_add_f32(one_radius * x, narrow_scale, narrow_mean)
-            for x in (one_cosine, one_sine)
-        ]
-    return np.stack([x.reshape(-1, 8) for x in pair], axis=1).reshape(-1).astype(values.dtype)
+        u, v = _halves_of_sixteen(stream.uniform_f32(count))
+        narrow_radius = np.sqrt(ln_f32(np.float32(1) - u) * np.float32(-2))
+        narrow_sine, narrow_cosine = sin_cos_f32(v * np.float32(2 * math.pi))
+        narrow_scale = np.float32(scale)
+        narrow_mean = np.float32(mean)
+        first = multiply_add_f32(narrow_radius * narrow_cosine, narrow_scale, narrow_mean)
+        second = multiply_add_f32(narrow_radius * narrow_sine, narrow_scale, narrow_mean)
+    halves = [first.reshape(-1, 8), second.reshape(-1, 8)]
+    drawn = np.stack(halves, axis=1).reshape(-1)
+    return drawn.astype(values.dtype)
 
 
 def _halves_of_sixteen(uniforms: Values) -> tuple[Values, Values]:
@@ -147,10 +151,12 @@ def _normals_one_by_one(stream: WordStream, count: int, mean: float, scale: floa
         stream.normal = None
     pairs = (count - len(standard) + 1) // 2
     uniforms = stream.uniform_f64(2 * pairs)
+    logarithm = log1p_f64(-uniforms[1::2])
     # Adding 0 turns -0 into 0, as in torch.
-    radius = np.sqrt(log1p_f64(-uniforms[1::2]) * -2.0 + 0.0)
+    radius = np.sqrt(logarithm * -2.0 + 0.0)
     sine, cosine = sin_cos_f64(uniforms[0::2] * (2 * math.pi))
-    standard += np.stack([radius * cosine, radius * sine], axis=1).reshape(-1).tolist()
+    drawn = np.stack([radius * cosine, radius * sine], axis=1)
+    standard += drawn.reshape(-1).tolist()
     if len(standard) > count:
         stream.normal = standard.pop()
     return multiply_add_f64(np.array(standard, np.float64), float(scale), float(mean))

@@ -76,11 +76,14 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
     except (MemoryError, RefusalError):
         remedy = "Draw fewer elements at a time."
         refuse(_STATES, "n", n, "small enough for the memory that is free", remedy)
-    turn, threads = offset // _OFFSET_STEP, np.arange(n, dtype=np.uint64)
-    states[:, 0], states[:, 1] = turn & 0xFFFFFFFF, turn >> 32
+    turn = offset // _OFFSET_STEP
+    threads = np.arange(n, dtype=np.uint64)
+    states[:, 0] = turn & 0xFFFFFFFF
+    states[:, 1] = turn >> 32
     states[:, 2] = threads.astype(np.uint32)
     states[:, 3] = threads >> np.uint64(32)
-    states[:, 4], states[:, 5] = seed & 0xFFFFFFFF, seed >> 32
+    states[:, 4] = seed & 0xFFFFFFFF
+    states[:, 5] = seed >> 32
     return states
 
 
@@ -168,11 +171,13 @@ def _fill(result: NDArray[np.float32], seed: int, turn: int, threads: int) -> No
     for words in _philox.row_chunks(counters, thread, keys, 4):
         end = start + len(words)
         for i in (0, 2):
-            if len(result) > i * threads + start:
-                normals = _box_muller(words[:, i], words[:, i + 1])
-                for place, values in zip((i, i + 1), normals, strict=True):
-                    row = result[place * threads :][:threads][start:end]
-                    row[:] = values[: len(row)]
+            if len(result) <= i * threads + start:
+                continue
+            one, other = _box_muller(words[:, i], words[:, i + 1])
+            for place, values in ((i, one), (i + 1, other)):
+                of_place = result[place * threads : (place + 1) * threads]
+                row = of_place[start:end]
+                row[:] = values[: len(row)]
         start = end
 
 
@@ -182,9 +187,12 @@ def _box_muller(
     """Two normals of two words, by sine and by cosine."""
     u = first.astype(np.float32) * _UNIT + _UNIT / np.float32(2)
     angle = multiply_add_f32(second.astype(np.float32), _TURN, _TURN / np.float32(2))
-    radius = np.sqrt(ln_f64(u.astype(np.float64)).astype(np.float32) * np.float32(-2))
     # The card's own functions are not known to the bit; these are rounded from exact ones.
-    sine, cosine = sin_cos_f64(angle.astype(np.float64))
+    logarithm = ln_f64(u.astype(np.float64)).astype(np.float32)
+    wide_sine, wide_cosine = sin_cos_f64(angle.astype(np.float64))
+    sine = wide_sine.astype(np.float32)
+    cosine = wide_cosine.astype(np.float32)
+    radius = np.sqrt(logarithm * np.float32(-2))
     # Adding 0 makes -0 a 0, as torch's mean does.
     zero = np.float32(0)
-    return (radius * sine.astype(np.float32) + zero, radius * cosine.astype(np.float32) + zero)
+    return radius * sine + zero, radius * cosine + zero

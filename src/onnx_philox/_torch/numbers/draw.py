@@ -70,10 +70,10 @@ def _size(part: slice) -> int:
 
 
 def _uniform(stream: WordStream, d: Uniform, values: ElementType, part: slice) -> _Drawn:
+    n = _size(part)
     if values.is_float:
-        bounds = float(d.minval), float(d.maxval)
-        return (cpu.uniform(stream, _size(part), values, *bounds),)
-    return (cpu.integers(stream, _size(part), values, int(d.minval), int(d.maxval)),)
+        return (cpu.uniform(stream, n, values, float(d.minval), float(d.maxval)),)
+    return (cpu.integers(stream, n, values, int(d.minval), int(d.maxval)),)
 
 
 def _normal(stream: WordStream, d: Normal, values: ElementType, part: slice) -> _Drawn:
@@ -86,24 +86,32 @@ def _exponential(stream: WordStream, d: Exponential, values: ElementType, part: 
 
 
 def _bernoulli(stream: WordStream, d: Bernoulli, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
-    return (cpu.bernoulli(stream, _size(part), d.p[part] if d.p.ndim else d.p),)
+    p = d.p[part] if d.p.ndim else d.p
+    return (cpu.bernoulli(stream, _size(part), p),)
 
 
 def _dropout(stream: WordStream, d: Dropout, values: ElementType, part: slice) -> _Drawn:
     is_kept = cpu.dropout_keeps(stream, _size(part), float(d.ratio))
     scaled = d.data[part] * scale_of(d.ratio, values)
-    return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
+    zero = values.dtype.type(0)
+    return np.where(is_kept, scaled, zero), is_kept
 
 
 def _categorical(stream: WordStream, d: Categorical, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
-    rows = d.logits[part.start // d.sample_size : part.stop // d.sample_size].astype(np.float64)
-    weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
-    return (cpu.race(stream, weights.astype(np.float32), d.sample_size).reshape(-1),)
+    first = part.start // d.sample_size
+    end = part.stop // d.sample_size
+    logits = d.logits[first:end].astype(np.float64)
+    largest = logits.max(axis=1, keepdims=True)
+    weights = elementary.exp_nonpositive(logits - largest).astype(np.float32)
+    samples = cpu.race(stream, weights, d.sample_size)
+    return (samples.reshape(-1),)
 
 
 def _permutation(stream: WordStream, d: Permutation, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
     n = int(d.shape[-1])
-    return (np.concatenate([cpu.permutation(stream, n) for _ in range(_size(part) // n)]),)
+    count = _size(part) // n
+    drawn = [cpu.permutation(stream, n) for _ in range(count)]
+    return (np.concatenate(drawn),)
 
 
 _CALLS: dict[type[Distribution], Callable[..., _Drawn]] = {

@@ -9,6 +9,7 @@ system; here they are series of our own, the same everywhere, within an ulp of t
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -65,16 +66,16 @@ def ln_f32(x: F32s) -> F32s:
 def sin_cos_f32(x: F32s) -> tuple[F32s, F32s]:
     """The sine and cosine of x from 0 to 2 pi."""
     # Quarter turns, rounded to the nearest.
-    n = ((x * _F32(_EIGHTHS)).astype(np.int32) + 1) >> 1
+    eighths = (x * _F32(_EIGHTHS)).astype(np.int32)
+    n = (eighths + 1) >> 1
+    even_eighths = (2 * n).astype(_F32)
     for part in _QUARTER_PI:
-        x = multiply_add_f32((2 * n).astype(_F32), _F32(part), x)
+        x = multiply_add_f32(even_eighths, _F32(part), x)
     z = x * x
     cosine = _horner(_COSINE, z) * z
     cosine = multiply_add_f32(cosine, z, z * _F32(-0.5)) + _F32(1)
     sine = multiply_add_f32(_horner(_SINE, z) * z, x, x)
-    is_odd = n & 1 != 0
-    one, other = np.where(is_odd, cosine, sine), np.where(is_odd, sine, cosine)
-    return np.where(n & 2, -one, one), np.where((n + 1) & 2, -other, other)
+    return _turned(sine, cosine, n)
 
 
 # In float64, what is large in a result is carried with what its roundings lose.
@@ -104,9 +105,11 @@ def _series(coefficients: tuple[float, ...], x: F64s) -> F64s:
 
 def _plus_product(x: F64s, a: F64s, a_low: F64s, factor: tuple[float, float]) -> tuple[F64s, F64s]:
     """The sum of x and (a + a_low) * factor, and what it lost."""
-    product, lost = exact_product(a, np.float64(factor[0]))
+    high, low = factor
+    product, lost = exact_product(a, np.float64(high))
     total, rest = exact_sum(x, product)
-    return total, rest + (lost + (a_low * factor[0] + a * factor[1]))
+    small = a_low * high + a * low
+    return total, rest + (lost + small)
 
 
 def _reduced(x: F64s) -> tuple[F64s, F64s]:
@@ -155,16 +158,31 @@ def sin_cos_f64(x: F64s) -> tuple[F64s, F64s]:
     high, low = exact_sum(x - n * _HALF_PI[0], -n * _HALF_PI[1])
     r, low = exact_sum(high, low - n * _HALF_PI[2])
     z, z_low = exact_product(r, r)
+
+    # r - r^3 / 3! + r^5 / 5! - ...
     cube, cube_low = exact_product(r, z)
-    sine, rest = _plus_product(r, cube, cube_low + r * z_low, _SIXTH)
-    rest = rest + (cube * z * _series(_SIN_SERIES, z) + low * (1.0 - 0.5 * z))
+    cube_low = cube_low + r * z_low
+    sine, rest = _plus_product(r, cube, cube_low, _SIXTH)
+    powers = cube * z * _series(_SIN_SERIES, z)
+    of_low = low * (1.0 - 0.5 * z)
+    rest = rest + (powers + of_low)
     sine = sine + rest
+
+    # 1 - r^2 / 2 + r^4 / 4! - ...
     square, square_low = exact_product(z, z)
+    square_low = square_low + 2.0 * z * z_low
     most, most_low = exact_sum(1.0, -0.5 * z)
-    cosine, rest = _plus_product(most, square, square_low + 2.0 * z * z_low, _TWENTY_FOURTH)
+    cosine, rest = _plus_product(most, square, square_low, _TWENTY_FOURTH)
     rest = rest + (most_low - 0.5 * z_low)
-    cosine = cosine + (rest + (square * z * _series(_COS_SERIES, z) - r * low))
-    turn = n.astype(np.int64)
+    powers = square * z * _series(_COS_SERIES, z)
+    rest = rest + (powers - r * low)
+    cosine = cosine + rest
+    return _turned(sine, cosine, n.astype(np.int64))
+
+
+def _turned(sine: Any, cosine: Any, turn: Any) -> tuple[Any, Any]:
+    """The sine and cosine of an angle that is so many quarter turns more."""
     is_odd = turn & 1 != 0
-    one, other = np.where(is_odd, cosine, sine), np.where(is_odd, sine, cosine)
+    one: Any = np.where(is_odd, cosine, sine)
+    other: Any = np.where(is_odd, sine, cosine)
     return np.where(turn & 2, -one, one), np.where((turn + 1) & 2, -other, other)

@@ -43,7 +43,9 @@ class _OnCard:
     """A generator of device cuda; the card is None if it is large enough for every draw."""
 
     def __init__(self, seed: int, gpu: Gpu | None) -> None:
-        self._seed, self._gpu, self._offset = seed, gpu, 0
+        self._seed = seed
+        self._gpu = gpu
+        self._offset = 0
 
     def words(self) -> NDArray[np.uint32]:
         return cuda.state_of_thread(self._seed, self._offset).to_array()
@@ -66,7 +68,9 @@ class TorchNoise(Noise):
     """
 
     def __init__(self, owner: str, generators: Sequence[_NoiseSource], *, by_rows: bool) -> None:
-        self._owner, self._generators, self._by_rows = owner, generators, by_rows
+        self._owner = owner
+        self._generators = generators
+        self._by_rows = by_rows
 
     @property
     def state(self) -> NDArray[np.uint32]:
@@ -90,10 +94,11 @@ def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise | None:
     if not isinstance(like, str) or like not in ("torch", "torch_cuda"):
         return None
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
-    by_rows = is_several(seed)
-    named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
-    generators = [_generator(owner, name, s, like, card) for name, s in named]
-    return TorchNoise(owner, generators, by_rows=by_rows)
+    if not is_several(seed):
+        generator = _generator(owner, "seed", seed, like, card)
+        return TorchNoise(owner, [generator], by_rows=False)
+    generators = [_generator(owner, f"seed[{i}]", s, like, card) for i, s in enumerate(seed)]
+    return TorchNoise(owner, generators, by_rows=True)
 
 
 def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None:
@@ -108,7 +113,9 @@ def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) ->
     if like == "torch" and isinstance(seed, TorchState):
         return _OnCpu(seed)
     checked = torch_seed(owner, name, seed)
-    return _OnCpu(TorchState.from_seed(checked)) if like == "torch" else _OnCard(checked, card)
+    if like == "torch":
+        return _OnCpu(TorchState.from_seed(checked))
+    return _OnCard(checked, card)
 
 
 def torch_noise(

@@ -20,7 +20,12 @@ from onnx_philox._torch.numbers import mt19937
 TORCH_STATE_WORDS = 632
 _SHAPE_RULE = ONE_STATE_RULE.replace(f"{STATE_WORDS}]", f"{TORCH_STATE_WORDS}]")
 # seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one.
-_LEFT, _SEEDED, _NEXT, _WORDS, _NORMAL, _IS_CACHED = 2, 3, 4, 5, 629, 631
+_LEFT = 2
+_SEEDED = 3
+_NEXT = 4
+_WORDS = 5
+_NORMAL = 629
+_IS_CACHED = 631
 
 # torch's own record: `at::CPUGeneratorImplState`, which `get_state()` copies byte by byte.
 _RECORD = np.dtype(
@@ -44,8 +49,10 @@ TORCH_BYTES = _RECORD.itemsize
 _OF_A_CPU_GENERATOR = f"the {TORCH_BYTES:,} bytes of a CPU generator's get_state()"
 _CUDA_BYTES = 16
 
-_FROM_SEED, _FROM_TORCH = "TorchState.from_seed", "TorchState.from_torch"
-_FROM_ARRAY, _FROM_JSON = "TorchState.from_array", "TorchState.from_json"
+_FROM_SEED = "TorchState.from_seed"
+_FROM_TORCH = "TorchState.from_torch"
+_FROM_ARRAY = "TorchState.from_array"
+_FROM_JSON = "TorchState.from_json"
 _JSON_VERSION = 1
 
 
@@ -128,12 +135,15 @@ class TorchState:
                 _refuse_bytes(f"the state's {name}", record[name], "0 or 1")
         if record["words"].max() >= 2**32:
             _refuse_bytes("a word of the state", record["words"].max(), "less than 2^32")
-        left, after = int(record["left"]), int(record["next"])
+        left = int(record["left"])
+        after = int(record["next"])
         # Checked before they become words of 32 bits.
         _check_place(_FROM_TORCH, left, after)
         array = np.zeros(TORCH_STATE_WORDS, np.uint32)
         array[:2] = record["seed"].reshape(1).astype("<u8").view("<u4")
-        array[_LEFT], array[_SEEDED], array[_NEXT] = left, record["seeded"], after
+        array[_LEFT] = left
+        array[_SEEDED] = record["seeded"]
+        array[_NEXT] = after
         array[_WORDS:_NORMAL] = record["words"]
         array[_NORMAL:_IS_CACHED] = record["normal"].reshape(1).astype("<f8").view("<u4")
         array[_IS_CACHED] = record["is_cached"]
@@ -192,7 +202,8 @@ class TorchState:
         Raises:
             ValueError: It is not such a state.
         """
-        allowed, remedy = "a state of alignment 'pytorch'", "Pass what state.to_json() returned."
+        allowed = "a state of alignment 'pytorch'"
+        remedy = "Pass what state.to_json() returned."
         given = text
         if isinstance(text, str | bytes):
             try:
@@ -201,7 +212,8 @@ class TorchState:
                 refuse(_FROM_JSON, "the text", f"no JSON ({error})", allowed, remedy)
         if not isinstance(given, dict):
             refuse(_FROM_JSON, "the text", shown(given), allowed, remedy)
-        version, alignment = given.get("onnx_philox"), given.get("alignment")
+        version = given.get("onnx_philox")
+        alignment = given.get("alignment")
         # In Python, True and 1.0 equal 1.
         if type(version) is not int or version != _JSON_VERSION:
             refuse(_FROM_JSON, "the version", repr(version), f"{_JSON_VERSION}", remedy)
@@ -248,7 +260,8 @@ class TorchState:
 
     def __repr__(self) -> str:
         cached = "" if self.normal is None else f", normal={self.normal!r}"
-        left, after = self._array[_LEFT], self._array[_NEXT]
+        left = self._array[_LEFT]
+        after = self._array[_NEXT]
         return f"TorchState(seed={self.seed}, left={left}, next={after}{cached})"
 
     def __eq__(self, other: object) -> bool:
@@ -341,7 +354,8 @@ def state_after(
     array = state.to_array()
     if engine is not None:
         array[_WORDS:_NORMAL], used = engine.state()
-        array[_LEFT], array[_NEXT] = mt19937.BLOCK + 1 - used, used
+        array[_LEFT] = mt19937.BLOCK + 1 - used
+        array[_NEXT] = used
     if normal != state.normal:
         bits = 0 if normal is None else int(np.float64(normal).view(np.uint64))
         array[_NORMAL:] = bits & 0xFFFFFFFF, bits >> 32, normal is not None
@@ -373,15 +387,18 @@ def check_states(owner: str, words: NDArray[np.uint32]) -> None:
     """
     states = words.reshape(-1, TORCH_STATE_WORDS)
     for row, state in enumerate(states):
-        place = f" in row {row}" * (len(states) > 1)
+        place = f" in row {row}" if len(states) > 1 else ""
         _check_place(owner, int(state[_LEFT]), int(state[_NEXT]), place)
-        if state[_SEEDED] != 1:
-            _refuse_damaged(owner, "seeded", f"{state[_SEEDED]}{place}", say.ONE)
-        if state[_IS_CACHED] > 1:
-            _refuse_damaged(owner, "is_cached", f"{state[_IS_CACHED]}{place}", say.ZERO_OR_ONE)
+        seeded = state[_SEEDED]
+        if seeded != 1:
+            _refuse_damaged(owner, "seeded", f"{seeded}{place}", say.ONE)
+        is_cached = state[_IS_CACHED]
+        if is_cached > 1:
+            _refuse_damaged(owner, "is_cached", f"{is_cached}{place}", say.ZERO_OR_ONE)
         low, high = state[_NORMAL:_IS_CACHED].tolist()
-        normal = float(np.uint64(low | high << 32).view(np.float64))
-        if state[_IS_CACHED] and not np.isfinite(normal):
+        bits = np.uint64(low | high << 32)
+        normal = float(bits.view(np.float64))
+        if is_cached and not np.isfinite(normal):
             _refuse_damaged(owner, "cached normal", f"{normal}{place}", say.FINITE)
 
 

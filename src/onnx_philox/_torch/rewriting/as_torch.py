@@ -62,7 +62,8 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         # Written so by hand: it says already what it draws.
         return random
     random = noted.as_called(random, types)
-    title, replacement = random.site.title, random.replacement
+    title = random.site.title
+    replacement = random.replacement
     if isinstance(replacement, DropoutReplacement):
         if not replacement.is_mode_known:
             allowed = "a constant, with alignment 'pytorch'"
@@ -106,15 +107,22 @@ def as_torch(
         alignment.generator_of(complete).check_node(op, complete, has_state=True)
     except RefusalError as error:
         raise error.within(random.site.title) from error
-    given, node = dict(inputs), random.site.node
+    given = dict(inputs)
+    node = random.site.node
     if _is_by_hand(random):
         return dtype, given, attributes
-    name = "ratio" if op is RANDOM_DROPOUT else "p" if noted.has_number(random) else None
+    name = None
+    if op is RANDOM_DROPOUT:
+        name = "ratio"
+    elif noted.has_number(random):
+        name = "p"
+    number = None if name is None else _narrow(given[name])
     wide: dict[str, NDArray[np.float64]] = {}
-    if name is not None and (number := _narrow(given[name])) is not None:
+    if name is not None and number is not None:
         wide = {name: noted.double_of(node, number)}
     elif dtype in _NARROW and (doubles := _doubles(random, op, given)):
-        wide, dtype = doubles, ir.DataType.DOUBLE
+        wide = doubles
+        dtype = ir.DataType.DOUBLE
         attributes = {**attributes, OUTPUT_TYPE: F64.name}
     for name, double in wide.items():
         narrow = given[name].producer()
@@ -139,22 +147,30 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
     node = outputs[0].producer()
     if node is None or node.op_type != RANDOM_DROPOUT.name or _is_by_hand(random):
         return outputs
-    data, ratio = node.inputs[0], constant(input_of(node, 1))
+    data = node.inputs[0]
+    ratio = constant(input_of(node, 1))
     if data is None or ratio is None:
         # A ratio that a run computes is no number of Python's.
         return outputs
-    dtype, shape = outputs[0].dtype, data.shape
+    output, *masks = outputs
+    dtype = output.dtype
     assert dtype is not None
-    mask = outputs[1] if len(outputs) > 1 else emitter.mask_of(outputs[0], shape)
+    mask = masks[0] if masks else emitter.mask_of(output, data.shape)
     work = ir.DataType.DOUBLE if dtype is ir.DataType.DOUBLE else ir.DataType.FLOAT
     kept = work.numpy().type(1 - np.float64(ratio.item()))
-    scale = (1 / kept if kept else kept).astype(dtype.numpy()).astype(work.numpy())
+    scale = 1 / kept if kept else kept
+    # Rounded to the type of the data, in which torch holds it.
+    scale = scale.astype(dtype.numpy()).astype(work.numpy())
     # Not by Where: OpenVINO's plugin refuses one of booleans, fused with what computes in bf16.
     ones = emitter.cast("ones", mask, work)
-    factor = emitter.elementwise("Mul", "factor", ones, emitter.constant("scale", scale), work)
-    taken = data if dtype is work else emitter.cast("wide", data, work)
-    output = emitter.elementwise("Mul", "dropped", taken, factor, work)
-    return [output if dtype is work else emitter.cast("output", output, dtype), *outputs[1:]]
+    each = emitter.constant("scale", scale)
+    factor = emitter.elementwise("Mul", "factor", ones, each, work)
+    if dtype is not work:
+        data = emitter.cast("wide", data, work)
+    output = emitter.elementwise("Mul", "dropped", data, factor, work)
+    if dtype is not work:
+        output = emitter.cast("output", output, dtype)
+    return [output, *masks]
 
 
 def _is_by_hand(random: Replaceable) -> bool:
@@ -168,22 +184,33 @@ def _doubles(
     """The doubles of a draw that f64 draws from the same words; None where the type holds them."""
     numbers = noted.noted(random.site.node)
     if op is RANDOM_EXPONENTIAL:
-        names, numbers = ["scale"], [1 / number for number in numbers if number]
-    elif op is RANDOM_NORMAL and _count(given["shape"]) in range(SIXTEEN):
+        names = ["scale"]
+        # torch was given the rate.
+        numbers = [1 / number for number in numbers if number]
+    elif op is RANDOM_NORMAL:
+        count = _count(given["shape"])
+        if count is None or count >= SIXTEEN:
+            return None
         # One by one, from the same words in every type.
         names = ["mean", "scale"]
     else:
         return None
-    narrow = [constant(given[name]) for name in names]
-    known = [number.reshape(()) for number in narrow if number is not None]
-    wide = [noted.widest(number, numbers, number.item()) for number in known]
-    is_held = len(known) < len(names) or known == wide
-    return None if is_held else dict(zip(names, wide, strict=True))
+    wide = {}
+    are_held = True
+    for name in names:
+        array = constant(given[name])
+        if array is None:
+            return None
+        narrow = array.reshape(())
+        wide[name] = noted.widest(narrow, numbers, narrow.item())
+        are_held = are_held and bool(wide[name] == narrow)
+    return None if are_held else wide
 
 
 def _count(shape: ir.Value) -> int | None:
     """How many numbers are drawn, if that is known."""
-    dimensions, producer = constant(shape), shape.producer()
+    dimensions = constant(shape)
+    producer = shape.producer()
     if dimensions is not None:
         return int(dimensions.prod())
     if producer is None or producer.op_type != "Shape" or producer.attributes:
@@ -210,10 +237,10 @@ def transposed(model: ir.Model) -> set[ir.Value]:
     """What may lie in memory as a Transpose left it: `_orders` finds the others as they stand."""
     found: set[ir.Value] = set()
     for node in model.graph.all_nodes():
-        if node.domain in STANDARD_DOMAINS and (
-            node.op_type == "Transpose"
-            or (node.op_type in _KEEPS_ORDER and not found.isdisjoint(node.inputs))
-        ):
+        if node.domain not in STANDARD_DOMAINS:
+            continue
+        keeps = node.op_type in _KEEPS_ORDER and not found.isdisjoint(node.inputs)
+        if keeps or node.op_type == "Transpose":
             found.update(node.outputs)
     return found
 
@@ -262,18 +289,23 @@ def _orders(value: ir.Value, types: Types, rows: int | None) -> Iterator[Sequenc
             return
         value, order = left.pop()
         node = value.producer()
-        perm = None
-        if node is not None and node.domain in STANDARD_DOMAINS and node.op_type == "Transpose":
-            perm = node.attributes.get_ints("perm", tuple(reversed(order)))
+        of_wide = [order[i] for i in wide]
         if node is None or node.domain not in STANDARD_DOMAINS:
-            yield [order[i] for i in wide]
-        elif perm is not None and len(perm) == len(order) and node.inputs[0] is not None:
-            left.append((node.inputs[0], tuple(perm[i] for i in order)))
-        elif node.op_type in _KEEPS_ORDER:
-            whole = [i for i in node.inputs if i is not None and _rank(i, types) == len(order)]
-            left.extend((operand, order) for operand in whole if constant(operand) is None)
-        else:
-            yield [order[i] for i in wide]
+            yield of_wide
+            continue
+        if node.op_type == "Transpose" and node.inputs[0] is not None:
+            perm = node.attributes.get_ints("perm", tuple(reversed(order)))
+            if len(perm) == len(order):
+                left.append((node.inputs[0], tuple(perm[i] for i in order)))
+                continue
+        if node.op_type not in _KEEPS_ORDER:
+            yield of_wide
+            continue
+        for operand in node.inputs:
+            if operand is None or constant(operand) is not None:
+                continue
+            if _rank(operand, types) == len(order):
+                left.append((operand, order))
 
 
 def _rank(value: ir.Value, types: Types) -> int | None:

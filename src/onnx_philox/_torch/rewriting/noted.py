@@ -55,7 +55,8 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
     Raises:
         ValueError: It draws other numbers than the call, or cannot be told from one that does.
     """
-    node, replacement = random.site.node, random.replacement
+    node = random.site.node
+    replacement = random.replacement
     name = call_of(node).partition(".")[0]
     is_float = isinstance(replacement, FloatReplacement)
     if name in _AS_FLOATS and is_float:
@@ -82,7 +83,8 @@ def warn_of_attention(node: ir.Node) -> None:
     is_dropout = node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
     if not is_dropout or input_at(node, 2) is not None:
         return
-    producer, ratio = input_of(node, 0).producer(), input_at(node, 1)
+    producer = input_of(node, 0).producer()
+    ratio = input_at(node, 1)
     number = None if ratio is None else constant(ratio)
     readers = {use.node.op_type for use in node.outputs[0].uses()}
     is_attention = producer is not None and producer.op_type == "Softmax" and "MatMul" in readers
@@ -165,7 +167,8 @@ def _is_half(value: ir.Value, types: Types) -> bool:
 
 def _pattern(random: Replaceable, types: Types) -> str:
     """What a model makes of a draw as exporters write a call of another rule; empty if nothing."""
-    node, is_uniform = random.site.node, random.replacement.operator is RANDOM_UNIFORM
+    node = random.site.node
+    is_uniform = random.replacement.operator is RANDOM_UNIFORM
     following = list(_following(node))
     names = [each.op_type for each in following]
     if not is_uniform:

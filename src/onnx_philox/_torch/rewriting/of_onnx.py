@@ -36,7 +36,9 @@ class AsTorch(OneGenerator):
             return Irreplaceable(random.site, error)
 
     def carry(self, model: ir.Model, nodes: Sequence[Any], *given: Any) -> list[Carried]:
-        types, batch, transposed = Types(model), given[-1], as_torch.transposed(model)
+        types = Types(model)
+        batch = given[-1]
+        transposed = as_torch.transposed(model)
         for random in nodes:
             place = None if batch is None else batch.places.get(random.site.node)
             rows = None if place is None or place.is_factor else place.axis

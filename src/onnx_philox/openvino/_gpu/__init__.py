@@ -58,7 +58,8 @@ def compile_model(
         refuse(NAME, "core", shown(core), "an openvino.Core", "Pass openvino.Core().", TypeError)
     if not isinstance(model, ov.Model | str | os.PathLike):
         remedy = "Pass what core.read_model returns; it takes bytes, too."
-        what, allowed = type(model).__name__, "an openvino.Model or a path"
+        what = type(model).__name__
+        allowed = "an openvino.Model or a path"
         refuse(NAME, "the model", what, allowed, remedy, TypeError)
     given = dict(config or {})
     if not (isinstance(device, str) and device.partition(".")[0] == "GPU"):

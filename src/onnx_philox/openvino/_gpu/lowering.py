@@ -50,7 +50,8 @@ def _bits_of(number: Any) -> int:
 
 
 def _bounds(given: Parameters) -> Pair:
-    minval, maxval = given["minval"], given["maxval"]
+    minval = given["minval"]
+    maxval = given["maxval"]
     return _bits_of(minval), _bits_of(maxval - minval)
 
 
@@ -203,7 +204,8 @@ class _Lowering:
     def _refuse(self, given: str, allowed: str, of: str | None = None) -> NoReturn:
         """Refuses what is given of the operator; allowed is what there is of the same one."""
         name = self.operator.name
-        given, allowed = f"{name} {given}", f"{name if of is None else of} {allowed}".lstrip()
+        given = f"{name} {given}"
+        allowed = f"{name if of is None else of} {allowed}".lstrip()
         refuse(NAME, _named(self.node), f"{given} on {self.device}", f"{allowed} there", _REMEDY)
 
     def _parameters(self) -> Parameters:
@@ -271,9 +273,11 @@ class _Lowering:
 
     def _next(self, after: ov.Output) -> ov.Output:
         """The next states, of the type and shape of the states."""
-        type_, target = ov.Type.u32, _constant([operators.STATE_WORDS], np.int64)
+        type_ = ov.Type.u32
+        target = _constant([operators.STATE_WORDS], np.int64)
         if self.state is not None:
-            type_, shape = self.state.get_element_type(), self.state.get_partial_shape()
+            type_ = self.state.get_element_type()
+            shape = self.state.get_partial_shape()
             target = ops.shape_of(self.state).output(0)
             if shape.is_static:
                 target = _constant(list(shape.to_shape()), np.int64)

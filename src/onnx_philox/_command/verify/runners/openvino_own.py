@@ -50,7 +50,8 @@ class OpenvinoOwnRunner(Runner):
         from onnx_philox._openvino_models import arrays as ov_arrays
         from onnx_philox._openvino_models import requests
 
-        model, shape = _own_model(example), np.array(example.shape, np.int64)
+        model = _own_model(example)
+        shape = np.array(example.shape, np.int64)
         if self.backend == "evaluate":
             output = ov.Tensor(ov_arrays.openvino_type(example.type), ov.Shape(example.shape))
 

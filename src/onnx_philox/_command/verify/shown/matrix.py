@@ -22,13 +22,18 @@ class Standing(Enum):
     PART = ("part", "every bit is the published one, of what the backend carries", pages.SOME, "")
     NOT_CARRIED = ("n/a", "the backend does not carry this type, and says so", pages.NONE, "dim")
     WRONG = (
-        *("WRONG", "different bits from those published: do not rely on it"),
-        *(pages.BAD, "bold red"),
+        "WRONG",
+        "different bits from those published: do not rely on it",
+        pages.BAD,
+        "bold red",
     )
     ERROR = ("ERROR", "the runtime failed", pages.FAILED, "bold red")
 
     def __init__(self, word: str, meaning: str, look: pages.Look, style: str) -> None:
-        self.word, self.meaning, self.look, self.style = word, meaning, look, style
+        self.word = word
+        self.meaning = meaning
+        self.look = look
+        self.style = style
 
 
 class Cell(NamedTuple):
@@ -77,7 +82,8 @@ def matrix(results: Sequence[CaseResult]) -> list[TypeRow]:
     """Sorts results into rows; what is not installed is in none of their columns."""
     tried = [(by, group) for by, group in groups(results).items() if isinstance(by, Runner)]
     keys = {result.kind for _, group in tried for result in group}
-    operators, types = list(OPERATORS), list(BY_NAME)
+    operators = list(OPERATORS)
+    types = list(BY_NAME)
     return [
         TypeRow(*key, [Cell(by, [r for r in group if r.kind == key]) for by, group in tried])
         for key in sorted(keys, key=lambda key: (operators.index(key[0]), types.index(key[1])))

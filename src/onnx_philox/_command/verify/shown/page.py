@@ -95,7 +95,9 @@ def _failure(result: CaseResult) -> samples.Plot:
 def _peers(results: list[CaseResult]) -> Iterator[samples.Plot]:
     """Each kind of seeded draw that a peer does not draw as documented."""
     for result in results:
-        case, by, compared = result.case, result.by, result.compared
+        case = result.case
+        by = result.by
+        compared = result.compared
         if result.verdict is not CaseVerdict.OTHER:
             continue
         assert case is not None

@@ -142,14 +142,17 @@ class Verification:
         return [*notes, *_notes_on_others(self.results)]
 
 
-_OPERATOR, _TYPE, _CELL = 12, 6, 8
+_OPERATOR = 12
+_TYPE = 6
+_CELL = 8
 """How wide the columns are, with the space after them."""
 
 
 def _parts(results: list[CaseResult], width: int) -> list[list[CaseResult]]:
     """The results in as many parts as it takes for a matrix to fit, each of whole runtimes."""
     part: list[Runner] = []
-    parts, used = [part], _OPERATOR + _TYPE
+    parts = [part]
+    used = _OPERATOR + _TYPE
     tried = [by for by in groups(results) if isinstance(by, Runner)]
     for group, members in itertools.groupby(tried, lambda by: by.group):
         same = [*members]
@@ -170,7 +173,8 @@ def _width(group: str, columns: int) -> int:
 
 def _lines(rows: list[TypeRow]) -> Iterator[Text]:
     """The matrix, a line for each row."""
-    groups_, names = Text(" " * (_OPERATOR + _TYPE)), Text(" " * (_OPERATOR + _TYPE))
+    groups_ = Text(" " * (_OPERATOR + _TYPE))
+    names = Text(" " * (_OPERATOR + _TYPE))
     widths: list[int] = []
     columns = [cell.by for cell in rows[0].cells]
     for group, members in itertools.groupby(columns, lambda column: column.group):

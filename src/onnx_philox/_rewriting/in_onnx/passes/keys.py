@@ -6,7 +6,8 @@ a model get names in the order of its nodes: values of one name are surely equal
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import onnx_ir as ir
@@ -26,6 +27,36 @@ _GIVE_EQUAL: tuple[str, ...] = ("Identity",)
 _GIVE_THEIR_NUMBERS = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
 Bodies = frozenset[ir.Graph]
+
+_ITERATION = "iteration"
+"""The name of what counts the iterations of a loop, where it is the same in all loops."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The name of a row that a loop takes of a value, where it is the same in all loops."""
+
+    of: Hashable
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """The name of a constant: its type of ONNX, since NumPy has one for several, such as INT4's."""
+
+    type: ir.DataType
+    shape: tuple[int, ...]
+    elements: Hashable
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """What gives equal values wherever it stands."""
+
+    domain: str
+    operator: str
+    attributes: tuple[tuple[str, Hashable], ...]
+    inputs: tuple[Hashable, ...]
+    output: int
 
 
 class Keys:
@@ -67,12 +98,15 @@ class Keys:
         key = key_of(node)
         if key is None:
             return None
-        return tuple(self._name(each, _GIVE_THEIR_NUMBERS) for each in key), self._changed(key)
+        name = tuple(self._name(each, _GIVE_THEIR_NUMBERS) for each in key)
+        return name, self._changed(key)
 
     def _read(self, node: ir.Node, around: Bodies) -> None:
+        """Names the outputs of a node, and says which loops change them."""
         inner = [each for _, graph in subgraphs(node) for each in graph.all_nodes()]
         changes = self._changed(value for each in (node, *inner) for value in each.inputs)
         if not self._others.isdisjoint((node, *inner)):
+            # Each iteration of any loop around may give others.
             changes |= around
         for index, output in enumerate(node.outputs):
             self._changes[output] = changes
@@ -85,32 +119,49 @@ class Keys:
     def _enter(self, node: ir.Node, body: ir.Graph, changes: Bodies) -> None:
         """Reads what a body is given; what goes round unchanged is what it is outside."""
         self._changes |= dict.fromkeys(body.inputs, changes | {body})
-        # Those of a Loop follow its trip count and its condition.
-        first = 2 * (node.op_type == "Loop")
-        carried = len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+        carried_inputs = 0
+        carried_outputs = 0
+        counters: Sequence[ir.Value] = ()
+        if node.op_type == "Loop":
+            # Before what it carries, a Loop takes its trip count and its condition, its body takes
+            # the number of the iteration and the condition, and gives back the condition.
+            carried_inputs = 2
+            carried_outputs = 1
+            counters = body.inputs[:1]
+        rows_from = len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
         if self._across_loops:
-            rows = zip(node.inputs[carried:], body.inputs[carried:], strict=False)
-            self._names |= {inner: ("row", self._name(outer, _GIVE_EQUAL)) for outer, inner in rows}
-            self._names |= dict.fromkeys(body.inputs[: first // 2], "iteration")
-        before = zip(node.inputs[first:], body.inputs[first:], strict=False)
-        for (outer, inner), after in zip(before, body.outputs[first // 2 : carried], strict=False):
+            self._names |= dict.fromkeys(counters, _ITERATION)
+            rows = zip(node.inputs[rows_from:], body.inputs[rows_from:], strict=False)
+            for outer, inner in rows:
+                self._names[inner] = _Row(self._name(outer, _GIVE_EQUAL))
+        carried = zip(
+            node.inputs[carried_inputs:],
+            body.inputs[carried_inputs:],
+            body.outputs[carried_outputs:rows_from],
+            strict=False,
+        )
+        for outer, inner, after in carried:
             if outer is not None and self._root(after, _GIVE_EQUAL) is inner:
-                self._outside[inner], self._changes[inner] = outer, self._changed([outer])
+                self._outside[inner] = outer
+                self._changes[inner] = self._changed([outer])
 
     def _changed(self, values: Iterable[ir.Value | None]) -> Bodies:
         known = (self._changes.get(value) for value in values if value is not None)
         return Bodies().union(*filter(None, known))
 
     def _operation(self, node: ir.Node, index: int) -> int:
-        operator, passed = node.op_type, _GIVE_EQUAL
+        """The number of the operation that gives an output: equal ones have one number."""
+        operator = node.op_type
+        passed = _GIVE_EQUAL
         if operator in KEY_MAKERS:
             # They read numbers; one of them gives the algorithm too.
-            operator, passed = operator.replace("KeyCounterAlg", "KeyCounter"), _GIVE_THEIR_NUMBERS
+            operator = operator.replace("KeyCounterAlg", "KeyCounter")
+            passed = _GIVE_THEIR_NUMBERS
         values = ((name, each.value) for name, each in node.attributes.items())
         # A type is none, and two nodes of another type have other inputs.
-        said = sorted(each for each in values if isinstance(each[1], Hashable))
-        inputs = (self._name(value, passed) for value in node.inputs)
-        what = node.domain, operator, *said, *inputs, index
+        attributes = sorted(each for each in values if isinstance(each[1], Hashable))
+        inputs = tuple(self._name(value, passed) for value in node.inputs)
+        what = _Operation(node.domain, operator, tuple(attributes), inputs, index)
         return self._operations.setdefault(what, len(self._operations))
 
     def _name(self, value: ir.Value | None, passed: tuple[str, ...]) -> Hashable:
@@ -133,37 +184,41 @@ class Keys:
             if node is None or node.op_type not in passed or node.domain not in STANDARD_DOMAINS:
                 return value
             given = node.inputs[0]
-            if given is None or (node.op_type == "Cast" and self._narrows(node, given)):
+            if given is None:
+                return value
+            if node.op_type == "Cast" and self._narrows(node, given):
                 return value
             value = given
 
     def _narrows(self, cast: ir.Node, given: ir.Value) -> bool:
         """Whether a Cast may change numbers."""
-        old, new = self._types(given), ir.DataType(cast.attributes.get_int("to", 0))
+        old = self._types(given)
+        new = ir.DataType(cast.attributes.get_int("to", 0))
         if old is None or not (old.is_integer() and new.is_integer()):
             return old is not new
         return old.itemsize > new.itemsize
 
 
 def _name_of_array(array: NDArray[Any]) -> Hashable:
-    """What only equal constants have: NumPy has one kind for several types, such as INT4's."""
+    """What only equal constants have."""
     type_ = ir.DataType.from_numpy(array.dtype)
     if type_ is ir.DataType.STRING:
         # Its bytes would be addresses.
-        return type_, array.shape, tuple(array.ravel().tolist())
-    return type_, array.shape, array.tobytes()
+        return _Constant(type_, array.shape, tuple(array.ravel().tolist()))
+    return _Constant(type_, array.shape, array.tobytes())
 
 
 def _unknown(model: ir.Model) -> set[ir.Node]:
     """The nodes that are no operator of ONNX and have no key; also calls of functions of such."""
     holders: list[ir.Graph | ir.Function] = [model.graph, *model.functions.values()]
-    unknown = {
-        node: held
-        for held in holders
-        for node in held.all_nodes()
-        if not (node.op_identifier() in model.functions or node.op_type in KEY_MAKERS)
-        and not (key_of(node) or schema_of(node, opset_of(held.opset_imports, node.domain)))
-    }
+    unknown: dict[ir.Node, ir.Graph | ir.Function] = {}
+    for held in holders:
+        for node in held.all_nodes():
+            if node.op_identifier() in model.functions or node.op_type in KEY_MAKERS:
+                continue
+            opset = opset_of(held.opset_imports, node.domain)
+            if not key_of(node) and not schema_of(node, opset):
+                unknown[node] = held
     holding = {f.identifier() for f in unknown.values() if isinstance(f, ir.Function)}
     calls = with_callers(model, holding)
     return {n for n in model.graph.all_nodes() if n in unknown or n.op_identifier() in calls}

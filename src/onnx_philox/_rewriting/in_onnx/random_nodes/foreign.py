@@ -28,11 +28,13 @@ def randomness(node: ir.Node, opset: int | None) -> str | None:
     """
     if schema_of(node, opset):
         return None
-    name, domain = node.op_type, node.domain
+    name = node.op_type
+    domain = node.domain
     operator = node.attributes.get("operator")
     if name == "ATen" and operator is not None and operator.type is ir.AttributeType.STRING:
         # What torch falls back to for a function that it cannot export.
-        name, domain = operator.as_string(), "aten"
+        name = operator.as_string()
+        domain = "aten"
     return randomness_of(name, domain)
 
 

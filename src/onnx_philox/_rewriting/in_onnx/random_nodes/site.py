@@ -107,7 +107,8 @@ def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) ->
         if schema.inputs[min(index, len(schema.inputs) - 1)].option is not _OPTIONAL:
             required_input(site, index)
     for name, declared in schema.attributes.items():
-        wanted, attribute = str(declared.type).rpartition(".")[2], node.attributes.get(name)
+        wanted = str(declared.type).rpartition(".")[2]
+        attribute = node.attributes.get(name)
         if attribute is None and declared.required:
             site.refuse(f"attribute {name!r}", "nothing", wanted, "Give it.")
         if attribute and not attribute.is_ref() and attribute.type.name != wanted:
