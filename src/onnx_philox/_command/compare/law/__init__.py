@@ -22,7 +22,7 @@ from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.faults import of_original
 from onnx_philox._command.compare.law.page import write_page
 from onnx_philox._command.compare.law.printed import ComparedLaws
-from onnx_philox._command.compare.law.runs import Look, PairedRuns
+from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.statistics import ERROR
 from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
@@ -135,7 +135,7 @@ class Running:
         self._names: dict[str, str] = {}
         """Of the outputs of the original, and of the model's."""
 
-    def run(self, clock: Clock, *, may_end: bool) -> Look:
+    def run(self, clock: Clock, *, may_end: bool) -> Verdicts:
         """Runs both until the time is over or, with `may_end`, a difference is certain.
 
         How many runs there are does not depend on what was drawn, but for the early looks.

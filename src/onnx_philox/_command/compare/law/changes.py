@@ -15,30 +15,32 @@ from onnx_philox._command.compare.law.runs import (
     SHARE,
     SIZE,
     SPREAD,
-    Look,
     PairedRuns,
+    Verdicts,
     Watched,
 )
-from onnx_philox._command.compare.law.seen import Least, Seen
+from onnx_philox._command.compare.law.seen import Least, Shown
 from onnx_philox._command.compare.law.statistics import Paired
 
 Array = NDArray[Any]
+
+_FAR = 1.5
+"""So many times as strong a difference below a quantile is another one than that of the mean."""
 
 _UNSEEN = 0.3
 """A correlation that counts as one, where none would be seen for certain."""
 
 
-def changes(runs: PairedRuns, look: Look, seen: Seen) -> list[str]:
+def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
     """What differs: in each output, then of which go together."""
     said = []
     for number, output in enumerate(runs.outputs):
-        if look.repeats[number] and any(output.always_repeats):
-            said.append(_repeats(output))
-            continue
-        fired = look.whole[number]
-        said += _of_output(output, fired, look.elements[number], seen.outputs[number])
-        if look.repeats[number]:
-            said.append(_repeats(output))
+        lines = []
+        if not (look.repeats[number] and any(output.always_repeats)):
+            lines = [*_of_output(output, number, look, seen.outputs[number])]
+        if look.repeats[number] and not lines:
+            lines.append(_repeats(output))
+        said += lines
     said += _together(runs, look, seen)
     if look.is_any and not said:
         said.append("which values go together differs, in what no correlation says")
@@ -50,30 +52,55 @@ def _repeats(output: Watched) -> str:
     return f"{output.name}: as in the run before it in {now:.1%}, was {was:.1%}"
 
 
-def _of_output(output: Watched, whole: Array, elements: Array, least: Least) -> Iterator[str]:
-    """What differs in an output: the element that differs most, where few do; else the whole."""
-    kinds = [each.kind for each in output.statistics]
+def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> Iterator[str]:
+    """What differs in an output: the whole, or the element that differs most, where few do."""
+    whole, elements = look.whole[number], look.elements[number]
+    strengths = look.strengths[number]
     which = np.asarray(elements.any(axis=1))
-    count, differing = len(output.places), int(which.sum())
-    lines = [*_moments(output, whole, which, least)]
-    fired = np.flatnonzero(whole).tolist()
-    of_share = [i for i in fired if kinds[i] == SHARE]
+    rest = ~which if 2 * which.sum() <= len(which) else np.ones(len(which), bool)
+    fired: dict[str, list[int]] = {}
+    for i in np.flatnonzero(whole).tolist():
+        fired.setdefault(output.statistics[i].kind, []).append(i)
+
+    def strongest(*kinds: str) -> float:
+        return max((strengths[i] for kind in kinds for i in fired.get(kind, ())), default=0)
+
+    if SIZE in fired:
+        now, was = (each[-1] * output.size / output.whole.runs for each in _both(output.whole))
+        yield f"{output.name}: {now:.4g} elements in a run, was {was:.4g}"
+        return
+    if NOT_FINITE in fired:
+        yield _not_finite(output, fired[NOT_FINITE][0])
+        return
+    lines = [*_moments(output, whole, rest, least)]
+    of_share = [i for i in fired.get(SHARE, ()) if _differs_in_rest(output, i, rest, least)]
     if of_share:
         lines.append(_share(output, max(of_share, key=lambda i: _parted(output.whole, i))))
-    of_numbers = [i for i in fired if kinds[i] == NOT_FINITE]
-    if of_numbers:
-        lines.insert(0, _not_finite(output, of_numbers[0]))
-    elif differing and (2 * differing <= count or not lines):
-        lines.insert(0, _element(output, elements, differing))
-    of_quantile = [i for i in fired if kinds[i] == BELOW]
-    if not lines and of_quantile:
-        lines.append(_below(output, max(of_quantile, key=lambda i: _parted(output.whole, i))))
-    if output.statistics[-1].kind == SIZE and whole[-1]:
-        now, was = (each[-1] * output.size / output.whole.runs for each in _both(output.whole))
-        lines.append(f"{output.name}: {now:.4g} elements in a run, was {was:.4g}")
+    if BELOW in fired and strongest(BELOW) > _FAR * strongest(MEAN, SPREAD, SHARE):
+        # A mean and a spread that differ do not say it all.
+        at = max(fired[BELOW], key=lambda i: float(strengths[i]))
+        lines.insert(0, _below(output, at))
+    if not lines and which.any():
+        lines.append(_element(output, elements, int(which.sum())))
     if not lines and whole.any():
         lines.append(f"{output.name}: how far its values lie from their mean differs")
     yield from lines
+
+
+def _differs_in_rest(output: Watched, which: int, rest: Array, least: Least) -> bool:
+    """Whether a share also differs in the elements which do not differ much by themselves."""
+    elements, value = output.elements, output.statistics[which].value
+    is_value = [
+        (i, j)
+        for i in np.flatnonzero(rest).tolist()
+        for j in np.flatnonzero(elements.columns[i].edges == value).tolist()
+        if elements.columns[i].is_few
+    ]
+    if rest.all() or not is_value:
+        return True
+    apart = [elements.now[at] - elements.was[at] for at in is_value]
+    mean = float(sum(apart)) / len(apart) / output.whole.runs
+    return abs(mean) > (least.share or 0) / 2
 
 
 def _both(of: Paired) -> tuple[Array, Array]:
@@ -84,14 +111,14 @@ def _parted(of: Paired, which: int) -> float:
     return float(abs(of.now[which] - of.was[which]))
 
 
-def _moments(output: Watched, fired: Array, differing: Array, least: Least) -> Iterator[str]:
-    """That the mean or the spread of an output differs, also without the elements that differ."""
+def _moments(output: Watched, fired: Array, rest: Array, least: Least) -> Iterator[str]:
+    """That the mean or the spread of an output differs, also in the rest of its elements."""
     runs = output.whole.runs
     means, squares = output.sums / runs, output.squares / runs
     variances = np.maximum(squares - np.square(means), 0)
-    if 2 * differing.sum() <= len(differing) and output.size > differing.sum():
-        alone = output.places_of(differing)
-        means, variances = np.delete(means, alone, axis=1), np.delete(variances, alone, axis=1)
+    if rest.any():
+        apart = output.places_of(~rest)
+        means, variances = np.delete(means, apart, axis=1), np.delete(variances, apart, axis=1)
     for i, each in enumerate(output.statistics):
         if not fired[i]:
             continue
@@ -130,13 +157,19 @@ def _not_finite(output: Watched, which: int) -> str:
 
 
 def _below(output: Watched, which: int) -> str:
-    """The distribution function at a quantile, by the edge of the first element."""
+    """The distribution function at a quantile, in the element where it differs most."""
+    elements, level = output.elements, output.statistics[which].level
+    apart = np.where(elements.is_few, -1, np.abs(elements.now - elements.was)[:, level])
+    element = int(apart.argmax())
     runs = output.whole.runs
-    now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
-    level = output.statistics[which].level
-    edges = [c.edges[level] for c in output.elements.columns if not c.is_few]
-    where = f"up to {edges[0]:.6g}" if len(edges) == 1 else f"up to its quantile {level + 1} of 13"
-    return f"{output.name}: {where} in {now:.1%}, was {was:.1%}"
+    now, was = elements.now[element, level] / runs, elements.was[element, level] / runs
+    edge = elements.columns[element].edges[level]
+    said = f"up to {edge:.6g} in {now:.1%}, was {was:.1%}"
+    if len(output.places) == 1:
+        return f"{output.name}: {said}"
+    of_all = [each[which] / runs for each in _both(output.whole)]
+    note = f"of all values, each by its own quantile: {of_all[0]:.1%}, was {of_all[1]:.1%}"
+    return f"{output.name}{[*output.places[element]]}: {said} ({note})"
 
 
 def _element(output: Watched, fired: Array, differing: int) -> str:
@@ -158,7 +191,7 @@ def _element(output: Watched, fired: Array, differing: int) -> str:
     return f"{name}: {event} in {now:.1%}, was {was:.1%}{note}"
 
 
-def _together(runs: PairedRuns, look: Look, seen: Seen) -> Iterator[str]:
+def _together(runs: PairedRuns, look: Verdicts, seen: Shown) -> Iterator[str]:
     """The outputs whose values go together in one model; of each two those that part most.
 
     A pair is told where its correlations differ, each by the means of its own model, so that a
@@ -166,7 +199,7 @@ def _together(runs: PairedRuns, look: Look, seen: Seen) -> Iterator[str]:
     """
     together = runs.together
     was, now = together.correlations()
-    varies = together.varies()
+    varies = np.logical_and(*together.varies())
     told: dict[tuple[int, int], tuple[int, int]] = {}
     fired = look.together & varies[:, None] & varies
     for at in sorted(np.argwhere(fired), key=lambda at: abs(now[*at] - was[*at])):

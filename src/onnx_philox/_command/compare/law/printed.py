@@ -13,8 +13,8 @@ from rich.text import Text
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.law.changes import changes
 from onnx_philox._command.compare.law.reference import Values
-from onnx_philox._command.compare.law.runs import Look, PairedRuns, Watched
-from onnx_philox._command.compare.law.seen import Seen
+from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts, Watched
+from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.run.printed import about_filled
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
@@ -37,20 +37,20 @@ class ComparedLaws:
     filled: Arrays
     """The inputs that are made up."""
     paired: PairedRuns
-    look: Look
+    look: Verdicts
     """The last one."""
     nodes: Sequence[str] = ()
     """What the runtime does with the random operators of the original."""
     faults: Sequence[str] = ()
     """What the runtime does wrong with the original: its law differs from what the model says."""
-    seen: Seen = field(init=False)
+    seen: Shown = field(init=False)
 
     def __post_init__(self) -> None:
         self.runs = self.paired.runs
         outputs = self.paired.outputs
         self.repeats = self.runs > 1 and all(output.always_repeats[0] for output in outputs)
         """Whether the original gave the same in each run of several."""
-        self.seen = Seen(self.paired, self.look)
+        self.seen = Shown(self.paired, self.look)
         self.changes = changes(self.paired, self.look, self.seen)
 
     @property

@@ -369,7 +369,7 @@ class PairedRuns:
         """The exponent that a test of a family needs, where all tests together err with this."""
         return bounds.needed(error * SHARES[family], self.tests(family))
 
-    def look(self, error: float) -> Look:
+    def look(self, error: float) -> Verdicts:
         """What differs, where all tests together err with this."""
         self.count()
         need = {family: self.needed(family, error) for family in Family}
@@ -377,9 +377,11 @@ class PairedRuns:
         places = np.zeros(0, bool)
         if self.places is not None:
             places = self.places.exponents(need[Family.PLACES]) >= need[Family.PLACES]
-        return Look(
+        strengths = [output.whole.exponents(need[Family.WHOLE]) for output in self.outputs]
+        return Verdicts(
             need,
-            [o.whole.exponents(need[Family.WHOLE]) >= need[Family.WHOLE] for o in self.outputs],
+            strengths,
+            [each >= need[Family.WHOLE] for each in strengths],
             [o.elements.exponents() >= need[Family.ELEMENT] for o in self.outputs],
             [o.repeat_exponent() >= need[Family.WHOLE] for o in self.outputs],
             together,
@@ -388,10 +390,12 @@ class PairedRuns:
 
 
 @dataclass(frozen=True)
-class Look:
+class Verdicts:
     """Which tests say that two laws differ."""
 
     needed: dict[Family, float]
+    strengths: list[Floats]
+    """The bound of each output's statistics."""
     whole: list[NDArray[np.bool_]]
     """Of each output, each statistic."""
     elements: list[NDArray[np.bool_]]

@@ -15,8 +15,8 @@ from onnx_philox._command.compare.law.runs import (
     MEAN,
     SHARE,
     SPREAD,
-    Look,
     PairedRuns,
+    Verdicts,
     Watched,
 )
 from onnx_philox._command.compare.law.statistics import Family
@@ -51,7 +51,7 @@ def of_output(output: Watched, runs: int, needed: float) -> Least:
     return Least(output.name, _known(found[MEAN]), _known(found[SPREAD]), _most(of_shares))
 
 
-def of_elements_of(output: Watched, runs: int, look: Look) -> float | None:
+def of_elements_of(output: Watched, runs: int, look: Verdicts) -> float | None:
     """The smallest difference that is seen of a share of one element; None of none."""
     elements = output.elements
     share = ((elements.was + elements.now) / (2 * runs))[elements.has_test]
@@ -69,7 +69,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class Seen:
+class Shown:
     """What so many runs show.
 
     Args:
@@ -77,12 +77,12 @@ class Seen:
         look: What a test of each family needs.
     """
 
-    def __init__(self, runs: PairedRuns, look: Look) -> None:
+    def __init__(self, runs: PairedRuns, look: Verdicts) -> None:
         needed = look.needed[Family.WHOLE]
         self.outputs = [of_output(each, runs.runs, needed) for each in runs.outputs]
         self._runs = runs
         self._of_pairs = runs.together.least(look.needed[Family.TOGETHER])
-        varies = runs.together.varies()
+        varies = np.logical_or(*runs.together.varies())
         self._is_judged = runs.together.is_pair & varies[:, None] & varies
         found = self._of_pairs[self._is_judged & np.isfinite(self._of_pairs)]
         self.correlation = float(found.max()) if len(found) else None
@@ -102,7 +102,8 @@ class Seen:
         """What the tests could not judge, a sentence each."""
         said = [*self._still(), *self._wide()]
         owners = self._runs.together.owners
-        blind = self._is_judged & ~np.isfinite(self._of_pairs)
+        of_elements = ~self._runs.together.is_mean
+        blind = self._is_judged & ~np.isfinite(self._of_pairs) & of_elements
         counts: dict[tuple[int, int], int] = {}
         for one, other in np.argwhere(blind):
             pair = int(owners[one]), int(owners[other])

@@ -274,11 +274,12 @@ class Together:
             found.append(np.where(is_still, 0, covariances / np.where(is_still, 1, sizes)))
         return found[0], found[1]
 
-    def varies(self) -> NDArray[np.bool_]:
-        """Of which columns the ranks vary in both models."""
+    def varies(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which columns vary in the original, and which in the model."""
         mean = self._sums / max(self.runs, 1)
         squares = np.diagonal(self._products, axis1=1, axis2=2) / max(self.runs, 1)
-        return np.asarray((squares - mean**2 > _STILL).all(0))
+        was, now = squares - mean**2 > _STILL
+        return was, now
 
     def least(self, needed: float) -> Floats:
         """The smallest correlation of each pair that so many runs show; see `bounds`."""
