@@ -57,7 +57,12 @@ def of_original(original: Path, runtime: str, runs: PairedRuns) -> OfOriginal:
                 trial = report.trial(trials, found)
                 sentence = f"{operator_of(found.node)}: {trial.sentence}"
                 said[sentence] = None
-                if _INVERTED in trial.sentence or trial.behaviour is Behaviour.REMOVED:
+                is_still = trial.behaviour in (
+                    Behaviour.REMOVED,
+                    Behaviour.SAME_IN_EACH_RUN,
+                    Behaviour.OTHER_IN_EACH_SESSION,
+                )
+                if is_still or _INVERTED in trial.sentence:
                     faults[sentence] = None
                 draws |= trial.behaviour is Behaviour.OTHER_IN_EACH_RUN
             for fault in report.faults_in(trials):

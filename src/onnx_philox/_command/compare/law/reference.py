@@ -31,6 +31,7 @@ _REPEATED = 3
 _LEVELS = (1 / 128, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2)
 LEVELS = np.array([*_LEVELS, *(1 - level for level in reversed(_LEVELS[:-1]))])
 """At these quantiles a distribution function is compared."""
+_UNITS = 16 * float(np.finfo(np.float32).eps)
 _ROWS = 32
 """So many pooled runs say how far each element lies from its mean; fewer, how far all do."""
 
@@ -234,6 +235,16 @@ def repeats(arrays: list[NDArray[Any]], before: NDArray[Any] | None) -> NDArray[
     texts = [None if before is None else _bytes(before), *map(_bytes, arrays)]
     pairs = itertools.pairwise(texts)
     return np.array([one == other for one, other in pairs])
+
+
+def are_rounded(arrays: list[NDArray[Any]]) -> bool:
+    """Whether all runs are one, but for a few units in the last place of the largest value."""
+    first = arrays[0].astype(np.float64)
+    reach = _UNITS * np.abs(first).max(initial=0)
+    return all(
+        each.shape == first.shape and bool((np.abs(each.astype(np.float64) - first) <= reach).all())
+        for each in arrays[1:]
+    )
 
 
 def _bytes(array: NDArray[Any]) -> tuple[tuple[int, ...], bytes]:

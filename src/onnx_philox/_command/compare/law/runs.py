@@ -19,6 +19,7 @@ from onnx_philox._command.compare.law.reference import (
     Column,
     Measure,
     Values,
+    are_rounded,
     classes,
     near,
     repeats,
@@ -109,7 +110,7 @@ class Watched:
         self._last: list[NDArray[Any] | None] = [None, None]
         self._runs = 0
         self.always_repeats = [True, True]
-        """Whether each run of a model was the one before it."""
+        """Whether each run of a model was the one before it, but for how threads round."""
         self.repeating = np.zeros((2, 2))
         """Of disjoint pairs of runs: in how many the second is the first, in the original, and in
         the model; then in how many in it alone."""
@@ -152,7 +153,10 @@ class Watched:
         for side, arrays in enumerate(self.gathered):
             is_same = repeats(arrays, self._last[side])
             known = is_same[1:] if self._last[side] is None else is_same
-            self.always_repeats[side] &= bool(known.all())
+            if self.always_repeats[side] and not known.all():
+                before = self._last[side]
+                arrays_in_order = arrays if before is None else [before, *arrays]
+                self.always_repeats[side] = are_rounded(arrays_in_order)
             self._last[side] = arrays[-1]
             flags.append(is_same)
             found.append(rows(arrays, self.size))

@@ -217,6 +217,7 @@ class Together:
         self._products = np.zeros((2, count, count))
         self._sums, self._fourth = np.zeros((2, count)), np.zeros(count)
         self._squares = np.zeros((count, count))
+        self._lowest, self._highest = np.full((2, count), np.inf), np.full((2, count), -np.inf)
         self._agreements = np.zeros((2, count, count))
         self._disagreeing = np.zeros((count, count))
         self._has_mode = np.zeros(count, bool)
@@ -230,6 +231,8 @@ class Together:
             self._products[i] += each.T @ each
             self._sums[i] += each.sum(0, dtype=np.float64)
             self._fourth += (each**4).sum(0, dtype=np.float64)
+            self._lowest[i] = np.minimum(self._lowest[i], each.min(0))
+            self._highest[i] = np.maximum(self._highest[i], each.max(0))
         self._squares += _squared_differences(was, now)
         self._has_mode |= signs[0].any(0)
         which = np.flatnonzero(self._has_mode)
@@ -265,20 +268,20 @@ class Together:
     def correlations(self) -> tuple[Floats, Floats]:
         """The rank correlations in the original, and in the model; 0 of what does not vary."""
         found = []
-        for products_of, sums in zip(self._products, self._sums, strict=True):
+        for products_of, sums, varies in zip(
+            self._products, self._sums, self.varies(), strict=True
+        ):
             mean = sums / max(self.runs, 1)
             covariances = products_of / max(self.runs, 1) - np.outer(mean, mean)
-            variances = np.maximum(np.diagonal(covariances), 0)
-            sizes = np.sqrt(np.outer(variances, variances))
-            is_still = sizes < _STILL
-            found.append(np.where(is_still, 0, covariances / np.where(is_still, 1, sizes)))
+            variances = np.maximum(np.diagonal(covariances), _STILL)
+            correlations = covariances / np.sqrt(np.outer(variances, variances))
+            both_vary = np.outer(varies, varies)
+            found.append(np.where(both_vary, np.clip(correlations, -1, 1), 0))
         return found[0], found[1]
 
     def varies(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which columns vary in the original, and which in the model."""
-        mean = self._sums / max(self.runs, 1)
-        squares = np.diagonal(self._products, axis1=1, axis2=2) / max(self.runs, 1)
-        was, now = squares - mean**2 > _STILL
+        was, now = self._highest > self._lowest
         return was, now
 
     def least(self, needed: float) -> Floats:
