@@ -11,10 +11,12 @@ from typing import Any
 
 import exhaustive
 import hypothesis
+import lesser_processor
 import missing_backend
 import openvino as ov
 import pytest
-from half_precision import capabilities
+import reaching
+from half_precision import is_computed
 from real_models import LOADERS, Load
 from runtimes import OpenVino
 
@@ -34,6 +36,11 @@ hypothesis.settings.register_profile(
     derandomize=True,
 )
 hypothesis.settings.load_profile("default")
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    # It has options of its own.
+    pluginmanager.register(reaching, "reaching")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -57,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # As on a CI server, OpenVINO's telemetry sends nothing: at each import of OpenVINO, and at each
     # conversion, it would fork this process. No other program here reads this name.
     os.environ.setdefault("JENKINS_URL", "none")
+    lesser_processor.play()
     gc.disable()
     config.pluginmanager.register(missing_backend, "missing_backend")
     config.pluginmanager.register(exhaustive, "exhaustive")
@@ -117,7 +125,15 @@ def native_reference() -> Iterator[None]:
         yield
 
 
-TRYING = ("test_cli_inspect", "test_cli_compare", "test_law", "test_openvino_models", "test_pages")
+TRYING = (
+    "test_cli_inspect",
+    "test_cli_inspect_rest",
+    "test_cli_compare",
+    "test_known",
+    "test_law",
+    "test_openvino_models",
+    "test_pages",
+)
 
 
 def _try_none(built: list[Any], *_: object, **__: object) -> list[trials.Trials]:
@@ -153,9 +169,8 @@ def ort_backend(request: pytest.FixtureRequest) -> str:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Says which precisions of OpenVINO the processor computed in, and which were only repeated."""
-    found = capabilities()
-    f16 = "computed by this processor" if "FP16" in found else "only emulated: no FP16 here"
-    bf16 = "computed by this processor" if "BF16" in found else "not exercised: no BF16 here"
+    f16 = "computed by this processor" if is_computed("f16") else "only emulated: f32 here"
+    bf16 = "computed by this processor" if is_computed("bf16") else "not exercised: f32 here"
     terminalreporter.write_line(f"OpenVINO's precision f16: {f16}; bf16: {bf16}")
     terminalreporter.write_line(f"OpenVINO's device GPU: {_gpu()}")
 

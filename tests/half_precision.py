@@ -1,4 +1,4 @@
-"""The precision f16 on processors that do not compute in it.
+"""What OpenVINO computes in on this processor, and f16 on those that do not compute in it.
 
 What OpenVINO's CPU plugin does to a model where there is FP16 is done here with public API;
 OpenVINO's reference code then computes in f16 for real.
@@ -17,9 +17,45 @@ from runtimes import array_of, tensor_of
 MARK = "precision_sensitive_0"
 
 
-def capabilities() -> list[str]:
-    """What this processor computes in, as OpenVINO names it: FP32, FP16, BF16 and more."""
-    return ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+@functools.cache
+def is_computed(type_: str) -> bool:
+    """Whether the CPU plugin computes f16 or bf16 in that type here, rather than in f32.
+
+    Asked by a product, which an f32 that nobody rounds holds exactly. OPTIMIZATION_CAPABILITIES
+    names what the processor has, of which ONEDNN_MAX_CPU_ISA may leave nothing.
+    """
+    # 1 + 2^-6, whose square has a digit more than either type.
+    factor = opset8.parameter([1], np.float32)
+    narrow = opset8.convert(factor, type_)
+    product = opset8.convert(opset8.multiply(narrow, narrow), "f32")
+    model = ov.Model([product], [factor], "product")
+    compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    given = np.float32([1 + 2**-6])
+    return compiled([given])[0][0] != given[0] ** 2
+
+
+@functools.cache
+def rounds_once() -> bool:
+    """Whether the CPU plugin rounds a product and a sum of f32 once (FMA), rather than each."""
+    x = opset8.parameter([1000], np.float32)
+    scaled = opset8.add(opset8.multiply(x, np.float32(0.6)), np.float32(0.1))
+    model = ov.Model([scaled], [x], "scaled")
+    compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    given = np.linspace(0, 1, 1000, dtype=np.float32)
+    return not np.array_equal(compiled([given])[0], given * np.float32(0.6) + np.float32(0.1))
+
+
+@functools.cache
+def selects_exactly() -> bool:
+    """Whether a Select behind a logical operator moves integers, rather than f32 of them."""
+    condition = opset8.parameter([1], np.bool_)
+    words = [opset8.parameter([1], np.int32) for _ in range(2)]
+    chosen = opset8.select(opset8.logical_not(condition), *words)
+    model = ov.Model([chosen], [condition, *words], "chosen")
+    compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    # f32 does not hold it.
+    odd = np.array([2**24 + 1], np.int32)
+    return compiled([np.array([False]), odd, odd])[0][0] == odd[0]
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ from onnx_philox.onnxruntime import _python_backend
 
 # On an older Python its absence is a mistake, and the tests fail.
 _ERROR = _python_backend.unavailable()
-REASON = str(_ERROR) if _ERROR and sys.version_info >= _python_backend.NO_EXTENSIONS_FROM else None
+REASON = str(_ERROR) if _ERROR and not _python_backend.HAS_EXTENSIONS else None
 
 
 def is_missing(runtime: str, backend: str) -> bool:

@@ -24,7 +24,7 @@ from operators import OPERATORS, every_operator, plain
 from runtimes import OpenVino, bare_session, compiled, infer, save_ir
 
 import onnx_philox
-from onnx_philox import graphs, openvino, reference, register_schemas
+from onnx_philox import PhiloxState, generate, graphs, openvino, reference, register_schemas
 
 
 def assert_says(call: Callable[[], Any], texts: list[str], *errors: type[Exception]) -> None:
@@ -104,7 +104,7 @@ bernoulli(None, p_type="f16") -> p_type must be one of 'f32', 'f64': got
 graphs.random_bernoulli(None, np.full(3, 0.5), op_seed=1, rank=2)
 -> a scalar, 1-D of one element, or the output's shape [?, ?]: got shape [3]
 onnx_philox.to_standard_nodes(graphs.random_generator([3]), target="coreml")
--> onnx_philox.to_standard_nodes: target must be 'onnxruntime' or 'openvino': got 'coreml'.
+-> onnx_philox.to_standard_nodes: target must be 'onnxruntime', 'openvino' or 'web': got 'coreml'.
 onnx_philox.to_standard_nodes(graphs.random_generator([3]), inexact=True)
 -> TypeError: onnx_philox.to_standard_nodes: inexact must be 'refuse' or 'allow': got True.
 graphs.random_categorical(logits_type="i32", op_seed=1)
@@ -270,3 +270,24 @@ def test_what_the_operators_write_into_an_ir_themselves_is_read(
     path = save_ir(seeded(), tmp_path / "model.xml")
     assert "const_minval" in path.read_text()
     infer(compiled(path, backend=backend))
+
+
+DOORS_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "generate": lambda p: generate(PhiloxState(0, 1), out=np.zeros(4, bool), p=p),
+    "generate of an operator": lambda scale: generate(
+        PhiloxState(0, 1), out=np.zeros(4, "f4"), operator="RandomExponential", scale=scale
+    ),
+    "reference": lambda p: reference.random_bernoulli([4], p, global_seed=1),
+    "reference, of the output's type": lambda mean: reference.random_normal(
+        [4], mean, 1.0, "f32", global_seed=1
+    ),
+    "builder": lambda bound: graphs.random_uniform([4], 0.0, bound, "f32", op_seed=1),
+    "factory": lambda rate: openvino.random_poisson([4], rate, "i32", op_seed=1),
+}
+
+
+@pytest.mark.parametrize("text", ["0.5", b"0.5", bytearray(b"0.5")])
+@pytest.mark.parametrize("door", DOORS_OF_NUMBERS)
+def test_a_text_is_no_number_even_where_float_reads_one(door: str, text: Any) -> None:
+    with pytest.raises(TypeError, match=r"must be a number.*: got .*0\.5"):
+        DOORS_OF_NUMBERS[door](text)

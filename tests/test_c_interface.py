@@ -99,7 +99,7 @@ def call_of(
         (Output, list(map(output_of, outputs))),
     )
     arrays = [(kind * len(given))(*given) for kind, given in parts]
-    call = Call(1, flags, operator.encode(), *(x for array in arrays for x in (array, len(array))))
+    call = Call(2, flags, operator.encode(), *(x for array in arrays for x in (array, len(array))))
     call.kept = inputs, outputs
     return call
 
@@ -204,7 +204,8 @@ OWN = "must be in memory of its own: got memory of"
 MANY = 2**64 - 1
 # Where in a call of RandomUniform, what is put there, and the refusal.
 BAD_MEMORY: list[tuple[str, Any, str]] = [
-    ("version", 2, "version must be 1: got 2."),
+    ("version", 1, "version must be 2: got 1."),
+    ("version", 3, "version must be 2: got 3."),
     ("op_type", b"Random", "op_type must be an operator"),
     ("op_type", None, "op_type must be an operator"),
     ("inputs", None, "inputs must be an array of as many as"),

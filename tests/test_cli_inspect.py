@@ -19,6 +19,7 @@ import cli
 import numpy as np
 import onnx
 import onnx_ir as ir
+import openvino_models
 import pytest
 from cases import table
 from cli import keys_of, keys_said
@@ -29,7 +30,15 @@ from rich.console import Console
 from runtimes import bare_session
 
 import onnx_philox
-from onnx_philox._command.inspect import Inspection, inspect, probes, search, trials, write_page
+from onnx_philox._command.inspect import (
+    Inspection,
+    inspect,
+    openvino_probes,
+    probes,
+    search,
+    trials,
+    write_page,
+)
 from onnx_philox._command.inspect.trials import Behaviour
 from onnx_philox._rewriting.in_onnx.types import Types
 
@@ -225,6 +234,36 @@ def test_what_is_the_same_makes_the_behaviour(same, behaviour):
     assert trials._trial(given, answer("a"), answer("b"), repeats=False).behaviour is behaviour
 
 
+SEEDS_OF_FLOATS = [0.0, 0.5, -1.0, 1.0, 2.0, 3.0, 5.0, 2.0**24, 87654321.0, 1e20, float("inf")]
+SEEDS_OF_DROPOUTS = [0, 1, -1, 2, 3, 5, 2**31, 2**31 + 2, 2**63 - 1]
+
+
+def test_a_seed_that_a_runtime_keeps_is_not_said_to_be_ignored():
+    models = []
+    for op_type, seeds in (("RandomNormal", SEEDS_OF_FLOATS), ("Dropout", SEEDS_OF_DROPOUTS)):
+        for seed in seeds:
+            model = random(op_type)
+            model.graph.node[0].attribute.append(helper.make_attribute("seed", seed))
+            models.append(model)
+    of_onnxruntime, of_openvino = tries(*models)
+    assert {trial.behaviour for trial in of_onnxruntime} == {SAME}
+    # There a seed of 0 is none.
+    of_zero, *others = of_openvino[: len(SEEDS_OF_FLOATS)]
+    assert of_zero.sentence == (
+        "ignores the seed: a new process draws different numbers for the same seed"
+    )
+    assert {trial.behaviour for trial in others} == {SAME}
+
+
+@pytest.mark.parametrize("global_seed", [3, 5, 2**32 + 3, 2**63 - 1])
+@pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
+def test_a_seed_of_an_ir_that_openvino_keeps_is_not_said_to_be_ignored(alignment, global_seed):
+    node = openvino_models.uniform([4], seeds=(global_seed, 3), alignment=alignment)
+    (runtime,) = trials.run([openvino_probes.build(node)], lambda *_: None, of_ir=True)
+    (trial,) = runtime.trials.values()
+    assert trial.behaviour is (SAME if alignment == "tensorflow" else CONSTANT)
+
+
 def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
     def of(attributes: str, opset: int = 17) -> probes.Probe:
         return probe(nodes(f"y = RandomNormal <{attributes}> ()", opset))
@@ -407,7 +446,7 @@ def test_equal_nodes_are_shown_as_one_above_20(report, width):
     for i in range(21):
         # The second is in another place.
         own = {"name": f"node_{i}", "stream": i, "path": ("Loop 'steps' body",) * (i == 1)}
-        node = replace(first.node, explicit_seed=None, **own)
+        node = replace(first.node, explicit_seed=None, seeded=None, **own)
         found.append(replace(first, node=node, row_problem=f"problem {i}"))
     few, many = replace(report, found=found[:20]), replace(report, found=found)
     assert printed_at(few, width) == printed_at(replace(few, shows_all=True), width)

@@ -220,6 +220,8 @@ compare inside.xml X --device CPU --device HETERO:CPU --precision f32 --precisio
 -> must be two different ones at one --precision
 compare noisy.onnx X --device CPU --device HETERO:CPU -> must be given once for an ONNX file
 compare model.xml -> Rewrite it first: onnx-philox rewrite model.xml
+compare unknown.onnx --fill -> got one with 2 random nodes of its own, such as DropBlock, which
+-> each runtime draws in its own way. No rewrite replaces it: com.example DropBlock of 'y' (opset 1,
 compare standard.onnx X -> compare: the model must be one made for OpenVINO: got one of standard
 -> nodes made for ONNX Runtime, which OpenVINO does not compute. Rewrite the original for the target
 -> openvino, or choose the runtime onnxruntime.

@@ -6,6 +6,10 @@ import hashlib
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -294,6 +298,12 @@ def test_outputs_go_where_they_are_told(tmp_path):
     assert files("-o", "new/folder/") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/folder") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/prefix") == [str(Path("new/prefix.run0.npz"))]
+    # A whole name is the name of the only run, and without its ending the beginning of several.
+    assert files("-o", "new/whole.npz", "--first-run", 7) == [str(Path("new/whole.npz"))]
+    assert files("-o", "new/whole.npz", "--runs", 2) == [
+        str(Path("new/whole.run0.npz")),
+        str(Path("new/whole.run1.npz")),
+    ]
     # The same outputs are the same file, byte by byte.
     assert Path("new/prefix.run0.npz").read_bytes() == Path("noisy.run0.npz").read_bytes()
     # An output may have any name.
@@ -301,6 +311,28 @@ def test_outputs_go_where_they_are_told(tmp_path):
     ran = document(save(parse(text)), "--input", "x=[1,-2]", "-o", "./")
     saved = load(ran["runs"][0]["file"])
     assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
+
+
+def test_an_interrupted_command_says_how_far_it_came_and_how_to_go_on():
+    command = [sys.executable, "-m", "onnx_philox", "run", "noisy.onnx", "--input", INPUT]
+    command += ["--seed", "5", "--first-run", "3", "--runs", "100000"]
+    command += ["-o", "cut", "--record", "cut.json"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        # More runs than the command names one by one are done when the file of the tenth is there.
+        while process.poll() is None and not Path("cut.run12.npz").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    pattern = (
+        r"onnx-philox: interrupted after (\d+) of 100000 runs\. "
+        r"Saved: cut\.run3\.npz, \.\.\., cut\.run(\d+)\.npz\. cut\.json was not written\. "
+        r"For the rest add --first-run (\d+) --runs (\d+)\.\n"
+    )
+    done, last, first, rest = map(int, re.fullmatch(pattern, said.lstrip("\n")).groups())
+    assert done >= 9
+    assert (last, first, rest) == (3 + done - 1, 3 + done, 100000 - done)
+    assert not Path("cut.json").exists()
 
 
 def test_the_text_says_what_the_numbers_mean_and_many_runs_are_a_line_each():

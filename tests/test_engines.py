@@ -77,6 +77,14 @@ def test_tokens_of_a_request_depend_on_its_seed_alone() -> None:
     assert any(line.startswith("the same tokens in both runtimes: True;") for line in lines), lines
 
 
+@pytest.mark.engines
+def test_a_sampler_draws_its_input_by_torchs_numbers() -> None:
+    lines = run("examples/flow_matching.py")
+    drawn = [line for line in lines if "first point" in line]
+    assert len(drawn) == 2
+    assert all(line.endswith("as torch's: True") for line in drawn), drawn
+
+
 def found(lines: list[str]) -> list[str]:
     """What a script found; Ray prints of its own on the same stream."""
     return [line.removeprefix("found ") for line in lines if line.startswith("found ")]

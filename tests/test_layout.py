@@ -39,7 +39,7 @@ _runtimes: _backends _contract _files _openvino_models _runtime_errors _standard
     onnxruntime openvino
 _standard: _contract _files _models _numbers _philox _progress _rewriting
 _runtime_errors: _contract
-_backends: _contract
+_backends: _contract _versions
 _native_library:
 _versions: _contract
 _openvino_models: _contract

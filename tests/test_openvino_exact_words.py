@@ -9,7 +9,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_same_bits, table
-from half_precision import differing
+from half_precision import differing, selects_exactly
 from openvino import opset16 as op
 from openvino_models import parameter
 from runtimes import OpenVino, infer
@@ -204,6 +204,9 @@ def test_states_from_accepted_nodes_are_exact() -> None:
         found = OpenVino("auto")(ov.Model(outputs, nodes, "m"), feeds, hint)
         for i, row in enumerate(EXACT):
             print(row.id)
+            if str(row.id).startswith("Logical") and not selects_exactly():
+                # docs/limits.md: x86 without AVX2.
+                continue
             expected = np.asarray(eval(row.values[1], globals() | INPUTS), np.uint32)
             assert_same_bits(found[i], expected)
 

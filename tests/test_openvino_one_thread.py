@@ -122,6 +122,8 @@ def _is_compiling(node: ast.expr) -> bool:
 
 # They try what users call, with input that is right.
 ALLOWED = {
+    "tests/half_precision.py": "asks the bare runtime what it computes in; nothing is refused",
+    "tests/test_equal_seeds.py": "asks the bare runtime which nodes go together",
     "benchmarks/pipeline.py": "measures what it costs",
     "tests/test_openvino.py": "takes a PhiloxState; computes in the calling thread",
 }

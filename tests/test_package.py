@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import child
@@ -179,6 +180,79 @@ def test_pages_that_code_names_are_there_and_the_version_is_in_the_changelog() -
     found = child.run("git", "grep", "-hoE", r"docs/[a-z-]+\.md", cwd=ROOT).stdout.split()
     assert [name for name in sorted({*found}) if not (ROOT / name).exists()] == []
     assert f"## {onnx_philox.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def _needed_by(extra: str) -> set[str]:
+    """What an extra installs, with the extras of ours that it refers to."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    needed = set()
+    for requirement in extras[extra]:
+        own = re.fullmatch(r"onnx-philox\[(.*)\]", requirement)
+        if own:
+            needed.update(*(_needed_by(name) for name in own[1].split(",")))
+        else:
+            needed.add(requirement)
+    return needed
+
+
+def test_the_tests_requirements_are_those_of_the_extra() -> None:
+    lines = (ROOT / "tests" / "requirements.txt").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] != []
+    assert {line for line in lines if not line.startswith("#")} == _needed_by("test")
+
+
+# A command, on its own line or in backquotes. What stands in other quotes is a message of ours.
+INSTALLATION = re.compile(
+    r"""(?<!["'])\b(?:pip3?|uv|uvx|pipx|poetry)\s+(?:add|download|install|run|tool|wheel)\b"""
+    r"[^\n`;&|#]*"
+)
+OUR_NAME = re.compile(r"onnx[-_.]philox\b(?!/)", re.IGNORECASE)
+
+
+def _from_a_registry(text: str) -> list[str]:
+    """The commands of a text that would ask a registry for a package of our name."""
+    found = []
+    for command in INSTALLATION.findall(text.replace("\\\n", " ")):
+        words = re.split(r"""[\s'"]+""", command)
+        # A path to a wheel begins with its folder.
+        is_ours = any(OUR_NAME.match(word) for word in words)
+        if is_ours and "--no-index" not in words:
+            found.append(command)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("pip install onnx-philox", True),
+        ("quietly pip install 'onnx-philox[test]' # for what is there", True),
+        ("run: pip install -U \\\n  numpy onnx_philox==0.1", True),
+        ("Install it: `python -m pip install 'onnx-philox[torch]'`.", True),
+        ("uv pip install onnx-philox", True),
+        ("pip install '.[torch]' onnxruntime", False),
+        ('pip install "${wheel}[test]" dist/onnx_philox-0.1-py3-none-any.whl', False),
+        ("pip install --no-index --find-links dist onnx-philox", False),
+        ("pip install -r tests/requirements.txt && onnx-philox verify", False),
+        ("""assert "pip install 'onnx-philox[openvino]'" in said""", False),
+    ],
+)
+def test_a_command_that_asks_a_registry_for_our_name_is_found(text: str, is_found: bool) -> None:
+    assert bool(_from_a_registry(text)) == is_found
+
+
+def test_no_page_and_no_script_installs_our_name_from_a_registry() -> None:
+    """Until it is published there, another's package may have it."""
+    kinds = ("*.md", "*.ipynb", "*.yml", "*.toml", ".ci", "examples", "docs", "benchmarks")
+    names = child.run("git", "ls-files", "-z", *kinds, cwd=ROOT).stdout.split("\0")
+    found = {}
+    for name in filter(None, names):
+        text = (ROOT / name).read_text(errors="replace")
+        commands = _from_a_registry(text)
+        if commands:
+            found[name] = commands
+    assert found == {}
 
 
 # The titles of the troubleshooting page are the texts that users see.

@@ -201,13 +201,13 @@ FOREIGN = {
     ),
     "kept seeds, one stream each": Foreign(
         SEEDED,
-        *({"x": SEVEN, "v": SEVEN[:, 0].copy()}, (0, 0, 2, 3, 3, 0), None, KEPT),
+        *({"x": SEVEN, "v": SEVEN[:, 0].copy()}, (0, 0, 2, 3, 3, 5), None, KEPT),
     ),
     "kept seeds in a Loop, whose nodes draw on": Foreign(
-        f"""g (int64 n) => (float[T, 2] a, float[T, 3] b) {{ {GO}
-            a, b = Loop (n, go) <body = b (int64 i, bool k) => (bool on, float[2] u, float[3] v) {{
-                on = Identity (k) u = RandomUniform <shape = [2], seed = 3.0> ()
-                v = RandomUniform <shape = [3], seed = 3.0> () }}> }}""",
+        f"""g (int64 n) => (float[T, 6] a, float[T, 6] b) {{ {GO} a, b = Loop (n, go) <
+            body = b (int64 i, bool k) => (bool on, float[6] u, float[6] v) {{
+                on = Identity (k) u = RandomUniform <shape = [6], seed = 3.0> ()
+                v = RandomUniform <shape = [6], seed = 3.9> () }}> }}""",
         *(THREE, (0, 0), None, KEPT),
     ),
     "a function called twice, which has its seed twice": Foreign(

@@ -96,6 +96,38 @@ class Integers(Pattern):
         return reference.random_uniform(X.shape, *self.range, "i32", state=STATE)[0].astype(dtype)
 
 
+class Moved(Pattern):
+    """Integers up to 2^31, the first that i32 does not hold: they are drawn 2^30 further down."""
+
+    def drawn(self, _: onnx.ModelProto) -> np.ndarray:
+        integers, _ = reference.random_uniform(X.shape, -(2**30), 2**30, "i32", state=STATE)
+        return (integers + np.int32(2**30)).astype(np.uint32)
+
+
+class Words(Pattern):
+    """Nodes that make all 32 bits of an integer: the words of the generator."""
+
+    operator = "RandomGenerator"
+
+    def drawn(self, model: onnx.ModelProto) -> np.ndarray:
+        dtype = super().drawn(model).dtype
+        return reference.random_generator(STATE, X.shape)[0].astype(dtype)
+
+
+class Floats(Pattern):
+    """Nodes that make uniform floats of integers, as JAX does."""
+
+    def __init__(self, type_: str, low: float, high: float, nodes: str, **given: Any) -> None:
+        """Of nothing but `u`, whose integers are gone."""
+        gone = ("RandomUniformLike", "Floor", "Mul", "BitShift", "BitwiseOr", "BitCast", "Max")
+        super().__init__(f"{SCALED} b = Cast <to = 12> (f) {nodes}", *gone, **given)
+        self.type, self.range = type_, (low, high)
+
+    def drawn(self, _: onnx.ModelProto) -> np.ndarray:
+        values, _ = reference.random_uniform(X.shape, *self.range, self.type, state=STATE)
+        return values
+
+
 LIKE = "u = RandomUniformLike (x)"
 DOUBLE = "u = RandomUniformLike <dtype = 11> (x)"
 HIGH = "u = RandomUniformLike <low = 65529.0, high = 65536.0> (x)"
@@ -103,6 +135,14 @@ GONE = "RandomUniformLike"
 COLUMN = f"float[{COLUMNS}]"
 NAN = np.array(np.nan, F32)
 SCALED = f"{LIKE} m = Mul (u, n) f = Floor (m)"
+BITS = f"{SCALED} b = Cast <to = 12> (f)"
+ALL = 2**32
+SHIFTED = "s = BitShift <direction = 'RIGHT'> (b, by)".replace("'", '"')
+MANTISSA = f"{SHIFTED} o = BitwiseOr (s, one) c = BitCast <to = {{}}> (o) y = Sub (c, unit)"
+BOUNDED = """o = BitwiseOr (s, one) c = BitCast <to = 1> (o) d = Sub (c, unit) h = Sub (most, least)
+    e = Mul (d, h) a = Add (e, least) y = Max (least, a)"""
+U32 = np.uint32
+OF_F32 = {"n": ALL, "by": U32(9), "one": U32(0x3F800000), "unit": 1}
 AT_LEAST = "GreaterOrEqual"
 PATTERNS: dict[str, Pattern] = {
     "torch's bernoulli_ with a number": Booleans(
@@ -151,6 +191,55 @@ PATTERNS: dict[str, Pattern] = {
     "TorchScript's randint": Integers(2**16 - 7, 2**16, f"{HIGH} y = Cast <to = 7> (u)", GONE),
     "randint as floats": Integers(0, 1000, f"{SCALED} y = Cast <to = 11> (f)", n=1000),
     "randint as halves": Integers(0, 2049, f"{SCALED} y = Cast <to = 10> (f)", n=2049),
+    "all bits of an integer": Words(f"{SCALED} y = Cast <to = 12> (f)", GONE, "Floor", n=ALL),
+    "all bits by a division": Words(
+        f"{LIKE} m = Div (u, n) y = Cast <to = 12> (m)", GONE, "Div", n=2.0**-32
+    ),
+    "all bits between bounds": Words(
+        f"u = RandomUniformLike <high = {ALL}.0> (x) y = Cast <to = 12> (u)", GONE
+    ),
+    "all bits of a double": Words(
+        f"{DOUBLE} m = Mul (n, u) y = Cast <to = 12> (m)", GONE, n=np.array(2.0**32)
+    ),
+    "all bits of a signed integer": Words(
+        f"u = RandomUniformLike <low = -{ALL / 2}, high = {ALL / 2}> (x) f = Floor (u)"
+        " y = Cast <to = 6> (f)",
+        GONE,
+    ),
+    "all bits and what adds to them": Words(
+        f"{BITS} y = Add (b, none)", GONE, "Floor", n=ALL, none=U32(0)
+    ),
+    "31 bits": Moved(f"{SCALED} y = Cast <to = 12> (f)", GONE, "Mul", n=2**31),
+    "30 bits of 64": Integers(0, 2**30, f"{SCALED} y = Cast <to = 13> (f)", n=2**30),
+    "bits of 16": Integers(0, 2**16, f"{BITS} y = Cast <to = 4> (b)", n=2**16),
+    "upper bits": Integers(0, 2**23, f"{BITS} {SHIFTED} y = Identity (s)", n=ALL, by=U32(9)),
+    "upper bits by a division": Integers(0, 2**8, f"{BITS} y = Div (b, by)", n=ALL, by=U32(2**24)),
+    "lower bits": Integers(
+        *(0, 2**8, f"{BITS} y = BitwiseAnd (b, mask)", GONE, "Floor", "BitwiseAnd"),
+        n=ALL,
+        mask=U32(255),
+    ),
+    "bits modulo a number": Integers(
+        *(0, 1000, f"{BITS} y = Mod (b, by)", GONE, "Floor", "Mod"), n=ALL, by=U32(1000)
+    ),
+    "JAX's uniform": Floats("f32", 0, 1, MANTISSA.format(1), **OF_F32),
+    "JAX's uniform of [1, 2)": Floats(
+        *("f32", 1, 2, f"{SHIFTED} o = Add (one, s) y = BitCast <to = 1> (o)"), **OF_F32
+    ),
+    "JAX's uniform between bounds": Floats(
+        *("f32", F32(2**-126), 3, f"{SHIFTED} {BOUNDED}"), **OF_F32, least=[[2**-126]], most=[[3]]
+    ),
+    "JAX's rademacher": Booleans(
+        f"{BITS} {SHIFTED} {BOUNDED.replace('y =', 'v =')} y = Less (v, half)",
+        *("BitCast", "Max", "Less"),
+        **OF_F32,
+        least=0,
+        most=1,
+        half=0.5,
+    ),
+    "bits as a share of all": Floats(
+        "f32", 0, 1, "c = Cast <to = 1> (b) y = Mul (c, unit)", n=ALL, unit=2.0**-32
+    ),
     "randint of f64, as bytes": Integers(
         0, 256, f"{SCALED.replace(LIKE, DOUBLE)} y = Cast <to = 2> (f)", n=np.array(256.0)
     ),
@@ -192,6 +281,23 @@ def test_openvino_draws_it_at_every_precision(
     model.graph.output.append(helper.make_tensor_value_info("p", 1, ["n", COLUMNS]))
     y, _, _, p = in_openvino(openvino, precision)(model, pattern.feeds)
     assert_same_bits(y, uniform(X.shape) < p)
+
+
+OF_16_BITS = {
+    "f16": (10, Floats("f16", 0, 1, MANTISSA.format(10), n=2**16, by=np.uint16(6))),
+    "bf16": (16, Floats("bf16", 0, 1, MANTISSA.format(16), n=2**8, by=np.uint16(1))),
+}
+ONES_OF_16_BITS = {"f16": np.uint16(0x3C00), "bf16": np.uint16(0x3F80)}
+
+
+@pytest.mark.parametrize("type_", OF_16_BITS)
+def test_jax_s_uniform_of_16_bits_is_drawn(type_: str, openvino: OpenVino) -> None:
+    number, pattern = OF_16_BITS[type_]
+    dtype = helper.tensor_dtype_to_np_dtype(number)
+    pattern.given |= {"one": ONES_OF_16_BITS[type_], "unit": np.ones((), dtype)}
+    model = make_reproducible(pattern.model(is_read_further=False))
+    for run in (evaluate, in_onnxruntime(), in_openvino(openvino)):
+        assert_same_bits(run(model, pattern.feeds)[0], pattern.expected)
 
 
 IN_A_LOOP = """g (int64 trips, bool c, float[4] start, float threshold)

@@ -234,9 +234,12 @@ def test_a_type_that_no_clone_can_infer_is_refused_beside_a_tensor_of_another_s_
 
 
 def test_a_subgraph_that_can_carry_no_state_is_refused_by_name() -> None:
-    model = parse("""g (seq(float[2]) s) => (seq(float[2]) y) { [each] y = SequenceMap (s) <
+    model = parse("""g (float[2] x) => (float[2] y) { [each] y = com.example.Repeat (x) <
         body = b (float[2] a) => (float[2] c) { c = RandomNormalLike (a) }> }""")
-    with pytest.raises(ValueError, match="got a subgraph of SequenceMap 'each', which cannot"):
+    words = (
+        "got a subgraph of com.example::Repeat 'each', which cannot carry a state. Rewrite it as"
+    )
+    with pytest.raises(ValueError, match=f"{words} one of these, or leave"):
         make_reproducible(model)
     with pytest.warns(UserWarning, match="left as it is"):
         assert make_reproducible(model, keep_unknown=True) is model

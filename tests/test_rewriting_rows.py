@@ -382,7 +382,7 @@ CUT = """<domain: "own", opset_import: ["": 17]> cut <perm> (v, n) => (w) {
 def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
     # If the first dimension of a and b were one, that of y would be the batch.
     text = f"""g ({X}, int64[1] m, int64[1] n) => (float[p, q] y) {{
-        a = own.cut <perm = [0, 1]> (x, m) b = own.cut <perm = [0, 1]> (x, n)
+        a = own.cut <perm = [1, 0]> (x, m) b = own.cut <perm = [1, 0]> (x, n)
         dims_of_a = Shape <end = 1> (a) dims_of_b = Shape <end = 1> (b)
         dims_of_x = Shape <end = 1> (x) area = Concat <axis = 0> (dims_of_a, dims_of_x)
         one = Constant <value_float = 1.0> () ones = Expand (one, area)

@@ -237,6 +237,11 @@ def test_standard_nodes_draw_the_same_rows(name: str) -> None:
         assert_same_bits(drawn[output], values)
 
 
+IN_ORDER = (
+    "the rows of what it draws must be proved to be in the order of 'batch', the first of the "
+    "input 'x', until they meet values that depend on rows of the inputs and have them in the same "
+    "place: got "
+)
 REFUSED = {
     "twice": ("t = Transpose (x) m = MatMul (x, t) y = RandomNormalLike (m)", "got [batch, batch]"),
     "twice in one dimension": (
@@ -253,17 +258,17 @@ REFUSED = {
     "it by its size alone": (
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "c = RandomNormalLike (f) y = Flatten (c)",
-        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 4]",
+        f"{IN_ORDER}'f' (Reshape) mixes the rows of 'z' with what stands before them",
     ),
     "it by its size alone, behind what is not followed": (
         "parts = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, parts) "
         "h, k = Split <axis = 2> (f) c = RandomNormalLike (k) y = Flatten (c)",
-        "has rows that no Reshape mixes, for a state for each row: got [6, batch, 2]",
+        f"{IN_ORDER}'f' (Reshape) mixes the rows of 'z' with what stands before them",
     ),
     **{
         f"it by its size alone, {where}": (
             f"{TRUE} six = Constant <value_ints = [6, -1, 4]> () f = Reshape (z, six) {body}",
-            "has rows that no Reshape mixes, for a state for each row: got [",
+            f"{IN_ORDER}'{'m' if 'm = Reshape' in body else 'f'}' (Reshape) mixes the rows of ",
         )
         for where, body in {
             "carried by a Loop": """l = Loop (three, go, f) <body = b (int64 i, bool ci,
@@ -325,8 +330,136 @@ def test_what_has_no_row_for_each_of_the_batch_is_refused_by_name(name: str) -> 
     named = f"of '{'c' if 'c = Random' in body or 'c = Multi' in body else 'y'}' (opset"
     assert_refused(lambda: make_reproducible(model, per_row=True), f"{named}...{said}")
     if "by its size alone" in name:
-        with pytest.raises(ValueError, match="a dimension is proved to be the batch"):
+        with pytest.raises(ValueError, match="proved to be in the order of the batch"):
             make_reproducible(OpenVino("native").read(model), per_row=True)
+
+
+CUT = """o = Constant <value_ints = [0]> () m = Constant <value_ints = [-1]> ()
+    least = Constant <value_ints = [-9223372036854775807]> ()"""
+SWAPPED = "t = Transpose (x) s = Shape (x) f = Reshape (t, s)"
+MEETS = "c = RandomNormalLike (f) y = Add (c, f)"
+# Operators that put rows into another order before a draw meets them, and what is said of each.
+REORDERED = {
+    "turned round": (
+        f"{CUT} f = Slice (x, m, least, o, m) {MEETS}",
+        "'f' (Slice) takes some of the rows of 'x', or turns them round",
+    ),
+    "reversed by lengths": (
+        "d = Shape <end = 1> (x) k = Constant <value_ints = [4]> () l = Expand (d, k) "
+        f"f = ReverseSequence <batch_axis = 1, time_axis = 0> (x, l) {MEETS}",
+        "'f' (ReverseSequence) turns the rows of 'x' round",
+    ),
+    "sorted": (
+        "k = Shape <end = 1> (x) v, i = TopK <axis = 0> (x, k) "
+        f"f = GatherElements <axis = 0> (x, i) {MEETS}",
+        "(TopK) orders the rows of 'x' by their values, or by numbers",
+    ),
+    "scanned from the end": (
+        "f = Scan <num_scan_inputs = 1, scan_input_directions = [1], body = b (float[4] v) => "
+        f"(float[4] w) {{ w = Identity (v) }}> (x) {MEETS}",
+        "'f' (Scan) goes through the rows one by one",
+    ),
+    "read in another order": (
+        f"{SWAPPED} {MEETS}",
+        "'f' (Reshape) mixes the rows of 't' with what stands before them",
+    ),
+    "joined and read as rows": (
+        "both = Concat <axis = 0> (x, x) two = Constant <value_ints = [-1, 2, 4]> () "
+        f"f = Reshape (both, two) {MEETS}",
+        "'both' (Concat) puts rows of 'x' and of others one behind the other",
+    ),
+    "turned round as noise": (
+        f"{CUT} c = RandomNormalLike (x) f = Slice (c, m, least, o, m) y = Add (f, x)",
+        "'f' (Slice) takes some of the rows of 'c', or turns them round",
+    ),
+    "mixed as noise": (
+        "o = Constant <value_ints = [0]> () c = RandomNormalLike (x) "
+        "mean = ReduceMean <axes = [0]> (c) y = Add (mean, x)",
+        "'mean' (ReduceMean) mixes what was drawn for different rows",
+    ),
+    "taken from beside": (
+        f"{CUT} c = RandomNormalLike (x) both = Concat <axis = 1> (c, x) "
+        "four = Constant <value_ints = [4]> () one = Constant <value_ints = [1]> () "
+        "n = Slice (both, o, four, one) f = Slice (n, m, least, o, m) y = Add (f, x)",
+        "'f' (Slice) takes some of the rows of 'n', or turns them round",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REORDERED)
+def test_rows_in_another_order_are_refused_with_the_operator_that_did_it(name: str) -> None:
+    body, said = REORDERED[name]
+    rank = "a, b, c0" if name == "joined and read as rows" else "a, b"
+    model = parse(f"g (float[batch, 4] x) => (float[{rank}] y) {{ {body} }}", 17)
+    with pytest.raises(ValueError, match=r"of 'c' \(opset") as error:
+        make_reproducible(model, per_row=True)
+    assert said in str(error.value)
+    make_reproducible(model, per_row=["c"])
+
+
+FUNCTION = f"""g (float[batch, 4] x) => (float[a, b] y) {{ f = own.swap (x) {MEETS} }}
+    <domain: "own", opset_import: ["": 17]> swap (x) => (f) {{ {SWAPPED} }}"""
+
+
+def test_a_reshape_in_a_function_is_looked_at() -> None:
+    with pytest.raises(ValueError, match=r"'f' \(Reshape\) mixes the rows of 't'"):
+        make_reproducible(parse(FUNCTION, 17), per_row=True)
+
+
+# Operators that leave the rows in place, once or whatever else they look at.
+IN_PLACE = {
+    "tiled once": "k = Constant <value_ints = [1, 2]> () f = Tile (x, k)",
+    "made longer": "k = Constant <value_floats = [1.0, 2.0]> () f = Resize (x, , k)",
+    "sliced whole": (
+        "o = Constant <value_ints = [0]> () k = Constant <value_ints = [9223372036854775807]> () "
+        "f = Slice (x, o, k, o)"
+    ),
+    "of a sequence": (
+        "l = SequenceConstruct (x, x) o = Constant <value_int = 1> () f = SequenceAt (l, o)"
+    ),
+    "looked along": "f = Softmax <axis = 0> (x)",
+    "an attention over the batch": "t = Transpose (x) s = MatMul (x, t) f = MatMul (s, x)",
+    "summed along": "o = Constant <value_int = 0> () f = CumSum (x, o)",
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_what_leaves_rows_in_place_is_accepted(name: str) -> None:
+    model = parse(f"g (float[batch, 4] x) => (float[a, b] y) {{ {IN_PLACE[name]} {MEETS} }}", 17)
+    states = make_reproducible(model, per_row=True).graph.input[-1].type.tensor_type.shape.dim
+    assert states[0].dim_param == "batch"
+    make_reproducible(OpenVino("native").read(model), per_row=True)
+
+
+TRUNCATED = """g (float[DIMS] x) => (float[a, b, c] y) {
+    s = Shape (x) y = ai.onnx.converters.tensorflow.TruncatedNormal <dtype = 1> (s) }"""
+
+
+def test_a_truncated_normal_has_the_batch_where_it_stands(load: Load) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21, "ai.onnx.converters.tensorflow": 1]> '
+        + TRUNCATED.replace("DIMS", "6, batch, 7")
+    )
+    case = Standing("")
+    run = load(make_reproducible(model, per_row=True))
+    case.check(run, load(make_reproducible(model)))
+
+
+def test_a_second_rewrite_takes_the_batch_of_the_first() -> None:
+    for is_named in (True, False):
+        body = "y = RandomUniformLike (x)"
+        first = Standing(body, dims="steps, batch, 8").model
+        if not is_named:
+            for dimension in first.graph.input[0].type.tensor_type.shape.dim:
+                dimension.ClearField("dim_param")
+        model = make_reproducible(first, per_row=True, batch="x:1")
+        assert (Pipeline(model).streams.batch, Pipeline(model).streams.batch_axis) == ("x", 1)
+        model.graph.node.append(onnx.parser.parse_node("more = RandomUniformLike (x)"))
+        model.graph.output.append(onnx.helper.make_tensor_value_info("more", 1, [None] * 3))
+        with pytest.raises(ValueError, match=r"batch must be left out, or '(batch|x:1)'"):
+            make_reproducible(model, per_row=True, batch="x:0")
+        again = make_reproducible(model)
+        assert (Pipeline(again).streams.batch, Pipeline(again).streams.batch_axis) == ("x", 1)
 
 
 TWO = parse("g (float[time, batch, 4] x) => (float[a, b, c] y) { y = RandomNormalLike (x) }")
@@ -465,8 +598,9 @@ def test_what_a_model_of_openvino_does_not_say_of_its_batch_is_asked_for() -> No
 
 
 def test_a_node_of_ours_in_a_model_of_openvino_is_named_with_its_operator_set() -> None:
+    model = of_openvino([-1, -1, 8])
     with pytest.raises(ValueError, match=r"RandomDropout '.*' \(opset 1, main graph\)"):
-        make_reproducible(of_openvino([-1, 6, 8]), per_row=True)
+        make_reproducible(model, per_row=True, batch="x:0")
 
 
 LAYER = "8, 2, 16, 0.2, batch_first=first"

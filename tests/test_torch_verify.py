@@ -336,6 +336,18 @@ def test_dropouts_that_torch_passes_over_are_named(alignment: str) -> None:
     assert not verdict_of(module.train(), alignment=alignment).notes
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_the_rounding_of_an_autocast_is_no_difference(dtype: Any) -> None:
+    class Cast(Made, first=lambda: nn.Linear(64, 64), second=lambda: nn.Linear(64, 64)):
+        def forward(self, x: Any) -> Any:
+            with torch.autocast("cpu", dtype=dtype):
+                return self.second(functional.dropout(self.first(x + torch.randn_like(x)))).float()
+
+    torch.manual_seed(1)
+    for alignment in ("pytorch", "tensorflow"):
+        verdict_of(Cast().train(), 10 * torch.ones(64, 64), alignment=alignment)
+
+
 def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     module = of_a_function(lambda x: torch.rand_like(x.t()))
     with pytest.warns(UserWarning, match="draws like a transposed tensor") as warned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import child
@@ -64,3 +65,11 @@ def test_what_is_declared_and_documented_is_what_is_checked() -> None:
     assert f"ONNX Runtime {lowest} and OpenVINO {_versions.LOWEST['openvino']} or newer" in readme
     library = (ROOT / "custom_ops" / "onnxruntime" / "library.cpp").read_text()
     assert f'"{lowest} or newer"' in library
+
+
+def test_on_free_threaded_python_the_command_names_what_has_a_wheel() -> None:
+    # onnxruntime-extensions, which the extra onnxruntime brings, has none there.
+    command = partial(_versions.install_command, free_threaded=True)
+    assert command("onnxruntime") == "pip install 'onnxruntime>=1.19'"
+    assert command("onnxruntime", upgrade=True) == "pip install --upgrade 'onnxruntime>=1.19'"
+    assert command("openvino") == "pip install 'onnx-philox[openvino]'"

@@ -36,8 +36,9 @@
 extern "C" {
 #endif
 
-/* Of the structs below. A library refuses a version that it does not know. */
-#define ONNX_PHILOX_API_VERSION 1
+/* Of the structs and functions below: it rises when one of them changes. A library refuses a call of another version.
+ * 2: onnx_philox_torch_states has the arguments `error` and `error_size`. */
+#define ONNX_PHILOX_API_VERSION 2
 
 enum {
   ONNX_PHILOX_OK = 0,

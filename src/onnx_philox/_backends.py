@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from onnx_philox._contract import choices
+from onnx_philox._versions import install_command
 
 AUTO = "auto"
 
@@ -33,7 +34,7 @@ class NotInstalledError(ImportError):
     """
 
     def __init__(self, who: str, package: str, extra: str) -> None:
-        self.command = f"pip install 'onnx-philox[{extra}]'"
+        self.command = install_command(extra)
         self._parts = (who, package, extra)
         super().__init__(f"{who} needs {package}: {self.command}")
 

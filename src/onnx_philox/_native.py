@@ -21,7 +21,7 @@ from onnx_philox import _native_library
 Input = tuple[str, str, NDArray[Any]]
 """An input of an operator: its name, its element type, and a contiguous array of these."""
 
-_VERSION = 1
+_VERSION = 2
 _NUMBERS_ARE_CHECKED = 1
 _ERRORS = {1: ValueError, 2: RuntimeError, 3: MemoryError}
 _TEXT_BYTES = 1024

@@ -15,6 +15,8 @@ from onnx_philox._contract.streams import ROWS_CHECK
 
 _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _ONNXRUNTIME_LOAD = "Exception during initialization: "
+# The place in its sources, and the function with the types of its arguments.
+_ONNXRUNTIME_PLACE = re.compile(r"^\S+\.(cc|h):\d+ .+?\) (?=[A-Z])")
 _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
 # pybind11's list of the Python frames.
 _FRAMES = re.compile(r"\n\nAt:\n.*?(?=\n\n|\Z)", re.DOTALL)
@@ -42,7 +44,7 @@ def sentence(text: str) -> str:
     """
     text = _ONNXRUNTIME_CODE.sub("", text.strip()).removeprefix(_ONNXRUNTIME_LOAD)
     text = text.rpartition(_ONNXRUNTIME_STATUS)[2]
-    text = _ONNXRUNTIME_NODE.sub("", text)
+    text = _ONNXRUNTIME_PLACE.sub("", _ONNXRUNTIME_NODE.sub("", text))
     before, _, summary = _FRAMES.sub("", text).partition("\nSummary:")
     lines = [_OPENVINO_NODE.sub("", line.strip()) for line in before.splitlines()]
     told = [line for line in lines if line and not _OPENVINO_WAY.match(line)]
@@ -96,15 +98,31 @@ def raise_refusal(error: Exception) -> None:
 
 def raise_of_feed(owner: str, runtime: str, error: Exception) -> None:
     """Raises what a runtime says of a feed that its nodes do not take; nothing of other errors."""
-    is_runtime_s = isinstance(error, RuntimeError) or type(error).__module__.startswith(runtime)
-    # A machine without memory is no fault of the feed.
-    if isinstance(error, RefusedInputError) or not is_runtime_s or "alloc" in str(error):
+    if not _is_said_by(runtime, error):
         return
     text = (
         f"{owner}: the feed must be one that every node of the model takes: got one that {runtime} "
         f"refuses ({sentence(str(error)).rstrip('.')}). Correct the shapes or values of its inputs."
     )
     raise refused(text, type(error)) from error
+
+
+def raise_not_loaded(owner: str, runtime: str, error: Exception) -> None:
+    """Raises what a runtime says of a model that it does not load; nothing of other errors."""
+    if not _is_said_by(runtime, error) or refusal(error) is not None:
+        return
+    text = (
+        f"{owner}: the model must be one that the runtime loads: got another. "
+        f"{in_the_way(runtime, str(error))} Run onnx-philox inspect, which tries each runtime."
+    )
+    raise refused(text, type(error)) from error
+
+
+def _is_said_by(runtime: str, error: Exception) -> bool:
+    """Whether an error is a runtime's own, and says something of what it was given."""
+    is_runtime_s = isinstance(error, RuntimeError) or type(error).__module__.startswith(runtime)
+    # A machine without memory is no fault of a model or a feed.
+    return is_runtime_s and not isinstance(error, RefusedInputError) and "alloc" not in str(error)
 
 
 def refusal_in_openvino(error: RuntimeError) -> str:
@@ -116,6 +134,12 @@ def without_operator(error: RefusedInputError) -> str:
     """What one of our operators refused, for users who know no operator of ours."""
     text = str(error)
     return text.partition(": ")[2] if text.startswith(_OPERATORS) else text
+
+
+def in_the_way(runtime: str, reason: str) -> str:
+    """What to say of a runtime that does not load a model, for a reason in its own words."""
+    said = sentence(reason).rstrip(".")
+    return f"{runtime} does not load the model: {said}. A rewrite does not change that."
 
 
 def first_line(error: Exception) -> str:

@@ -46,6 +46,8 @@ MIXES_ROWS = (
 
 NOT_WALKED = {
     *("_cudnn_attention_backward", "_cudnn_attention_forward", "_cudnn_init_dropout_state"),
+    # From torch 2.15 on.
+    "_cudnn_attention_forward_no_dropout_inplace",
     *("_cudnn_rnn", "_efficient_attention_forward", "_fill_mem_eff_dropout_mask_"),
     *("_flash_attention_forward", "_flash_attention_forward_no_dropout_inplace"),
     *("_fused_dropout", "_fused_sdp_choice", "_lstm_mps", "_nested_tensor_softmax_with_shape"),

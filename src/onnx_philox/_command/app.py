@@ -151,8 +151,9 @@ app.add_command(rewrite)
     "--output",
     "-o",
     metavar="PATH",
-    help="Save the outputs of each run: in this folder (ends in /), or in files whose names begin "
-    "so: PATH.run0.npz, PATH.run1.npz, ... Without it, nothing is written.",
+    help="Save the outputs: of one run in this file (ends in .npz); of each run in this folder "
+    "(ends in /), or in files whose names begin so: PATH.run0.npz, PATH.run1.npz, ... Without it, "
+    "nothing is written.",
 )
 @options.flag(
     "--drawn",
@@ -215,7 +216,7 @@ _SECONDS_OF_A_LAW = 10
     type=options.PATH,
     metavar="FILE",
     help="The model before it was rewritten: compare what both draw, in as many runs in one "
-    f"runtime as --seconds allow, at most {_RUNS_OF_A_LAW}, or in --runs of them.",
+    f"runtime as --seconds allow, at most {_RUNS_OF_A_LAW:,}, or in --runs of them.",
 )
 @options.number(
     "--seconds",
@@ -229,7 +230,7 @@ _SECONDS_OF_A_LAW = 10
     type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
     multiple=True,
     help=f"One of the two ({options.NOTES}). Give it twice; without it, the first two that are "
-    "installed. With --original, the only one; without it, the first that loads the original.",
+    "installed. With --original, the only one; without it, ONNX Runtime, and OpenVINO for an IR.",
 )
 @option(
     "--precision",

@@ -227,8 +227,10 @@ class CommandGroup(click.Group):
             name = context.info_name if context is not None and context.parent else ""
             rooms.terminal.print_error(name or "", _sentence(error, context))
             code = error.exit_code
-        except click.Abort:
-            rooms.terminal.print_error("", "interrupted.")
+        except click.Abort as error:
+            # A command that had done something says what.
+            how_far = str(error.__cause__ or "") or "interrupted"
+            rooms.terminal.print_error("", f"{how_far}.")
             code = _INTERRUPTED
         except OSError as error:
             # The commands themselves name the files that they cannot read or write. A closed pipe

@@ -13,7 +13,7 @@ import click
 from click import option
 
 from onnx_philox import _runtimes as runtimes
-from onnx_philox._command import frame
+from onnx_philox._command import frame, refusals
 from onnx_philox._command.wanted import RowSeeds, WantedRuns
 
 
@@ -140,6 +140,31 @@ _FILL = flag(
 )
 
 
+def _draws(context: click.Context, param: click.Parameter, value: Any) -> dict[str, str]:
+    """The inputs of `--draw`, and the law of each."""
+    draws: dict[str, str] = {}
+    for text in value:
+        name, equals, law = text.rpartition("=")
+        if not equals:
+            said = f"must be the name of an input and a law, such as noise=normal: got {text!r}"
+            raise click.BadParameter(said, context, param)
+        if name in draws:
+            raise click.BadParameter(f"must be given once for {name!r}: got {text!r}", param=param)
+        draws[name] = law
+    return draws
+
+
+DRAW = option(
+    refusals.DRAW,
+    multiple=True,
+    metavar="NAME=LAW",
+    callback=_draws,
+    help="Draw an input inside the model: normal, normal(mean, scale), uniform, uniform(low, "
+    "high), bernoulli(p), or bits. A shape may follow, as in noise=normal[1, 16]. Can be given "
+    "again.",
+)
+
+
 def wanted_runs(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say which runs, of what inputs; the command gets them as `wanted`."""
 
@@ -152,13 +177,14 @@ def wanted_runs(command: Callable[..., Any]) -> Callable[..., Any]:
         first_run: int,
         input: tuple[str, ...],
         fill: bool,
+        draw: dict[str, str],
         **others: Any,
     ) -> Any:
         if seed is not None and seeds is not None:
             raise click.UsageError("--seed and --seeds must not be given together. Leave one out.")
         begun = seed if seeds is None else seeds
-        return command(wanted=WantedRuns(begun, first_run, runs, input, fill), **others)
+        return command(wanted=WantedRuns(begun, first_run, runs, input, fill, draw), **others)
 
-    for each in (_FILL, _INPUT, _FIRST_RUN, _RUNS, _SEEDS, _SEED):
+    for each in (DRAW, _FILL, _INPUT, _FIRST_RUN, _RUNS, _SEEDS, _SEED):
         called = each(called)
     return called

@@ -10,6 +10,7 @@ PER_ROW = "--per-row"
 INVERT_BERNOULLI = "--invert-bernoulli"
 BATCH = "--batch"
 PER_ROW_NODE = "--per-row-node"
+DRAW = "--draw"
 _OPTIONS = {
     "INFERENCE_PRECISION_HINT": "--precision",
     "backend": "--backend",
@@ -20,6 +21,7 @@ _OPTIONS = {
     "per_row": PER_ROW,
     "invert_bernoulli": INVERT_BERNOULLI,
     "batch": BATCH,
+    "draw": DRAW,
 }
 
 

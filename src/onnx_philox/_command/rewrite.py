@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -21,15 +21,13 @@ from onnx_philox._files import new_files
 from onnx_philox._files.given import PATHS, Form, Given
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting import api
+from onnx_philox._rewriting import api, equal_seeds
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.kept_seeds import equal_seeds
 from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
 _OWNER = "rewrite"
-_WEB = "web"
 
 
 @dataclass(frozen=True)
@@ -57,13 +55,14 @@ class RewrittenFile:
             target=str(self.target),
             is_changed=report.is_changed,
             seed=report.seed,
-            replaced=[asdict(node) for node in report.replaced],
-            kept=[asdict(node) for node in report.kept],
+            replaced=equal_seeds.documents(report.replaced),
+            kept=equal_seeds.documents(report.kept),
             recorded=report.recorded,
             settled=report.settled,
             per_row=report.is_per_row,
             warnings=self.warnings,
             of_no_runtime=list(self.inside.of_no_runtime),
+            missing_functions=list(self.inside.missing_functions),
             run=self.command,
         )
 
@@ -83,17 +82,15 @@ class RewrittenFile:
         console.print(self._heading())
         if self.report.replaced:
             console.print(_became(self.report.replaced))
-        for share in dict.fromkeys(node.share for node in self.report.replaced if node.share):
-            nodes = (node.called for node in self.report.replaced if node.share == share)
-            if not any(f": {share}." in text for text in self.warnings):
-                console.print(Text(f"{', '.join(nodes)}: {share}."))
+        for line in self._of_nodes():
+            console.print(Text(line))
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in filter(None, self._lines()):
             console.print(Text(line))
-        if self.inside.of_no_runtime:
-            (about,) = unrun.about(self.inside.of_no_runtime)
+        for about in self._in_the_way:
             console.print(Text(about, "bold red"))
+        if self._in_the_way:
             return
         # Not wrapped, so that it can be copied.
         console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
@@ -102,6 +99,18 @@ class RewrittenFile:
         if filled:
             names = ", ".join(filled)
             console.print(Text(f"--fill makes up {names}: give yours with --input NAME=FILE.npy."))
+
+    def _of_nodes(self) -> Iterator[str]:
+        """The shares and the doubts of nodes, where no warning says them."""
+        warned = [f"{text}." for text in self.warnings]
+        replaced = self.report.replaced
+        shares = [(node.called, node.share) for node in replaced]
+        doubts = [(node.called, node.doubt) for node in replaced]
+        for of_each in (shares, doubts):
+            for said in dict.fromkeys(text for _, text in of_each if text is not None):
+                names = [name for name, text in of_each if text == said]
+                if not any(f": {said}" in text for text in warned):
+                    yield f"{', '.join(names)}: {said.removesuffix('.')}."
 
     def _heading(self) -> Text:
         name = (str(self.source), "bold")
@@ -136,7 +145,12 @@ class RewrittenFile:
             return "--keep-seeds did nothing: pass the model that this one was made from."
         if not count:
             return "It has no seeds to keep." * (self.keeps_seeds and is_openvino_s)
-        others = "others of f16, f64 and i64, and of most ranges of f32"
+        # By the processor that it runs on, which may be another one than this.
+        others = (
+            "others of f64 and i64, of most ranges of f32 where the processor multiplies and adds "
+            "in one step (FMA), and of f16 and bf16 where it computes them in f32 (bf16: on "
+            "processors without AVX-512)"
+        )
         they, keep, take = (
             ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
         )
@@ -150,12 +164,14 @@ class RewrittenFile:
     def _about_equal_seeds(self) -> str:
         """What becomes of nodes of one seed, where no warning says it."""
         said = []
-        for seed, nodes in equal_seeds(self.report.replaced).items():
-            is_one = len({node.stream for node in nodes}) == 1
+        for alike in equal_seeds.repeating(self.report.replaced):
+            is_one = len({node.stream for node in alike.nodes}) == 1
             now = "equal numbers, from one stream" if is_one else "numbers of their own"
-            if not any(f"{seed} of " in text for text in self.warnings):
-                said.append(f"{len(nodes)} nodes of {seed} draw {now}.")
-        return " ".join(said)
+            if not any(str(alike) in text for text in self.warnings):
+                said.append(f"{len(alike.nodes)} nodes of {alike.seeds} draw {now}.")
+        if self.keeps_seeds:
+            said.append(equal_seeds.about_those_apart(self.report.replaced))
+        return " ".join(filter(None, said))
 
     def _lines(self) -> Iterator[str]:
         """What there is to know of the new model."""
@@ -181,7 +197,13 @@ class RewrittenFile:
                 "Its draws are outputs too. Drop the file on the page examples/web/drop.html, "
                 "which runs it in a browser and shows the same hashes."
             )
-        yield f"Written: {_written(self.target)}.{' Run it:' * (not self.inside.of_no_runtime)}"
+        yield f"Written: {_written(self.target)}.{' Run it:' * (not self._in_the_way)}"
+
+    @property
+    def _in_the_way(self) -> list[str]:
+        """Why no runtime loads the new model as it is, a sentence each."""
+        missing = unrun.about_missing(self.inside.missing_functions)
+        return [*unrun.about(self.inside.of_no_runtime), *missing]
 
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:
@@ -233,10 +255,17 @@ def rewrite(
         remedy = "Leave one of the two out."
         checks.refuse(_OWNER, "--alignment", repr(asked.alignment), allowed, remedy)
     if standard is not None:
-        allowed = f"{', '.join(map(repr, TARGETS))} or {_WEB!r}"
-        remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-        choices.check_choice(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
-    is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
+        choices.check_choice(
+            _OWNER,
+            "--target",
+            standard,
+            standard_nodes.NAMES,
+            standard_nodes.OTHERS_READ,
+            standard_nodes.ALLOWED,
+        )
+    is_for_web = standard == standard_nodes.WEB
+    if is_for_web:
+        standard = "onnxruntime"
     new_files.check_apart(_OWNER, _outputs(target), given.reads)
     with new_files.tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

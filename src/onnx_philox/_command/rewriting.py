@@ -10,7 +10,7 @@ from click import option
 
 from onnx_philox import _command as rooms
 from onnx_philox._command import frame, refusals
-from onnx_philox._command.options import JSON, PATH, flag, seed_of
+from onnx_philox._command.options import DRAW, JSON, PATH, flag, seed_of
 
 
 @click.command(
@@ -79,12 +79,14 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
     help="A Bernoulli that draws the complement: it is true with probability 1 - p, as in ONNX "
     "Runtime. Can be given again.",
 )
+@DRAW
 @flag("--standard", help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.")
 @option(
     "--target",
     type=frame.NameChoice("onnxruntime", "openvino", "web"),
-    help="What --standard makes the nodes for. Others read those for onnxruntime too; web makes "
-    "these in one file, whose draws are outputs, for the page examples/web/drop.html. "
+    help="What --standard makes the nodes for. Other runtimes, such as TVM and tract, read those "
+    "for openvino, which has no functions. web makes those for onnxruntime in one file without "
+    "functions, whose draws are outputs, for the page examples/web/drop.html. "
     "[default: onnxruntime]",
 )
 @flag("--inexact", help="With --standard: take f32 draws that the target rounds otherwise, too.")
@@ -101,6 +103,7 @@ def rewrite(
     alignment: str,
     keep_seeds: bool,
     invert_bernoulli: tuple[str, ...],
+    draw: dict[str, str],
     standard: bool,
     target: str | None,
     inexact: bool,

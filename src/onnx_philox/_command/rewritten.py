@@ -49,6 +49,8 @@ class Inside:
     """Its states, of which only one can be run."""
     of_no_runtime: Sequence[str] = ()
     """The operators that no runtime has."""
+    missing_functions: Sequence[str] = ()
+    """What nodes call that is no function of the model, and no known operator."""
 
     @property
     def takes_seed(self) -> bool:
@@ -74,10 +76,11 @@ class Inside:
             ArgumentError: It is such a model, or takes no seed.
         """
         if self.own:
+            example = self._left or self.own[0]
             raise ArgumentError(
                 f"the model must be a rewritten one: got one with {self.counted}, such as "
-                f"{self.own[0].op_type}, which each runtime draws in its own way. "
-                f"{rewrite_first(model)}"
+                f"{example.op_type}, which each runtime draws in its own way. "
+                f"{self.remedy_of_own(model)}"
             )
         if seed is not None and not self.takes_seed:
             self.refuse_seed(seed, model)
@@ -90,7 +93,7 @@ class Inside:
         """
         fact, remedy = "takes no state", "Leave it out."
         if self.is_undecided:
-            fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
+            fact, remedy = f"has {self.counted} and no state", self.remedy_of_own(model)
         elif self.variable:
             fact = f"keeps its state in the variable {self.variable!r}"
             remedy = "Leave it out, or run the model that make_stateful was given."
@@ -104,15 +107,28 @@ class Inside:
             f"{option_of(seed)} must be left out, since the model {fact}: got {seed}. {remedy}"
         )
 
+    def remedy_of_own(self, model: Path) -> str:
+        """What to do with a model whose random nodes each runtime draws in its own way.
+
+        A rewrite, unless one leaves such a node as it is: then why.
+        """
+        from onnx_philox._rewriting.found import LEAVE_IT
+
+        if self._left is None:
+            return f"Rewrite it first: onnx-philox rewrite {shlex.quote(str(model))} -o FILE"
+        # What the user may have done already is no remedy.
+        problem = str(self._left.problem).replace(LEAVE_IT.format("keep_unknown"), "")
+        return f"No rewrite replaces it: {problem}"
+
+    @property
+    def _left(self) -> RandomNode | None:
+        """The first that no rewrite replaces."""
+        return next((node for node in self.own if node.problem is not None), None)
+
     @property
     def counted(self) -> str:
         """The random nodes of its own, in words."""
         return f"{len(self.own)} random node{'s'[: len(self.own) > 1]} of its own"
-
-
-def rewrite_first(model: Path) -> str:
-    """What to do with a model whose random nodes each runtime draws in its own way."""
-    return f"Rewrite it first: onnx-philox rewrite {shlex.quote(str(model))} -o FILE"
 
 
 def inside(given: Given) -> Inside:
@@ -127,17 +143,25 @@ def inside(given: Given) -> Inside:
 def _inside_onnx(given: Given) -> Inside:
     from onnx_philox._rewriting.in_onnx import earlier
     from onnx_philox._rewriting.in_onnx.model import find_random_nodes
-    from onnx_philox._rewriting.in_onnx.unrun import operators_of_no_runtime
+    from onnx_philox._rewriting.in_onnx.unrun import missing_functions, operators_of_no_runtime
 
     model = graph_of(given)
-    unrun = operators_of_no_runtime(model)
+    unrun, missing = operators_of_no_runtime(model), missing_functions(model)
     own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
     inputs = inputs_of(model)
     if state is not None:
         said = state.name or "", next_of(model, state), drawn_by, streams_of(model)
-        return Inside(inputs, own, False, True, *said, "", states_in(model), unrun)
+        return Inside(inputs, own, False, True, *said, "", states_in(model), unrun, missing)
     seed = earlier.read(model).seed
-    return Inside(inputs, own, seed is not None, False, generator=drawn_by, of_no_runtime=unrun)
+    return Inside(
+        inputs,
+        own,
+        seed is not None,
+        False,
+        generator=drawn_by,
+        of_no_runtime=unrun,
+        missing_functions=missing,
+    )
 
 
 def inputs_of(model: ir.Model) -> dict[str, bool]:

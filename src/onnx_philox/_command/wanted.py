@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 
 class RowSeeds(tuple[int, ...]):
@@ -39,6 +39,8 @@ class WantedRuns:
     """The other inputs, as `ports.read_inputs` takes them."""
     fills: bool = False
     """Whether to make up the inputs that are not there."""
+    draw: Mapping[str, str] = field(default_factory=dict)
+    """Inputs that become draws first, and their laws: see `onnx_philox.make_reproducible`."""
 
     @property
     def numbers(self) -> range:

@@ -52,6 +52,13 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
         checks.refuse(op, what, shown(shape), allowed, say.DRAW_IN_PARTS)
 
 
+def _float_of(given: Any) -> float:
+    """A number as a float; a text is none, even where `float` reads one in it."""
+    if isinstance(given, str | bytes | bytearray):
+        raise TypeError
+    return float(given)
+
+
 @float_environment.kept()
 def number_array(op: Operator | str, name: str, given: Any, values: ElementType) -> NDArray[Any]:
     """A bound, mean or scale as an array of the output's type.
@@ -64,7 +71,7 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
         return plain_array(op, what, given)
     number: Any
     try:
-        number = float(given) if values.is_float else given.__index__()
+        number = _float_of(given) if values.is_float else given.__index__()
     except (TypeError, AttributeError, ValueError):
         allowed = "a number" if values.is_float else "an integer"
         remedy = f"Pass {allowed} for {values.name}."
@@ -113,7 +120,7 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
     try:
         if isinstance(given, bool) and not type_.is_float:
             raise TypeError
-        number = float(given) if type_.is_float else given.__index__()
+        number = _float_of(given) if type_.is_float else given.__index__()
     except (TypeError, AttributeError, ValueError, OverflowError):
         a_number = "a number" if type_.is_float else "an integer"
         kinds = f"{a_number}, or an array of {type_names(declared.types)}"

@@ -86,10 +86,19 @@ def check_input(owner: str, what: str, value: Any) -> None:
 
 
 def check_output(owner: str, what: str, value: Any) -> None:
-    """Refuses memory that a runtime would write in this machine's byte order; see `check_input`."""
+    """Refuses memory that a draw may not write, or not in this machine's byte order.
+
+    Raises:
+        ValueError: It is in another byte order, or has elements under a hard mask.
+    """
     array = _array_under(value)
-    if array is not None:
-        check_shared(owner, what, array)
+    if array is None:
+        return
+    check_shared(owner, what, array)
+    if isinstance(array, np.ma.MaskedArray) and array.hardmask and np.ma.is_masked(array):
+        allowed = "memory that may be written in whole"
+        remedy = "Pass its .data, or call its soften_mask() first."
+        refuse(owner, what, "values under a hard mask", allowed, remedy)
 
 
 def check_bound(owner: str, binding: Any) -> None:

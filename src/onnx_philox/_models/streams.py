@@ -50,16 +50,24 @@ def states_in(model: ir.Model) -> list[str]:
     return states_among(inputs, (value.name or "" for value in model.graph.outputs))
 
 
-def record(model: ir.Model, kept: Iterable[Stream] = (), *inverted: str) -> None:
+def record(
+    model: ir.Model,
+    kept: Iterable[Stream] = (),
+    *inverted: str,
+    batch: tuple[str, int] | None = None,
+) -> None:
     """Writes the streams into the model's metadata.
 
     Args:
         model: The model.
         kept: The nodes that newly kept their seeds.
         inverted: The Bernoullis that newly draw the complement.
+        batch: The input and its dimension that a rewrite has taken for the batch.
     """
     kept = {*_kept(model), *kept}
     streams = streams_of(model)
+    if streams is not None and batch is not None:
+        streams = replace(streams, batch=batch[0], batch_axis=batch[1])
     if streams is None and kept:
         streams = Streams(STATE, "", None, _nodes_of(model))
     if streams is not None:
@@ -92,15 +100,39 @@ def _batch_of(model: ir.Model, state: ir.Value) -> tuple[str | None, int]:
         return None, 0
     rows = state.shape[0]
     is_name = isinstance(rows, ir.SymbolicDim) and rows.value is not None
-    found = [
+    alike = [
         (axis, value.name)
         for value in model.graph.inputs
         for axis, dimension in enumerate(value.shape or ())
-        if value is not state and dimension == rows and (axis == 0 or is_name)
+        if value is not state and dimension == rows
     ]
+    found = [(axis, name) for axis, name in alike if axis == 0 or is_name]
+    unnamed = [] if is_name or isinstance(rows, int) else alike
+    said = Streams.recorded(model.metadata_props.get(METADATA_KEY, ""))
+    if (said.batch_axis, said.batch) in unnamed:
+        # Dimensions without names are told apart by the record alone.
+        return said.batch, said.batch_axis
     # Else only the states themselves show how many there are.
     axis, name = min(found, key=lambda each: each[0], default=(0, state.name))
     return name, axis
+
+
+def names_of_batch(model: ir.Model, streams: Streams) -> list[str]:
+    """What the batch of a model may be called: its name, if it has one, or an input and axis."""
+    inputs = {value.name: value for value in model.graph.inputs}
+    given = inputs.get(streams.batch)
+    shape = () if given is None or given.shape is None else given.shape
+    dimension = shape[streams.batch_axis] if streams.batch_axis < len(shape) else None
+    place = f"{streams.batch}:{streams.batch_axis}"
+    if not isinstance(dimension, ir.SymbolicDim) or dimension.value is None:
+        return [place]
+    same = [
+        f"{value.name}:{axis}"
+        for value in model.graph.inputs
+        for axis, other in enumerate(value.shape or ())
+        if other == dimension
+    ]
+    return [dimension.value, *same]
 
 
 def read_input(model: ir.Model) -> ir.Value | None:

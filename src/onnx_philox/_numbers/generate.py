@@ -111,7 +111,8 @@ def generate(
     names: tuple[str, ...] = _NAMES
     if given:
         numbers, names = (*numbers, *given.values()), (*_NAMES, *given)
-    if isinstance(one, PhiloxState) and isinstance(out, np.ndarray) and alignment == TENSORFLOW:
+    # A subclass of arrays may have masked values, which are refused below.
+    if isinstance(one, PhiloxState) and type(out) is np.ndarray and alignment == TENSORFLOW:
         ready = None
         if _are_plain(*numbers) and isinstance(operator, str | None):
             ready = _prepared(out.dtype, operator, names, *numbers)
@@ -269,7 +270,7 @@ def _drawn_by(
 def _memory(name: str, out: NDArray[Any]) -> ElementType:
     """The type of an array that can be filled."""
     if isinstance(out, np.ndarray):
-        arrays.check_shared(_NAME, name, out)
+        arrays.check_output(_NAME, name, out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
         allowed = "an array of one of " + ", ".join(str(dtype) for dtype in BY_DTYPE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result, Seed
-from onnx_philox._rewriting.asked import Asked, Inverted, PerRow
+from onnx_philox._rewriting.asked import Asked, Draws, Inverted, PerRow
 from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
@@ -51,6 +52,7 @@ class Pipeline:
             on where torch would; a model with a state for each row takes `seeds`, but no `seed`.
         keep_seeds: Likewise.
         invert_bernoulli: Likewise.
+        draw: Likewise.
         source: The model that a session or compiled model was made from, where it does not say
             itself which random nodes it has: a compiled model of OpenVINO never does.
         options: For the runtime: what `onnx_philox.onnxruntime.InferenceSession` takes
@@ -85,6 +87,7 @@ class Pipeline:
         alignment: str = TENSORFLOW,
         keep_seeds: bool = False,
         invert_bernoulli: Inverted = False,
+        draw: Draws = MappingProxyType({}),
         source: Any = None,
         **options: Any,
     ) -> None:
@@ -408,7 +411,7 @@ class Pipeline:
 
     def _refuse_rows(self, owner: str, given: str = "seeds") -> None:
         allowed = f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}"
-        remedy = "Rewrite the model with make_reproducible(..., per_row=True)."
+        remedy = "Pass per_row=True to Pipeline, and the original model if this one was rewritten."
         refuse(owner, "the model", "one with a single state for the whole batch", allowed, remedy)
 
 

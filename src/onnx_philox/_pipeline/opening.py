@@ -20,6 +20,7 @@ from onnx_philox._contract.streams import (
 from onnx_philox._files.given import TO_REWRITE, TO_SERVE, Form, Given
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.asked import Asked
+from onnx_philox._runtime_errors import raise_not_loaded
 from onnx_philox._runtimes import RUNTIMES, Runtime, reader_of_ir, with_library
 from onnx_philox._runtimes import options as of_runtimes
 from onnx_philox._runtimes.models import LoadedModel, Served, ToOpen, port_of
@@ -33,7 +34,16 @@ if TYPE_CHECKING:
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
 _SOURCE = "source"
-_OWN = ("runtime", "per_row", "batch", "alignment", "keep_seeds", _SOURCE, "invert_bernoulli")
+_OWN = (
+    "runtime",
+    "per_row",
+    "batch",
+    "alignment",
+    "keep_seeds",
+    _SOURCE,
+    "invert_bernoulli",
+    "draw",
+)
 """The pipeline's own arguments."""
 _WHAT = {Form.SESSION: "session", Form.COMPILED: "compiled model", Form.OPENVINO: "openvino.Model"}
 
@@ -72,6 +82,8 @@ def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")
     words = ("per_row", "keep_seeds", "invert_bernoulli")
     named = [*options, *(word for word in words if getattr(asked, word) is not False)]
+    if asked.draw:
+        named.append("draw")
     if named:
         what = f"{given.name} with the options {', '.join(named)}"
         remedy = "Leave them out: they were chosen when it was made."
@@ -104,7 +116,11 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
             what, allowed = "one rewritten for a single state", "one with a state for each row"
             remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
             refuse(_NAME, "the model", what, allowed, remedy)
-        loaded = models.open(ToOpen(given, wanted.options, served, shows_drawn))
+        try:
+            loaded = models.open(ToOpen(given, wanted.options, served, shows_drawn))
+        except Exception as error:
+            raise_not_loaded(_NAME, runtime.name, error)
+            raise
         streams, stamp = served.streams, served.stamp
     asked, drawn = wanted.asked.generator, streams.generator
     if asked.is_named and asked is not drawn:
@@ -135,7 +151,7 @@ def served_by(wanted: Wanted) -> Served:
     with given.opened() as file:
         graph = Originals(file.proto, file.folder, owner=_NAME).model
         is_wanted = wants_rewrite(find_random_nodes(graph), streams_of(graph))
-        if not (asked.invert_bernoulli or is_wanted):
+        if not (asked.invert_bernoulli or asked.draw or is_wanted):
             model = None if given.is_file else file.proto
             return replace(_said_by(given.what, graph, file.proto, model), stamp=file.stamp)
         new = api.rewrite_opened(file, asked, keeps_external=wanted.options.finds_weights)
@@ -173,7 +189,7 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     stamp = given.stamp
     model = files.openvino_model_of(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
-    is_asked = asked.keep_seeds or asked.invert_bernoulli
+    is_asked = asked.keep_seeds or asked.invert_bernoulli or asked.draw
     if is_asked or wants_rewrite(api.find_random_nodes(model), earlier.read(model).served_streams):
         model = api.rewrite(model, asked)[0]
     what = f"the {'file' if given.is_file else _WHAT[given.form]}"

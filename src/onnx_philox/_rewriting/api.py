@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import onnx
@@ -16,7 +17,7 @@ from onnx_philox._files.model_file import ModelFile
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, Inverted, PerRow
+from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, Draws, Inverted, PerRow
 from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -58,6 +59,7 @@ def make_reproducible(
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
     invert_bernoulli: Inverted = False,
+    draw: Draws = MappingProxyType({}),
 ) -> onnx.ModelProto | openvino.Model:
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
@@ -91,6 +93,12 @@ def make_reproducible(
         invert_bernoulli: The names of Bernoullis that draw the complement: ONNX Runtime's are true
             with probability 1 - p, and ours, as ONNX says, with p. True means those of which a
             rewrite warns: whose p is computed as 1 - x, or which a tool has inlined.
+        draw: Inputs that become draws inside the model, by their names, and the law of each:
+            "normal", "normal(mean, scale)", "uniform", "uniform(low, high)", "bernoulli(p)", or
+            "bits" for uint32; of the input's type. Its shape is that of the input, whose named
+            dimensions another input must have; or stands behind the word ("normal[1, 16]"); else a
+            new int64 input says it, such as "noise_shape" for "noise". With torch's numbers they
+            are drawn first, in this order.
 
     Returns:
         The new model: an `openvino.Model` for one of OpenVINO's or an IR, which shares the
@@ -158,11 +166,13 @@ def rewrite(
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
     invert_bernoulli: Inverted = False,
+    draw: Draws = MappingProxyType({}),
 ) -> Report:
     """Replaces the random nodes of a model, in place, as `make_reproducible` does.
 
     Args:
-        model: The model. An error leaves it as it was, but for functions that were inlined.
+        model: The model. An error leaves it as it was, but for functions that were inlined and
+            inputs that have become draws.
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
         per_row: As in `make_reproducible`.
@@ -170,6 +180,7 @@ def rewrite(
         alignment: As in `make_reproducible`.
         keep_seeds: As in `make_reproducible`.
         invert_bernoulli: As in `make_reproducible`.
+        draw: As in `make_reproducible`.
 
     Returns:
         What was done.
@@ -224,6 +235,7 @@ def rewrite_file(
     alignment: str = TENSORFLOW,
     keep_seeds: bool = False,
     invert_bernoulli: Inverted = False,
+    draw: Draws = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a model file into another, without holding its weights in memory.
@@ -243,6 +255,7 @@ def rewrite_file(
         alignment: As in `make_reproducible`.
         keep_seeds: As in `make_reproducible`.
         invert_bernoulli: As in `make_reproducible`.
+        draw: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
             file being written.
 

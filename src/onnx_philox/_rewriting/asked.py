@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Self, TypedDict
 
 from onnx_philox._contract import alignment, checks, generators
@@ -12,9 +12,9 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.state import index_of
 from onnx_philox._contract.streams import STATE
-
-OWNER = "onnx_philox.make_reproducible"
-"""What the refusals of a rewrite name as the function that refuses."""
+from onnx_philox._rewriting import drawn_inputs
+from onnx_philox._rewriting.drawn_inputs import OWNER as OWNER
+from onnx_philox._rewriting.drawn_inputs import DrawnInput
 
 THE_ORIGINAL = "Rewrite the model that this one was made from."
 """The remedy where an earlier rewrite is in the way."""
@@ -23,6 +23,10 @@ PerRow = bool | Collection[str]
 """Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
 Inverted = bool | Collection[str]
 """The Bernoullis that draw their complement; True means those of which a rewrite warns."""
+
+
+Draws = Mapping[str, str]
+"""Inputs that become draws, by their names, and their laws in words."""
 
 
 class AskedWords(TypedDict, total=False):
@@ -35,6 +39,7 @@ class AskedWords(TypedDict, total=False):
     alignment: str
     keep_unknown: bool
     invert_bernoulli: Inverted
+    draw: Draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +59,7 @@ class Asked:
     alignment: str = TENSORFLOW
     keep_unknown: bool = False
     invert_bernoulli: Inverted = False
+    draw: Draws = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -68,6 +74,9 @@ class Asked:
         for name, what in _NAMED.items():
             if not isinstance(getattr(self, name), bool):
                 object.__setattr__(self, name, _names(name, getattr(self, name), what))
+        drawn_inputs.read_all(OWNER, self.draw)
+        # One of its own, which can be pickled.
+        object.__setattr__(self, "draw", dict(self.draw))
         alignment.check_word(OWNER, self.alignment)
         if self.batch is not None:
             _check_batch(self.batch, is_per_row=self.named is not None)
@@ -94,6 +103,11 @@ class Asked:
         if isinstance(self.per_row, bool):
             return frozenset() if self.per_row else None
         return frozenset(self.per_row)
+
+    @property
+    def drawn_inputs(self) -> tuple[DrawnInput, ...]:
+        """The inputs that become draws, in the order of the option."""
+        return drawn_inputs.read_all(OWNER, self.draw)
 
     @property
     def generator(self) -> generators.Generator:

@@ -72,8 +72,13 @@ def choose(
         )
     places = {name: places_of(name) for name in found}
     best = min(candidates, key=lambda name: _rank(places[name]))
-    rivals = [n for n in found if n != best and all(len(p) == 1 for p in places[n])]
+    rivals = [n for n in found if n != best and all(map(_is_one, places[n]))]
     return ChosenBatch(best, *found[best], tuple(rivals))
+
+
+def _is_one(places: list[Place]) -> bool:
+    """Whether a draw has a dimension that is one of the inputs', and no multiple of it."""
+    return len(places) == 1 and not places[0].is_factor
 
 
 def _rank(places: list[list[Place]]) -> tuple[bool, bool]:

@@ -67,6 +67,15 @@ _MOST = 2**23
 # Adding an offset rounds a float before Floor rounds it down: up to here by less than 1/256.
 _MOST_MOVED = 2**16
 
+# So many integers are the words of the generator.
+WORDS = 2**32
+_BYTES_OF_A_WORD = 4
+
+MOST_OF_I32 = 2**31
+"""Integers below this one are drawn as i32."""
+FURTHER_DOWN = 2**30
+"""By so much less are those drawn that end at it, since i32 has no such bound."""
+
 # Each type holds every integer up to this one, and the two last up to more.
 _LARGEST_INTEGER = {"float16": 2**11, "bfloat16": 2**8, "float32": _MOST, "float64": _MOST}
 
@@ -90,6 +99,8 @@ class Scaled:
             return None if self.is_floored else replace(self, is_floored=True)
         if number is None:
             return None
+        if op_type == "Div":
+            return self.then("Mul", 1 / number) if is_power_of_two(number) else None
         if op_type == "Mul":
             is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
             return replace(self, scale=number) if is_fresh else None
@@ -110,11 +121,15 @@ class Scaled:
             return None
         scale, offset, after = map(int, numbers)
         lowest, count = offset + after, scale
-        if count < 1 or max(abs(lowest), abs(lowest + count)) > _MOST:
+        dtype = np.dtype(cast)
+        if self._are_words(dtype):
+            return lowest, count
+        is_unsigned = dtype.kind == "u" and lowest == offset == 0
+        largest: float = MOST_OF_I32 if is_unsigned else _MOST
+        if count < 1 or max(abs(lowest), abs(lowest + count)) > largest:
             return None
         if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
             return None
-        dtype = np.dtype(cast)
         is_integer = dtype.kind in "iu"
         # A cast rounds towards zero, which is down unless the number is negative.
         if not self.is_floored and (not is_integer or lowest < 0):
@@ -126,3 +141,26 @@ class Scaled:
             most = _LARGEST_INTEGER.get(dtype.name, -np.inf)
             holds = max(abs(lowest), abs(lowest + count - 1)) <= most
         return (lowest, count) if holds else None
+
+    def _are_words(self, dtype: np.dtype[Any]) -> bool:
+        """Whether the integers after a cast are all of 32 bits: the words of the generator."""
+        lowest = self.offset + self.after
+        if self.scale != WORDS or dtype.kind not in "iu":
+            return False
+        if dtype.kind == "u":
+            return self.offset == self.after == 0 and dtype.itemsize >= _BYTES_OF_A_WORD
+        is_of_a_word = dtype.itemsize == _BYTES_OF_A_WORD
+        return is_of_a_word and self.is_floored and lowest == -WORDS // 2
+
+    def reaches(self, most: int) -> bool:
+        """Whether it makes numbers of this size, of either sign."""
+        first = self.offset + self.after
+        return max(abs(first), abs(first + self.scale)) > most
+
+
+def is_power_of_two(number: Fraction | None) -> bool:
+    """Whether a number is a power of two, also one below 1: to multiply by it rounds nothing."""
+    if number is None or number <= 0:
+        return False
+    up, down = number.numerator, number.denominator
+    return up & (up - 1) == 0 and down & (down - 1) == 0

@@ -12,8 +12,10 @@ from onnx_philox._contract import checks, shown
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
+from onnx_philox._rewriting.doubts import Doubt
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.report import MAIN_GRAPH, RandomNode
+from onnx_philox._rewriting.seeded import Seeded
 from onnx_philox._rewriting.shares import Share
 
 Node = TypeVar("Node")
@@ -31,7 +33,7 @@ OwnerOf = TypeVar("OwnerOf", bound=Owner)
 
 _RECORDED = {
     *("name", "op_type", "domain", "version", "path", "function", "outputs", "seeds"),
-    "explicit_seed",
+    *("explicit_seed", "seeded"),
 }
 """What a site and its line of a report both say."""
 
@@ -55,6 +57,7 @@ class Site(Generic[Node, OwnerOf]):
     function: str | None = None
     seeds: tuple[int, int] | None = None
     explicit_seed: str | None = None
+    seeded: Seeded | None = None
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -153,6 +156,8 @@ class Replaceable(ABC):
     """The generator by which it draws."""
     share: Share | None = field(default=None, kw_only=True)
     """How often it is true, if it is a Bernoulli; None for all others."""
+    doubt: Doubt | None = field(default=None, kw_only=True)
+    """What says that the model may not draw what was meant; None where nothing does."""
     same: Hashable = field(default=None, kw_only=True)
     """What all nodes have that draw its numbers; None where they are its own."""
 
@@ -192,8 +197,9 @@ class Replaceable(ABC):
         """The line of a report."""
         record = self.site.record(*self.drawn, self.stream)
         share = None if self.share is None else str(self.share)
+        doubt = None if self.doubt is None else str(self.doubt)
         keeps = self.seeds is not None
-        return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share)
+        return replace(record, outputs=self.outputs, keeps_seeds=keeps, share=share, doubt=doubt)
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,14 @@
-"""Nodes that keep their own seeds: which streams they leave to no other, and what they repeat.
-
-And nodes whose equal seeds they do not keep, so that they repeat each other no more.
-"""
+"""Nodes that keep their own seeds: which streams they leave to no other, and what they repeat."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import PHILOX, Generator
-from onnx_philox._rewriting.not_rows import few
-from onnx_philox._rewriting.report import RandomNode
 
 STREAMS = 2**32
 """How many streams there are: counter word 2 tells them apart."""
@@ -81,36 +76,6 @@ def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -
             pair = f"{other.title}, of {other}, and {each.title}, of {each},"
             warnings.warn(f"{pair} {what}", stacklevel=shown.stacklevel())
         known.append(each)
-
-
-_UNMEANT = "seed 0"
-"""What some exporters write into every node, and mean nothing by it."""
-
-
-REPEATED = "in the runtimes they repeat each other. A rewrite gives each numbers of its own"
-"""What becomes of nodes with equal seeds that are not kept."""
-
-
-def equal_seeds(nodes: Iterable[RandomNode]) -> dict[str, list[RandomNode]]:
-    """The explicit seeds of several nodes which do not keep them, each with these nodes."""
-    found: dict[str, list[RandomNode]] = {}
-    for node in nodes:
-        if node.explicit_seed is not None and not node.keeps_seeds:
-            found.setdefault(node.explicit_seed, []).append(node)
-    return {seed: alike for seed, alike in found.items() if len(alike) > 1}
-
-
-def warn_of_equal_seeds(nodes: Sequence[RandomNode], generator: Generator) -> None:
-    """Warns of nodes that repeat each other today, and no more after a rewrite."""
-    equal = equal_seeds(nodes)
-    if not equal or all(node.explicit_seed == _UNMEANT for node in nodes):
-        return
-    said = "; ".join(f"{seed} of {few([n.called for n in e])}" for seed, e in equal.items())
-    text = "nodes of equal seeds repeat each other in the runtimes, and now draw numbers of their "
-    text += f"own: {said}"
-    if generator.is_counter_based:
-        text += ". With keep_seeds=True (--keep-seeds) they draw the same again"
-    warnings.warn(text, stacklevel=shown.stacklevel())
 
 
 def _are_equal(one: KeptSeeds, other: KeptSeeds) -> bool:

@@ -12,6 +12,7 @@ from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.places import Place, saying
+from onnx_philox._rewriting.rows.known import Culprit
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -26,6 +27,9 @@ _MOST_REJECTING = 2**34 // REJECTION_WORDS
 _FEW = 3
 
 
+_Parts = tuple[str, str, str, str, tuple[str, ...], str]
+
+
 class NotRowsError(ValueRefusalError):
     """A random node may draw something other than rows of the batch, which its user may rule out.
 
@@ -36,6 +40,8 @@ class NotRowsError(ValueRefusalError):
         allowed: What it has to be.
         names: What the user calls the nodes to name, this one and any other.
         option: The option of a command that takes one name; empty for Python's `per_row`.
+        is_order: Whether it is known where the batch stands, but not that its rows are in order.
+        because: What may be to blame, a sentence with a space behind it; empty where nobody knows.
     """
 
     def __init__(
@@ -46,39 +52,62 @@ class NotRowsError(ValueRefusalError):
         allowed: str,
         names: tuple[str, ...],
         option: str = "",
+        *,
+        is_order: bool = False,
+        because: str = "",
     ) -> None:
         draws = "it draws" if len(names) == 1 else "they draw"
         said = f"per_row={list(names)!r}"
         if option:
             said = " ".join(f"{option} {shlex.quote(name)}" for name in names)
+        if is_order:
+            remedy = (
+                "Put the rows into another order outside of the model (sort on the host), or draw "
+                f"by the place with {said}, or {ONE_STATE}."
+            )
+            super().__init__(operator, what, given, allowed, remedy)
+            self._say(names, (operator, what, given, allowed, names, option), is_order=True)
+            self.because = ""
+            return
         super().__init__(
             operator,
             what,
             given,
             allowed,
-            f"If {draws} rows of the batch all the same, say so with {said}; or draw in the shape "
-            f"of a tensor that has it, as torch.rand_like(x) does, {_DYNAMIC}, or {ONE_STATE}.",
+            f"{because}If {draws} rows of the batch all the same, say so with {said}; or draw in "
+            "the shape of a tensor that has it, as torch.rand_like(x) does, "
+            f"{_DYNAMIC}, or {ONE_STATE}.",
         )
+        self._say(names, (operator, what, given, allowed, names, option), is_order=False)
+        self.because = because
+
+    def _say(self, names: tuple[str, ...], parts: _Parts, *, is_order: bool) -> None:
         self.names = names
-        self.parts = (operator, what, given, allowed, names, option)
+        self.parts = parts
+        self.is_order = is_order
 
     def naming(self, option: str) -> NotRowsError:
         """The same refusal to those who know the option by another name."""
         operator, what, given, allowed, names, _ = self.parts
-        return NotRowsError(operator, what, given, allowed, names, option)
+        return NotRowsError(operator, what, given, allowed, names, option, is_order=self.is_order)
 
 
 def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError:
     """One refusal for those of several nodes, beside the nodes that the user has named already."""
     names = (*named, *(name for error in errors for name in error.names))
     operator, what, given, allowed, *_ = errors[0].parts
+    because = errors[0].because if len(errors) == 1 else ""
+    is_order = all(error.is_order for error in errors)
     if len(errors) > 1:
         operator, what = f"{len(errors)} random nodes", "the shape of what each draws"
+        if is_order:
+            what = "the rows of what each draws"
         by_shape: dict[str, list[str]] = {}
         for error in errors:
             by_shape.setdefault(error.given, []).append(repr(error.names[0]))
-        given = ", ".join(f"{shape} of {few(alike)}" for shape, alike in by_shape.items())
-    return NotRowsError(operator, what, given, allowed, names)
+        of = "before" if is_order else "of"
+        given = ", ".join(f"{shape} {of} {few(alike)}" for shape, alike in by_shape.items())
+    return NotRowsError(operator, what, given, allowed, names, is_order=is_order, because=because)
 
 
 def few(names: Sequence[str]) -> str:
@@ -120,11 +149,28 @@ def _others(rivals: Sequence[str]) -> str:
     return f"{another}, or {ONE_STATE}"
 
 
-def unproved(title: str, name: str, shape: Sequence[object] | None, batch: str) -> NotRowsError:
+def unproved(
+    title: str,
+    name: str,
+    shape: Sequence[object] | None,
+    batch: str,
+    culprit: Culprit | None = None,
+) -> NotRowsError:
     """A draw of which it is not known whether it has a row for each of the batch."""
     what = "the shape of what it draws"
     allowed = f"one of which a dimension is proved to be {batch}, for a state for each row"
-    return NotRowsError(title, what, written(shape), allowed, (name,))
+    because = "" if culprit is None else f"{culprit}. "
+    return NotRowsError(title, what, written(shape), allowed, (name,), because=because)
+
+
+def out_of_order(title: str, name: str, culprit: Culprit, batch: str) -> NotRowsError:
+    """A draw that is put out of order, or mixed, before it meets rows of the inputs in place."""
+    what = "the rows of what it draws"
+    allowed = (
+        f"proved to be in the order of {batch}, until they meet values that depend on rows of the "
+        "inputs and have them in the same place"
+    )
+    return NotRowsError(title, what, str(culprit), allowed, (name,), is_order=True)
 
 
 def of_operator(

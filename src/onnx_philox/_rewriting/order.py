@@ -17,7 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from onnx_philox._contract import checks, shown
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._rewriting import kept_seeds
+from onnx_philox._rewriting import equal_seeds, kept_seeds
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.found import Irreplaceable, Random, leave
 from onnx_philox._rewriting.not_rows import NotRowsError, check_names, of_all
@@ -104,6 +104,15 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
                 stacklevel=shown.stacklevel(),
             )
     return chosen
+
+
+def warn_of_doubts(nodes: Sequence[Random]) -> None:
+    """Warns of nodes that may not draw what was meant, each reason once."""
+    for doubt in dict.fromkeys(node.doubt for node in nodes):
+        if doubt is not None and doubt.is_warned:
+            alike = [node.site for node in nodes if node.doubt == doubt]
+            names = ", ".join(repr(site.called) for site in alike)
+            warnings.warn(f"{alike[0].op_type} {names}: {doubt}", stacklevel=shown.stacklevel())
 
 
 class Batch(Protocol):
@@ -258,6 +267,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
         leave(each.error, keep_unknown=asked.keep_unknown)
     nodes = [each for each in found if not isinstance(each, Irreplaceable)]
     nodes = choose_shares(nodes, asked.invert_bernoulli)
+    warn_of_doubts(nodes)
     left = tuple(each.record() for each in kept)
     report = Report(
         kept=left, recorded=recorded.nodes, seed=recorded.seed, is_per_row=recorded.has_rows
@@ -276,8 +286,7 @@ def rewrite(format: Format[Model, Random, BatchOf, Left], model: Model, asked: A
     kept_seeds.warn_of_repeats(new, recorded.kept)
     has_key = recorded.has_key or (recorded.state is None and bool(new))
     records = tuple(node.record() for node in numbered)
-    if not asked.keep_seeds:
-        kept_seeds.warn_of_equal_seeds(records, asked.generator)
+    equal_seeds.warn(records, asked.generator, keeps=asked.keep_seeds)
     settled = format.settle(model)
     plan = Plan(numbered, asked.generator, seed, has_key, batch, unproved)
     format.replace(model, recorded, plan)

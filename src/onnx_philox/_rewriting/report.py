@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import Streams
+from onnx_philox._rewriting.seeded import Seeded
 
 MAIN_GRAPH = "main graph"
 
@@ -37,9 +38,12 @@ class RandomNode:
         keeps_seeds: Whether it draws by its own seeds after a rewrite too.
         share: Of a Bernoulli, how often it is true, in ONNX Runtime and after a rewrite, in words;
             None for other nodes.
-        explicit_seed: The seed that it has from its exporter, in words such as "seed 12": nodes of
-            equal ones repeat each other in the runtimes. None where it has none, and for a node of
-            this package.
+        doubt: What says that the model may not draw what was meant by it, or not the same in every
+            runtime, in words; None where nothing does.
+        explicit_seed: The seed that it has from its exporter, in words such as "seed 12". None
+            where it has none, and for a node of this package.
+        seeded: What the runtime makes of that seed: nodes for which it is equal repeat each other
+            there. None where the node has no seed, or cannot be replaced.
     """
 
     name: str
@@ -56,7 +60,9 @@ class RandomNode:
     seeds: tuple[int, int] | None = None
     keeps_seeds: bool = False
     share: str | None = None
+    doubt: str | None = None
     explicit_seed: str | None = None
+    seeded: Seeded | None = None
 
     @property
     def called(self) -> str:

@@ -22,6 +22,7 @@ from onnx_philox._contract.refusal import ValueRefusalError, shown
 from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
 from onnx_philox._files import external_data
+from onnx_philox._files.drawn_outputs import name_of_mask
 from onnx_philox._files.given import Given
 from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_models import arrays as ov_arrays
@@ -416,7 +417,7 @@ def _show_drawn(model: ov.Model) -> dict[str, str]:
             continue
         output = node.output(operator.drawn_output)
         if operator.drawn_output and not output.names:
-            output.add_names({models.name_of_mask(_tensor_name(node.output(0)))})
+            output.add_names({name_of_mask(_tensor_name(node.output(0)))})
         drawn[_tensor_name(output)] = output
     known = set(output_names(model.outputs, None))
     for name in sorted(drawn.keys() - known):

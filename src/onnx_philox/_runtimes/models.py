@@ -12,10 +12,10 @@ import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import ElementType
+from onnx_philox._files.drawn_outputs import show_drawn
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, Titled
 
@@ -226,28 +226,6 @@ def port_of(value: onnx.ValueInfoProto, is_required: bool) -> Port:
         shape = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     return Port(value.name, dtype, shape, is_required)
-
-
-def name_of_mask(values: str) -> str:
-    """What a mask is shown as that the model gives no name; "" without one of the values."""
-    return values and f"{values}/mask"
-
-
-def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
-    """Makes what random nodes of the main graph draw outputs; their names, and the operators."""
-    graph = model.graph
-    nodes = [n for n in graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
-    drawn = {}
-    for node in nodes:
-        index = OPERATORS[node.op_type].drawn_output
-        node.output.extend([""] * (index + 1 - len(node.output)))
-        node.output[index] = node.output[index] or name_of_mask(node.output[0])
-        drawn[node.output[index]] = node.op_type
-    drawn.pop("", None)
-    known = {info.name: info for info in graph.value_info}
-    for name in sorted(drawn.keys() - {output.name for output in graph.output}):
-        graph.output.append(known.get(name) or onnx.ValueInfoProto(name=name))
-    return drawn
 
 
 def by_name(names: list[str], values: Sequence[Any]) -> Arrays:

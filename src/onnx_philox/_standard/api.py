@@ -12,7 +12,8 @@ import onnx_ir as ir
 from onnx_philox._contract import choices
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import door
-from onnx_philox._files.given import ONNX, Form, Given
+from onnx_philox._files.given import ONNX, Form, Given, InMemory
+from onnx_philox._files.model_file import ModelFile
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
@@ -26,11 +27,23 @@ from onnx_philox._rewriting.in_onnx import model as in_onnx
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
+from onnx_philox._standard.for_web import for_web
 from onnx_philox._standard.targets import TARGETS, DrawnNode, OpenVino, Target
 
 OWNER = "onnx_philox.to_standard_nodes"
 _FILE = "onnx_philox.rewriting.to_standard_file"
 _INEXACT = ("refuse", "allow")
+WEB = "web"
+"""The target whose draws a page shows: that of onnxruntime in other clothes."""
+NAMES = (*TARGETS, WEB)
+"""All targets."""
+ALLOWED = f"{', '.join(map(repr, TARGETS))} or {WEB!r}"
+"""The same in a sentence."""
+OTHERS_READ = (
+    "Choose one of these. Other runtimes, such as TVM and tract, read what is made for openvino, "
+    "which has no functions."
+)
+"""What to do about another name."""
 
 
 def to_standard_nodes(
@@ -49,7 +62,9 @@ def to_standard_nodes(
         model: An `onnx.ModelProto`, an `onnx_ir.Model`, bytes or a path; the model given stays as
             it is. Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
         target: "onnxruntime" draws in 64-bit integers, in functions that draws share. "openvino"
-            draws in 16-bit limbs and has no functions; compile it with the precision hint f32.
+            draws in 16-bit limbs and has no functions; compile it with the precision hint f32. TVM
+            and tract read it too. "web" is "onnxruntime" without functions, whose draws are outputs
+            for the page examples/web/drop.html.
         inexact: "refuse" refuses what the target would not compute exactly. "allow" makes nodes
             for it all the same, where there are any.
 
@@ -75,9 +90,20 @@ def to_standard_nodes(
     """
     chosen = _target(target, inexact)
     with Given.of(OWNER, model, ONNX).opened() as file:
-        result = _converted(file.proto, chosen, inexact, file.folder)
-        file.load_weights(result)
-        return result
+        if target == WEB:
+            proto = onnx.ModelProto()
+            proto.CopyFrom(file.proto)
+            return for_web(proto, lambda shown: _standard(shown, chosen, inexact, file))
+        return _standard(file.proto, chosen, inexact, file)
+
+
+def _standard(
+    proto: onnx.ModelProto, target: Target, inexact: str, file: ModelFile | InMemory
+) -> onnx.ModelProto:
+    """What is made of a model, with its weights."""
+    result = _converted(proto, target, inexact, file.folder)
+    file.load_weights(result)
+    return result
 
 
 def to_standard_file(
@@ -96,7 +122,7 @@ def to_standard_file(
     Args:
         source: The file; see `rewrite_file`.
         target_file: The file to write.
-        target: As in `to_standard_nodes`.
+        target: As in `to_standard_nodes`, but for "web".
         inexact: As in `to_standard_nodes`.
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
@@ -131,6 +157,7 @@ def write_standard(
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a file as `to_standard_file` does."""
+    choices.check_choice(OWNER, "target", target, TARGETS, OTHERS_READ)
     chosen = _target(target, inexact)
     with source.opened_file() as file:
         originals = Originals(file.proto, file.folder, owner=OWNER)
@@ -144,10 +171,9 @@ def write_standard(
 
 def _target(name: str, inexact: str) -> Target:
     """The target of a name; refuses another word for what is inexact, too."""
-    remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-    choices.check_choice(OWNER, "target", name, TARGETS, remedy)
+    choices.check_choice(OWNER, "target", name, NAMES, OTHERS_READ, ALLOWED)
     choices.check_choice(OWNER, "inexact", inexact, _INEXACT, "Choose one of these.")
-    return TARGETS[name]
+    return TARGETS["onnxruntime" if name == WEB else name]
 
 
 def _converted(

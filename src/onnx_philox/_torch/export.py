@@ -21,6 +21,7 @@ from onnx_philox._rewriting.api import TO_IR
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.in_onnx.model import rewrite
 from onnx_philox._torch.calls.programs import DECOMPOSED, copied, is_decomposed
+from onnx_philox._torch.checks import carried, two_calls
 from onnx_philox._torch.checks.check import compare, describe
 from onnx_philox._torch.checks.verify import verify_export
 from onnx_philox._torch.exporter.generator import watched
@@ -34,6 +35,8 @@ from onnx_philox._torch.exporter.program import (
     require_torch,
     unchecked,
 )
+from onnx_philox._torch.exporter.truncated import truncated_normals
+from onnx_philox._torch.generator import GENERATOR
 
 _EXPORT = "onnx_philox.torch.export"
 
@@ -108,14 +111,17 @@ def export(
         ImportError: PyTorch or onnxscript is not installed.
         TypeError: As in `make_reproducible`; or `model`, `args`, `f` or a word is of a wrong type.
         ValueError: As in `make_reproducible`; or the program has an operation that cannot be
-            exported, which the message names, with its line where torch knows it; or `f` cannot be
+            exported, which the message names, with its line where torch knows it; or a value
+            decides what is computed, as in a loop that draws until all fit; or `f` cannot be
             written, which is said before the export.
         torch.onnx.OnnxExporterError: torch cannot export the module for another reason.
 
     Warns:
-        UserWarning: The exported model draws nothing, or not all that the program draws; or the
-            module sets torch's generator; or `run_decompositions` has decomposed the program, where
-            torch loses draws; or the verdict is that it draws otherwise than torch.
+        UserWarning: The exported model draws nothing, or not all that the program draws; or noise
+            depends on a buffer or an attribute that forward changes, which a model does not keep
+            from run to run; or the module sets torch's generator; or `run_decompositions` has
+            decomposed the program, where torch loses draws; or the verdict is that it draws
+            otherwise than torch.
     """
     if options.pop("dynamo", None) not in (None, True):
         refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
@@ -140,6 +146,7 @@ def export(
         with (
             _generator_watched() as sets,
             unchecked(),
+            truncated_normals(as_torch=asked.generator is GENERATOR),
             prepared.capturing(),
             warnings.catch_warnings(),
         ):
@@ -174,6 +181,12 @@ def export(
             "differ: see verify=True.",
             stacklevel=2,
         )
+    kept = two_calls.carried(model, args, options.get("kwargs"), prepared.changed)
+    if program.exported_program is not None:
+        of_program = carried.carried(program.exported_program, prepared.kept)
+        kept = tuple(dict.fromkeys((*of_program, *kept)))
+    if kept:
+        warnings.warn(f"{_EXPORT}: {carried.said(kept)}", stacklevel=2)
     if program.exported_program is not None:
         found = compare(operations(program.exported_program), program.model.clone())
         if problems := describe(found):
@@ -239,6 +252,17 @@ def _name_operation(
         allowed = "one that says how: the same, or different"
         remedy = "Pass randomness='different' to torch.vmap, or draw before associative_scan."
         refuse(_EXPORT, "a draw of many at once", given, allowed, remedy)
+    if "GuardOnDataDependentSymNode" in text:
+        line = re.search(r'raised this error:\s+File "[^"]*?([^"/\\]*)", line (\d+)', text)
+        place = f" ({line[1]}:{line[2]})" if line is not None else ""
+        refuse(
+            _EXPORT,
+            "what forward decides",
+            f"a branch or loop that a value decides{place}, such as one that draws until all fit",
+            "decided by shapes and by Python's numbers",
+            "Draw a fixed number of candidates and take the first that fits, with torch.where or "
+            "gather; or write it with torch.cond or torch.while_loop.",
+        )
     calls = r"OpOverload\(op='([\w.]+)'|torch\._higher_order_ops\.(\w+)"
     missing = re.search(rf"No ONNX function found for <(?:{calls})", text)
     if missing is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onnx_philox._backends import NotInstalledError
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._versions import IS_FREE_THREADED
 
 if TYPE_CHECKING:
     import onnxruntime as ort
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from onnx_philox.onnxruntime._plan import SessionPlan
 
 
-NO_EXTENSIONS_FROM = (3, 14)
-"""The Python from which on onnxruntime-extensions has no wheel; pyproject.toml says the same."""
+_NO_EXTENSIONS_FROM = (3, 14)
+HAS_EXTENSIONS = sys.version_info < _NO_EXTENSIONS_FROM and not IS_FREE_THREADED
+"""Whether onnxruntime-extensions has a wheel for this Python; pyproject.toml says the same of its
+version, and cannot say it of free threading."""
 
 
 def unavailable() -> ImportError | None:
@@ -24,11 +27,12 @@ def unavailable() -> ImportError | None:
     if importlib.util.find_spec("onnxruntime_extensions") is not None:
         return None
     who, package = "onnx_philox.onnxruntime: backend 'python'", "onnxruntime-extensions"
-    if sys.version_info >= NO_EXTENSIONS_FROM:
-        version = ".".join(map(str, NO_EXTENSIONS_FROM))
+    if not HAS_EXTENSIONS:
+        version = ".".join(map(str, _NO_EXTENSIONS_FROM))
         return ImportError(
-            f"{who} needs {package}, which has no wheel for Python {version} and newer. Use "
-            f"backend='native', or a Python older than {version}."
+            f"{who} needs {package}, which has no wheel for Python {version} and newer, nor for "
+            f"free-threaded Python. Use backend='native', or a Python older than {version} that "
+            "has its global lock."
         )
     return NotInstalledError(who, package, "onnxruntime")
 

@@ -11,6 +11,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract.types import BF16
+from onnx_philox._versions import install_command
 
 BFLOAT16 = BF16.dtype
 
@@ -28,7 +29,7 @@ def to_ort_value(name: str, value: Any) -> ort.OrtValue:
             raise ort_state.NotImplemented(
                 "onnx_philox.onnxruntime: ONNX Runtime must be 1.20 or newer to take an array of "
                 f"bfloat16 as input {name!r}: got {ort.__version__}. "
-                "Upgrade it: pip install --upgrade 'onnx-philox[onnxruntime]'."
+                f"Upgrade it: {install_command('onnxruntime', upgrade=True)}."
             )
         # Not `ascontiguousarray`, which makes a dimension of a scalar.
         in_order = np.require(array, requirements="C")

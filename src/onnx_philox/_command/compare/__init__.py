@@ -15,6 +15,7 @@ from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.law import compare_laws, write_page
 from onnx_philox._command.compare.printed import ComparedRuns
+from onnx_philox._command.drawn import with_draws
 from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
@@ -61,6 +62,30 @@ def compare(
         RunError: A runtime does not load the model, or a run fails.
     """
     given = paths.given("compare", model)
+    with with_draws(given, wanted.draw) as served:
+        return _compare(
+            model,
+            served,
+            wanted,
+            runtimes,
+            precisions,
+            devices,
+            tolerances or Tolerances(),
+            progress,
+        )
+
+
+def _compare(
+    model: Path,
+    given: Given,
+    wanted: WantedRuns,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
+    by: Tolerances,
+    progress: Progress,
+) -> ComparedRuns:
+    """The runs of what a rewrite made of a model, or of the model itself."""
     inside = rewritten.inside(given)
     inside.check_rewritten(model, wanted.seed)
     load = _load_ir if given.of_openvino else _load
@@ -71,7 +96,6 @@ def compare(
     other_s = Serving(other, wanted, inside, like=serving)
     next_state = None if serving.state is None else serving.state.next
     kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
-    by = tolerances or Tolerances()
     report = ComparedRuns(model, (one, other), serving.seed, by, serving.filled)
     for done, number in enumerate(wanted.numbers):
         progress(done, wanted.runs, f"run {number}")

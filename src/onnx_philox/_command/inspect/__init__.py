@@ -1,9 +1,9 @@
 """`onnx-philox inspect`: the random nodes of a model, and what the runtimes do with them today.
 
 `search` finds them and what they would become, `standard` those that are standard nodes already.
-`probes` makes a small model of each, `trials` tries it in the installed runtimes, each in its own
-processes (`worker`), and `printed` prints; `page` writes a page. `inspect` puts them together;
-`of_openvino` and `openvino_probes` do it for an OpenVINO IR.
+`probes` makes a small model of each, `rest` one of all that is left, `trials` tries them in the
+installed runtimes, each in its own processes (`worker`), and `printed` prints; `page` writes a
+page. `inspect` puts them together; `of_openvino` and `openvino_probes` do it for an OpenVINO IR.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import onnx_ir as ir
+
 from onnx_philox._command import paths
-from onnx_philox._command.inspect import probes, search, standard, trials
+from onnx_philox._command.inspect import probes, rest, search, standard, trials
 from onnx_philox._command.inspect.page import write_page
 from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import states_in, streams_of
@@ -20,10 +22,15 @@ from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._rewriting.in_onnx.unrun import operators_of_no_runtime, random_nodes_for_training
+from onnx_philox._rewriting.in_onnx.unrun import (
+    missing_functions,
+    missing_weights,
+    operators_of_no_runtime,
+    random_nodes_for_training,
+)
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
-from onnx_philox._rewriting.survey import Unrewritten
+from onnx_philox._rewriting.survey import Survey, Unrewritten
 from onnx_philox._runtimes import RUNTIMES
 
 __all__ = ["Inspection", "inspect", "write_page"]
@@ -51,7 +58,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     surveyed, type_of = search.search(model), Types(model)
     rewritten = search.rewritten_in(model, surveyed)
     tried = [probes.build(node.node, model, type_of) for node in surveyed.nodes]
-    runtimes = trials.run(tried, progress) if tried else []
+    runtimes = trials.run(tried, progress, _rest(model, surveyed, type_of)) if tried else []
     keys = [_key(node, probe, runtimes) for node, probe in zip(surveyed.nodes, tried, strict=True)]
     found = [
         InspectedNode.of(node, key, _seeds(node.record))
@@ -82,7 +89,16 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         shows_all,
         operators_of_no_runtime(model),
         random_nodes_for_training(given.proto),
+        missing_functions(model),
+        missing_weights(given.proto, given.path.parent),
     )
+
+
+def _rest(model: ir.Model, surveyed: Survey[Any], type_of: Types) -> rest.Rest | None:
+    """What runtimes must load beside the random nodes; None where no rewrite replaces them all."""
+    if surveyed.obstacle is not None or any(node.error for node in surveyed.nodes):
+        return None
+    return rest.build(model, [node.node for node in surveyed.nodes], type_of)
 
 
 def _seeds(node: RandomNode) -> str | None:

@@ -6,11 +6,11 @@ import platform
 from pathlib import Path
 
 from onnx_philox._command import pages
+from onnx_philox._command.inspect import in_words
 from onnx_philox._command.inspect import printed as texts
 from onnx_philox._command.inspect.trials import Behaviour, Trial
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW
-from onnx_philox._rewriting.in_onnx import unrun
 
 _KEY = (
     (GOOD, "the same numbers in every runtime"),
@@ -32,9 +32,9 @@ def write_page(report: texts.Inspection, path: Path) -> None:
     rows = [
         {
             "name": found.node.called,
-            "operator": texts.operator_of(found.node),
-            "place": texts.place_of(found.node) if report.has_places else "",
-            "stream": texts.stream_of(found.node),
+            "operator": in_words.operator_of(found.node),
+            "place": in_words.place_of(found.node) if report.has_places else "",
+            "stream": in_words.stream_of(found.node),
             "cells": [*(_today(report.trial(r, found)) for r in report.runtimes), _after(found)],
         }
         for found in report.found
@@ -46,7 +46,7 @@ def write_page(report: texts.Inspection, path: Path) -> None:
     if report.found:
         meaning, command = report.meaning()
         lines = [*lines, *report.lost_in_conversion(), meaning]
-    lines = [*unrun.about(report.of_no_runtime, report.for_training), *report.faults, *lines]
+    lines = [*report.in_the_way, *report.faults, *lines]
     answer, apart = report.per_row()
     pages.render(
         "inspect.html",
@@ -61,6 +61,7 @@ def write_page(report: texts.Inspection, path: Path) -> None:
         key=_KEY,
         per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
         shares=[f"{name}: {share}" for name, share in report.shares()],
+        doubts=[f"{name}: {doubt}" for name, doubt in report.doubts()],
         seeds=[f"{name}: {what}" for name, what in report.seeds()],
         versions={"python": platform.python_version()}
         | {runtime.name: runtime.version for runtime in report.runtimes},
@@ -110,7 +111,7 @@ def _today(trial: Trial) -> Cell:
 
 
 def _after(found: texts.InspectedNode) -> Cell:
-    becomes = texts.becomes(found.node).plain
+    becomes = in_words.becomes(found.node).plain
     if found.problem is not None:
         return BAD, becomes, found.problem
     return GOOD, becomes, "the same numbers in every runtime, from a state that you give"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import asdict, dataclass
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -15,45 +14,40 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.inspect import lost, search
+from onnx_philox._command.inspect.in_words import (
+    FEW,
+    becomes,
+    bullets,
+    counted,
+    few_of,
+    grouped,
+    operator_of,
+    place_of,
+    print_command,
+    ranged,
+    rewritten_table,
+    stream_of,
+)
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
-from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
+from onnx_philox._contract.declaration import listed
 from onnx_philox._files.given import Given
+from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._rewriting.kept_seeds import REPEATED, equal_seeds
 from onnx_philox._rewriting.order import Batch, about_rivals
 from onnx_philox._rewriting.survey import Unrewritten
+from onnx_philox._runtime_errors import in_the_way
 from onnx_philox.rewriting import RandomNode
 
-T = TypeVar("T")
 _MOST = 20
 """Of more nodes, equal ones are shown as one."""
-
-_FEW = 3
-"""So many are shown of a list, where its other entries say the same."""
 
 _GROUPED = "Equal nodes are shown as one; --all shows each."
 _WITHOUT_PLUGIN = (
     "For a runtime that takes no plugin, `rewrite --standard` makes ONNX's own nodes of them, or "
     "says why not."
 )
-
-
-def _listed(given: Sequence[str]) -> str:
-    """The first of many names and how many there are; a last one would make a range of them."""
-    if len(given) <= _FEW:
-        return ", ".join(given)
-    return f"{', '.join(given[: _FEW - 1])}, ... ({len(given)} nodes)"
-
-
-def _ranged(numbers: Iterable[int]) -> str:
-    """Numbers such as streams: a range, or the first and the last of them."""
-    given = sorted(set(numbers))
-    if len(given) > 1 and given[-1] - given[0] == len(given) - 1:
-        return f"{given[0]} to {given[-1]}"
-    few = given if len(given) <= _FEW else (*given[:2], "...", given[-1])
-    return ", ".join(map(str, few))
 
 
 # In fewer columns a table would break words; then each operator gets a block.
@@ -117,6 +111,10 @@ class Inspection:
     """The operators that no runtime has."""
     for_training: int = 0
     """How many random nodes the graphs have that train the model."""
+    missing_functions: Sequence[str] = ()
+    """What nodes call that is no function of the model, and no known operator."""
+    missing_weights: Sequence[str] = ()
+    """The files with its weights that cannot be found."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -124,7 +122,7 @@ class Inspection:
             model=str(self.model),
             opset=self.opset,
             runtimes={runtime.name: runtime.version for runtime in self.runtimes},
-            random_nodes=[self._found_json(found) for found in self.found],
+            random_nodes=self._found_json(),
             obstacle=self.obstacle,
             state=self.state or None,
             next_state=self.next_state,
@@ -137,18 +135,21 @@ class Inspection:
             standard=None if self.standard is None else asdict(self.standard),
             of_no_runtime=list(self.of_no_runtime),
             for_training=self.for_training,
+            missing_functions=list(self.missing_functions),
+            missing_weights=list(self.missing_weights),
+            not_loaded_by={r.name: r.in_the_way for r in self.runtimes if r.in_the_way},
             faults=self.faults,
         )
 
     def print(self, console: Console) -> None:
         """Prints the tables and what they mean."""
         console.print(self._heading())
-        for line in (*unrun.about(self.of_no_runtime, self.for_training), *self.faults):
+        for line in (*self.in_the_way, *self.faults):
             console.print(Text(line, "red"))
         width = terminal.columns(console)
         if self.rewritten:
             is_grouped = self._groups(self.rewritten)
-            console.print(_rewritten_table(self.rewritten, is_grouped=is_grouped))
+            console.print(rewritten_table(self.rewritten, is_grouped=is_grouped))
             if is_grouped and not self._groups(self.found):
                 console.print(_GROUPED)
             if self.state:
@@ -158,11 +159,11 @@ class Inspection:
         if self.standard is not None:
             console.print(Text("\n".join(self.standard.lines)))
         if self.has_no_draws:
-            console.print(_list(self.lost()))
+            console.print(bullets(self.lost()))
         if not self.found:
             if self.run:
                 console.print(Text("Run it:"))
-                _print_command(console, self.run)
+                print_command(console, self.run)
             return
         if width >= _TABLE_WIDTH and not self._groups(self.found):
             console.print(self._table())
@@ -176,16 +177,18 @@ class Inspection:
             parts.append(self._named("Seeds of their own:", seeds))
         if shares := self.shares():
             parts.append(self._named("Shares of ones:", shares))
+        if doubts := self.doubts():
+            parts.append(self._named("Perhaps not what was meant:", doubts))
         if self._groups(self.found):
             parts.append(_GROUPED)
         if lost := self.lost_in_conversion():
-            parts.append(_list(lost))
+            parts.append(bullets(lost))
         meaning, command = self.meaning()
         for part in (*parts, Text(meaning)):
             console.print()
             console.print(part)
         if command:
-            _print_command(console, command)
+            print_command(console, command)
 
     @property
     def about_state(self) -> str:
@@ -207,9 +210,9 @@ class Inspection:
             return Text.assemble(name, f"{opset}: no random nodes{where}, nothing to rewrite.")
         parts = []
         if self.found:
-            parts.append(_count(len(self.found), "random node"))
+            parts.append(counted(len(self.found), "random node"))
         if self.rewritten:
-            done = _count(len(self.rewritten), "node")
+            done = counted(len(self.rewritten), "node")
             parts.append(f"{done} of onnx-philox, the same numbers in every runtime")
         if self.standard is not None:
             parts.append(self.standard.heading)
@@ -221,9 +224,12 @@ class Inspection:
             return list(self.lost_in_conversion())
         idle = []
         if self.idle_dropouts:
-            count = _count(self.idle_dropouts, "Dropout node")
+            count = counted(self.idle_dropouts, "Dropout node")
             is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
             idle.append(f"It has {count} {is_off}: not in training mode, or of ratio 0.")
+        if self.missing_functions:
+            gone = ", ".join(self.missing_functions)
+            idle.append(f"A function that is gone may be where it drew: {gone}.")
         head = "If it should draw, its random numbers were lost before:"
         return [head, *idle, *lost.WHAT_MAY_HAVE_HAPPENED, lost.WHAT_TO_DO]
 
@@ -293,7 +299,7 @@ class Inspection:
         def apart(found: InspectedNode) -> tuple[str, bool, bool]:
             return place_of(found.node), found.node.stream is None, found.problem is None
 
-        for group in _grouped(self.found, does):
+        for group in grouped(self.found, does):
             first = group[0]
             count = f", {len(group)} nodes" if len(group) > 1 else ""
             yield ""
@@ -302,7 +308,7 @@ class Inspection:
             for runtime in self.runtimes:
                 lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
             lines.add_row("  becomes", becomes(first.node))
-            for row in _grouped(group, apart if self._groups(self.found) else id):
+            for row in grouped(group, apart if self._groups(self.found) else id):
                 lines.add_row(*self._row(row))
             yield lines
 
@@ -310,12 +316,12 @@ class Inspection:
         """The streams and the names of nodes in one place, and why the first is not rewritten."""
         first = equal[0]
         place = f"  {place_of(first.node)}" if self.has_places else ""
-        text = Text.assemble(_listed([found.node.called for found in equal]), (place, "dim"))
+        text = Text.assemble(few_of([found.node.called for found in equal]), (place, "dim"))
         if first.problem is not None:
             text.append(f"\n{first.problem}")
         s = "s"[: len(equal) > 1]
         streams = [found.node.stream for found in equal if found.node.stream is not None]
-        return f"  stream{s} {_ranged(streams)}" if streams else f"  node{s}", text
+        return f"  stream{s} {ranged(streams)}" if streams else f"  node{s}", text
 
     def trial(self, runtime: Trials, found: InspectedNode) -> Trial:
         """What a runtime did with a node."""
@@ -326,6 +332,21 @@ class Inspection:
         none = (Behaviour.REMOVED, *FAILURES)
         drawn = (each for each in self.found if self.trial(runtime, each).behaviour not in none)
         return unrun.faults(runtime.name, [each.node for each in drawn])
+
+    @property
+    def in_the_way(self) -> list[str]:
+        """Why runtimes do not load the model, whatever becomes of its random nodes."""
+        of_all = unrun.about(self.of_no_runtime, self.for_training)
+        missing = unrun.about_missing(self.missing_functions, self.missing_weights)
+        of_each = []
+        if not self._is_of_no_runtime:
+            of_each = [in_the_way(r.title, r.in_the_way) for r in self.runtimes if r.in_the_way]
+        return [*of_all, *missing, *of_each]
+
+    @property
+    def _is_of_no_runtime(self) -> bool:
+        """Whether no runtime alone loads the model."""
+        return bool(self.of_no_runtime or self.missing_functions or self.missing_weights)
 
     @property
     def faults(self) -> list[str]:
@@ -343,29 +364,32 @@ class Inspection:
         if not stuck:
             return f"{self._today()}, from a state that is an input:", command
         if all(found.may_stay for found in stuck) and len(stuck) < len(self.found):
-            return f"To rewrite all but {_count(len(stuck), 'node')}:", f"{command} {KEEP_UNKNOWN}"
+            return f"To rewrite all but {counted(len(stuck), 'node')}:", f"{command} {KEEP_UNKNOWN}"
         return "It cannot be rewritten as it is: see above.", ""
 
     def _named(self, head: str, rows: list[tuple[str, str]]) -> RenderableType:
         """A heading, and below it something of each node, or of the first few of many."""
         lines = terminal.grid()
-        shown = _FEW if len(rows) > _FEW and self._groups(self.found) else len(rows)
+        shown = FEW if len(rows) > FEW and self._groups(self.found) else len(rows)
         for name, text in rows[:shown]:
             lines.add_row(f"  {name}", text)
         if more := len(rows) - shown:
-            lines.add_row("  ...", f"and {_count(more, 'node')} more")
+            lines.add_row("  ...", f"and {counted(more, 'node')} more")
         return Group(Text(head), lines)
 
     def seeds(self) -> list[tuple[str, str]]:
         """What becomes of the seeds of each node that has some, and of those of equal ones."""
         own = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
-        what = f"{REPEATED}; {KEEP_SEEDS} lets them draw the same."
-        equal = equal_seeds(found.node for found in self.found).items()
-        return [*own, *((_listed([n.called for n in e]), f"{seed}: {what}") for seed, e in equal)]
+        equal = equal_seeds.remarks([found.node for found in self.found], KEEP_SEEDS)
+        return [*own, *((few_of(alike.names), f"{alike.seeds}: {what}") for alike, what in equal)]
 
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
         return [(f.node.called, f.node.share) for f in self.found if f.node.share is not None]
+
+    def doubts(self) -> list[tuple[str, str]]:
+        """What says of a node that the model may not draw what was meant."""
+        return [(f.node.called, f.node.doubt) for f in self.found if f.node.doubt is not None]
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.
@@ -380,7 +404,7 @@ class Inspection:
             rivals = self.batch.rivals if self.batch else ()
             others = f"; {about_rivals(rivals)}" if rivals else "."
             return f"possible, all nodes {rows}{others}", []
-        count = f"{len(self.found) - len(apart)} of {_count(len(self.found), 'node')}"
+        count = f"{len(self.found) - len(apart)} of {counted(len(self.found), 'node')}"
         return f"{count} {rows}. In the way of the others:", apart
 
     @property
@@ -393,96 +417,24 @@ class Inspection:
     def _today(self) -> str:
         if self.given.of_openvino:
             return "After a rewrite they draw what a seed says, in every run and process"
+        takes = [r.name for r in self.runtimes if r.version is not None and r.in_the_way == ""]
+        installed = [r.name for r in self.runtimes if r.version is not None]
+        if self._is_of_no_runtime or not takes:
+            return "After a rewrite they draw what a seed says"
+        if takes != installed:
+            return f"After a rewrite they draw what a seed says, in {listed(takes)}"
         if not self.is_other_in_each:
             return "After a rewrite they draw the same numbers in every runtime"
-        if self.of_no_runtime:
-            return "After a rewrite they draw what a seed says"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
 
-    def _found_json(self, found: InspectedNode) -> dict[str, Any]:
-        node = asdict(found.node)
-        today = {}
-        for runtime in self.runtimes:
-            trial = self.trial(runtime, found)
-            today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
-        where = {"where": found.node.where, "per_row_problem": found.row_problem}
-        return {**node, **where, "of_its_seeds": found.seeds, "today": today}
-
-
-def _grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:
-    """Those of each key, in the order of the first ones."""
-    groups: dict[Any, list[T]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups.values()
-
-
-def _list(lines: list[str]) -> RenderableType:
-    """A list between its first and its last line."""
-    head, *points, end = lines
-    shown = terminal.grid(space=1)
-    for point in points:
-        shown.add_row("-", point)
-    return Group(head, shown, end)
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def place_of(node: RandomNode) -> str:
-    """Where a node is, in words."""
-    origin = f", from the function {node.function}" if node.function else ""
-    return _path(node.path) + origin
-
-
-def _path(path: tuple[str, ...]) -> str:
-    return f"in {' > '.join(path)}" if path else "in the main graph"
-
-
-def operator_of(node: RandomNode) -> str:
-    """A node's operator and its version."""
-    domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
-    version = "" if node.version is None else f"-{node.version}"
-    return f"{domain}{node.op_type}{version}"
-
-
-def becomes(node: RandomNode) -> Text:
-    """What a rewrite makes of a node."""
-    if node.problem is not None:
-        return Text("cannot be rewritten", "bold red")
-    # A Bernoulli draws booleans, whatever type they are cast to; a permutation shuffles any type.
-    is_of_any_type = node.replacement in (RANDOM_BERNOULLI.name, RANDOM_PERMUTATION.name)
-    type_ = None if is_of_any_type else node.output_type
-    return Text(" ".join(filter(None, (node.replacement, type_))))
-
-
-def stream_of(node: RandomNode) -> str:
-    """The stream that a rewrite gives a node; empty for none."""
-    return "" if node.stream is None else str(node.stream)
-
-
-def _print_command(console: Console, command: str) -> None:
-    """Prints a command line unwrapped, so that it can be copied."""
-    console.print(Text(f"  {command}", "bold"), soft_wrap=True)
-
-
-def _rewritten_table(nodes: list[search.Rewritten], *, is_grouped: bool) -> Table:
-    has_places = any(node.path for node in nodes)
-    has_seeds = any(node.global_seed for node in nodes)
-    numbers = ["global seed", "stream"] if has_seeds else ["stream"]
-    columns = (terminal.NAME("node"), terminal.WORD("operator"), *map(terminal.NUMBER, numbers))
-    table = terminal.table(*columns)
-    alike = attrgetter("path", "operator", "global_seed", "keeps_seeds")
-    for equal in _grouped(nodes, alike if is_grouped else id):
-        node = equal[0]
-        seed = [str(node.global_seed)] if has_seeds else []
-        name = Text(_listed([each.name or "(no name)" for each in equal]))
-        if has_places:
-            name.append(f"\n{_path(node.path)}", "dim")
-        operator = node.operator if len(equal) == 1 else f"{len(equal)} {node.operator}"
-        streams = _ranged(each.stream for each in equal)
-        if node.keeps_seeds:
-            streams = f"its op_seed {streams}"
-        table.add_row(name, operator, *seed, streams)
-    return table
+    def _found_json(self) -> list[dict[str, Any]]:
+        nodes = equal_seeds.documents([found.node for found in self.found])
+        for found, node in zip(self.found, nodes, strict=True):
+            node |= {"where": found.node.where, "per_row_problem": found.row_problem}
+            node["of_its_seeds"] = found.seeds
+            node["today"] = {}
+            for runtime in self.runtimes:
+                trial = self.trial(runtime, found)
+                told = {"does": trial.behaviour.value, "reason": trial.reason}
+                node["today"][runtime.name] = told
+        return nodes

@@ -19,6 +19,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of
 from onnx_philox._rewriting.in_onnx.types import Types
 
 COUNT = 64
@@ -32,6 +33,10 @@ _OF_VALUES = {"mean", "scale", "low", "high", "shape"}
 # For a Bernoulli: few ones, and enough elements to tell few from many.
 _RARE = 0.1
 _RARE_COUNT = 1024
+
+_SEED_TYPES = (ir.AttributeType.INT, ir.AttributeType.FLOAT)
+# To compare with: the second where the first is the node's own.
+_SEED, _OTHER_SEED = 3, 5
 
 
 @dataclass(frozen=True)
@@ -69,9 +74,9 @@ def build(node: ir.Node, model: ir.Model, types: Types) -> Probe:
     models = [make(attributes)]
     twins = [make(attributes, copies=2, is_followed=followed) for followed in (False, True)]
     seed = attributes.get("seed")
-    if seed is not None:
-        other = ir.Attr("seed", seed.type, seed.value + 1)
-        models.append(make({**attributes, "seed": other}))
+    has_seed = seed is not None and seed.type in _SEED_TYPES
+    if seed is not None and has_seed:
+        models.append(make({**attributes, "seed": _other(seed)}))
     p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
         "models": [_text(model) for model in models],
@@ -83,9 +88,20 @@ def build(node: ir.Node, model: ir.Model, types: Types) -> Probe:
     undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
     told = {name: str(a.value) for name, a in attributes.items() if name not in _OF_VALUES}
     kind = str([node.domain, node.op_type, sorted(told.items()), [a.dtype.name for a in feeds]])
-    return Probe(
-        json.dumps(document), seed is not None, undrawn, p, tuple(map(json.dumps, in_twos)), kind
-    )
+    return Probe(json.dumps(document), has_seed, undrawn, p, tuple(map(json.dumps, in_twos)), kind)
+
+
+def _other(seed: ir.Attr) -> ir.Attr:
+    """A seed that is another one by the runtimes' own rules.
+
+    The next one may be the same: a large f32 has none, and ONNX Runtime takes 0 for 1.
+    """
+    if seed.type is ir.AttributeType.INT:
+        # Of a Dropout just below 0 the first run is that of a seed above.
+        is_same = dropout_start(seed.as_int() % 2**64) == dropout_start(_SEED)
+        return ir.AttrInt64("seed", _OTHER_SEED if is_same else _SEED)
+    is_same = start_of(seed.as_float()) == start_of(_SEED)
+    return ir.AttrFloat32("seed", float(_OTHER_SEED if is_same else _SEED))
 
 
 def _model(

@@ -22,8 +22,10 @@ from pathlib import Path
 from onnx_philox import _runtime_errors
 from onnx_philox._command import libraries
 from onnx_philox._command.inspect.probes import Probe
+from onnx_philox._command.inspect.rest import Rest
 from onnx_philox._progress import Progress
 from onnx_philox._runtimes import RUNTIMES, Runtime
+from onnx_philox._versions import install_command
 
 _WORKER = Path(__file__).with_name("worker.py")
 _ROLES = ("all", "first")
@@ -76,6 +78,8 @@ class Trials:
     """None where it is not installed."""
     trials: dict[str, Trial]
     """By the key of the probe."""
+    in_the_way: str | None = ""
+    """Why it does not load the rest of the model; empty where it does, None where nobody knows."""
 
     @property
     def title(self) -> str:
@@ -86,8 +90,13 @@ class Trials:
 Tell = Callable[[str], None]
 
 
-def run(probes: Sequence[Probe], progress: Progress, *, of_ir: bool = False) -> list[Trials]:
-    """Tries each probe in each runtime; equal probes once. Those of an IR only where it loads."""
+def run(
+    probes: Sequence[Probe], progress: Progress, rest: Rest | None = None, *, of_ir: bool = False
+) -> list[Trials]:
+    """Tries each probe in each runtime; equal probes once. Those of an IR only where it loads.
+
+    `rest` is what is left of the model without the nodes; None where nobody asks for it.
+    """
     runtimes = [r for r in RUNTIMES.values() if r.bare and (r.takes_ir or not of_ir)]
     distinct = {probe.key: probe for probe in probes}
     counts = Counter(probe.kind for probe in probes)
@@ -108,7 +117,7 @@ def run(probes: Sequence[Probe], progress: Progress, *, of_ir: bool = False) -> 
         }
 
         def try_in(runtime: Runtime) -> Trials:
-            return _try(runtime, workers.get(runtime.name), distinct, several, tell)
+            return _try(runtime, workers.get(runtime.name), distinct, several, rest, tell)
 
         with ThreadPoolExecutor(len(runtimes)) as pool:
             return list(pool.map(try_in, runtimes))
@@ -119,14 +128,14 @@ def _try(
     workers: Sequence[_Worker] | None,
     probes: Mapping[str, Probe],
     several: Container[str],
+    rest: Rest | None,
     tell: Tell,
 ) -> Trials:
     """Tries probes in a runtime; of those in `several`, the model has more of their kind."""
     name = runtime.name
     if workers is None:
-        how = f"pip install 'onnx-philox[{name}]'"
-        absent = Trial(Behaviour.NOT_INSTALLED, how)
-        return Trials(name, None, dict.fromkeys(probes, absent))
+        absent = Trial(Behaviour.NOT_INSTALLED, install_command(name))
+        return Trials(name, None, dict.fromkeys(probes, absent), None)
     first, second = workers
     here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)
     # What failed or was removed needs no second process.
@@ -138,6 +147,7 @@ def _try(
         for i, line in enumerate(probe.twins)
     }
     twins = _answers(first, in_twos, lambda _: None)
+    in_the_way = _in_the_way(first, rest)
     repeating = {
         key.partition(" ")[0]
         for key, answer in twins.items()
@@ -154,7 +164,19 @@ def _try(
         or _trial(probe, here[key], there[key], repeats=key in repeating)
         for key, probe in probes.items()
     }
-    return Trials(name, libraries.version_of(name) or "", trials)
+    return Trials(name, libraries.version_of(name) or "", trials, in_the_way)
+
+
+def _in_the_way(worker: _Worker, rest: Rest | None) -> str | None:
+    """What a runtime says of the rest of a model; see `Trials`."""
+    if rest is None:
+        return None
+    answer = _answers(worker, {"rest": rest.line}, lambda _: None)["rest"]
+    if "failed" not in answer:
+        return ""
+    reason = _runtime_errors.sentence(answer["reason"])
+    is_said = answer["failed"] == "load" and rest.stands_in_the_way(reason)
+    return reason if is_said else None
 
 
 def _is_installed(name: str) -> bool:

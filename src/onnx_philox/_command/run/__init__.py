@@ -1,34 +1,31 @@
 """`onnx-philox run`: runs a model several times, prints hashes of the outputs, and saves them.
 
 `loading` loads a model in a runtime of the registry (`_runtimes`), `ports` reads and checks the
-inputs and knows which is the state, `beginning` makes up others and the first state, and `printed`
-prints. `run` puts them together, saves and records.
+inputs and knows which is the state, `beginning` makes up others and the first state,
+`output_files` saves the outputs, and `printed` prints. `run` puts them together, and records.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from onnx_philox._command import paths, rewritten
+from onnx_philox._command.drawn import with_draws
 from onnx_philox._command.run import beginning, loading, ports
 from onnx_philox._command.run.loading import Settings
+from onnx_philox._command.run.output_files import OutputFiles
 from onnx_philox._command.run.printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
-from onnx_philox._contract.types import BF16
 from onnx_philox._files.given import Given
-from onnx_philox._files.new_files import NewFiles, check_apart, tidied_up_on_signals
+from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import RunError
-from onnx_philox._runtimes.port import ArgumentError, Arrays, refusing_as_argument
+from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
 __all__ = ["ArgumentError", "ModelRuns", "RunError", "Settings", "run"]
 
@@ -46,14 +43,36 @@ def run(
     """Runs a model, each run from the state that the run before it returned.
 
     Without a runtime of `RUNTIMES`, it takes the first installed one that takes the file: an ONNX
-    file, or for OpenVINO an IR. `output` is a folder, or the beginning of the names of the files to
-    write; `record` is the file for a record of the runs, for which the draws are outputs too.
+    file, or for OpenVINO an IR. `output` is where to save the outputs, as `OutputFiles.of` takes
+    it; `record` is the file for a record of the runs, for which the draws are outputs too.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
         RunError: The runtime does not load the model, or a run fails.
+        KeyboardInterrupt: It was interrupted; the text says after how many runs.
     """
     given = paths.given("run", model)
+    if record is not None and wanted.draw:
+        raise ArgumentError(
+            "--record must be left out beside --draw, since a record is of the file that ran: got "
+            f"{record}. Write that file with onnx-philox rewrite --draw, and run it."
+        )
+    with with_draws(given, wanted.draw) as served:
+        return _run(given, served, wanted, runtime, settings, output, record, progress)
+
+
+def _run(
+    given: Given,
+    served: Given,
+    wanted: WantedRuns,
+    runtime: str | None,
+    settings: Settings | None,
+    output: str | None,
+    record: Path | None,
+    progress: Progress,
+) -> ModelRuns:
+    """The runs of what a rewrite made of the model that is given, or of that model."""
+    model = given.path
     stamp: object = () if record is None else given.stamp
     settings = settings or Settings()
     written = {}
@@ -61,30 +80,33 @@ def run(
         settings = replace(settings, shows_drawn=True)
         paths.check_folder(record)
         written[record] = "the record"
-    prefix = None if output is None else _prefix_of(output, model)
-    if prefix is not None:
-        paths.check_folder(Path(prefix))
-        written |= dict.fromkeys(_existing(prefix, wanted.numbers), "the output")
+    files = None if output is None else OutputFiles.of(output, model, wanted.numbers)
+    if files is not None:
+        paths.check_folder(Path(files.beginning))
+        written |= dict.fromkeys(files.existing, "the output")
     if written:
         with refusing_as_argument():
             check_apart("run", written, _read(given, wanted.inputs))
-    inside = rewritten.inside(given)
+    inside = rewritten.inside(served)
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
-    loaded = loading.load_model(given, runtime, settings)
+    loaded = loading.load_model(served, runtime, settings)
     serving = beginning.Serving(loaded, wanted, inside)
     state = serving.state
     if wanted.seed is not None and state is None:
         inside.refuse_seed(wanted.seed, model)
 
     report = ModelRuns(given, serving, settings, inside)
-    for done, number in enumerate(wanted.numbers):
-        progress(done, wanted.runs, f"run {number}")
-        began = None if state is None else state.words(serving.inputs[state.name])
-        outputs = serving.run()
-        path = _save(prefix, number, outputs) if prefix is not None else None
-        report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
+    try:
+        for done, number in enumerate(wanted.numbers):
+            progress(done, wanted.runs, f"run {number}")
+            began = None if state is None else state.words(serving.inputs[state.name])
+            outputs = serving.run()
+            path = None if files is None else files.save(number, outputs)
+            report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(report.how_far(wanted, record)) from None
     if record is not None:
         _record(record, report, wanted, stamp)
         report.record = record
@@ -139,43 +161,3 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) ->
     written = document.record(of_file, serving.loaded, streams, serving.seed, inputs, runs)
     with NewFiles() as files, files.open(path) as file:
         file.write(json.dumps(written, indent=2).encode() + b"\n")
-
-
-def _prefix_of(output: str, model: Path) -> str:
-    """The beginning of the files' names."""
-    path = Path(output)
-    if path.is_dir() or output.endswith(("/", "\\")):
-        path = path / model.stem
-    return str(path)
-
-
-def _existing(prefix: str, runs: range) -> list[Path]:
-    """The files of these runs that already exist."""
-    folder = Path(prefix).parent
-    names = re.compile(re.escape(Path(prefix).name) + r"\.run(0|[1-9]\d*)\.npz")
-    found = [names.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
-    return [_path(prefix, int(name[1])) for name in found if name and int(name[1]) in runs]
-
-
-def _save(prefix: str, run: int, outputs: Arrays) -> Path:
-    """Saves the outputs of a run; the same outputs give the same file, byte by byte.
-
-    `numpy.savez` would write the time of day, and takes no output of the name "file".
-    """
-    path = _path(prefix, run)
-    with (
-        tidied_up_on_signals(),
-        NewFiles() as files,
-        files.open(path) as file,
-        zipfile.ZipFile(file, "w") as archive,
-    ):
-        for name, array in outputs.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                # NumPy has no bfloat16 of its own; float32 holds all its values.
-                stored = array.astype(np.float32) if array.dtype == BF16.dtype else array
-                np.lib.format.write_array(member, stored, allow_pickle=False)
-    return path
-
-
-def _path(prefix: str, run: int) -> Path:
-    return Path(f"{prefix}.run{run}.npz")

@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.rewritten import Inside, rewrite_first
+from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.ports import StatePorts
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
@@ -96,6 +97,29 @@ class ModelRuns:
         """One hash of all draws; None if they are not outputs."""
         return of_all(run.drawn_sha256 for run in self.runs) if self.serving.loaded.drawn else None
 
+    def how_far(self, wanted: WantedRuns, record: Path | None) -> str:
+        """What an interrupted command says: what was done and saved, and how to go on."""
+        done = len(self.runs)
+        sentences = [f"interrupted after {done} of {wanted.runs} runs"]
+        if self._saved:
+            sentences.append(f"Saved: {self._saved}")
+        if record is not None:
+            sentences.append(f"{record} was not written")
+        began_at_seed = self.serving.seed is not None
+        if began_at_seed and self.state is not None and self.state.counts_runs:
+            first = wanted.first_run + done
+            rest = wanted.runs - done
+            sentences.append(f"For the rest add --first-run {first} --runs {rest}")
+        return ". ".join(sentences)
+
+    @property
+    def _saved(self) -> str:
+        """The files that were written, by name; of many, the first and the last."""
+        files = [str(run.file) for run in self.runs if run.file]
+        if len(files) > 3:
+            files = [files[0], "...", files[-1]]
+        return ", ".join(files)
+
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
         loaded = self.serving.loaded
@@ -155,9 +179,8 @@ class ModelRuns:
     def _meaning(self) -> Iterator[str]:
         loaded, state = self.serving.loaded, self.state
         yield about_filled(self.serving.filled)
-        if files := [str(run.file) for run in self.runs if run.file]:
-            shown = files if len(files) <= 3 else [files[0], "...", files[-1]]
-            line = f"Saved: {', '.join(shown)}."
+        if self._saved:
+            line = f"Saved: {self._saved}."
             if as_float32 := [o.name for o in self.runs[0].outputs if o.type == "bfloat16"]:
                 line += (
                     f" {', '.join(as_float32)}: saved as float32, exactly, as .npz has no bfloat16."
@@ -220,7 +243,7 @@ class ModelRuns:
     def _about_no_state(self, found: str) -> str:
         """What decides the numbers, after what several runs gave."""
         if self.inside.is_undecided:
-            remedy = rewrite_first(self.model)
+            remedy = self.inside.remedy_of_own(self.model)
             return f"{found}This model has {self.inside.counted} and no state. {remedy}"
         if not found:
             return ""

@@ -13,11 +13,19 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.streams import record, states_in, stream_of
+from onnx_philox._models.streams import (
+    names_of_batch,
+    record,
+    states_in,
+    stream_of,
+    streams_of,
+)
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_onnx import earlier
 from onnx_philox._rewriting.in_onnx.passes.carry_state import carry_states
+from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs, is_drawn_input
+from onnx_philox._rewriting.in_onnx.passes.expand_maps import is_map
 from onnx_philox._rewriting.in_onnx.passes.find import find_nodes, inline_random_functions
 from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.in_onnx.passes.replace import Replace
@@ -33,7 +41,8 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
     """Replaces the random nodes of a model, in place.
 
     Args:
-        model: The model. An error leaves it as it was, but for functions that were inlined.
+        model: The model. An error leaves it as it was, but for functions that were inlined and
+            inputs that have become draws.
         asked: What for.
 
     Returns:
@@ -45,6 +54,7 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
             given what is asked for.
     """
     asked.check_onnx()
+    draw_inputs(model, asked.drawn_inputs)
     inline_random_functions(model)
     return order.rewrite(FORMAT, model, asked)
 
@@ -54,7 +64,7 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
 
     Ignores nodes that an earlier rewrite made.
     """
-    if model.functions:
+    if model.functions or any(map(is_map, model.graph.all_nodes())):
         model = model.clone()
         inline_random_functions(model)
     return [found.record() for found in find_nodes(model)]
@@ -70,8 +80,21 @@ def _check(
     if recorded.state is not None and recorded.generator is not generator:
         allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
         checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, THE_ORIGINAL)
+    if recorded.has_rows and asked.batch is not None:
+        _check_batch(model, asked.batch)
     if found:
         check_draws_beside(recorded, counts_runs=earlier.counts_runs(model))
+
+
+def _check_batch(model: ir.Model, said: str) -> None:
+    """Refuses another batch than that of which the model has a state for each row."""
+    streams = streams_of(model)
+    if streams is None or streams.batch is None:
+        return
+    allowed = names_of_batch(model, streams)
+    if said not in allowed:
+        known = f"left out, or {allowed[0]!r}, of whose rows each has a state already"
+        checks.refuse(OWNER, "batch", repr(said), known, THE_ORIGINAL)
 
 
 def _replace(
@@ -97,7 +120,8 @@ def _replace(
     if recorded.is_input:
         # A node that was added since may come before what it now reads.
         model.graph.sort()
-    record(model, kept, *plan.inverted)
+    at = None if batch is None else (batch.input.name or "", batch.axis)
+    record(model, kept, *plan.inverted, batch=at)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
@@ -105,8 +129,19 @@ def _replace(
             warnings.warn(gone, stacklevel=shown.stacklevel())
 
 
+def _find(model: ir.Model, asked: Asked) -> list[Outcome]:
+    """The random nodes; drawn inputs take streams behind those of all others.
+
+    torch's one generator draws them first, in the order of the option.
+    """
+    found = find_nodes(model, asked.generator, keep_seeds=asked.keep_seeds)
+    if asked.generator.is_counter_based:
+        found.sort(key=lambda each: is_drawn_input(each.site.node))
+    return found
+
+
 FORMAT = order.Format(
-    find=lambda model, asked: find_nodes(model, asked.generator, keep_seeds=asked.keep_seeds),
+    find=_find,
     recorded=earlier.read,
     check=_check,
     rows=BatchRows,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import RANDOM_NORMAL
-from onnx_philox._files import tensors
-from onnx_philox._models.graphs import STANDARD_DOMAINS, label, opset_of
+from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR, RANDOM_NORMAL
+from onnx_philox._files import external_data, tensors
+from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, label, opset_of
 from onnx_philox._rewriting.in_onnx import types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
@@ -18,13 +19,27 @@ from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     schema_of,
 )
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
 
+# Domains whose operators a runtime, or an extension that it is known for, brings.
+_DOMAINS_OF_RUNTIMES = (
+    DOMAIN,
+    "ai.onnx.",
+    "com.microsoft",
+    "com.ms",
+    "org.openvinotoolkit",
+    "org.pytorch",
+)
 # What ONNX Runtime's schemas do not list, though it has it.
 _ATEN = "ATen"
 _DROPOUT = (
     "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none of "
     "them."
+)
+_BITS = (
+    "OpenVINO's uint32 holds 31 bits: a Cast of floats makes one number of all from 2^31 on, half "
+    "of what {} draws."
 )
 _NORMALS = (
     "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
@@ -38,12 +53,61 @@ def operators_of_no_runtime(model: ir.Model) -> list[str]:
     known = {_ATEN, *types.rules().get("", {})}
     for node in model.graph.all_nodes():
         opset = opset_of(model.opset_imports, node.domain)
-        if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known:
+        if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known or _makes_a_key(node):
             continue
         is_function = node.op_identifier() in model.functions
         if not is_function and not schema_of(node, opset) and randomness(node, opset) is None:
             found.setdefault(node.op_type, label(node))
     return list(found.values())
+
+
+def _makes_a_key(node: ir.Node) -> bool:
+    """Whether a node makes keys for TensorFlow's random nodes alone: a rewrite takes it away."""
+    if node.op_type not in KEY_MAKERS or any(o.is_graph_output() for o in node.outputs):
+        return False
+    readers = (reader for output in node.outputs for reader, _ in output.uses())
+    return all(randomness(reader, None) is not None for reader in readers)
+
+
+def missing_functions(model: ir.Model) -> list[str]:
+    """What nodes call that is no function of the model and no known operator, each by one node.
+
+    Not the random ones, which a search names. A domain of a runtime's own may have any operator.
+    """
+    found: dict[ir.OperatorIdentifier, str] = {}
+    bodies = [model.graph, *(function.graph for function in model.functions.values())]
+    for node in (node for graph in bodies for node in graph.all_nodes()):
+        opset = opset_of(model.opset_imports, node.domain)
+        is_known = node.domain.startswith(_DOMAINS_OF_RUNTIMES) or node.domain in STANDARD_DOMAINS
+        if is_known or node.op_identifier() in model.functions:
+            continue
+        if not schema_of(node, opset) and randomness(node, opset) is None:
+            found.setdefault(node.op_identifier(), f"{node.domain}::{label(node)}")
+    return list(found.values())
+
+
+def missing_weights(proto: onnx.ModelProto, folder: Path) -> list[str]:
+    """The files with a model's weights that are not in its folder."""
+    return [place for place in external_data.locations(proto) if not (folder / place).is_file()]
+
+
+def about_missing(functions: Sequence[str], weights: Sequence[str] = ()) -> list[str]:
+    """What to say of both, a sentence each."""
+    said = []
+    if functions:
+        said.append(
+            f"The model has no function {', '.join(functions)}, and no runtime has such an "
+            "operator of its own: none loads the model without a library for it. Where a tool has "
+            "dropped the function, as onnx.version_converter does, take the model from before, and "
+            "call onnx.inliner.inline_local_functions first."
+        )
+    if weights:
+        it = "it" if len(weights) == 1 else "them"
+        said.append(
+            f"No runtime loads the model without its weights, and {', '.join(map(repr, weights))} "
+            f"cannot be found. Put {it} into the model's folder."
+        )
+    return said
 
 
 def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
@@ -68,7 +132,9 @@ def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
     nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
     unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
     if runtime == "openvino":
-        return [_NORMALS] * any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
+        normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
+        bits = [node.called for node in nodes if node.replacement == RANDOM_GENERATOR.name]
+        return [_NORMALS] * normals + [_BITS.format(few([*map(repr, bits)]))] * bool(bits)
     branches = defaultdict[str, set[str]](set)
     for step in (step for node in unseeded for step in node.path):
         owner, _, branch = step.rpartition(" ")

@@ -9,6 +9,7 @@ import openvino as ov
 from onnx_philox._openvino_models import graphs
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
 from onnx_philox._rewriting.in_openvino import patterns, replacements
+from onnx_philox._rewriting.in_openvino.drawn_inputs import drawn_input_number
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, UniformNode
 from onnx_philox._rewriting.in_openvino.site import Site, site_of
 from onnx_philox._rewriting.random_names import randomness_of
@@ -48,7 +49,7 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
             if replacements.inlined_comparison(site.node) is not None:
                 each = replace(each, share=INLINED)
             covered |= each.covered
-            each = replace(each, same=site.explicit_seed if keep_seeds else None)
+            each = replace(each, same=site.seeded if keep_seeds else None)
         found.append(each)
     return found
 
@@ -79,11 +80,19 @@ def _is_random(node: ov.Node) -> bool:
     return randomness_of(kind) is not None
 
 
-def _order(site: Site) -> tuple[bool, int]:
-    """What sorts a random node: the number of its conversion, if it has one."""
-    if not graphs.awaits_state(site.node):
-        return True, 0
-    return False, int(site.node.get_attributes()["op_seed"])
+def _order(site: Site) -> tuple[int, int]:
+    """What sorts a random node.
+
+    1. Those that a conversion numbered, in its order.
+    2. Those of the model.
+    3. Inputs that have become draws, in the order of the option.
+    """
+    number = drawn_input_number(site.node)
+    if number is not None:
+        return 3, number
+    if graphs.awaits_state(site.node):
+        return 1, int(site.node.get_attributes()["op_seed"])
+    return 2, 0
 
 
 def _read(site: Site, *, keep_seeds: bool) -> UniformNode | Found:

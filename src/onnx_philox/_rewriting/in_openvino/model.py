@@ -16,6 +16,7 @@ from onnx_philox._openvino_models.graphs import forget_order, recorded_streams
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_openvino import earlier
+from onnx_philox._rewriting.in_openvino.drawn_inputs import draw_inputs
 from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, inlined_comparison
 from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
@@ -45,6 +46,7 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
     """
     asked.check_openvino()
     new = model.clone()
+    draw_inputs(new, asked.drawn_inputs)
     report = order.rewrite(FORMAT, new, asked)
     return new if report.is_changed else model, report
 

@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from openvino import opset8
 
 from onnx_philox import openvino as factories
-from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+)
 from onnx_philox._contract.types import F32, F64, I32, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import constant, dimensions, number, only_reader
@@ -32,6 +37,7 @@ _NEAR = 2e-3
 _TINY = 1e-7
 # What OpenVINO calls the operators of ONNX.
 _ONNX_NAMES = {
+    "Divide": "Div",
     "GreaterEqual": "GreaterOrEqual",
     "LessEqual": "LessOrEqual",
     "Multiply": "Mul",
@@ -235,7 +241,7 @@ def integers(uniform: UniformNode) -> NewDraw | None:
             other = node.input_value(1 - index)
             known = number(other) if _fits(other, value) else None
         step = None
-        if not (kind == "Subtract" and index == 1):
+        if not (kind in ("Subtract", "Divide") and index == 1):
             exact = None if known is None else Fraction(known)
             step = scaled.then(_ONNX_NAMES.get(kind, kind), exact)
         if step is None:
@@ -248,14 +254,38 @@ def integers(uniform: UniformNode) -> NewDraw | None:
     if found is None:
         return None
     lowest, count = found
+    output_type = arrays.name(value.get_element_type())
+    if count == comparisons.WORDS:
+        return _words(uniform, value)
 
     def make(emit: EmitDraw) -> ov.Output:
-        # Always i32, as of an ONNX file.
-        bounds = np.array(lowest, np.int32), np.array(lowest + count, np.int32)
+        # Always i32, as of an ONNX file; further down where that has no such bound.
+        is_moved = lowest + count == comparisons.MOST_OF_I32
+        first = lowest - comparisons.FURTHER_DOWN * is_moved
+        bounds = np.array(first, np.int32), np.array(first + count, np.int32)
         drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32").output(0)
+        if is_moved:
+            up = opset8.constant(np.array(comparisons.FURTHER_DOWN, np.int32))
+            drawn = opset8.add(drawn, up).output(0)
         return drawn if type_ is I32 else opset8.convert(drawn, value.get_element_type()).output(0)
 
-    return NewDraw(uniform.site, RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make)
+    return NewDraw(uniform.site, RANDOM_UNIFORM, output_type, value, make)
+
+
+def _words(uniform: UniformNode, value: ov.Output) -> NewDraw | None:
+    """The words of the generator, of uint32 or int32; None for integers of 64 bits.
+
+    OpenVINO's plugin computes these in 32.
+    """
+    kind = value.get_element_type()
+    if kind not in (ov.Type.u32, ov.Type.i32):
+        return None
+
+    def make(emit: EmitDraw) -> ov.Output:
+        bits = emit(factories.random_generator, shape=uniform.shape).output(0)
+        return bits if kind == ov.Type.u32 else opset8.convert(bits, kind).output(0)
+
+    return NewDraw(uniform.site, RANDOM_GENERATOR, arrays.name(kind), value, make)
 
 
 def _is_within(array: NDArray[Any], uniform: UniformNode) -> bool:

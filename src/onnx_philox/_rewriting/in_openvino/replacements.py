@@ -30,12 +30,18 @@ from onnx_philox._openvino_models.graphs import (
     only_reader,
     own_seeds,
 )
+from onnx_philox._rewriting import doubts
+from onnx_philox._rewriting.comparisons import GIVES_PROBABILITIES
+from onnx_philox._rewriting.doubts import Doubt
 from onnx_philox._rewriting.found import Replaceable
+from onnx_philox._rewriting.in_openvino.drawn_inputs import drawn_input_number
 from onnx_philox._rewriting.in_openvino.site import Site, names_of
 from onnx_philox._rewriting.shares import INLINED_NAME
 
 _UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
 _SEEDS = ("global_seed", "op_seed")
+_MOVES = ("Convert", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+_LOGARITHMS = ("Log", "LogSoftmax")
 _ONLY_CONSTANT = (F64, I64)
 """The plugin would change bounds of these types on their way to our node."""
 
@@ -80,7 +86,7 @@ class NewDraw(Replaceable):
     @property
     def is_numbered(self) -> bool:
         """See `Replaceable`."""
-        return awaits_state(self.site.node)
+        return awaits_state(self.site.node) and drawn_input_number(self.site.node) is None
 
 
 def inlined_comparison(node: ov.Node) -> ov.Node | None:
@@ -232,7 +238,26 @@ def categorical(site: Site) -> NewDraw:
         drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
         return drawn.output(0)
 
-    return NewDraw(site, operators.RANDOM_CATEGORICAL, output_type, node.output(0), make)
+    doubt = _doubt_of_weights(node.input_value(0), is_log=is_log)
+    operator = operators.RANDOM_CATEGORICAL
+    return NewDraw(site, operator, output_type, node.output(0), make, doubt=doubt)
+
+
+def _doubt_of_weights(value: ov.Output, *, is_log: bool) -> Doubt | None:
+    """What says that weights of classes are not the logarithms, or the numbers, that they must be.
+
+    None where nothing does.
+    """
+    while value.get_node().get_type_name() in _MOVES:
+        value = value.get_node().input_value(0)
+    kind = value.get_node().get_type_name()
+    if not is_log:
+        return doubts.LOGARITHMS if kind in _LOGARITHMS else None
+    array = constant(value)
+    are_probabilities = kind in GIVES_PROBABILITIES
+    if array is not None:
+        are_probabilities = doubts.sum_to_one(array)
+    return doubts.PROBABILITIES if are_probabilities else None
 
 
 def without_state(site: Site) -> NewDraw:

@@ -12,19 +12,25 @@ from dataclasses import dataclass, field
 
 import openvino as ov
 
-from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
-from onnx_philox._openvino_models.graphs import constant, is_ours, name_of
+from onnx_philox._openvino_models.graphs import name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
-from onnx_philox._rewriting.in_openvino.depends import BatchDependence
+from onnx_philox._rewriting.in_openvino.drawn import DrawnRows
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
+from onnx_philox._rewriting.in_openvino.row_walk import RowWalk
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, drawn
-from onnx_philox._rewriting.not_rows import ONE_STATE, of_count, of_operator, of_shape, unproved
-from onnx_philox._rewriting.places import BatchPlaces, MadeBy, Place, called, written_place
+from onnx_philox._rewriting.not_rows import (
+    ONE_STATE,
+    of_count,
+    of_operator,
+    of_shape,
+    out_of_order,
+    unproved,
+)
+from onnx_philox._rewriting.places import Place, called, written_place
 
 
 @dataclass(frozen=True)
@@ -68,18 +74,21 @@ class Rows:
         self._symbols = Symbols(model, inputs, asked.batch)
         shapes = {name: self._symbols.of(node.output(0)) for name, node in inputs.items()}
         self._shapes = {each.site.node.get_name(): drawn(each.site.node) for each in draws}
-        names = self._symbols.products.names
-        found = {}
-        for name in names:
-            standing = BatchPlaces(name, self._symbols.products, self._symbols.of, self._source)
-            found[name] = [self._places(draw, standing) for draw in draws]
-        self._name, input, axis, rivals = choose(
+        name, input, axis, rivals = choose(
             shapes,
             self._symbols.laid or asked.batch,
-            found.__getitem__,
+            lambda name: [self._sized(draw, name) for draw in draws],
             "Convert or reshape the model with a batch of -1",
         )
-        self._found = dict(zip(self._shapes, found[self._name], strict=True))
+        named = asked.named or frozenset()
+        drawings = {}
+        for draw in draws:
+            is_said = not draw.names.isdisjoint(named)
+            key = draw.site.node.get_name()
+            for node in (draw.site.node, *draw.also):
+                shape = self._symbols.of_shape(drawn(node))
+                drawings[node.get_name()] = DrawnRows.of(node, key, shape, is_said=is_said)
+        self._walk = RowWalk(model, self._symbols, name, drawings)
         self.batch = Batch(inputs[input], input, axis, rivals)
         self._is_shared = len(inputs) > 1
 
@@ -94,44 +103,29 @@ class Rows:
                 site.title, "the alignment", repr(draw.generator.alignment), allowed, remedy
             )
         known = arrays.known_dimensions(self._shapes[site.node.get_name()])
-        places = self._found[site.node.get_name()]
-        if is_named and known and known[0] is None and len(places) == 1:
-            places = [place for place in places if place.is_first]
+        places = self._walk.places[site.node.get_name()]
         if known == () or (known and known[0] is not None and not places):
             return of_shape(site.title, known, batch, self.batch.rivals, is_shared=self._is_shared)
         if error := of_operator(site.title, draw.operator, known, places, batch, self.batch.rivals):
             return error
-        depends = BatchDependence(self._symbols, self._name, site.owners)
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.get_type_name() != "If"), None)
-            if loop is not None and depends.of_how_often(index):
+            if loop is not None and self._walk.of_how_often(owner):
                 return of_count(site.title, owner.label, loop.label)
+        culprit = self._walk.culprits.get(site.node.get_name())
         if not places:
-            return unproved(site.title, site.called, known, batch)
+            return unproved(site.title, site.called, known, batch, culprit)
+        if culprit is not None and not is_named:
+            return out_of_order(site.title, site.called, culprit, batch)
         (self.batch.places[site.node.get_name()],) = places
         return None
 
-    def _places(self, draw: NewDraw, standing: BatchPlaces[ov.Output]) -> list[Place]:
-        """Where a dimension stands in what a node draws."""
-        node = draw.site.node
-        shape = self._symbols.of_shape(self._shapes[node.get_name()])
-        return [] if shape is None else standing.of(shape, _like(node))
-
-    def _source(self, output: ov.Output) -> MadeBy[ov.Output]:
-        if output in self._symbols.sources:
-            return self._symbols.sources[output]
-        node = output.get_node()
-        kind, inputs = node.get_type_name(), node.input_values()
-        order = constant(inputs[1]) if kind == "Transpose" else None
-        if output.get_index() or (kind == "Transpose" and order is None):
-            kind = ""
-        return MadeBy(kind, inputs, [] if order is None else order.tolist())
-
-
-def _like(node: ov.Node) -> ov.Output | None:
-    """The tensor whose shape a random node draws; None where that is computed."""
-    (first, *_) = node.input_values()
-    if is_ours(node) and OPERATORS[node.get_type_name()].size_input.role is Role.DATA:
-        return first
-    source = first.get_node()
-    return source.input_value(0) if source.get_type_name() == "ShapeOf" else None
+    def _sized(self, draw: NewDraw, name: str) -> list[Place]:
+        """Where a dimension of this name stands in what a node draws, by its size alone."""
+        shape = self._symbols.of_shape(self._shapes[draw.site.node.get_name()]) or ()
+        products = self._symbols.products
+        return [
+            Place(axis, len(shape), dimension != name)
+            for axis, dimension in enumerate(shape)
+            for _ in range(products.count(dimension, name))
+        ]

@@ -20,7 +20,7 @@ from openvino.op import util
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
-from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
@@ -49,8 +49,7 @@ class Symbols:
         self._symbols: list[tuple[ov.Symbol, str]] = []
         self.laid: str | None = None
         """The dimension that Layouts call what has been said."""
-        self.sources: dict[ov.Output, MadeBy[ov.Output]] = {}
-        """What goes into bodies and comes out of them."""
+        self._unknown: list[tuple[ov.Symbol, str]] = []
         shared: dict[str, ov.Symbol] = {}
         for name, node in inputs.items():
             shape, layout = node.get_partial_shape(), node.get_layout()
@@ -88,7 +87,43 @@ class Symbols:
             return int(dimension.get_length())
         if not dimension.has_symbol():
             return None
+        return self._of_symbol(dimension.get_symbol())
+
+    def of_unknown(self, dimension: ov.Dimension) -> Dimension:
+        """A name for a dimension of which nothing but its symbol is known; None without one."""
+        if not dimension.has_symbol():
+            return None
         own = dimension.get_symbol()
+        for symbol, name in self._unknown:
+            if symbol == own:
+                return name
+        name = self.products.at(("symbol", len(self._unknown)))
+        self._unknown.append((own, name))
+        return name
+
+    def numbers(self, value: ov.Output) -> list[Dimension] | None:
+        """The integers that a tensor is, some of which may be dimensions; None for others."""
+        known = known_numbers(value)
+        if known is None and value.get_node().get_type_name() == "Range":
+            ends = [constant(end) for end in value.get_node().input_values()]
+            if all(end is not None and end.size == 1 for end in ends):
+                known = np.arange(*(end.item() for end in ends if end is not None))
+        if known is not None:
+            return known.reshape(-1).tolist()
+        if not _is_small(value):
+            return None
+        symbols = value.get_tensor().get_value_symbol()
+        if not symbols:
+            return None
+        named = [self._of_symbol(symbol) for symbol in symbols]
+        bounds = _bounds(value)
+        if bounds is not None:
+            low, high = (bound.reshape(-1).tolist() for bound in bounds)
+            same = [a if a == b else None for a, b in zip(low, high, strict=True)]
+            named = [d if d is not None else e for d, e in zip(named, same, strict=True)]
+        return named
+
+    def _of_symbol(self, own: ov.Symbol) -> Dimension:
         return next((name for symbol, name in self._symbols if symbol == own), None)
 
     def _of_name(self, dimension: Dimension) -> ov.Symbol:
@@ -128,7 +163,29 @@ class Symbols:
                     self._give(output, self.of_shape(drawn(node)))
             elif node.get_type_name() == "Reshape":
                 self._follow_reshape(node)
+            elif node.get_type_name() == "OneHot":
+                self._follow_one_hot(node)
             _follow_numbers(node)
+            if node.get_type_name() in ("Multiply", "ReduceProd"):
+                self._follow_product(node)
+
+    def _follow_product(self, node: ov.Node) -> None:
+        """A product of dimensions is one, too: front ends compute the sizes of a Flatten so."""
+        output = node.output(0)
+        if not _is_small(output) or known_numbers(output) is not None:
+            return
+        first, *others = (self.numbers(value) for value in node.input_values())
+        if first is None:
+            return
+        if node.get_type_name() == "ReduceProd":
+            made = [self.products.of(first)]
+        else:
+            second = others[0]
+            if second is None or len(second) != len(first):
+                return
+            made = [self.products.of(pair) for pair in zip(first, second, strict=True)]
+        if len(made) == np.prod(list(output.get_shape())):
+            output.get_tensor().set_value_symbol([self._of_name(each) for each in made])
 
     def _follow_reshape(self, node: ov.Node) -> None:
         """It gives as many elements as it takes."""
@@ -136,6 +193,14 @@ class Symbols:
         if given is not None and made is not None and made.count(None) == 1:
             rest = self.products.quotient(given, [d for d in made if d is not None])
             self._give(node.output(0), [rest if d is None else d for d in made])
+
+    def _follow_one_hot(self, node: ov.Node) -> None:
+        """Its new dimension is as long as an input says, which may be a dimension."""
+        made, depth = self.of(node.output(0)), self.numbers(node.input_value(1))
+        if made is not None and depth is not None and len(depth) == 1:
+            axis = int(node.get_attributes()["axis"]) % len(made)
+            given = self.of(node.input_value(0)) or made[1:]
+            self._give(node.output(0), [*given[:axis], depth[0], *given[axis:]])
 
     def _follow_bodies(self, node: ov.Node) -> None:
         returned: dict[int, list[ov.Output]] = {}
@@ -149,13 +214,10 @@ class Symbols:
                 outer = self.of(value)
                 parameter = inner[each.body_parameter_index]
                 parameter.set_partial_shape(self._named(parameter.get_partial_shape(), outer))
-                kind, fed = "" if isinstance(each, util.SliceInputDescription) else EITHER, [value]
                 if isinstance(each, util.MergedInputDescription):
                     carried[each.body_value_index] = parameter
-                    fed.append(results[each.body_value_index].input_value(0))
                 elif isinstance(each, util.InvariantInputDescription):
                     _hand_over(value, parameter.output(0))
-                self.sources[parameter.output(0)] = MadeBy(kind, fed)
             is_changed = True
             while is_changed:
                 self._follow(body)
@@ -175,7 +237,6 @@ class Symbols:
                     # Without an iteration it gives what it was given.
                     ends.append(carried[i].output(0))
         for i, ends in returned.items():
-            self.sources[node.output(i)] = MadeBy("" if i in stacked else EITHER, ends)
             known = [self.of(end) or () for end in ends]
             cut = [[None if a == stacked.get(i) else d for a, d in enumerate(e)] for e in known]
             self._give(node.output(i), *cut)
@@ -229,12 +290,20 @@ def _hand_over(source: ov.Output, target: ov.Output) -> None:
 
 def known_numbers(value: ov.Output) -> NDArray[Any] | None:
     """The numbers that a tensor always is, as far as OpenVINO or a constant says."""
+    bounds = _bounds(value)
+    if bounds is None:
+        return constant(value)
+    low, high = bounds
+    return low if np.array_equal(low, high) else None
+
+
+def _bounds(value: ov.Output) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """The least and the greatest numbers that a tensor may be; None where nobody says."""
     tensor = value.get_tensor()
     try:
-        low, high = (bound.data for bound in (tensor.get_lower_value(), tensor.get_upper_value()))
+        return tensor.get_lower_value().data, tensor.get_upper_value().data
     except RuntimeError:  # not computed
-        return constant(value)
-    return low if np.array_equal(low, high) else None
+        return None
 
 
 def _is_small(value: ov.Output) -> bool:

@@ -13,6 +13,9 @@ from typing import Any
 
 from onnx_philox._contract.refusal import refuse
 
+# What reads the shape of its tensor alone, beside what overwrites it.
+_SHAPE_ONLY = ("rand_like", "randn_like", "randint_like", "empty_like", "zeros_like", "ones_like")
+
 DECOMPOSED = (
     "The program is decomposed already: torch may have taken draws away (dropout between an LSTM's "
     "layers, draws that nothing reads). Pass the module, or the program before "
@@ -84,6 +87,13 @@ def calls(graph: Any) -> list[Any]:
 def name_of(node: Any) -> str:
     """The name of the operator that a node calls: ``normal_``."""
     return str(node.target._schema.name.rpartition("::")[2])
+
+
+def reads_shape_alone(node: Any) -> bool:
+    """Whether a call reads no number of its tensor, but its shape."""
+    if node.op == "call_function" and str(node.target).startswith("aten.sym_"):
+        return True
+    return hasattr(node.target, "_schema") and name_of(node) in _SHAPE_ONLY
 
 
 def arguments(node: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,33 @@ _ROUNDINGS = {F16.dtype: 2.0**-8, BF16.dtype: 2.0**-5}
 """What a few roundings of a type of 16 bits make of a number."""
 
 
+@dataclass(frozen=True)
+class OutputTolerances:
+    """How far an output may be from torch's.
+
+    Attributes:
+        rtol: Relative to that.
+        atol: In any case.
+        narrow: The types of 16 bits that outputs of wider types are computed in, by their names.
+    """
+
+    rtol: float
+    atol: float
+    narrow: Mapping[str, Any]
+
+    def rounding(self, name: str, dtype: Any) -> float:
+        """How far a few roundings may take an output."""
+        types = (dtype, self.narrow.get(name, dtype))
+        return max(_ROUNDINGS.get(each, 0.0) for each in types)
+
+
 def outputs(
-    computed: Mapping[str, NDArray[Any]], expected: Sequence[NDArray[Any]], rtol: float, atol: float
+    computed: Mapping[str, NDArray[Any]],
+    expected: Sequence[NDArray[Any]],
+    tolerances: OutputTolerances,
 ) -> str | None:
     """The first output that differs, in words."""
+    rtol, atol = tolerances.rtol, tolerances.atol
     if len(computed) != len(expected):
         return f"The model has {len(computed)} outputs, and the module {len(expected)}."
     for (name, ours), torchs in zip(computed.items(), expected, strict=True):
@@ -27,9 +51,12 @@ def outputs(
             shapes = f"{list(ours.shape)}, and torch's {list(torchs.shape)}"
             return f"The output {name!r} has the shape {shapes}."
         one, other = ours.astype(np.float64), torchs.astype(np.float64)
-        rounding = _ROUNDINGS.get(ours.dtype, 0.0)
+        rounding = tolerances.rounding(name, ours.dtype)
+        # A sum that is small may be one of large numbers, each of which was rounded.
+        size = max(1.0, float(np.abs(other[np.isfinite(other)]).max(initial=0)))
+        room = rounding * (size if name in tolerances.narrow else 1.0)
         if not np.allclose(
-            one, other, rtol=max(rtol, rounding), atol=max(atol, rounding), equal_nan=True
+            one, other, rtol=max(rtol, rounding), atol=max(atol, room), equal_nan=True
         ):
             with np.errstate(invalid="ignore"):
                 most = np.nanmax(np.abs(one - other))

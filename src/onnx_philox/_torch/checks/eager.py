@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import ml_dtypes
@@ -13,10 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._torch.calls.table import call_of
+from onnx_philox._torch.exporter import attributes
 from onnx_philox._torch.exporter.generator import watched
 from onnx_philox._torch.numbers.state import TorchState
 
 FEWER = "the module makes fewer draws than the model"
+
+
+class Then(Enum):
+    """What comes after a run."""
+
+    NOTHING = "nothing"
+    AGAIN = "a second run, of the module as the first one left it"
+    AFRESH = "a second run, of the module as it was before the first one"
 
 
 @dataclass(frozen=True)
@@ -28,12 +38,18 @@ class Eager:
         after: Where torch's next draw would begin.
         sets_generator: Whether the module set torch's generator itself.
         unplaced: Why not all given draws took the place of the module's own, in words.
+        changed: The names of the attributes that the run changed, and of buffers that it assigned.
+        writes: Whether the run changed a buffer or a parameter.
+        again: A second run of the module as the first one left it; None where there was none.
     """
 
     outputs: list[NDArray[Any]]
     after: TorchState
     sets_generator: bool
     unplaced: str = ""
+    changed: tuple[str, ...] = ()
+    writes: bool = False
+    again: Eager | None = None
 
 
 def run(
@@ -42,6 +58,7 @@ def run(
     kwargs: Mapping[str, Any],
     seed: int,
     given: Sequence[NDArray[Any]] | None = None,
+    then: Then = Then.NOTHING,
 ) -> Eager:
     """Runs a module after `torch.manual_seed(seed)`, and leaves it and torch's generator as before.
 
@@ -55,19 +72,31 @@ def run(
         return tensor.detach().clone()
 
     module = model.module() if isinstance(model, torch.export.ExportedProgram) else model
-    args, kwargs = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
     placer: Any = contextlib.nullcontext() if given is None else _placer(given)
-    with _restored(module), torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.default_generator.manual_seed(seed)
+
+    def call() -> Eager:
+        own = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
+        before, held = attributes.state(module), attributes.tensors(module)
         with placer, warnings.catch_warnings(), watched() as sets:
             # torch's, of its own compiler.
             warnings.simplefilter("ignore")
-            result = module(*args, **kwargs)
+            result = module(*own[0], **own[1])
         after = TorchState.from_torch(torch.get_rng_state())
-    leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
-    outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
-    unplaced = "" if given is None else FEWER if placer.left else placer.unplaced
-    return Eager(outputs, after, bool(sets), unplaced)
+        leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
+        outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
+        unplaced = "" if given is None else FEWER if placer.left else placer.unplaced
+        changed = attributes.names_of(attributes.changed(before, module))
+        writes = attributes.tensors(module) != held
+        return Eager(outputs, after, bool(sets), unplaced, changed, writes)
+
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), _restored(module):
+        torch.default_generator.manual_seed(seed)
+        if then is not Then.AFRESH:
+            first = call()
+            return replace(first, again=call()) if then is Then.AGAIN else first
+        with _restored(module):
+            first = call()
+        return replace(first, again=call())
 
 
 def array(tensor: Any) -> NDArray[Any]:
@@ -148,13 +177,34 @@ def _place(
 
 @contextlib.contextmanager
 def _restored(module: Any) -> Iterator[None]:
-    """Gives a module its buffers again, which a run in training mode may change."""
+    """Gives a module its buffers and attributes again, which a run may change, or assign anew."""
     import torch
+    from torch.utils import _pytree
 
-    kept = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
+    modules = dict(module.named_modules())
+    buffers = [(each, name, b) for each in modules.values() for name, b in each._buffers.items()]
+    # Lists and dicts as they are now, of the same tensors.
+    own = {
+        path: _pytree.tree_map(lambda leaf: leaf, attributes.own_attributes(each))
+        for path, each in modules.items()
+    }
+    before = attributes.state(module)
+    held = [*(buffer for _, _, buffer in buffers), *_pytree.tree_leaves(own)]
+    tensors = {id(each): each for each in held if isinstance(each, torch.Tensor)}
+    kept = [(tensor, tensor.detach().clone()) for tensor in tensors.values()]
     try:
         yield
     finally:
+        changed = attributes.changed(before, module)
         with torch.no_grad():
-            for buffer, before in kept:
-                buffer.copy_(before)
+            for tensor, held_before in kept:
+                tensor.copy_(held_before)
+        for each, name, buffer in buffers:
+            each._buffers[name] = buffer
+        for path, name in changed:
+            if name in modules[path]._buffers:
+                continue
+            if name in own[path]:
+                setattr(modules[path], name, own[path][name])
+            else:
+                delattr(modules[path], name)

@@ -9,13 +9,15 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.ours import of_model
 from onnx_philox._models.streams import streams_of
 from onnx_philox._torch.calls.programs import is_decomposed
-from onnx_philox._torch.checks import eager
+from onnx_philox._torch.checks import carried, eager, two_calls
 from onnx_philox._torch.checks.check import compare, describe
+from onnx_philox._torch.checks.eager import Eager, Then
 from onnx_philox._torch.exporter.program import exported, functional, operations
 
 
@@ -50,8 +52,12 @@ class Pair:
         self.rows = None if streams is None or streams.batch is None else self._rows(streams)
 
     def eager(
-        self, seed: int, row: int | None = None, given: Sequence[NDArray[Any]] | None = None
-    ) -> eager.Eager:
+        self,
+        seed: int,
+        row: int | None = None,
+        given: Sequence[NDArray[Any]] | None = None,
+        then: Then = Then.NOTHING,
+    ) -> Eager:
         """A run of the module in torch; of one row of the batch, if there is one for each."""
         from torch.utils import _pytree
 
@@ -63,7 +69,7 @@ class Pair:
             ]
         args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
         try:
-            return eager.run(self._module, args, kwargs, seed, given)
+            return eager.run(self._module, args, kwargs, seed, given, then)
         except Exception as error:
             if row is None:
                 raise
@@ -85,6 +91,16 @@ class Pair:
             return None
         return Pair(self._owner, self.model, program, args, kwargs)
 
+    def carried(self, run: Eager) -> tuple[str, ...]:
+        """The names of what the module changes and its noise depends on, after a run of it."""
+        from torch.utils import _pytree
+
+        args, kwargs = _pytree.tree_unflatten(self._leaves, self._tree)
+        kept = two_calls.carried(self._module, args, kwargs, run.changed)
+        program = self.of_program() if run.writes else None
+        of_program = () if program is None else carried.carried(program._module)
+        return tuple(dict.fromkeys((*of_program, *kept)))
+
     @property
     def is_decomposed(self) -> bool:
         """Whether the module is a program from which torch may have taken draws away."""
@@ -97,6 +113,19 @@ class Pair:
     def draws(self) -> int:
         """How many nodes of the model draw."""
         return len(list(of_model(self.model)))
+
+    def narrow(self) -> dict[str, Any]:
+        """The type of 16 bits that each output of the model is computed in, for those that are.
+
+        A cast and a draw round as torch does; arithmetic need not.
+        """
+        found: dict[str, Any] = {}
+        for name, types in _types_behind(self.model).items():
+            # Of both types, the one that rounds more.
+            for type_ in (ir.DataType.BFLOAT16, ir.DataType.FLOAT16):
+                if type_ in types:
+                    found.setdefault(name, type_.numpy())
+        return found
 
     def devices(self) -> list[str]:
         """Others than the CPU that the module computes on."""
@@ -177,3 +206,22 @@ class Pair:
                 self._owner, "the inputs", f"{sorted(rows)} rows", "of one number of rows", remedy
             )
         return rows.pop()
+
+
+def _types_behind(model: ir.Model) -> dict[str, set[ir.DataType | None]]:
+    """The types that each output of a model is computed in."""
+    found: dict[str, set[ir.DataType | None]] = {}
+    for output in model.graph.outputs:
+        types: set[ir.DataType | None] = set()
+        left, met = [output], set()
+        while left:
+            value = left.pop()
+            node = value.producer()
+            if value in met or node is None:
+                continue
+            met.add(value)
+            left.extend(each for each in node.inputs if each is not None)
+            if node.domain != DOMAIN and node.op_type not in ("Cast", "Constant"):
+                types.add(value.dtype)
+        found[str(output.name)] = types
+    return found

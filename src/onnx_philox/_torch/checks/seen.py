@@ -13,6 +13,7 @@ from onnx import numpy_helper
 
 from onnx_philox._backends import AUTO
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._contract.streams import STATE
 from onnx_philox._files.given import Given
 from onnx_philox._numbers import call as calls
 from onnx_philox._numbers import fill_numpy
@@ -35,14 +36,21 @@ class Seen:
     Attributes:
         outputs: The model's.
         after: Its next state; None of a model with a seed inside.
+        again: A second run, from that state; None where there was none.
         drawn: What each node of the main graph drew, by its stream; empty where nobody looked.
         problem: The first of these that is not the reference's, in words.
     """
 
     outputs: Arrays
     after: NDArray[np.uint32] | None
+    again: Seen | None = None
     drawn: dict[int, NDArray[Any]] = field(default_factory=dict)
     problem: str | None = None
+
+
+def run_twice(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Seen:
+    """Runs a model, and again from the state that it ends in, if it gives that; raises as `run`."""
+    return _run(runtime, proto, feeds, runs=2)
 
 
 def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Seen:
@@ -53,6 +61,10 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
         NotLoadedError: It does not load the model.
         RunError: It does not run it.
     """
+    return _run(runtime, proto, feeds, runs=1)
+
+
+def _run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays, runs: int) -> Seen:
     known, given = RUNTIMES[runtime.runtime], Given.of("onnx_philox.torch", proto)
     options = known.options.of(AUTO, "f32" if known.precisions else None)
     try:
@@ -63,8 +75,15 @@ def run(runtime: type[LoadedModel], proto: onnx.ModelProto, feeds: Arrays) -> Se
         title = f"{runtime.runtime} {runtime.version}"
         raise NotLoadedError.of(title, "load the model", error) from error
     names = {port.name for port in loaded.inputs}
-    outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
-    return Seen(outputs, outputs.pop(NEXT_STATE, None))
+
+    def of_state(feeds: Arrays, runs: int) -> Seen:
+        outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
+        after = outputs.pop(NEXT_STATE, None)
+        if after is None or runs == 1:
+            return Seen(outputs, after)
+        return Seen(outputs, after, of_state({**feeds, STATE: after}, runs - 1))
+
+    return of_state(feeds, runs)
 
 
 def run_beside_reference(
@@ -118,7 +137,7 @@ def run_beside_reference(
         if state is not None and not np.array_equal(read[..., 2:], state[..., 2:]):
             problems.append(f"{title} does not draw from the state of the model.")
     asked = {name: array for name, array in seen.outputs.items() if name in own}
-    return Seen(asked, seen.after, drawn, next(iter(problems), None))
+    return Seen(asked, seen.after, None, drawn, next(iter(problems), None))
 
 
 def _attribute(attribute: onnx.AttributeProto) -> Any:

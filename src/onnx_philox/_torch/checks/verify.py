@@ -25,9 +25,9 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
 from onnx_philox._torch.calls.programs import DECOMPOSED
-from onnx_philox._torch.checks import against, seen
+from onnx_philox._torch.checks import against, carried, seen
 from onnx_philox._torch.checks.check import read_exported
-from onnx_philox._torch.checks.eager import FEWER, Eager
+from onnx_philox._torch.checks.eager import FEWER, Eager, Then
 from onnx_philox._torch.checks.pair import Pair
 from onnx_philox._torch.checks.verdict import Ran, Verdict
 from onnx_philox._torch.exporter.program import check_program, require_torch
@@ -60,6 +60,9 @@ def verify_export(
       what `onnx_philox.reference` draws by the state and the node's stream. Its draws are then put
       into torch in the place of torch's own, and the outputs are compared; but not where it draws
       in an If or a Loop.
+    - A module that changes a buffer or an attribute on which its noise depends is another one than
+      its model, which begins each run as the first. With alignment "pytorch" a second run of both
+      is compared, too, but not where each row has a state.
 
     Args:
         model: The `torch.nn.Module`, or a `torch.export.ExportedProgram`.
@@ -70,7 +73,8 @@ def verify_export(
         kwargs: Its inputs by name.
         seed: For `torch.manual_seed`. A model with a seed inside is run with that one.
         rtol: How far an output may be from torch's, relative to that.
-        atol: How far it may be in any case. Outputs of 16 bits may be a few roundings away.
+        atol: How far it may be in any case. Outputs of 16 bits, or computed in them
+            as by torch.autocast, may be a few roundings away.
 
     Returns:
         The verdict: `is_ok`, and as a text the sentence that says what differs first, and the
@@ -98,9 +102,10 @@ def verify_export(
     report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
     pair = Pair(OWNER, made, model, args, kwargs or {})
+    tolerances = against.OutputTolerances(rtol, atol, pair.narrow())
     if generator is GENERATOR:
-        return _torch_s(pair, seed, rtol, atol)
-    return _philox(pair, seed, rtol, atol, is_inside=report.seed is not None)
+        return _torch_s(pair, seed, tolerances)
+    return _philox(pair, seed, tolerances, is_inside=report.seed is not None)
 
 
 def _installed() -> list[type[LoadedModel]]:
@@ -117,13 +122,17 @@ def _installed() -> list[type[LoadedModel]]:
     return found
 
 
-def _torch_s(pair: Pair, seed: int, rtol: float, atol: float) -> Verdict:
+def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Verdict:
     """Of a model that draws torch's numbers; with a generator for each row, row by row."""
     rows = [None] if pair.rows is None else list(range(pair.rows))
     seeds = [seed + (row or 0) for row in rows]
     states = np.array([TorchState.from_seed(s).to_array() for s in seeds], np.uint32)
     feeds = pair.feeds() | {STATE: states[0] if pair.rows is None else states}
-    eager = [pair.eager(s, row) for s, row in zip(seeds, rows, strict=True)]
+    eager = [
+        pair.eager(s, row, then=Then.NOTHING if row is not None else Then.AGAIN)
+        for s, row in zip(seeds, rows, strict=True)
+    ]
+    kept = pair.carried(eager[0])
 
     def problem(seen: seen.Seen) -> str | None:
         for row, torchs in zip(rows, eager, strict=True):
@@ -132,19 +141,46 @@ def _torch_s(pair: Pair, seed: int, rtol: float, atol: float) -> Verdict:
                 for (name, array), like in zip(computed.items(), torchs.outputs, strict=False):
                     computed[name] = _row_of(array, row, len(rows), like)
             found = _ends(seen, row, torchs) or against.outputs(
-                computed, torchs.outputs, rtol, atol
+                computed, torchs.outputs, tolerances
             )
             if found is not None:
                 return found if row is None else f"Row {row}: {found}"
-        return None
+        if kept:
+            return f"Its second run is another one: {carried.said(kept)}"
+        return _again(seen, eager[0], pair, seed, tolerances)
 
-    ran, notes = _in_each(lambda runtime: seen.run(runtime, pair.proto, feeds), problem)
+    ran, notes = _in_each(lambda runtime: seen.run_twice(runtime, pair.proto, feeds), problem)
     if any(each.problem is not None for each in ran):
         program = pair.of_program()
         lost = "" if program is None else program.lost()
         notes += [f"The model draws otherwise: {lost}."] if lost else []
         notes += filter(None, [_passed_over(pair)])
     return Verdict(seed, pair.draws, tuple(ran), (*notes, *_notes(pair, eager)))
+
+
+def _again(
+    seen: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.OutputTolerances
+) -> str | None:
+    """What differs in a second run, in words, where noise does."""
+    model_s = seen.again
+    if model_s is None:
+        return None
+
+    def differs(eager: Eager) -> str | None:
+        if eager.again is None:
+            return None
+        outputs = model_s.outputs, eager.again.outputs
+        return _ends(model_s, None, eager.again) or against.outputs(*outputs, tolerances)
+
+    found = differs(torchs)
+    # What is left of buffers and attributes touches no draw, such as a counter that is an output.
+    if found is None or differs(pair.eager(seed, then=Then.AFRESH)) is None:
+        return None
+    return (
+        f"In a second run, from the state after the first: {found} The module keeps something from "
+        "call to call that a model does not. Make it an input of forward, and what forward makes "
+        "of it an output."
+    )
 
 
 def _in_each(
@@ -193,7 +229,9 @@ def _in_place(model: ir.Model, stream: int, drawn: NDArray[Any]) -> NDArray[Any]
     return drawn
 
 
-def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool) -> Verdict:
+def _philox(
+    pair: Pair, seed: int, tolerances: against.OutputTolerances, *, is_inside: bool
+) -> Verdict:
     """Of a model that draws Philox numbers: they are put into torch in the place of its own."""
     if pair.rows is None:
         state = PhiloxState.for_run(seed).to_array()
@@ -204,12 +242,15 @@ def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool)
     program = pair.of_program()
     lost = "" if program is None else program.lost()
     own, passed_over = pair.eager(seed), _passed_over(pair)
+    kept = pair.carried(own)
     if passed_over and program is not None and program.eager(seed).after == own.after:
         passed_over = None
 
     def problem(seen: seen.Seen) -> str | None:
         if lost or seen.problem:
             return f"The model draws otherwise: {lost}." if lost else seen.problem
+        if kept:
+            return f"Its second run is another one: {carried.said(kept)}"
         if pair.draws > len(seen.drawn):
             unplaced = "the order of draws in a loop or branch is not known"
         elif program is None:
@@ -223,7 +264,7 @@ def _philox(pair: Pair, seed: int, rtol: float, atol: float, *, is_inside: bool)
             if unplaced == FEWER:
                 return passed_over or f"The model draws otherwise: {FEWER}."
             if not unplaced:
-                return against.outputs(seen.outputs, eager.outputs, rtol, atol) or passed_over
+                return against.outputs(seen.outputs, eager.outputs, tolerances) or passed_over
         uncompared.append(f"The outputs were not compared with torch's: {unplaced}.")
         return passed_over
 

@@ -22,9 +22,10 @@ from onnx_philox._torch.calls.programs import (
     modules_of,
     name_of,
     prepare,
+    reads_shape_alone,
     replace,
 )
-from onnx_philox._torch.exporter import written_out
+from onnx_philox._torch.exporter import attributes, written_out
 from onnx_philox._torch.exporter.memory import (
     is_mapped,
     lies_in_order,
@@ -37,8 +38,6 @@ from onnx_philox._torch.exporter.strides import UNKNOWN, state_strides
 from onnx_philox._torch.generator import GENERATOR
 
 _NORMALS = ("randn_like", "normal_")
-# What reads the shape of its tensor alone, beside what overwrites it.
-_SHAPE_ONLY = ("rand_like", "randn_like", "randint_like", "empty_like", "zeros_like", "ones_like")
 _PATCH = threading.RLock()
 
 
@@ -50,6 +49,7 @@ class PreparedProgram:
 
     Attributes:
         kept: How many outputs the last program got, behind its own.
+        changed: The names of the attributes that a call changes, and of buffers that it assigns.
         unseen: Why it is not known how the last program lies in memory, in words; None if it is.
     """
 
@@ -57,6 +57,7 @@ class PreparedProgram:
         self._as_torch = asked.generator is GENERATOR
         self._asked = asked
         self.kept = 0
+        self.changed: set[str] = set()
         self.unseen: str | None = None
 
     @contextlib.contextmanager
@@ -68,8 +69,13 @@ class PreparedProgram:
             capture, thread = torch.export.export, threading.get_ident()
 
             def captured(*args: Any, **kwargs: Any) -> Any:
-                program = capture(*args, **kwargs)
-                return self.of(program) if threading.get_ident() == thread else program
+                if threading.get_ident() != thread:
+                    return capture(*args, **kwargs)
+                # With strict, torch's compiler would take a hook for a part of the module.
+                watched = None if kwargs.get("strict") else args[0]
+                with attributes.watched(watched) as self.changed:
+                    program = capture(*args, **kwargs)
+                return self.of(program)
 
             torch.export.export = captured
             try:
@@ -265,10 +271,8 @@ def _read(graph: Any, roots: dict[Any, Any], writes: dict[Any, list[Any]]) -> se
         if node in read:
             continue
         read.add(node)
-        if node.op == "call_function" and str(node.target).startswith("aten.sym_"):
-            continue
-        is_shape = hasattr(node.target, "_schema") and name_of(node) in _SHAPE_ONLY
-        left.extend(() if is_shape else node.all_input_nodes)
+        if not reads_shape_alone(node):
+            left.extend(node.all_input_nodes)
         left.extend(writes.get(roots[node], ()))
     return read
 

@@ -13,6 +13,7 @@ from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._torch.calls.programs import arguments, calls, modules_of
+from onnx_philox._torch.exporter.truncated import truncated_normals
 
 Dimension = int | str
 """A number, or the name of what only a run shows."""
@@ -108,7 +109,7 @@ def exported(model: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None) -> 
     if isinstance(model, torch.export.ExportedProgram):
         return model
     known = {"dynamic_shapes": dynamic_shapes, "strict": False}
-    with unchecked():
+    with unchecked(), truncated_normals(as_torch=False):
         return torch.export.export(model, tuple(args), dict(kwargs or {}), **known)
 
 

@@ -25,6 +25,7 @@ from onnx_philox._torch.calls.programs import (
 )
 from onnx_philox._torch.calls.table import CALLS, OPENVINO, TorchCall
 from onnx_philox._torch.calls.writer import written
+from onnx_philox._torch.checks import carried
 from onnx_philox._torch.frontend import recurrent
 from onnx_philox._torch.frontend.arguments import Arguments
 from onnx_philox._torch.frontend.writer import TorchWriter
@@ -56,7 +57,8 @@ def pytorch_extensions() -> list[Any]:
 
     Warns:
         UserWarning: `openvino.convert_model` got a program that `run_decompositions` has
-            decomposed, where torch loses dropout between the layers of an LSTM.
+            decomposed, where torch loses dropout between the layers of an LSTM; or a program that
+            changes a buffer on which its noise depends, which a model does not keep.
 
     Examples:
         >>> import numpy as np, openvino as ov, torch, onnx_philox  # doctest: +SKIP
@@ -93,6 +95,8 @@ def _prepare_programs() -> None:
             warnings.warn(f"{_EXTENSIONS}: {DECOMPOSED}", stacklevel=2)
         ready = copied(exported_program)
         prepare(ready)
+        if names := carried.carried(ready):
+            warnings.warn(f"{_EXTENSIONS}: {carried.said(names)}", stacklevel=2)
         return decode.__func__(cls, ready, *args, **options)
 
     prepared.is_prepared = True  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ def of_original(original: Path, runtime: str, runs: PairedRuns) -> OfOriginal:
     """What `inspect` finds of the original, and what the runs show of it."""
     # Loaded only where it is needed.
     from onnx_philox._command.inspect import inspect
-    from onnx_philox._command.inspect.printed import operator_of
+    from onnx_philox._command.inspect.in_words import operator_of
     from onnx_philox._command.inspect.trials import Behaviour
 
     with suppress(OSError, TypeError, ValueError, ImportError):

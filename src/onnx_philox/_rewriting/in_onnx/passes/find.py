@@ -22,7 +22,10 @@ from onnx_philox._models.inlining import inline
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
+from onnx_philox._rewriting.in_onnx.passes.doubtful import doubt_of
+from onnx_philox._rewriting.in_onnx.passes.expand_maps import expand_maps, is_map
 from onnx_philox._rewriting.in_onnx.passes.keys import Keys
+from onnx_philox._rewriting.in_onnx.passes.seeds import Seeds
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
     STANDARD_OPERATORS,
@@ -48,7 +51,11 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import (
 )
 from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import REPLACEMENT_OF, Replacement
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
+    REPLACEMENT_OF,
+    BernoulliReplacement,
+    Replacement,
+)
 from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import read_fused
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
@@ -71,7 +78,8 @@ def find_nodes(
     """What became of each random node of a model, in order, depth first; changes nothing.
 
     The functions of the model that hold random nodes must have been inlined. The generator is the
-    one by which they are to be drawn. With `keep_seeds` nodes of one explicit seed draw the same.
+    one by which they are to be drawn. With `keep_seeds` nodes draw the same that their explicit
+    seeds tie in the runtimes.
 
     Raises:
         ValueError: A node reads what is computed of it.
@@ -84,9 +92,10 @@ def find_nodes(
         opset = graphs.opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):
             site = site_of(node, owners, opset, of_onnx)
-            found.append(_read(site, types, keep_seeds=keep_seeds))
+            found.append(_read(site, types))
         elif own is not None:
             own.pass_by(node)
+    found = _with_seeds(found, types, keep=keep_seeds)
     if any(key_of(each.site.node) for each in found):
         drawing = [each.site.node for each in found]
         keys = Keys(model, drawing, types)
@@ -138,7 +147,48 @@ def _of_key(outcome: Outcome, keys: Keys) -> Outcome:
     return replace(outcome, same=key[0], changing=key[1])
 
 
-def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
+def _with_seeds(found: Sequence[Outcome], types: Types, *, keep: bool) -> list[Outcome]:
+    """The nodes with what a runtime makes of their seeds; those that it ties share, if asked."""
+    seeds = Seeds(types)
+    read = [seeds.of(each) if isinstance(each, Replaceable) else None for each in found]
+    counts = Counter(seeded.seed for seeded in read if seeded is not None)
+    outcomes: list[Outcome] = []
+    for each, seeded in zip(found, read, strict=True):
+        if isinstance(each, Replaceable) and seeded is not None:
+            if counts[seeded.seed] > 1:
+                seeded = seeds.with_size(each.site.node, seeded)
+            same = seeded if keep else None
+            changing = seeds.loops_that_keep_pace(each, seeded) if keep else None
+            site = replace(each.site, seeded=seeded)
+            each = replace(each, site=site, same=same, changing=changing)
+        outcomes.append(each)
+    return _of_doubles(outcomes) if keep else outcomes
+
+
+def _of_doubles(found: Sequence[Outcome]) -> list[Outcome]:
+    """Lets Bernoullis of f64 compare uniforms of f64, where they share these with other draws.
+
+    Alone they compare those of f32, which every runtime takes.
+    """
+    others = {
+        each.same
+        for each in found
+        if isinstance(each, Replaceable)
+        and each.same is not None
+        and not isinstance(each.replacement, BernoulliReplacement)
+    }
+
+    def shared(each: Outcome) -> Outcome:
+        if isinstance(each, Irreplaceable) or each.same not in others:
+            return each
+        if not isinstance(each.replacement, BernoulliReplacement):
+            return each
+        return replace(each, replacement=replace(each.replacement, keeps_double=True))
+
+    return [shared(each) for each in found]
+
+
+def _read(site: Site, types: Types) -> Outcome:
     version, read = _reader(site.node, site.version)
     try:
         if read is None:
@@ -151,9 +201,12 @@ def _read(site: Site, types: Types, *, keep_seeds: bool) -> Outcome:
         elif site.node.domain in foreign.TENSORFLOW_DOMAINS and (n := len(site.node.outputs)) != 1:
             site.refuse("the number of outputs", n, "1", "Correct the node.")
         replacement, seeds = read(site, types), own_seeds(site.node)
-        same, share = site.explicit_seed if keep_seeds else None, share_of(site.node)
         random = Replaceable(
-            replace(site, seeds=seeds), replacement, seeds=seeds, same=same, share=share
+            replace(site, seeds=seeds),
+            replacement,
+            seeds=seeds,
+            share=share_of(site.node),
+            doubt=doubt_of(site.node, types),
         )
         if version is not None:
             check_declared(site, random.replacement.dtype)
@@ -287,7 +340,11 @@ def _check_owners(site: Site) -> None:
         name = f"{node.domain}::{graphs.label(node)}" if node.domain else graphs.label(node)
         given = f"a subgraph of {name}, which cannot carry a state"
         allowed = "the main graph, If, Loop, or Scan from opset 9 on"
-        remedy = "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)"
+        remedy = "Rewrite it as one of these"
+        if node.op_type == "Scan":
+            remedy += " (onnx.version_converter raises the opset of a Scan)"
+        elif is_map(node):
+            remedy = "Declare the types of what its body gives in the graph"
         raise MayStayError(site.title, "its place", given, allowed, remedy)
 
 
@@ -295,7 +352,8 @@ def inline_random_functions(model: ir.Model) -> None:
     """Inlines the functions that hold a random node, and those that call them.
 
     A function that is called twice would draw the same numbers twice, so each call needs its own
-    nodes and streams. Functions without a random node stay functions.
+    nodes and streams. Functions without a random node stay functions. A SequenceMap is a function,
+    too, whose body is a Loop.
     """
     holding = set()
     for identifier, function in model.functions.items():
@@ -305,3 +363,8 @@ def inline_random_functions(model: ir.Model) -> None:
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
     inline(model, holding, OWNER, "functions with random nodes")
+
+    def draws(node: ir.Node) -> bool:
+        return is_random(node, graphs.opset_of(model.opset_imports, node.domain), model)
+
+    expand_maps(model, draws)

@@ -7,8 +7,10 @@ a model get names in the order of its nodes: values of one name are surely equal
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import onnx_ir as ir
+from numpy.typing import NDArray
 
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, opset_of, subgraphs, walk
@@ -121,7 +123,7 @@ class Keys:
             return self._names.get(root, root)
         if passed is _GIVE_THEIR_NUMBERS:
             return tuple(array.ravel().tolist())
-        return array.dtype.str, array.shape, array.tobytes()
+        return _name_of_array(array)
 
     def _root(self, value: ir.Value, passed: tuple[str, ...]) -> ir.Value:
         """The first value before it from which only such operators lead to it."""
@@ -141,6 +143,15 @@ class Keys:
         if old is None or not (old.is_integer() and new.is_integer()):
             return old is not new
         return old.itemsize > new.itemsize
+
+
+def _name_of_array(array: NDArray[Any]) -> Hashable:
+    """What only equal constants have: NumPy has one kind for several types, such as INT4's."""
+    type_ = ir.DataType.from_numpy(array.dtype)
+    if type_ is ir.DataType.STRING:
+        # Its bytes would be addresses.
+        return type_, array.shape, tuple(array.ravel().tolist())
+    return type_, array.shape, array.tobytes()
 
 
 def _unknown(model: ir.Model) -> set[ir.Node]:

@@ -8,27 +8,32 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, RANDOM_GENERATOR, RANDOM_PERMUTATION
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of, onnx_opset_for
+from onnx_philox._models.streams import names_of_batch, streams_of
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.batches import choose
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
-from onnx_philox._rewriting.in_onnx.rows.depends import BatchDependence
+from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
+from onnx_philox._rewriting.in_onnx.rows.row_walk import RowWalk
 from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
-from onnx_philox._rewriting.not_rows import ONE_STATE, of_count, of_operator, of_shape, unproved
+from onnx_philox._rewriting.not_rows import (
+    ONE_STATE,
+    of_count,
+    of_operator,
+    of_shape,
+    out_of_order,
+    unproved,
+)
 from onnx_philox._rewriting.places import Dimensions, Place
 from onnx_philox._rewriting.recorded import Recorded
 
 # Where torch's exporter notes the modules around a node, each with its path, and the node itself.
 _SCOPES = "pkg.torch.onnx.name_scopes"
 _REMEDY = "Export the model with a batch that is dynamic (dynamic_shapes of torch.onnx.export)"
-
-
-_OF_A_TENSOR = ("Bernoulli", "Dropout", "Multinomial")
 
 
 class BatchRows:
@@ -62,27 +67,35 @@ class BatchRows:
         shapes = {name: self._shapes.of(value) for name, value in inputs.items()}
         said = asked.batch
         if recorded.has_rows:
-            assert recorded.state is not None
-            # The name of the number of rows.
-            ours = _name(recorded.state.shape[0]) if recorded.state.shape else None
-            shapes = {n: s for n, s in shapes.items() if ours in map(_name, inputs[n].shape or ())}
-            said = said or ours
+            streams = streams_of(model)
+            if streams is not None and streams.batch in shapes:
+                said = names_of_batch(model, streams)[0]
         # One generator walks through all nodes: what one draws moves those behind it.
         self._is_walk = not asked.generator.is_counter_based
         name, input, axis, rivals = choose(
-            shapes, said, lambda batch: [self._places(node, batch) for node in nodes], _REMEDY
+            shapes, said, lambda batch: [self._sized(node, batch) for node in nodes], _REMEDY
         )
         self.batch = Batch(inputs[input], name, axis, rivals)
-        drawing = {node.site.node for node in nodes}
-        self._dependence = BatchDependence(model, self._shapes, name, drawing)
+        named = asked.named or frozenset()
+        drawings = {
+            each.site.node: DrawnRows.of(
+                each.site.node,
+                self._shapes.of(each.site.node.outputs[0]),
+                is_said=not each.names.isdisjoint(named),
+            )
+            for each in nodes
+        }
+        self._walk = RowWalk(model, self._shapes, name, drawings)
 
-    def _places(self, random: Replaceable, batch: str) -> list[Place]:
-        """Where a dimension of this name stands in what a node draws."""
-        node = random.site.node
-        shape = self._shapes.of(node.outputs[0])
-        if shape is None:
-            return []
-        return self._shapes.standing(batch).of(shape, filled(node))
+    def _sized(self, random: Replaceable, batch: str) -> list[Place]:
+        """Where a dimension of this name stands in what a node draws, by its size alone."""
+        shape = self._shapes.of(random.site.node.outputs[0]) or ()
+        products = self._shapes.products
+        return [
+            Place(axis, len(shape), dimension != batch)
+            for axis, dimension in enumerate(shape)
+            for _ in range(products.count(dimension, batch))
+        ]
 
     def obstacle(self, random: Replaceable, *, is_named: bool = False) -> RefusalError | None:
         """See `order.Rows`."""
@@ -96,9 +109,7 @@ class BatchRows:
             allowed = f"[rows, classes] with rows that are {batch}, for a state for each row"
             remedy = f"Give it a row for each of the batch, or {ONE_STATE}."
             return ValueRefusalError(title, what, given, allowed, remedy)
-        places = self._places(random, self.batch.name)
-        if is_named and shape and not isinstance(shape[0], int) and len(places) == 1:
-            places = [place for place in places if place.is_first]
+        places = self._walk.places[node]
         if shape is not None and not places and self._is_never_batch(shape):
             return of_shape(title, shape, batch, self.batch.rivals)
         operator = random.replacement.operator
@@ -106,10 +117,13 @@ class BatchRows:
             return error
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
-            if (loop is not None or self._is_walk) and self._dependence.of_how_often(owner):
+            if (loop is not None or self._is_walk) and self._walk.of_how_often(owner):
                 return of_count(title, owner.label, loop.label if loop else "")
+        culprit = self._walk.culprits.get(node)
         if not places:
-            return unproved(title, site.called, shape, batch)
+            return unproved(title, site.called, shape, batch, culprit)
+        if culprit is not None and not is_named:
+            return out_of_order(title, site.called, culprit, batch)
         (self.batch.places[node],) = places
         return None
 
@@ -126,25 +140,3 @@ def _in_module(node: ir.Node) -> str:
     """
     *_, module, _ = ["", "", *re.findall("'([^']*)'", node.metadata_props.get(_SCOPES, ""))]
     return f" in the module {module!r}" if module else ""
-
-
-def _name(dimension: int | ir.SymbolicDim) -> str | None:
-    return None if isinstance(dimension, int) else dimension.value
-
-
-def filled(node: ir.Node) -> ir.Value | None:
-    """The tensor like which a draw lies in memory; None where it is a new one."""
-    if node.domain != DOMAIN:
-        takes_tensor = node.op_type.endswith("Like") or node.op_type in _OF_A_TENSOR
-        return node.inputs[0] if takes_tensor and node.inputs else None
-    operator = OPERATORS.get(node.op_type)
-    if operator in (None, RANDOM_GENERATOR, RANDOM_PERMUTATION) or not node.inputs:
-        return None
-    given = node.inputs[0]
-    producer = None if given is None else given.producer()
-    if operator is not None and operator.has_shape:
-        # Of a part of the shape other dimensions would be asked.
-        if producer is None or producer.op_type != "Shape" or producer.attributes:
-            return None
-        return producer.inputs[0]
-    return given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import onnx_ir as ir
@@ -16,6 +17,7 @@ from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
 from onnx_philox._rewriting.in_onnx.random_nodes.shares import inlined_comparison
+from onnx_philox._rewriting.in_onnx.replacements.of_tensorflow import TruncatedNormalReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
@@ -173,6 +175,9 @@ class Replace:
         place = Place() if self._batch is None else self._batch.places.get(old, Place())
         if not place.is_first:
             (drawing,) = (node for node in emitter.nodes if node.domain == DOMAIN)
+            if isinstance(random.replacement, TruncatedNormalReplacement):
+                # Its candidates are one more dimension, the last.
+                place = replace(place, rank=place.rank + 1)
             new = stand_first(emitter, drawing, place, new)
         for node in emitter.nodes:
             if not all(value.name for value in node.outputs):

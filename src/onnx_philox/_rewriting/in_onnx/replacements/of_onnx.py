@@ -121,6 +121,8 @@ class BernoulliReplacement:
     probabilities: ElementType
     dtype: ir.DataType
     operator: operators.Operator = operators.RANDOM_BERNOULLI
+    keeps_double: bool = False
+    """Whether probabilities of f64 are compared with uniforms of f64, not with those of f32."""
 
     @classmethod
     def read(cls, site: Site, accepted: Accepted, types: Types) -> BernoulliReplacement:
@@ -138,7 +140,8 @@ class BernoulliReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         given = input_of(node, 0)
-        p = _as_f32(emitter, "p", given, self.probabilities)
+        keeps = self.keeps_double and self.probabilities is F64
+        p = given if keeps else _as_f32(emitter, "p", given, self.probabilities)
         drawn = draw(self.operator, _BOOL, {"shape": emitter.shape(given), "p": p}, {})
         return [drawn if self.dtype is _BOOL else emitter.cast("number", drawn, self.dtype)]
 

@@ -19,19 +19,27 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDOM_UNIFORM, Operator
+from onnx_philox._contract.operators import (
+    OUTPUT_TYPE,
+    RANDOM_BERNOULLI,
+    RANDOM_GENERATOR,
+    RANDOM_UNIFORM,
+    Operator,
+)
 from onnx_philox._contract.types import F32, F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, only_reader
-from onnx_philox._rewriting import comparisons
+from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, label, only_reader
+from onnx_philox._rewriting import comparisons, doubts
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
-from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.replacements import bits
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.not_rows import few
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
+_UINT32, _UINT64 = ir.DataType.UINT32, ir.DataType.UINT64
 
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
@@ -120,14 +128,40 @@ class IntegerReplacement:
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
+        is_moved = self.lowest + self.count == comparisons.MOST_OF_I32
+        lowest = self.lowest - comparisons.FURTHER_DOWN * is_moved
         inputs = {
             "shape": self.uniform.emit_shape(node, emitter),
-            "minval": emitter.constant("minval", np.array(self.lowest, np.int32)),
-            "maxval": emitter.constant("maxval", np.array(self.lowest + self.count, np.int32)),
+            "minval": emitter.constant("minval", np.array(lowest, np.int32)),
+            "maxval": emitter.constant("maxval", np.array(lowest + self.count, np.int32)),
         }
         # Always i32: OpenVINO does not carry i64 draws everywhere.
         drawn = draw(self.operator, _INT32, inputs, {OUTPUT_TYPE: "i32"})
+        if is_moved:
+            up = emitter.constant("up", np.array(comparisons.FURTHER_DOWN, np.int32))
+            drawn = emitter.elementwise("Add", "moved", drawn, up, _INT32)
         return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
+
+
+@dataclass(frozen=True)
+class WordsReplacement:
+    """A uniform number scaled by 2^32, rounded down and cast: the words of the generator."""
+
+    uniform: FloatReplacement
+    dtype: ir.DataType
+    """Of 32 bits, or of more and unsigned."""
+    is_signed_between: bool = False
+    """Whether they go through int32: OpenVINO computes with no uint32 that a node of ours gives."""
+    operator: Operator = RANDOM_GENERATOR
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        shape = self.uniform.emit_shape(node, emitter)
+        bits = draw(self.operator, _UINT32, {"shape": shape}, {})
+        if self.is_signed_between:
+            bits = emitter.cast("signed", bits, _INT32)
+            return [emitter.cast("bits", bits, self.dtype)]
+        return [bits if self.dtype is _UINT32 else emitter.cast("number", bits, self.dtype)]
 
 
 def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replaceable:
@@ -142,26 +176,111 @@ def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replac
         or uniform.operator is not RANDOM_UNIFORM
     ):
         return random
-    chain = _Chain(site, uniform, types)
+    chain = _Chain(random, uniform, types)
     try:
-        found = chain.comparison() or (None if shares else chain.integers())
+        compared = chain.comparison()
+        if compared is not None:
+            replacement, absorbed = compared
+            return replace(random, replacement=replacement, absorbed=(*random.absorbed, *absorbed))
+        integers = chain.integers()
+        made = None if integers is None else _of_integers(random, uniform, integers, shares=shares)
     except (TypeError, ValueError):
         # An unreadable neighbour cannot be part of a pattern.
         return random
-    if found is None:
+    if made is None:
+        return random if integers is None else _doubting(random, integers)
+    is_float = isinstance(made.replacement, FloatReplacement)
+    return absorb(made, types, shares=shares) if is_float else made
+
+
+def _of_integers(
+    random: Replaceable, uniform: FloatReplacement, found: Integers, *, shares: bool
+) -> Replaceable | None:
+    """The draw of the integers that a model makes of a uniform number, or of what it makes of them.
+
+    None where they cannot be drawn. Floats of 32 bits have the very numbers of those that a node
+    draws which shares its words.
+    """
+    absorbed = (*random.absorbed, *found.nodes)
+    if found.lowest == 0 and not found.dtype.is_floating_point():
+        made = bits.RandomBits(found.count, found.dtype, absorbed, found.rank)
+        made = bits.smaller(made)
+        floats = bits.floats(made, uniform)
+        if floats is not None and not (shares and _differ(floats[0], uniform)):
+            replacement, made = floats
+            replacement, more = bits.moved(replacement, made.value, found.rank)
+            return replace(random, replacement=replacement, absorbed=(*made.nodes, *more))
+        absorbed = made.nodes
+        found = replace(found, count=made.count, dtype=made.dtype)
+    if shares or not found.is_drawn:
+        return None
+    if found.count < comparisons.WORDS:
+        integers = IntegerReplacement(uniform, found.lowest, found.count, found.dtype)
+        return replace(random, replacement=integers, absorbed=absorbed)
+    return _of_words(replace(random, absorbed=absorbed), uniform, found.dtype)
+
+
+def _differ(drawn: FloatReplacement, uniform: FloatReplacement) -> bool:
+    return not (drawn.values is uniform.values is F32)
+
+
+def _of_words(random: Replaceable, uniform: FloatReplacement, dtype: ir.DataType) -> Replaceable:
+    """A draw of words, and what OpenVINO would make of them."""
+    readers = bits.Readers.of(random.last.outputs[0])
+    crosses_border = bool(random.site.owners) and not readers.has_casts
+    is_signed = readers.has_arithmetic or crosses_border
+    words = WordsReplacement(uniform, dtype, is_signed and dtype is _UINT32)
+    wrong = readers.wrong if dtype is _UINT32 else ()
+    doubt = None
+    if dtype is _UINT64:
+        doubt = doubts.wide_words(label(random.last))
+    elif wrong:
+        doubt = doubts.words_read(few([*map(label, wrong)]))
+    return replace(random, replacement=words, doubt=doubt)
+
+
+def _doubting(random: Replaceable, found: Integers) -> Replaceable:
+    """A draw whose integers stay the runtimes' own, and what OpenVINO makes of large ones."""
+    if not found.is_wide:
         return random
-    replacement, absorbed = found
-    return replace(random, replacement=replacement, absorbed=absorbed)
+    return replace(random, doubt=doubts.wide_integers(label(found.nodes[-1]), found.dtype.name))
+
+
+@dataclass(frozen=True)
+class Integers:
+    """What a Cast makes of a uniform number that is scaled, rounded down and moved."""
+
+    lowest: int
+    count: int
+    is_drawn: bool
+    """Whether they can be drawn: each is equally likely, and the type holds it."""
+    is_wide: bool
+    """Whether they reach beyond 31 bits."""
+    dtype: ir.DataType
+    nodes: tuple[ir.Node, ...]
+    rank: int
+
+    @classmethod
+    def of(
+        cls, scaled: comparisons.Scaled, dtype: ir.DataType, nodes: tuple[ir.Node, ...], rank: int
+    ) -> Integers | None:
+        """What a Cast to a type makes of such numbers; None where nothing is known of it."""
+        found = scaled.integers(dtype.numpy())
+        is_wide = dtype.is_integer() and scaled.reaches(comparisons.MOST_OF_I32)
+        if found is None and not is_wide:
+            return None
+        lowest, count = found or (0, 0)
+        return cls(lowest, count, found is not None, is_wide, dtype, nodes, rank)
 
 
 class _Chain:
     """The nodes after a uniform draw, each of which is the only reader of the one before it."""
 
-    def __init__(self, site: Site, uniform: FloatReplacement, types: Types) -> None:
-        self._site = site
+    def __init__(self, random: Replaceable, uniform: FloatReplacement, types: Types) -> None:
+        self._site = random.site
         self._uniform = uniform
         self._types = types
-        (self._start,) = site.node.outputs
+        (self._start,) = random.last.outputs
         self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
 
     def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
@@ -204,7 +323,7 @@ class _Chain:
         )
         return replacement, (node,)
 
-    def integers(self) -> tuple[IntegerReplacement, tuple[ir.Node, ...]] | None:
+    def integers(self) -> Integers | None:
         """What scaling, rounding down and a Cast make of it; None where they do not."""
         if self._uniform.values not in (F32, F64):
             return None
@@ -217,13 +336,10 @@ class _Chain:
             nodes.append(node)
             if node.op_type == "Cast":
                 dtype = ir.DataType(node.attributes.get_int("to"))
-                integers = scaled.integers(dtype.numpy())
-                if integers is None:
-                    return None
-                return IntegerReplacement(self._uniform, *integers, dtype), tuple(nodes)
+                return Integers.of(scaled, dtype, tuple(nodes), self._rank)
             number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
-            is_subtrahend = node.op_type == "Sub" and index == 1
-            step = None if is_subtrahend else scaled.then(node.op_type, number)
+            is_second = node.op_type in ("Sub", "Div") and index == 1
+            step = None if is_second else scaled.then(node.op_type, number)
             if step is None:
                 return None
             scaled = step
@@ -245,9 +361,14 @@ class _Chain:
             return tuple(self._uniform.shape.tolist())
         return self._types.dimensions(input_of(self._site.node, 0))
 
-    def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
+    @property
+    def _rank(self) -> int:
+        """How many dimensions the draw surely has."""
         drawn = self._shape()
-        return len(shape) <= (0 if drawn is None else len(drawn))
+        return 0 if drawn is None else len(drawn)
+
+    def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
+        return len(shape) <= self._rank
 
     def _fit(self, p: ir.Value) -> str | None:
         """How p's shape becomes that of the draw, which the comparison must not enlarge.

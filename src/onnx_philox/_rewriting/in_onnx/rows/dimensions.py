@@ -35,7 +35,12 @@ class Arithmetic:
     ) -> None:
         self._products = products
         self._dimensions = dimensions
-        self._known: dict[ir.Value, Numbers | None] = {}
+        self._of_calls: dict[tuple[ir.Node, ...], dict[ir.Value, Numbers | None]] = {}
+        self._known = self._of_calls.setdefault((), {})
+
+    def enter(self, calls: tuple[ir.Node, ...]) -> None:
+        """Goes to the function that some calls, the last one in the others, have called."""
+        self._known = self._of_calls.setdefault(calls, {})
 
     def of(self, value: ir.Value | None) -> Numbers | None:
         """The integers that a value is; None where it is anything else."""
@@ -150,12 +155,12 @@ class Arithmetic:
     def _add(self, a: Dimension, b: Dimension) -> Dimension:
         if isinstance(a, int) and isinstance(b, int):
             return a + b
-        return a if b == 0 else b if a == 0 else None
+        return self._products.sum([a, b])
 
     def _sub(self, a: Dimension, b: Dimension) -> Dimension:
         if isinstance(a, int) and isinstance(b, int):
             return a - b
-        return a if b == 0 else None
+        return self._products.sum([a, -b]) if isinstance(b, int) else None
 
     def _mul(self, a: Dimension, b: Dimension) -> Dimension:
         return self._products.of((a, b))

@@ -13,14 +13,12 @@ import onnx
 import onnx_ir as ir
 from onnx import shape_inference
 
-from onnx_philox._contract.declaration import Role
-from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign, of_tensorflow
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
-from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, whole
-from onnx_philox._rewriting.places import EITHER, Dimension, Dimensions, MadeBy, Products
+from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, Numbers, whole
+from onnx_philox._rewriting.in_onnx.rows.shape_rules import ShapeRules, common
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 # What ONNX's inference raises of a node that is wrong.
 _WRONG = (ValueError, RuntimeError, shape_inference.InferenceError, onnx.checker.ValidationError)
@@ -61,12 +59,24 @@ class Walk:
         self._attributes: Mapping[str, ir.Attr] = {}
         # The calls of functions around the node, from the main graph inwards.
         self._calls: tuple[ir.Node, ...] = ()
-        self._types: dict[ir.Value, onnx.TypeProto] = {}
+        # A function's values are others in each call.
+        self._of_calls: dict[tuple[ir.Node, ...], dict[ir.Value, onnx.TypeProto]] = {}
+        self._types = self._of_calls.setdefault((), {})
         self._numbers = Arithmetic(products, self.dimensions)
+        self._rules = ShapeRules(products, self._numbers, self.dimensions)
         self.carried: list[CarriedValue] = []
-        self.sources: dict[ir.Value, MadeBy[ir.Value]] = {}
-        """What goes into subgraphs and comes out of them."""
         self._graph(model.graph)
+
+    @property
+    def numbers(self) -> Arithmetic:
+        """The integers that values are."""
+        return self._numbers
+
+    def enter(self, calls: tuple[ir.Node, ...]) -> None:
+        """Goes to the function that is called by the last of some calls; to the graph by none."""
+        self._calls = calls
+        self._types = self._of_calls.setdefault(calls, {})
+        self._numbers.enter(calls)
 
     def dimensions(self, value: ir.Value | None) -> Dimensions | None:
         """The shape of a value, as far as it is known."""
@@ -133,7 +143,7 @@ class Walk:
 
     def _plain(self, node: ir.Node) -> None:
         inferred, is_known = self._inferred(node), not _has_references(node)
-        if is_known and node.outputs and (dims := self._by_rule(node)) is not None:
+        if is_known and node.outputs and (dims := self._rules.of(node)) is not None:
             first = node.outputs[0]
             type = inferred.get(first.name or "", onnx.TypeProto())
             declared = first.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
@@ -199,125 +209,29 @@ class Walk:
             return None
         return onnx.numpy_helper.from_array(array, value.name)
 
-    def _by_rule(self, node: ir.Node) -> Dimensions | None:
-        """The shape of an output that integers say; None for other nodes."""
-        if node.domain not in graphs.STANDARD_DOMAINS or of_tensorflow.is_known(node):
-            return self._of_draw(node)
-        match node.op_type:
-            case "ConstantOfShape":
-                return self._said_by(node.inputs[0])
-            case "Expand":
-                return self._expanded(node)
-            case "Reshape":
-                return self._reshaped(node)
-            case "Range":
-                return self._counted(node)
-            case "Slice":
-                return self._sliced(node)
-        return None
-
-    def _said_by(self, shape: ir.Value | None) -> Dimensions | None:
-        """The dimensions that a vector of integers says; below 0 one means nothing."""
-        if shape is None:
-            return None
-        numbers = self._numbers.of(shape)
-        if numbers is not None and numbers.ndim == 1:
-            return tuple(None if isinstance(d, int) and d < 0 else d for d in numbers)
-        match self.dimensions(shape):
-            case (int(length),):
-                return (None,) * length
-        return None
-
-    def _of_draw(self, node: ir.Node) -> Dimensions | None:
-        """The shape of a draw that ONNX does not know, ours or TensorFlow's."""
-        if not node.inputs:
-            return None
-        if node.domain == DOMAIN and node.op_type in OPERATORS:
-            operator = OPERATORS[node.op_type]
-            logits = node.inputs[operator.inputs.index(operator.size_input)]
-            if operator.has_shape:
-                return self._said_by(logits)
-            if operator.size_input.role is Role.DATA:
-                return self.dimensions(logits)
-            samples: Dimension = node.attributes.get_int("sample_size", 1)
-        elif of_tensorflow.is_known(node):
-            if of_tensorflow.is_shuffle(node):
-                return self.dimensions(node.inputs[0])
-            if not node.op_type.endswith("Multinomial"):
-                return self._said_by(node.inputs[0])
-            logits = node.inputs[0]
-            count = input_at(node, 1)
-            array = None if count is None else constant(count)
-            samples = None if array is None or array.size != 1 else int(array.item())
-        else:
-            return None
-        rows = self.dimensions(logits)
-        return (rows[0] if rows else None, samples)
-
-    def _expanded(self, node: ir.Node) -> Dimensions | None:
-        shape = self._said_by(node.inputs[1])
-        given = self.dimensions(graphs.input_of(node, 0))
-        if shape is None or given is None:
-            return None
-        rank = max(len(shape), len(given))
-        columns = [(1,) * (rank - len(dims)) + dims for dims in (given, shape)]
-        return tuple(_broadcast(d, e) for d, e in zip(*columns, strict=True))
-
-    def _reshaped(self, node: ir.Node) -> Dimensions | None:
-        shape = self._said_by(input_at(node, 1))
-        given = self.dimensions(graphs.input_of(node, 0))
-        if shape is None:
-            return None
-        known = dict(enumerate(given or ()))
-        copies = not node.attributes.get_int("allowzero", 0)
-        dims = [known.get(axis) if copies and d == 0 else d for axis, d in enumerate(shape)]
-        if given is not None and None in dims:
-            # That of -1, or of what is not known: all others leave only one.
-            rest = dims.index(None)
-            others = (d for axis, d in enumerate(dims) if axis != rest)
-            dims[rest] = self._products.quotient(given, others)
-        return tuple(dims)
-
-    def _counted(self, node: ir.Node) -> Dimensions | None:
-        """Of 0, 1, 2 ... up to a dimension; ONNX knows the other ones."""
-        numbers = [self._numbers.of(value) for value in node.inputs]
-        start, limit, step = (None if n is None else n.item() for n in numbers)
-        return (limit,) if (start, step) == (0, 1) and isinstance(limit, str) else None
-
-    def _sliced(self, node: ir.Node) -> Dimensions | None:
-        """Of a Slice whose ends are dimensions: the axes that it leaves whole."""
-        given = self.dimensions(graphs.input_of(node, 0))
-        cuts = self._numbers.cuts(node)
-        if given is None or cuts is None:
-            return None
-        dims = list(given)
-        for axis, (start, end, step) in cuts.items():
-            if axis not in range(-len(dims), len(dims)):
-                return None
-            is_all = (start, step) == (0, 1) and end == dims[axis]
-            dims[axis] = dims[axis] if is_all else None
-        return tuple(dims)
-
     def _call(self, node: ir.Node, function: ir.Function) -> None:
         """Walks through a function of the model, as it is called here."""
         if node in self._calls:
             return
-        outer = self._imports, self._attributes, self._calls
-        self._calls = (*self._calls, node)
+        imports, attributes, calls = self._imports, self._attributes, self._calls
+        given = [None if v is None else (self._type(v), self._numbers.of(v)) for v in node.inputs]
+        self.enter((*calls, node))
         self._imports = function.opset_imports
         self._attributes = {**function.attributes, **node.attributes}
-        for given, inner in zip(node.inputs, function.inputs, strict=False):
-            if given is not None:
-                self._hand_over(given, inner)
+        for known, inner in zip(given, function.inputs, strict=False):
+            if known is not None:
+                self._hand_over(*known, inner)
         self._graph(function.graph)
-        self._imports, self._attributes, self._calls = outer
-        for inner, output in zip(function.outputs, node.outputs, strict=False):
-            self._hand_over(inner, output)
+        made = [(self._type(value), self._numbers.of(value)) for value in function.outputs]
+        self.enter(calls)
+        self._imports, self._attributes = imports, attributes
+        for known, output in zip(made, node.outputs, strict=False):
+            self._hand_over(*known, output)
 
-    def _hand_over(self, source: ir.Value, target: ir.Value) -> None:
-        """Says that a value is another one."""
-        self._declare(target, self._type(source))
-        self._numbers.give(target, self._numbers.of(source))
+    def _hand_over(self, type: onnx.TypeProto, numbers: Numbers | None, target: ir.Value) -> None:
+        """Says what a value is, that is another one."""
+        self._declare(target, type)
+        self._numbers.give(target, numbers)
 
     def _if(self, node: ir.Node) -> None:
         branches = [branch for _, branch in graphs.subgraphs(node)]
@@ -325,7 +239,6 @@ class Walk:
             self._graph(branch)
         ends = (branch.outputs for branch in branches)
         for output, *values in zip(node.outputs, *ends, strict=False):
-            self.sources[output] = MadeBy(EITHER, values)
             first, *others = (self._type(value) for value in values)
             if first.WhichOneof("value") == "tensor_type":
                 dims = self._dimensions_of(first)
@@ -341,8 +254,7 @@ class Walk:
             self._declare(value, _type_of(dtype, ()))
         parts = zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], node.outputs, strict=False)
         carried = list(parts)
-        for initial, given, returned, final in carried:
-            self.sources[given] = self.sources[final] = MadeBy(EITHER, [initial, returned])
+        for initial, given, returned, _ in carried:
             if initial is not None:
                 self._give(given, initial, self._assumed.get(given))
                 self.carried.append(CarriedValue(initial, given, returned))
@@ -353,7 +265,6 @@ class Walk:
         for returned, stacked in zip(
             body.outputs[1 + len(carried) :], node.outputs[len(carried) :], strict=False
         ):
-            self.sources[stacked] = MadeBy("", [returned])
             dims = self.dimensions(returned)
             known = None if dims is None else (None, *dims)
             self._declare(stacked, _type_of(self._element_type(returned), known))
@@ -369,9 +280,7 @@ class Walk:
         ((_, body),) = graphs.subgraphs(node)
         count = node.attributes["num_scan_inputs"].as_int()
         states = len(node.inputs) - count
-        carried = zip(node.inputs[:states], body.inputs, body.outputs, node.outputs, strict=False)
-        for initial, given, returned, final in carried:
-            self.sources[given] = self.sources[final] = MadeBy(EITHER, [initial, returned])
+        for initial, given in zip(node.inputs[:states], body.inputs, strict=False):
             if initial is not None:
                 self._declare(given, self._type(initial))
         axes = node.attributes.get_ints("scan_input_axes", [0] * count)
@@ -379,7 +288,6 @@ class Walk:
         for outer, inner, at in zip(node.inputs[states:], body.inputs[states:], axes, strict=False):
             if outer is None:
                 continue
-            self.sources[inner] = MadeBy("", [outer])
             dims = self.dimensions(outer)
             if dims is not None:
                 axis = range(len(dims))[at]
@@ -393,7 +301,6 @@ class Walk:
         stacked = list(zip(body.outputs[states:], node.outputs[states:], strict=False))
         axes = node.attributes.get_ints("scan_output_axes", [0] * len(stacked))
         for (inner, outer), at in zip(stacked, axes, strict=False):
-            self.sources[outer] = MadeBy("", [inner])
             dims = self.dimensions(inner)
             if dims is not None:
                 axis = range(len(dims) + 1)[at]
@@ -440,21 +347,3 @@ def _merged(declared: Dimensions | None, inferred: Dimensions | None) -> Dimensi
     if len(declared) != len(inferred):
         return declared
     return tuple(e if d is None else d for d, e in zip(declared, inferred, strict=True))
-
-
-def _broadcast(d: Dimension, e: Dimension) -> Dimension:
-    """The dimension that two give together."""
-    if d == e or e == 1:
-        return d
-    if d == 1:
-        return e
-    return next((n for n in (d, e) if isinstance(n, int)), None)
-
-
-def common(assumed: Dimensions, *others: Dimensions | None) -> Dimensions:
-    """The dimensions that all have."""
-    for other in others:
-        if other is None or len(other) != len(assumed):
-            return (None,) * len(assumed)
-        assumed = tuple(d if d == e else None for d, e in zip(assumed, other, strict=True))
-    return assumed

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._models import graphs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import check_schemas
-from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk, common
-from onnx_philox._rewriting.places import BatchPlaces, Dimension, Dimensions, MadeBy, Products
+from onnx_philox._rewriting.in_onnx.rows.shape_rules import common
+from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 
 
 class SymbolicShapes:
@@ -35,36 +35,25 @@ class SymbolicShapes:
         self._products = Products(names)
         walk = functools.partial(Walk, model, self._inputs, self._products)
         self._walk = _by_induction(walk)
-        self._standing: dict[str, BatchPlaces[ir.Value]] = {}
 
     def of(self, value: ir.Value) -> Dimensions | None:
         """The dimensions of a value; None where not even their number is known."""
         dims = self._walk.dimensions(value)
         return None if dims is None else tuple(map(self._products.of_inputs, dims))
 
-    def standing(self, name: str) -> BatchPlaces[ir.Value]:
-        """Finds where the dimension of an input of this name stands in values."""
-        if name not in self._standing:
-            walk = self._walk.dimensions
-            self._standing[name] = BatchPlaces(name, self._products, walk, self._source)
-        return self._standing[name]
+    @property
+    def products(self) -> Products:
+        """Those of the inputs' dimensions."""
+        return self._products
+
+    @property
+    def walk(self) -> Walk:
+        """What is known of the values of a graph or function: see `Walk.enter`."""
+        return self._walk
 
     def has(self, dimension: Dimension, name: str) -> bool:
         """Whether a dimension is a product with that of an input."""
         return self._products.has(dimension, name)
-
-    def may_depend(self, dimension: Dimension, name: str) -> bool:
-        """Whether a dimension is computed from that of an input, or may be."""
-        return self._products.may_depend(dimension, name)
-
-    def _source(self, value: ir.Value) -> MadeBy[ir.Value] | None:
-        node = value.producer()
-        if value in self._walk.sources or node is None:
-            return self._walk.sources.get(value)
-        is_known = node.domain in graphs.STANDARD_DOMAINS or node.domain == DOMAIN
-        if value is not node.outputs[0] or not is_known:
-            return MadeBy("", node.inputs)
-        return MadeBy(node.op_type, node.inputs, node.attributes.get_ints("perm", []))
 
 
 def _inputs(model: ir.Model) -> dict[ir.Value, Dimensions]:

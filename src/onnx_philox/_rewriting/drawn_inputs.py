@@ -1,0 +1,259 @@
+"""Inputs of a model that a rewrite turns into draws: what a user writes of one, and what draws it.
+
+Models of diffusion, flow matching, voices and policies take their noise as an input. A user says
+its law in a word: `draw={"noise": "normal(0, 0.5)"}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.arguments import parameter_array
+from onnx_philox._contract.declaration import Operator, listed
+from onnx_philox._contract.operators import (
+    MAX_RANK,
+    RANDOM_BERNOULLI,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+)
+from onnx_philox._contract.types import BOOL, ElementType
+
+OWNER = "onnx_philox.make_reproducible"
+"""What the refusals of a rewrite name as the function that refuses."""
+
+_WRITE_SHAPE = "Write its shape in brackets, such as normal[1, 16]."
+
+
+Refusal = type[ValueError] | type[TypeError]
+
+
+@dataclass(frozen=True)
+class Law:
+    """What a word means."""
+
+    operator: Operator
+    """The operator that draws."""
+    numbers: tuple[str, ...]
+    """Its inputs that the word takes in parentheses."""
+    defaults: tuple[float, ...]
+    """What they are for floats where there are no parentheses; empty where they must be given."""
+    written: str
+    """How the word is written, for messages."""
+
+    def types(self) -> Sequence[ElementType]:
+        """The types of inputs that it draws."""
+        return self.operator.output_types
+
+
+LAWS = {
+    "normal": Law(RANDOM_NORMAL, ("mean", "scale"), (0.0, 1.0), "normal, normal(mean, scale)"),
+    "uniform": Law(RANDOM_UNIFORM, ("minval", "maxval"), (0.0, 1.0), "uniform, uniform(low, high)"),
+    "bernoulli": Law(RANDOM_BERNOULLI, ("p",), (), "bernoulli(p)"),
+    "bits": Law(RANDOM_GENERATOR, (), (), "bits"),
+}
+_ALLOWED = (
+    f"one of {listed([law.written for law in LAWS.values()])}, where it is wanted with a shape "
+    "behind it, such as normal[1, 16]"
+)
+_WRITTEN = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:\[([^\[\]]*)\])?\s*")
+
+
+@dataclass(frozen=True)
+class DrawnInput:
+    """An input that becomes a draw."""
+
+    name: str
+    """That of the input."""
+    text: str
+    """What the user wrote."""
+    law: Law
+    numbers: tuple[float, ...] | None
+    """Those in parentheses; None where there are none."""
+    shape: tuple[int, ...] | None
+    """The one in brackets; None where the model says it."""
+
+    @classmethod
+    def read(cls, name: str, text: str) -> DrawnInput:
+        """What a user wrote of an input.
+
+        Raises:
+            ValueError: It is none of the words, or has too many or too few numbers.
+        """
+        match = _WRITTEN.fullmatch(text)
+        law = None if match is None else LAWS.get(match[1])
+        if match is None or law is None:
+            _refuse(name, text, _ALLOWED, "Write one of these.")
+        numbers = None if match[2] is None else _numbers(name, text, match[2])
+        shape = None if match[3] is None else _shape(name, text, match[3])
+        given = len(law.defaults) if numbers is None else len(numbers)
+        if given != len(law.numbers):
+            allowed = f"{law.written}, with {len(law.numbers)} numbers"
+            _refuse(name, text, allowed, "Write as many.")
+        return cls(name, text, law, numbers, shape)
+
+    def refuse(self, allowed: str, remedy: str, error: Refusal = ValueError) -> NoReturn:
+        """Refuses what the user wrote.
+
+        Raises:
+            ValueError: Always, or the error that is given.
+        """
+        _refuse(self.name, self.text, allowed, remedy, error)
+
+    def values(self, type_: ElementType | None, shown: str) -> ElementType:
+        """The type that its operator draws, given that of the input; `shown` is its name.
+
+        A Bernoulli is drawn as bool, and cast.
+
+        Raises:
+            TypeError: It does not draw this type.
+        """
+        if self.law.operator is RANDOM_BERNOULLI and type_ is not None:
+            return BOOL
+        types = self.law.types()
+        if type_ is None or type_ not in types:
+            names = listed([each.name for each in types])
+            allowed = f"a law of {shown}, the type of that input ({self._word} draws {names})"
+            self.refuse(allowed, "Write another word.", TypeError)
+        return type_
+
+    def parameters(self, values: ElementType) -> dict[str, NDArray[Any]]:
+        """The numbers as constants of the operator's inputs, for values of a type.
+
+        Raises:
+            TypeError: A number is not one of that type.
+            ValueError: A number is out of its range.
+        """
+        numbers: Sequence[float] = self.law.defaults if self.numbers is None else self.numbers
+        if self.numbers is None and self.law.operator is RANDOM_UNIFORM and not values.is_float:
+            allowed = f"{self.law.written}, with both numbers for {values.name}"
+            self.refuse(allowed, "Write them.")
+        op = self.law.operator
+        declared = {each.name: each for each in op.parameters}
+        owner = f"{OWNER}: draw of {self.name!r}"
+        arrays = {
+            name: parameter_array(owner, declared[name], number, values)
+            for name, number in zip(self.law.numbers, numbers, strict=True)
+        }
+        checks.check_parameters(owner, op, arrays, values, ())
+        return arrays
+
+    def check_shape(self, dimensions: Sequence[int | None] | None) -> None:
+        """Refuses a shape in brackets that is not one of the input.
+
+        Raises:
+            ValueError: It has another rank, or another size in a dimension that is constant.
+        """
+        if self.shape is None or dimensions is None:
+            return
+        is_one = len(dimensions) == len(self.shape) and all(
+            known is None or known == size
+            for known, size in zip(dimensions, self.shape, strict=True)
+        )
+        if not is_one:
+            declared = ", ".join("?" if d is None else str(d) for d in dimensions)
+            self.refuse(f"of a shape that the input may have, [{declared}]", "Write such a shape.")
+
+    def refuse_unread(self, holders: str, *, is_inside: bool) -> NoReturn:
+        """Refuses an input that no node of the main graph reads; `holders` name those of bodies.
+
+        Raises:
+            ValueError: Always.
+        """
+        why = f"{holders} alone reads it" if is_inside else "nothing reads it"
+        allowed = f"of an input that a node of the main graph reads ({why})"
+        self.refuse(allowed, "Put an Identity behind that input, or leave it as it is.")
+
+    def check_rank(self, rank: int | None) -> None:
+        """Refuses an input whose shape cannot be made of its declaration.
+
+        Raises:
+            ValueError: Nobody knows its rank, or it has more dimensions than a draw.
+        """
+        if rank is None or rank > MAX_RANK:
+            given = "no known rank" if rank is None else f"{rank} dimensions"
+            allowed = f"of an input of 0 to {MAX_RANK} dimensions: it has {given}"
+            self.refuse(allowed, _WRITE_SHAPE)
+
+    def name_of_shape(self, taken: Container[str | None]) -> str:
+        """The name of the new input that says its shape.
+
+        Raises:
+            ValueError: The model has such a name.
+        """
+        name = f"{self.name}_shape"
+        if name in taken:
+            allowed = (
+                f"of a model that has no {name!r}, the name of the new input that says its shape"
+            )
+            self.refuse(allowed, _WRITE_SHAPE)
+        return name
+
+    @property
+    def _word(self) -> str:
+        return next(word for word, law in LAWS.items() if law is self.law)
+
+
+def read_all(owner: str, draw: Any) -> tuple[DrawnInput, ...]:
+    """What a user wrote of a model's inputs, in this order.
+
+    Raises:
+        TypeError: It is no dict of texts.
+        ValueError: A text is none that is known.
+    """
+    is_texts = isinstance(draw, Mapping) and all(
+        isinstance(name, str) and isinstance(text, str) for name, text in draw.items()
+    )
+    if not is_texts:
+        allowed = 'a dict of texts by the names of inputs, such as {"noise": "normal"}'
+        given = f"{draw!r}, of type {type(draw).__name__}"
+        checks.refuse(owner, "draw", given, allowed, "Pass one of these.", TypeError)
+    return tuple(DrawnInput.read(name, text) for name, text in draw.items())
+
+
+def refuse_unknown(drawn: DrawnInput, names: Sequence[str]) -> NoReturn:
+    """Refuses the name of an input that the model has not.
+
+    Raises:
+        ValueError: Always.
+    """
+    allowed = f"of an input of the model ({', '.join(names) or 'it has none'})"
+    drawn.refuse(allowed, "Write the name of one of these.")
+
+
+def _refuse(
+    name: str, text: str, allowed: str, remedy: str, error: Refusal = ValueError
+) -> NoReturn:
+    checks.refuse(OWNER, "draw", f"{name}={text}", allowed, remedy, error)
+
+
+def _numbers(name: str, text: str, inside: str) -> tuple[float, ...]:
+    try:
+        return tuple(_number(each) for each in inside.split(",") if inside.strip())
+    except ValueError:
+        _refuse(name, text, f"{_ALLOWED}; of numbers in parentheses", "Write numbers there.")
+
+
+def _number(text: str) -> float:
+    """An integer stays one, for types of integers."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _shape(name: str, text: str, inside: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(each) for each in inside.split(",") if inside.strip())
+    except ValueError:
+        sizes = (-1,)
+    if any(size < 0 for size in sizes):
+        allowed = f"{_ALLOWED}; of integers of 0 or more in brackets"
+        _refuse(name, text, allowed, "Write integers there.")
+    return sizes

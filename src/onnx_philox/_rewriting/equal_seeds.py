@@ -1,0 +1,153 @@
+"""Nodes of equal explicit seeds: which repeat each other in the runtimes, and which do not.
+
+The runtime decides, by its own rule for seeds: see `Seeded`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from onnx_philox._contract import shown
+from onnx_philox._contract.generators import Generator
+from onnx_philox._rewriting.not_rows import few
+from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._rewriting.seeded import Seeded
+
+_UNMEANT = "seed 0"
+"""What some exporters write into every node, and mean nothing by it."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Several nodes, and the seeds that are one seed in the runtime."""
+
+    seeds: str
+    """In words, such as "seed 12"."""
+    nodes: tuple[RandomNode, ...]
+
+    @classmethod
+    def of(cls, nodes: Sequence[RandomNode]) -> Alike:
+        """Nodes with explicit seeds."""
+        written = [*dict.fromkeys(node.explicit_seed or "" for node in nodes)]
+        if len(written) == 1:
+            return cls(written[0], tuple(nodes))
+        *others, last = written
+        return cls(f"{', '.join(others)} and {last} (one seed there)", tuple(nodes))
+
+    @property
+    def names(self) -> list[str]:
+        """What messages call the nodes."""
+        return [node.called for node in self.nodes]
+
+    def __str__(self) -> str:
+        return f"{self.seeds} of {few(self.names)}"
+
+
+def repeating(nodes: Iterable[RandomNode]) -> list[Alike]:
+    """The nodes that repeat each other in the runtimes, and would lose that."""
+    alike: dict[Hashable, list[RandomNode]] = {}
+    for node, seeded in _seeded(nodes):
+        alike.setdefault(seeded, []).append(node)
+    return [Alike.of(same) for same in alike.values() if len(same) > 1]
+
+
+def in_doubt(nodes: Iterable[RandomNode]) -> list[Alike]:
+    """The nodes that repeat each other if sizes are equal which the model does not show."""
+    alike: dict[Hashable, list[tuple[RandomNode, Seeded]]] = {}
+    for node, seeded in _seeded(nodes):
+        one = seeded.seed, seeded.numbers, seeded.place
+        alike.setdefault(one, []).append((node, seeded))
+    doubts = [[n for n, own in some if _is_in_doubt(own, some)] for some in alike.values()]
+    return [Alike.of(some) for some in doubts if some]
+
+
+def remarks(nodes: Sequence[RandomNode], option: str) -> list[tuple[Alike, str]]:
+    """What becomes of nodes of one seed; `option` is what keeps them as they are."""
+    own = "A rewrite gives each numbers of its own"
+    always = f"in the runtimes they repeat each other. {own}; {option} lets them draw the same."
+    perhaps = "in the runtimes they repeat each other where their sizes are equal, which the model "
+    perhaps += f"does not show. {own}."
+    return [
+        *((alike, always) for alike in repeating(nodes)),
+        *((alike, perhaps) for alike in in_doubt(nodes)),
+    ]
+
+
+def documents(nodes: Sequence[RandomNode]) -> list[dict[str, Any]]:
+    """Nodes as JSON has them: with a number that those have in common that repeat each other."""
+    groups = repeating(nodes)
+    # What the runtime makes of a seed is not of JSON's types.
+    plain = [asdict(replace(node, seeded=None)) for node in nodes]
+    for node, document in zip(nodes, plain, strict=True):
+        del document["seeded"]
+        own = (i for i, group in enumerate(groups) if any(node is each for each in group.nodes))
+        document["repeats"] = next(own, None)
+    return plain
+
+
+def _is_in_doubt(own: Seeded, others: Iterable[tuple[RandomNode, Seeded]]) -> bool:
+    return any(own != other and own.may_repeat(other) for _, other in others)
+
+
+def about_those_apart(nodes: Iterable[RandomNode]) -> str:
+    """A line about nodes of one seed that do not go together in the runtimes; empty without any.
+
+    A node in doubt is not among them.
+    """
+    of_one_seed: dict[Hashable, dict[Seeded, list[RandomNode]]] = {}
+    for node, seeded in _seeded(nodes):
+        of_one_seed.setdefault(seeded.seed, {}).setdefault(seeded, []).append(node)
+    said = []
+    first_runs: dict[str, None] = {}
+    for groups in of_one_seed.values():
+        apart = [s for s in groups if not any(s != o and s.may_repeat(o) for o in groups)]
+        if len(apart) < 2:
+            continue
+        everything = [node for each in apart for node in groups[each]]
+        parts = (f"{few(Alike.of(groups[s]).names)} ({_what(s)})" for s in apart)
+        said.append(f"{Alike.of(everything).seeds}: {', '.join(parts)}")
+        for each in apart:
+            others = (other for other in apart if other is not each)
+            if any(o.numbers == each.numbers and o.size != each.size for o in others):
+                first_runs[each.kind.partition(" ")[0]] = None
+    if not said:
+        return ""
+    line = "Nodes of one seed that do not go together in ONNX Runtime share nothing, each group "
+    line += f"draws numbers of its own: {'; '.join(said)}."
+    for kind in first_runs:
+        line += f" There {kind} of other sizes agree in a session's first run alone."
+    return line
+
+
+def _what(seeded: Seeded) -> str:
+    size = "" if seeded.size is None else f", {seeded.size}"
+    place = ", in a loop or a branch" if seeded.place else ""
+    return f"{seeded.kind}{size}{place}"
+
+
+def _seeded(nodes: Iterable[RandomNode]) -> list[tuple[RandomNode, Seeded]]:
+    return [(n, n.seeded) for n in nodes if n.seeded is not None and not n.keeps_seeds]
+
+
+def warn(nodes: Sequence[RandomNode], generator: Generator, *, keeps: bool) -> None:
+    """Warns of nodes that repeat each other today, or may, and no more after a rewrite."""
+    if all(node.explicit_seed == _UNMEANT for node in nodes):
+        return
+    repeated = [] if keeps else repeating(nodes)
+    if repeated:
+        text = "nodes of equal seeds repeat each other in the runtimes, and now draw numbers of "
+        text += f"their own: {'; '.join(map(str, repeated))}"
+        if generator.is_counter_based:
+            text += ". With keep_seeds=True (--keep-seeds) they draw the same again"
+        warnings.warn(text, stacklevel=shown.stacklevel())
+    if doubts := in_doubt(nodes):
+        text = "nodes of equal seeds draw the same in the runtimes where their sizes are equal, "
+        text += "and now draw numbers of their own, since the model does not show that these are: "
+        text += "; ".join(map(str, doubts))
+        if generator.is_counter_based:
+            text += ". Declare the shapes that they are of, and pass keep_seeds=True (--keep-seeds)"
+            text += ", to let those of one size draw the same again"
+        warnings.warn(text, stacklevel=shown.stacklevel())

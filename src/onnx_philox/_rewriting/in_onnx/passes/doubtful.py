@@ -1,0 +1,88 @@
+"""What of a random node says that it may not draw what was meant: see `doubts`."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from onnx_philox._models.constants import constant, is_all
+from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, source
+from onnx_philox._rewriting import doubts
+from onnx_philox._rewriting.comparisons import GIVES_PROBABILITIES
+from onnx_philox._rewriting.doubts import Doubt
+from onnx_philox._rewriting.in_onnx.types import Types
+
+_DRAWS_FLOATS = ("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike")
+_BROADCASTS = ("Add", "Div", "Mul", "Sub")
+
+
+def doubt_of(node: ir.Node, types: Types) -> Doubt | None:
+    """What is doubtful in a node of ONNX; None where nothing is."""
+    if node.domain not in STANDARD_DOMAINS or not node.outputs:
+        return None
+    if node.op_type == "Multinomial" and node.inputs and _are_probabilities(node.inputs[0]):
+        return doubts.PROBABILITIES
+    if node.op_type in _DRAWS_FLOATS and _is_broadcast(node, types):
+        return doubts.ONE_NUMBER
+    return None
+
+
+def _are_probabilities(value: ir.Value | None) -> bool:
+    """Whether the numbers of a value are probabilities of classes, as far as the model shows."""
+    if value is None:
+        return False
+    value = source(value)
+    array = constant(value)
+    if array is not None:
+        return doubts.sum_to_one(array)
+    node = value.producer()
+    if node is None or node.domain not in STANDARD_DOMAINS:
+        return False
+    if node.op_type in GIVES_PROBABILITIES:
+        return True
+    given = [None if each is None else source(each) for each in node.inputs]
+    if node.op_type == "Exp":
+        logarithm = given[0].producer() if given[0] is not None else None
+        return logarithm is not None and logarithm.op_type == "LogSoftmax"
+    if node.op_type == "TopK":
+        # Its other output holds indices.
+        return value is node.outputs[0] and _are_probabilities(given[0])
+    if node.op_type == "Where":
+        _, one, other = given
+        return any(_are_probabilities(a) and is_all(b, 0) for a, b in ((one, other), (other, one)))
+    return node.op_type == "Div" and _is_sum_of(given[1], given[0])
+
+
+def _is_sum_of(total: ir.Value | None, value: ir.Value | None) -> bool:
+    """Whether a value is the sum of what is divided by it."""
+    node = None if total is None else total.producer()
+    if node is None or node.op_type != "ReduceSum" or node.inputs[0] is None:
+        return False
+    return source(node.inputs[0]) is value
+
+
+def _is_broadcast(node: ir.Node, types: Types) -> bool:
+    """Whether a draw of rank 0 becomes a tensor, each element of which has its one number."""
+    drawn = node.outputs[0]
+    return _is_scalar(drawn, types) and _reaches_tensor(drawn, types)
+
+
+def _reaches_tensor(scalar: ir.Value, types: Types) -> bool:
+    for reader, index in scalar.uses():
+        if reader.domain not in STANDARD_DOMAINS:
+            continue
+        if reader.op_type in _BROADCASTS and len(reader.inputs) == 2:
+            other = reader.inputs[1 - index]
+            if other is not None and not _is_scalar(other, types):
+                return True
+        elif reader.op_type not in MOVES:
+            continue
+        # What is scaled, moved or cast is one number still.
+        if _is_scalar(reader.outputs[0], types) and _reaches_tensor(reader.outputs[0], types):
+            return True
+    return False
+
+
+def _is_scalar(value: ir.Value, types: Types) -> bool:
+    """Whether a value surely has no dimension."""
+    array = constant(value)
+    return array.ndim == 0 if array is not None else types.dimensions(value) == ()

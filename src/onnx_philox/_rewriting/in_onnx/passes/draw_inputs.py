@@ -1,0 +1,176 @@
+"""The pass that turns inputs into draws, before the random nodes are found.
+
+An input becomes a node of this package that waits for a state, at the beginning of the graph. All
+that follows treats it as any other random node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, OUTPUT_TYPE
+from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
+from onnx_philox._contract.types import BOOL, BY_ONNX, ElementType
+from onnx_philox._models import graphs
+from onnx_philox._models.emitter import OLDEST_OPSET, Emitter, Names
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.drawn_inputs import DrawnInput, refuse_unknown
+
+IS_DRAWN_INPUT = "onnx_philox.drawn_input"
+"""The key of a node's `meta` that says: it was an input."""
+
+
+def draw_inputs(model: ir.Model, drawn: Sequence[DrawnInput]) -> None:
+    """Turns inputs of a model into draws, in place.
+
+    Raises:
+        TypeError: A law does not draw the type of its input.
+        ValueError: There is no such input; it cannot be drawn; or its shape is not known.
+    """
+    if not drawn:
+        return
+    graph = model.graph
+    graphs.import_onnx(model)
+    opset = graphs.onnx_opset_for(model)
+    if opset < OLDEST_OPSET:
+        remedy = "Export the model again at a newer opset."
+        checks.refuse(OWNER, "the model's opset", opset, f"{OLDEST_OPSET} or newer", remedy)
+    names = Names(model)
+    by_name = {value.name or "": value for value in graph.inputs}
+    inputs = [_input(each, by_name) for each in drawn]
+    others = [value for value in graph.inputs if value not in inputs and not _has_default(value)]
+    nodes: list[ir.Node] = []
+    for each, value in zip(drawn, inputs, strict=True):
+        emitter = Emitter(names, opset, f"{each.name}.")
+        new = _draw(each, value, _shape(each, value, others, emitter, model), emitter)
+        graph.inputs.remove(value)
+        graphs.take_over(new, value)
+        nodes += emitter.nodes
+    for node in reversed(nodes):
+        graph.insert_before(graph[0], node)
+    model.opset_imports.setdefault(DOMAIN, OPSET_VERSION)
+
+
+def is_drawn_input(node: ir.Node) -> bool:
+    """Whether a node draws what was an input."""
+    return IS_DRAWN_INPUT in node.meta
+
+
+def _has_default(value: ir.Value) -> bool:
+    return value.is_initializer()
+
+
+def _input(drawn: DrawnInput, by_name: dict[str, ir.Value]) -> ir.Value:
+    """The input of a model that is to be drawn."""
+    value = by_name.get(drawn.name)
+    if value is None:
+        refuse_unknown(drawn, list(by_name))
+    if _has_default(value):
+        drawn.refuse("of an input without a value of its own", "Remove its initializer.")
+    readers = [node for node, _ in value.uses()]
+    is_read = value.is_graph_output() or any(node.graph is value.graph for node in readers)
+    if not is_read:
+        drawn.refuse_unread("an If, Loop or Scan", is_inside=bool(readers))
+    return value
+
+
+def _draw(drawn: DrawnInput, value: ir.Value, shape: ir.Value, emitter: Emitter) -> ir.Value:
+    """The draw in the place of an input."""
+    values = drawn.values(_element_type(value), _type_name(value))
+    parameters = drawn.parameters(values)
+    operator = drawn.law.operator
+    given = {name: emitter.constant(name, array) for name, array in parameters.items()}
+    given[operator.size_input.name] = shape
+    # Only RandomGenerator has its state, which is still to come, before the shape.
+    inputs = [given.get(each.name) for each in operator.inputs]
+    while inputs[-1] is None:
+        inputs.pop()
+    said = {OUTPUT_TYPE: values.name}
+    attributes = {a.name: said[a.name] for a in operator.attributes if a.name in said}
+    dtype = ir.DataType(values.onnx)
+    new = emitter.emit(operator.name, "drawn", inputs, dtype, value.shape, attributes, DOMAIN)
+    node = emitter.nodes[-1]
+    node.name = drawn.name
+    node.meta[IS_DRAWN_INPUT] = True
+    # A tensor of its own lies in memory in the order of its elements.
+    node.metadata_props[AWAITS_STATE] = KNOWS_STRIDES
+    if values is BOOL and value.dtype not in (None, ir.DataType.BOOL):
+        new = emitter.cast("cast", new, value.dtype)
+    return new
+
+
+def _element_type(value: ir.Value) -> ElementType | None:
+    return None if value.dtype is None else BY_ONNX.get(value.dtype.value)
+
+
+def _type_name(value: ir.Value) -> str:
+    return "no known type" if value.dtype is None else str(value.dtype.numpy())
+
+
+def _shape(
+    drawn: DrawnInput,
+    value: ir.Value,
+    others: Sequence[ir.Value],
+    emitter: Emitter,
+    model: ir.Model,
+) -> ir.Value:
+    """The shape of a draw, int64.
+
+    1. What the user wrote.
+    2. The dimensions of the input, if all are constants, or names that another input has.
+    3. Else a new input says it.
+    """
+    declared = None if value.shape is None else list(value.shape)
+    sizes = None if declared is None else [d if isinstance(d, int) else None for d in declared]
+    drawn.check_shape(sizes)
+    if drawn.shape is not None:
+        value.shape = ir.Shape(drawn.shape)
+        return emitter.constant("shape", np.array(drawn.shape, np.int64))
+    drawn.check_rank(None if declared is None else len(declared))
+    assert declared is not None
+    if all(isinstance(d, int) for d in declared):
+        return emitter.constant("shape", np.array(declared, np.int64))
+    known = _dimensions_of(others)
+    if not all(isinstance(d, int) or d.value in known for d in declared):
+        return _asked_shape(drawn, len(declared), model)
+    same = next((other for other in others if other.shape == value.shape), None)
+    if same is not None:
+        return emitter.shape(same)
+    each_size = [
+        emitter.constant("size", np.array([d], np.int64))
+        if isinstance(d, int)
+        else _size(emitter, *known[d.value])
+        for d in declared
+    ]
+    of = [len(declared)]
+    return emitter.emit("Concat", "shape", each_size, ir.DataType.INT64, of, {"axis": 0})
+
+
+def _dimensions_of(inputs: Sequence[ir.Value]) -> dict[str | None, tuple[ir.Value, int]]:
+    """The first input that has a dimension of each name, and which of its dimensions."""
+    found: dict[str | None, tuple[ir.Value, int]] = {}
+    for value in inputs:
+        for axis, size in enumerate(value.shape or ()):
+            if isinstance(size, ir.SymbolicDim) and size.value is not None:
+                found.setdefault(size.value, (value, axis))
+    return found
+
+
+def _size(emitter: Emitter, other: ir.Value, axis: int) -> ir.Value:
+    """The size of one dimension of an input, as a tensor of one element."""
+    shape = emitter.shape(other)
+    index = emitter.constant("axis", np.array([axis], np.int64))
+    return emitter.emit("Gather", "size", [shape, index], ir.DataType.INT64, [1], {"axis": 0})
+
+
+def _asked_shape(drawn: DrawnInput, rank: int, model: ir.Model) -> ir.Value:
+    """A new input that says the shape."""
+    taken = {value.name for value in graphs.values(model.graph)}
+    name = drawn.name_of_shape(taken)
+    shape = ir.Value(name=name, type=ir.TensorType(ir.DataType.INT64), shape=ir.Shape([rank]))
+    model.graph.inputs.append(shape)
+    return shape

@@ -1,0 +1,233 @@
+"""What ONNX Runtime makes of the explicit seeds of a model's nodes.
+
+Measured on Linux. A kernel has one generator for the session, which starts from its seed, and each
+run goes on: so nodes go together for as long as they have drawn equally many numbers of one type. A
+Dropout starts anew in each run, from the next seed. For a seed of TensorFlow's, which no runtime
+here reads, nodes go together that have the same kind, type and size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
+
+import onnx_ir as ir
+
+from onnx_philox._models.constants import small_constant
+from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, input_of
+from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import BernoulliReplacement
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
+from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.seeded import Seeded, Size
+
+# A shape has no more numbers.
+_MOST_ELEMENTS = 64
+_GIVE_EQUAL = ("Identity", "Cast")
+_KEEP_THE_SIZE = {
+    *("Abs", "BatchNormalization", "Bernoulli", "Cast", "Clip", "Dropout", "Elu", "Erf", "Exp"),
+    *("Flatten", "Gelu", "Identity", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax", "Neg"),
+    *("Not", "RandomNormalLike", "RandomUniformLike", "Relu", "Reshape", "Selu", "Sigmoid"),
+    *("Softmax", "Sqrt", "Squeeze", "Tanh", "Transpose", "Unsqueeze"),
+}
+"""Operators whose first output has as many elements as their first input."""
+
+DROPOUTS = "dropouts"
+"""What it draws for a Dropout, of which the first elements agree, whatever its size and type."""
+DOUBLES = "doubles"
+"""What ONNX Runtime draws for uniforms and Bernoullis of f64, and for every Multinomial."""
+
+
+class Seeds:
+    """Reads the explicit seeds of a model's nodes.
+
+    Args:
+        types: The types and the shapes of the model's values.
+    """
+
+    def __init__(self, types: Types) -> None:
+        self._types = types
+
+    def of(self, random: Replaceable) -> Seeded | None:
+        """What the runtime makes of a node's seed; None for a node without one.
+
+        The size is not known yet: see `with_size`.
+        """
+        site = random.site
+        node = site.node
+        if site.explicit_seed is None:
+            return None
+        place = tuple(_turns(owner) for owner in site.owners)
+        if of_tensorflow.is_known(node):
+            drawn = _KINDS_OF_TENSORFLOW[of_tensorflow.KINDS[node.op_type]]
+            kind = drawn if drawn in _OF_ANY_TYPE else f"{drawn} of {random.drawn[1]}"
+            return Seeded(site.explicit_seed, f"TensorFlow's {kind}", kind, place)
+        given = node.attributes["seed"].value
+        if node.op_type.endswith("Dropout"):
+            return Seeded(dropout_start(int(given)), DROPOUTS, "Dropouts", place)
+        numbers, kind = _numbers(random)
+        return Seeded(start_of(float(given)), numbers, kind, place)
+
+    def with_size(self, node: ir.Node, seeded: Seeded) -> Seeded:
+        """The same with the number of elements, which may take an inference of shapes."""
+        if seeded.numbers == DROPOUTS:
+            return seeded
+        is_known = of_tensorflow.is_known(node)
+        size = self._of_tensorflow(node) if is_known else self._size(node, seeded.numbers)
+        return replace(seeded, size=size)
+
+    def loops_that_keep_pace(
+        self, random: Replaceable, seeded: Seeded
+    ) -> frozenset[ir.Graph] | None:
+        """The loops in which nodes that are tied begin each iteration at one state, or None.
+
+        Dropouts of one seed do so in the runtime, also those of other sizes.
+        """
+        loops = [owner.graph for owner in random.site.owners if owner.node.op_type != "If"]
+        return frozenset(loops) if seeded.numbers == DROPOUTS and loops else None
+
+    def _size(self, node: ir.Node, numbers: str) -> Size:
+        """How many elements a node of ONNX draws; of normals, those that it throws away too."""
+        shape = node.attributes.get("shape")
+        if node.op_type == "Multinomial":
+            samples = Size(node.attributes.get_int("sample_size", 1))
+            return samples.times(self._rows(input_of(node, 0), of_classes=True))
+        size = self.of_value(input_of(node, 0)) if shape is None else _product(shape.as_ints())
+        if numbers.startswith("normals") and not size.of:
+            # They come in pairs, and a run does not begin with the second half of one.
+            return Size(size.factor + size.factor % 2)
+        return size
+
+    def _of_tensorflow(self, node: ir.Node) -> Size:
+        """How many elements a node of TensorFlow draws, or rows that it shuffles."""
+        given = input_of(node, 0)
+        match of_tensorflow.KINDS[node.op_type]:
+            case "shuffle":
+                return self._rows(given)
+            case "categorical":
+                return self._rows(given, of_classes=True).times(self._told(input_of(node, 1)))
+            case "gamma" | "poisson":
+                return self._told(given).times(self.of_value(input_of(node, 1)))
+        return self._told(given)
+
+    def of_value(self, value: ir.Value) -> Size:
+        """How many elements a tensor has."""
+        size = Size(1, (f"the elements of {value.name!r}",))
+        for each in self._of_one_size(value):
+            dims = self._types.dimensions(each)
+            if dims is not None and None not in dims:
+                size = _product([dim for dim in dims if dim is not None])
+            elif size.of and size.of[0].startswith("the elements of "):
+                size = Size(1, (f"the elements of {each.name!r}",))
+        return size
+
+    def _of_one_size(self, value: ir.Value) -> list[ir.Value]:
+        """A value and those before it, for as long as they have equally many elements."""
+        way = [value]
+        while (node := way[-1].producer()) is not None:
+            is_first = way[-1].index() == 0 or node.op_type == "Dropout"
+            keeps = node.op_type in _KEEP_THE_SIZE and node.domain in STANDARD_DOMAINS and is_first
+            if not keeps or not node.inputs or node.inputs[0] is None:
+                break
+            way.append(node.inputs[0])
+        return way
+
+    def _rows(self, value: ir.Value, *, of_classes: bool = False) -> Size:
+        """The first dimension of a tensor; of logits without rows, one."""
+        dims = self._types.dimensions(value)
+        if dims is not None and of_classes and len(dims) == 1:
+            return Size(1)
+        first = dims[0] if dims else None
+        return Size(1, (f"the rows of {value.name!r}",)) if first is None else _product([first])
+
+    def _told(self, shape: ir.Value) -> Size:
+        """How many elements a tensor has whose shape, or whose count, is a value."""
+        root = _root(shape)
+        known = small_constant(root, _MOST_ELEMENTS)
+        if known is not None:
+            return _product(known.ravel().tolist())
+        node = root.producer()
+        is_shape = node is not None and node.op_type == "Shape" and node.domain in STANDARD_DOMAINS
+        if node is not None and is_shape and not node.attributes:
+            return self.of_value(input_of(node, 0))
+        return Size(1, (f"the product of {root.name!r}",))
+
+
+_KINDS_OF_TENSORFLOW: Mapping[str, str] = {
+    "categorical": "Multinomials",
+    "gamma": "gammas",
+    "integers": "integers",
+    "normal": "normals",
+    "poisson": "Poisson counts",
+    "shuffle": "shuffles",
+    "truncated": "truncated normals",
+    "uniform": "uniforms",
+}
+_OF_ANY_TYPE = ("Multinomials", "shuffles")
+
+
+def _numbers(random: Replaceable) -> tuple[str, str]:
+    """The numbers that ONNX Runtime draws for a node, and what draws them, in words."""
+    node, replacement = random.site.node, random.replacement
+    if node.op_type == "Multinomial":
+        return DOUBLES, "Multinomials"
+    if isinstance(replacement, BernoulliReplacement):
+        of_p = replacement.probabilities.name
+        # It draws those of f16 in f32.
+        return (DOUBLES if of_p == "f64" else "uniforms of f32"), f"Bernoullis of {of_p}"
+    kind = "normals" if "Normal" in node.op_type else "uniforms"
+    kind = f"{kind} of {random.drawn[1]}"
+    return (DOUBLES if kind == "uniforms of f64" else kind), kind
+
+
+def _product(dimensions: Iterable[int | str]) -> Size:
+    """The product of dimensions, which are numbers or names."""
+    size = Size(1)
+    for dimension in dimensions:
+        if isinstance(dimension, str):
+            size = size.times(Size(1, (dimension,)))
+        else:
+            size = size.times(Size(int(dimension)))
+    return size
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """What gives the numbers of a value, before operators that give the same."""
+    while (node := value.producer()) is not None:
+        given = node.inputs[0] if node.inputs else None
+        if node.op_type not in _GIVE_EQUAL or node.domain not in STANDARD_DOMAINS or given is None:
+            break
+        value = given
+    return value
+
+
+def _turns(owner: Owner) -> Hashable:
+    """What two subgraphs have in common that run equally often whenever what holds them runs."""
+    node = owner.node
+    if node.op_type == "If":
+        return "If", _name(input_of(node, 0)), owner.attribute
+    if node.op_type == "Loop" and _runs_all_trips(node, owner.graph):
+        return "Loop", _name(input_of(node, 0))
+    return owner.graph
+
+
+def _runs_all_trips(loop: ir.Node, body: ir.Graph) -> bool:
+    """Whether a Loop ends after the trips that it is given, and no sooner."""
+    trips, go = loop.inputs[0], loop.inputs[1] if len(loop.inputs) > 1 else None
+    if trips is None or (go is not None and not _is_true(go)):
+        return False
+    goes_on = _root(body.outputs[0])
+    return goes_on is body.inputs[1] or _is_true(goes_on)
+
+
+def _is_true(value: ir.Value) -> bool:
+    known = small_constant(_root(value), 1)
+    return known is not None and bool(known.all())
+
+
+def _name(value: ir.Value) -> Hashable:
+    """What only values have that are equal in every run."""
+    root = _root(value)
+    known = small_constant(root, 1)
+    return root if known is None else tuple(known.ravel().tolist())

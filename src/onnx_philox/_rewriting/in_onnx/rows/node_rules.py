@@ -1,0 +1,384 @@
+"""What operators of ONNX do to the dimensions of their inputs where no class of them says it.
+
+And where an operator says its axes: in an attribute or in an input, by its version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from onnx_philox._rewriting.places import Dimension
+from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows.moves import (
+    GONE,
+    MOVED,
+    ByAxis,
+    Fate,
+    Moves,
+    Step,
+    UnclearError,
+)
+
+
+def axes_of(step: Step) -> Collection[int]:
+    """The axes of a reduction: an attribute or an input; all where neither says any."""
+    said = step.ints("axes")
+    if said is None and step.has(1):
+        said = step.said(1, "axes")
+    if not said:
+        return () if step.number("noop_with_empty_axes", 0) else rules.all_axes(step)
+    return [rules.axis_of(step, axis) for axis in said]
+
+
+def keeps(step: Step) -> bool:
+    return step.number("keepdims", 1) != 0
+
+
+def softmax_axes(step: Step) -> Collection[int]:
+    """Before opset 13 all dimensions from the axis on are one."""
+    if step.opset < 13:
+        return rules.from_axis(1)(step)
+    return rules.axis_said(-1)(step)
+
+
+def axes_or_none(step: Step) -> Sequence[int] | None:
+    """The axes of a Squeeze: where nobody says them, they are those of one element."""
+    said = step.ints("axes")
+    if said is None and step.has(1):
+        said = step.said(1, "axes")
+    return said
+
+
+def new_axes(step: Step) -> Sequence[int]:
+    said = step.ints("axes")
+    return step.said(1, "axes") if said is None else said
+
+
+def sliced_axes(step: Step) -> Collection[int]:
+    """The axes of which a Slice does not take all, in order."""
+    dims = step.dims[0]
+    starts: Sequence[Dimension]
+    ends: Sequence[Dimension]
+    if step.opset < 10:
+        starts, ends = step.ints("starts") or (), step.ints("ends") or ()
+        axes, steps = step.ints("axes"), None
+    else:
+        axes = step.said(3, "axes") if step.has(3) else None
+        steps = step.said(4, "steps") if step.has(4) else None
+        starts, ends = step.numbers(1) or (), step.numbers(2) or ()
+    if dims is None:
+        raise UnclearError("has an input whose shape nobody knows")
+    if axes is None and not starts:
+        return rules.all_axes(step)
+    axes = list(range(len(starts))) if axes is None else [rules.axis_of(step, a) for a in axes]
+    found = []
+    for i, axis in enumerate(axes):
+        start = starts[i] if i < len(starts) else None
+        end = ends[i] if i < len(ends) else None
+        by = 1 if steps is None else steps[i]
+        if not rules.is_whole(start, end, by, dims[axis]):
+            found.append(axis)
+    return found
+
+
+def padded_axes(step: Step) -> Collection[int]:
+    pads = step.ints("pads") or step.ints("paddings")
+    if pads is None:
+        numbers = step.numbers(1)
+        if numbers is None and not step.has(3):
+            raise UnclearError("has pads that only a run knows")
+    else:
+        numbers = list(pads)
+    axes = list(rules.all_axes(step))
+    if step.has(3):
+        axes = [rules.axis_of(step, axis) for axis in step.said(3, "axes")]
+    if numbers is None:
+        return axes
+    half = len(axes)
+    if len(numbers) != 2 * half:
+        raise UnclearError("has another number of pads than two for each dimension")
+    return [a for i, a in enumerate(axes) if (numbers[i], numbers[half + i]) != (0, 0)]
+
+
+def tiled_axes(step: Step) -> Collection[int]:
+    repeats = step.numbers(1)
+    if repeats is None or step.opset < 6:
+        raise UnclearError("has repeats that only a run knows")
+    return [axis for axis, repeat in enumerate(repeats) if repeat != 1]
+
+
+def split_axes(step: Step) -> Collection[int]:
+    return rules.axis_said(0)(step)
+
+
+def joined_axes(step: Step) -> Collection[int]:
+    there = next(i for i in range(len(step.known)) if step.has(i))
+    return [rules.axis_of(step, step.number("axis", 1), there)]
+
+
+def kept_scales(step: Step) -> Sequence[bool]:
+    """The dimensions that a Resize leaves as they are."""
+    rank = step.rank(0)
+    if step.text("coordinate_transformation_mode") == "tf_crop_and_resize":
+        raise UnclearError("crops a part that only a run knows")
+    axes = list(step.ints("axes") or range(rank))
+    scales_at, sizes_at = (1, None) if step.opset < 11 else (2, 3)
+    dims = step.dims[0] or ()
+    same = [True] * rank
+    sizes = None if sizes_at is None or not step.has(sizes_at) else step.numbers(sizes_at)
+    scales = step.numbers(scales_at) if step.has(scales_at) else step.ints("scales")
+    if sizes is not None and len(sizes) == len(axes):
+        for axis, size in zip(axes, sizes, strict=True):
+            same[axis] = size is not None and size == dims[axis]
+        return same
+    if scales is not None and len(scales) == len(axes):
+        for axis, scale in zip(axes, scales, strict=True):
+            same[axis] = scale == 1
+        return same
+    raise UnclearError("has scales that only a run knows")
+
+
+def order(step: Step) -> Sequence[int] | None:
+    return step.ints("perm")
+
+
+def gemm(step: Step, output: int) -> Sequence[Moves | None]:
+    def turns(step: Step) -> tuple[bool, bool]:
+        return step.number("transA", 0) != 0, step.number("transB", 0) != 0
+
+    first, second = rules.multiplied(turns)(_of_two(step), output)
+    return [first, second, rules.aligned(step, 2, 2) if step.has(2) else None]
+
+
+def _of_two(step: Step) -> Step:
+    """The same operator without the inputs behind the second."""
+    return replace(step, known=step.known[:2], dims=step.dims[:2])
+
+
+def expanded(step: Step, output: int) -> Sequence[Moves | None]:
+    return [rules.aligned(step, 0, step.rank_made(output)), None]
+
+
+def first_alone(step: Step, output: int) -> Sequence[Moves | None]:
+    """The first input; the mask of a Dropout that drops nothing is true everywhere."""
+    first = None if output else rules.kept(step)
+    return [first, *[None] * (len(step.known) - 1)]
+
+
+def plain(_: Step) -> tuple[bool, bool]:
+    return False, False
+
+
+def fused_turns(step: Step) -> tuple[bool, bool]:
+    if step.number("transBatchA", 0) or step.number("transBatchB", 0):
+        raise UnclearError("turns its batches")
+    return step.number("transA", 0) != 0, step.number("transB", 0) != 0
+
+
+def quantised_product(step: Step, output: int) -> Sequence[Moves | None]:
+    """A, its scale and zero point, B, its scale and zero point, those of the output."""
+    for known in (*step.known[1:3], *step.known[4:]):
+        if known is not None and known.is_placed:
+            raise UnclearError("has a parameter that depends on rows of the batch")
+    two = replace(step, known=[step.known[0], step.known[3]], dims=[step.dims[0], step.dims[3]])
+    first, second = rules.multiplied(plain)(two, output)
+    return [first, None, None, second]
+
+
+def gather_axis(step: Step) -> int:
+    return step.number("axis", 0)
+
+
+def no_batch_dims(_: Step) -> int:
+    return 0
+
+
+def batch_dims(step: Step) -> int:
+    return step.number("batch_dims", 0)
+
+
+def reversed_sequence(step: Step, _: int) -> Sequence[Moves | None]:
+    time, batch = step.number("time_axis", 0), step.number("batch_axis", 1)
+    to: list[int | Fate] = [MOVED if axis == time else axis for axis in rules.all_axes(step)]
+    return [ByAxis(to), ByAxis([batch])]
+
+
+def compressed(step: Step, output: int) -> Sequence[Moves | None]:
+    if step.ints("axis") is None:
+        return rules.nowhere(step, output)
+    return [rules.cut(rules.axis_said())(step, output)[0], ByAxis([MOVED])]
+
+
+def one_hot(step: Step, _: int) -> Sequence[Moves | None]:
+    rank = step.rank(0) + 1
+    new = step.number("axis", -1) % rank
+    indices = [axis if axis < new else axis + 1 for axis in rules.all_axes(step)]
+    return [ByAxis(indices), *rules.others_free(step, 1)]
+
+
+def sampled(step: Step, _: int) -> Sequence[Moves | None]:
+    """A GridSample: the grid says for each row where to look in it."""
+    spatial = step.rank(0) - 2
+    data: list[int | Fate] = [0, 1, *[MOVED] * spatial]
+    return [ByAxis(data), ByAxis([0, *range(2, spatial + 2), GONE])]
+
+
+OF_REGIONS = rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0]))
+"""RoiAlign: a row for each region, which may be of any row of the data."""
+
+
+def recurrent(step: Step, output: int) -> Sequence[Moves | None]:
+    """An LSTM, GRU or RNN: [time, batch, features], and states [direction, batch, features]."""
+    is_batch_first = step.number("layout", 0) == 1
+    data: list[int | Fate] = [0, 2, GONE] if not output else [GONE, 1, GONE]
+    state: list[int | Fate] = [1, 2, 3] if not output else [0, 1, 2]
+    lengths = 2 if not output else 1
+    if is_batch_first:
+        data = [0, 1, GONE] if not output else [0, GONE, GONE]
+        state = [0, 2, 3] if not output else [0, 1, 2]
+        lengths = 0
+    looks = () if GONE in data[:2] else [1 if is_batch_first else 0]
+    moves: list[Moves | None] = [ByAxis(data, looks), None, None, None]
+    moves.append(ByAxis([lengths]))
+    # The features of a state are looked along.
+    moves += [ByAxis(state, [2]), ByAxis(state, [2]), None]
+    for index in (1, 2, 3, 7):
+        known = step.known[index] if index < len(step.known) else None
+        if known is not None and known.is_placed:
+            raise UnclearError("has weights that depend on rows of the batch")
+    return moves
+
+
+def attention(step: Step, output: int) -> Sequence[Moves | None]:
+    """Queries, keys, values [batch, heads, places, features], or [batch, places, features]."""
+    if output:
+        return rules.first_stays(step, output)
+    ranks = [step.rank(index) for index in range(3)]
+    if any(rank != ranks[0] for rank in ranks):
+        raise UnclearError("has queries, keys and values of several ranks")
+    is_flat = ranks[0] == 3
+    query: list[int | Fate] = [0, 1, MOVED] if is_flat else [0, 1, 2, GONE]
+    key: list[int | Fate] = [0, GONE, MOVED] if is_flat else [0, MOVED, GONE, GONE]
+    value: list[int | Fate] = [0, GONE, MOVED] if is_flat else [0, MOVED, GONE, 3]
+    if not is_flat and _has_equal_heads(step):
+        key[1] = value[1] = 1
+    moves: list[Moves | None] = [ByAxis(query), ByAxis(key), ByAxis(value)]
+    if step.has(3):
+        moves.append(_of_mask(step, is_flat=is_flat))
+    else:
+        moves.append(None)
+    for index in range(4, len(step.known)):
+        rest: list[int | Fate] = [MOVED] * (step.rank(index) - 1 if step.has(index) else 0)
+        moves.append(ByAxis([0, *rest]) if step.has(index) else None)
+    return moves
+
+
+def _has_equal_heads(step: Step) -> bool:
+    first, second = step.dims[0], step.dims[1]
+    return bool(first and second and first[1] is not None and first[1] == second[1])
+
+
+def _of_mask(step: Step, *, is_flat: bool) -> Moves:
+    """Of [batch, heads, places, places], or its last dimensions."""
+    whole: list[int | Fate] = [0, GONE, 1, GONE] if is_flat else [0, 1, 2, GONE]
+    return ByAxis(whole[4 - step.rank(3) :], ones=step.ones(3))
+
+
+def rotated(step: Step, _: int) -> Sequence[Moves | None]:
+    """RotaryEmbedding: the last dimension is turned by angles for each place."""
+    rank = step.rank(0)
+    place = rank - 2
+    moves: list[Moves | None] = [rules.kept(step, 0, [rank - 1])]
+    for index in (1, 2):
+        of_angles: list[int | Fate] = [0, place, GONE] if step.rank(index) == 3 else [GONE, GONE]
+        moves.append(ByAxis(of_angles, ones=step.ones(index)))
+    if step.has(3):
+        moves.append(ByAxis([0, place], ones=step.ones(3)))
+    return moves
+
+
+def quantised(step: Step, _: int) -> Sequence[Moves | None]:
+    """Scales are one, one for each index of a dimension, or one for each block."""
+    rank = step.rank(0)
+    along = step.number("axis", 1) % max(rank, 1)
+    moves: list[Moves | None] = [rules.kept(step)]
+    for index in range(1, len(step.known)):
+        own = step.rank(index) if step.has(index) else 0
+        if own > 1:
+            to: list[int | Fate] = [MOVED if a == along else a for a in range(own)]
+        else:
+            to = [along] * own
+        moves.append(ByAxis(to, ones=step.ones(index)) if step.has(index) else None)
+    return moves
+
+
+def lost_of_classes(step: Step, output: int) -> Sequence[Moves | None]:
+    """A loss [batch, classes, ...] with labels [batch, ...]."""
+    is_mean = step.text("reduction") != "none"
+    ranks = range(step.rank(0)), range(step.rank(1))
+    if output:
+        return [rules.kept(step, 0, [1]), None, None]
+    if is_mean:
+        return [rules.gone(step, 0), rules.gone(step, 1)]
+    scores: list[int | Fate] = [0, GONE, *ranks[0][1:-1]]
+    return [ByAxis(scores), ByAxis(ranks[1])]
+
+
+def cropped_axes(step: Step) -> Collection[int]:
+    said = step.ints("axes")
+    axes = rules.all_axes(step) if said is None else said
+    sizes = step.numbers(1)
+    dims = step.dims[0] or ()
+    wrong = []
+    for i, axis in enumerate(rules.axis_of(step, a) for a in axes):
+        is_same = sizes is not None and sizes[i] is not None and sizes[i] == dims[axis]
+        if not is_same:
+            wrong.append(axis)
+    return wrong
+
+
+def batch_norm_axes(step: Step) -> Collection[int]:
+    """In training mode it looks along all dimensions but that of the channels."""
+    is_old = step.opset < 14
+    # Before opset 7 an attribute says so, and from opset 7 to 13 more outputs than one.
+    training = step.number("training_mode", 0) if not is_old else len(step.made) > 1
+    if step.opset < 7:
+        training = step.number("is_test", 0) == 0
+    return [axis for axis in rules.all_axes(step) if axis != 1] if training else ()
+
+
+def channels(_: Step) -> Collection[int]:
+    return [1]
+
+
+def mvn_axes(step: Step) -> Collection[int]:
+    said = step.ints("axes")
+    axes = (0, 2, 3) if said is None else said
+    return [rules.axis_of(step, axis) for axis in axes]
+
+
+def fourier_axes(step: Step) -> Collection[int]:
+    rank = step.rank(0)
+    along = step.number("axis", 1)
+    if step.opset >= 20:
+        along = step.said(2, "an axis")[0] if step.has(2) else -2
+    return {along % rank, rank - 1}
+
+
+def in_matrix(step: Step) -> Collection[int]:
+    rank = step.rank(0)
+    return [rank - 2, rank - 1]
+
+
+def never(_: Step) -> bool:
+    return False
+
+
+def always(_: Step) -> bool:
+    return True
+
+
+def unless_one(step: Step) -> Collection[int]:
+    """The last dimensions of a string tensor, whose texts may be dropped."""
+    return [step.rank(0) - 1]

@@ -1,0 +1,175 @@
+"""What each operator of ONNX does to the dimensions of its inputs: a line each.
+
+`tests/test_rows_of_operators.py` compares the tables with ONNX's own list of its operators.
+"""
+
+from __future__ import annotations
+
+from onnx_philox._models.graphs import STANDARD_DOMAINS
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
+from onnx_philox._rewriting.in_onnx.rows import node_rules
+from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows.moves import GONE, MOVED, REORDERS, Rule
+
+_ELEMENTWISE = """
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr
+    BitwiseXor Cast Ceil Celu Clip Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater
+    GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log Max
+    Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal RegexFullMatch Relu Round Selu Shrink
+    Sigmoid Sign Sin Sinh Softplus Softsign Sqrt StringConcat Sub Sum SwiGLU Swish Tan Tanh
+    ThresholdedRelu Trilu Where Xor
+"""
+_REDUCTIONS = """
+    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
+    ReduceSum ReduceSumSquare
+"""
+_SIZE_ALONE = "ConstantOfShape EyeLike RandomNormalLike RandomUniformLike Shape Size"
+_NUMBERS = "BlackmanWindow HammingWindow HannWindow MelWeightMatrix Range"
+_OF_ITS_OWN_ORDER = "NonMaxSuppression NonZero Unique"
+
+
+def _named(names: str, rule: Rule) -> dict[str, Rule]:
+    return dict.fromkeys(names.split(), rule)
+
+
+_PRODUCT = rules.multiplied(node_rules.plain)
+
+RULES: dict[str, Rule] = {
+    **_named(_ELEMENTWISE, rules.elementwise),
+    "Expand": node_rules.expanded,
+    **_named("CastLike Dropout", node_rules.first_alone),
+    **_named(_REDUCTIONS, rules.reduced(node_rules.axes_of, node_rules.keeps)),
+    **_named("ArgMax ArgMin", rules.reduced(rules.axis_said(0), node_rules.keeps)),
+    **_named(
+        "GlobalAveragePool GlobalLpPool GlobalMaxPool",
+        rules.reduced(rules.spatial_axes, node_rules.always),
+    ),
+    "Det": rules.reduced(node_rules.in_matrix, node_rules.never),
+    **_named(_SIZE_ALONE, rules.size_alone),
+    **_named(_NUMBERS, rules.one_for_all),
+    **_named(_OF_ITS_OWN_ORDER, rules.nowhere),
+    **_named("Hardmax LogSoftmax Softmax", rules.looking(node_rules.softmax_axes)),
+    **_named("LpNormalization", rules.looking(rules.axis_said(-1))),
+    "LRN": rules.looking(node_rules.channels),
+    "MeanVarianceNormalization": rules.looking(node_rules.mvn_axes),
+    **_named("CumProd CumSum", rules.looking(rules.axis_given(1))),
+    "DynamicQuantizeLinear": rules.normalised(rules.all_axes, None),
+    "BatchNormalization": rules.normalised(node_rules.batch_norm_axes, 1),
+    "InstanceNormalization": rules.normalised(rules.spatial_axes, 1),
+    "GroupNormalization": rules.normalised(rules.behind_first, 1),
+    **_named("LayerNormalization RMSNormalization", rules.normalised(rules.from_axis(-1), None)),
+    "Transpose": rules.turned(node_rules.order),
+    **_named("Flatten Reshape", rules.in_order),
+    "Squeeze": rules.squeezed(node_rules.axes_or_none),
+    "Unsqueeze": rules.unsqueezed(node_rules.new_axes),
+    "Slice": rules.cut(node_rules.sliced_axes),
+    "Pad": rules.cut(node_rules.padded_axes),
+    "Tile": rules.cut(node_rules.tiled_axes),
+    "CenterCropPad": rules.cut(node_rules.cropped_axes),
+    "TopK": rules.cut(rules.axis_said(-1)),
+    "Split": rules.split(node_rules.split_axes, rules.count_made),
+    "Concat": rules.joined(node_rules.joined_axes),
+    **_named("DFT", rules.cut(node_rules.fourier_axes)),
+    **_named("DepthToSpace SpaceToDepth", rules.cut(rules.behind_first)),
+    "Compress": node_rules.compressed,
+    "ReverseSequence": node_rules.reversed_sequence,
+    "OneHot": node_rules.one_hot,
+    "Gather": rules.picked(node_rules.gather_axis, node_rules.no_batch_dims),
+    "GatherElements": rules.picked_along(rules.axis_said(0)),
+    "GatherND": rules.picked_at(node_rules.batch_dims),
+    **_named("Scatter ScatterElements", rules.put_along(rules.axis_said(0))),
+    "ScatterND": rules.put_at,
+    "MatMul": _PRODUCT,
+    "MatMulInteger": _PRODUCT,
+    "QLinearMatMul": node_rules.quantised_product,
+    "Gemm": node_rules.gemm,
+    "Einsum": rules.of_equation,
+    **_named("Conv ConvInteger ConvTranspose DeformConv QLinearConv", rules.convolved),
+    **_named("AveragePool LpPool MaxPool", rules.pooled),
+    "MaxRoiPool": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE])),
+    "RoiAlign": node_rules.OF_REGIONS,
+    "GridSample": node_rules.sampled,
+    **_named("Resize Upsample", rules.resized(node_rules.kept_scales)),
+    **_named("GRU LSTM RNN", node_rules.recurrent),
+    "Attention": node_rules.attention,
+    "RotaryEmbedding": node_rules.rotated,
+    **_named("DequantizeLinear QuantizeLinear", node_rules.quantised),
+    **_named("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", node_rules.lost_of_classes),
+    **_named(
+        "AffineGrid CausalConvWithState Col2Im LinearAttention MaxUnpool STFT TensorScatter",
+        rules.first_stays,
+    ),
+    "StringNormalizer": rules.cut(node_rules.unless_one),
+    "StringSplit": rules.cut(rules.no_axes),
+    "TfIdfVectorizer": rules.cut(node_rules.unless_one),
+}
+"""Of ONNX's own domain, by their names."""
+
+_DEEDS = {
+    "Concat": "puts rows of {} and of others one behind the other",
+    "Flatten": "mixes the rows of {} with what stands before them",
+    "Reshape": "mixes the rows of {} with what stands before them",
+    "ReverseSequence": "turns the rows of {} round",
+    "Slice": "takes some of the rows of {}, or turns them round",
+    "Split": "parts the rows of {}",
+    "Tile": "repeats the rows of {}",
+    **dict.fromkeys(
+        ("Compress", "Gather", "GatherElements", "GatherND", "NonZero", "TopK", "Unique"),
+        "orders the rows of {} by their values, or by numbers",
+    ),
+    **dict.fromkeys(
+        ("Scatter", "ScatterElements", "ScatterND"), "puts rows to places that numbers say"
+    ),
+}
+
+
+def deed_of(kind: str, name: str) -> str:
+    """What an operator does to rows, in words, given the name of its first input."""
+    return _DEEDS.get(kind, REORDERS).format(repr(name))
+
+
+FOREIGN_RULES: dict[str, Rule] = {
+    **_named("BiasGelu FastGelu Gelu QuickGelu BiasSoftmax", rules.elementwise),
+    "FusedMatMul": rules.multiplied(node_rules.fused_turns),
+}
+"""Of ONNX Runtime's domain."""
+RULES["SimplifiedLayerNormalization"] = rules.normalised(rules.from_axis(-1), None)
+
+WITHOUT_A_RULE = {
+    "ImageDecoder": "it gives one image",
+    **dict.fromkeys(
+        (
+            "Bernoulli",
+            "Multinomial",
+            "RandomNormal",
+            "RandomUniform",
+        ),
+        "a draw",
+    ),
+    "Constant": "it has no input",
+    **dict.fromkeys(("If", "Loop", "Scan", "SequenceMap"), "the walk goes into its bodies"),
+    **dict.fromkeys(
+        (
+            "ConcatFromSequence",
+            "Optional",
+            "OptionalGetElement",
+            "OptionalHasElement",
+            "SequenceAt",
+            "SequenceConstruct",
+            "SequenceEmpty",
+            "SequenceErase",
+            "SequenceInsert",
+            "SequenceLength",
+            "SplitToSequence",
+        ),
+        "the walk follows sequences",
+    ),
+}
+"""The operators of ONNX without a rule here, and why."""
+
+
+def rule_of(domain: str, kind: str) -> Rule | None:
+    """The rule of an operator; None where it has none."""
+    if domain in STANDARD_DOMAINS:
+        return RULES.get(kind)
+    return FOREIGN_RULES.get(kind) if domain == MICROSOFT else None

@@ -1,0 +1,483 @@
+"""A walk through a model of ONNX that follows the rows of its batch.
+
+Node by node, by the rule of each operator (`operators.py`); into functions as they are called, into
+the bodies of If, Loop, Scan and SequenceMap, and through sequences, of which is known what is known
+of each of their tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import onnx_ir as ir
+
+from onnx_philox._contract.declaration import Role
+from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._contract.streams import STATE
+from onnx_philox._models.graphs import (
+    STANDARD_DOMAINS,
+    Owner,
+    input_of,
+    is_wanted,
+    opset_of,
+    subgraphs,
+)
+from onnx_philox._models.ours import state_of
+from onnx_philox._rewriting.in_onnx.rows import operators
+from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows
+from onnx_philox._rewriting.in_onnx.rows.steps import label_of, step_of
+from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
+from onnx_philox._rewriting.places import Dimension, Place
+from onnx_philox._rewriting.rows import moves, rules
+from onnx_philox._rewriting.rows.known import (
+    FREE,
+    Culprit,
+    InPlace,
+    Knowledge,
+    Rows,
+    RowsMeetError,
+    either,
+    lost,
+)
+from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
+
+# What goes round in a loop settles in a few iterations: each forgets something for good.
+_MOST_ROUNDS = 50
+_SAME = ("Identity", "Optional", "OptionalGetElement", "SequenceAt", "SequenceErase")
+"""Operators whose output is the first input, or one of the tensors in it."""
+
+
+class RowWalk:
+    """Where the rows of the batch are in each value, and which draws are out of order.
+
+    Args:
+        model: The model; functions that draw have been inlined.
+        shapes: Those of its values.
+        batch: The name of the dimension that is the batch.
+        drawings: What is known of each random node, before the rows are followed.
+    """
+
+    def __init__(
+        self,
+        model: ir.Model,
+        shapes: SymbolicShapes,
+        batch: str,
+        drawings: Mapping[ir.Node, DrawnRows],
+    ) -> None:
+        self._model = model
+        self._shapes = shapes
+        self._batch = batch
+        self._drawings = drawings
+        self._imports: Mapping[str, int] = model.opset_imports
+        self._attributes: Mapping[str, ir.Attr] = {}
+        self._calls: tuple[ir.Node, ...] = ()
+        self._known: dict[ir.Value, Knowledge] = {}
+        self.places: dict[ir.Node, list[Place]] = {}
+        """Where the batch stands in what each random node draws, if anywhere."""
+        self.culprits: dict[ir.Node, Culprit] = {}
+        """What puts draws out of order before they meet rows of the inputs."""
+        # Draws that are not in place by themselves, but may be found to be by what they meet.
+        self._doubtful: dict[ir.Node, Culprit] = {}
+        for value in model.graph.inputs:
+            self._known[value] = self._of_input(value)
+        self._graph(model.graph)
+        for value in model.graph.outputs:
+            for drawn in self._of(value).noise:
+                assert isinstance(drawn, ir.Node)
+                if drawn in self._doubtful:
+                    self.culprits.setdefault(drawn, self._doubtful[drawn])
+
+    def is_of_batch(self, value: ir.Value | None) -> bool:
+        """Whether a value of a graph may be another one for another batch."""
+        return self._of(value).is_of_batch
+
+    def has_batch(self, value: ir.Value | None, axis: int) -> bool:
+        """Whether a dimension of a value is, or may be, made of the batch."""
+        shape = None if value is None else self._shapes.of(value)
+        if shape is None or axis not in range(-len(shape), len(shape)):
+            return True
+        return self._may_depend(shape[axis])
+
+    def _may_depend(self, dimension: Dimension) -> bool:
+        return self._shapes.products.may_depend(dimension, self._batch)
+
+    def _of(self, value: ir.Value | None) -> Knowledge:
+        return FREE if value is None else self._known.get(value, FREE)
+
+    def _of_input(self, value: ir.Value) -> Knowledge:
+        shape = self._shapes.of(value)
+        if shape is None:
+            unranked = Culprit(f"the input {value.name!r}", "has no rank")
+            return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
+        places = frozenset(InPlace(axis) for axis, d in enumerate(shape) if d == self._batch)
+        if not places:
+            return FREE
+        rows = Rows.MAYBE if value.name == STATE else Rows.SURE
+        return Knowledge(places, rows, is_of_batch=True)
+
+    def _graph(self, graph: ir.Graph) -> None:
+        for node in graph:
+            self._node(node)
+
+    def _node(self, node: ir.Node) -> None:
+        kind = node.op_type if node.domain in STANDARD_DOMAINS else ""
+        if node in self._drawings:
+            self._draw(node)
+        elif node.op_identifier() in self._model.functions:
+            self._call(node, self._model.functions[node.op_identifier()])
+        elif node.domain == DOMAIN and node.op_type in OPERATORS:
+            self._ours(node)
+        elif kind in _BODIES:
+            _BODIES[kind](self, node)
+        elif kind in _SAME:
+            self._say(node.outputs[0], partial(self._of, input_of(node, 0)))
+        elif kind in _SEQUENCES:
+            self._say(node.outputs[0], partial(_SEQUENCES[kind], self, node))
+        else:
+            self._plain(node)
+
+    def _say(self, value: ir.Value, made: Callable[[], Knowledge]) -> None:
+        """Says what is known of a value; notes the draws that are out of order by it."""
+        try:
+            known = made()
+        except RowsMeetError as error:
+            for drawn in error.noise:
+                assert isinstance(drawn, ir.Node)
+                self.culprits.setdefault(drawn, error.culprit)
+            culprit = error.culprit
+            known = Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)
+        if known is FREE:
+            self._known.pop(value, None)
+        else:
+            self._known[value] = known
+
+    def _plain(self, node: ir.Node) -> None:
+        inner = [body for _, body in subgraphs(node)]
+        for body in inner:
+            self._graph(body)
+        if not inner and all(self._of(value) is FREE for value in node.inputs):
+            for output in node.outputs:
+                self._known.pop(output, None)
+            return
+        step = self._step(node)
+        rule = None if inner else operators.rule_of(node.domain, node.op_type)
+        if rule is None:
+            for index in range(len(node.outputs)):
+                self._say(node.outputs[index], partial(self._unknown, step, is_known=not inner))
+            return
+        meeting = rules.meeting_of(node.op_type, rule)
+        is_shape = node.op_type in ("Shape", "Size") and node.domain in STANDARD_DOMAINS
+        for index, output in enumerate(node.outputs):
+            if is_wanted(output):
+                deed = operators.deed_of(node.op_type, _name(node.inputs[0]))
+                apply = partial(moves.apply, rule, step, index, meeting, deed)
+                self._say(output, apply)
+        if is_shape and not self._is_given_batch(node):
+            output = node.outputs[0]
+            self._known[output] = replace(self._of(output), is_of_batch=False)
+
+    def _unknown(self, step: Step, *, is_known: bool) -> Knowledge:
+        """What is known of what an operator makes that has no rule."""
+        given = [known for known in step.known if known is not None]
+        culprit = step.culprit("is an operator of which nobody knows what it does to rows")
+        if is_known and not any(known.is_placed for known in given):
+            rows = max((known.rows for known in given), default=Rows.NONE)
+            is_of_batch = any(known.is_of_batch for known in given)
+            return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
+        return lost(culprit, given)
+
+    def _is_given_batch(self, shape: ir.Node) -> bool:
+        """Whether the batch is, or may be, among the dimensions that a Shape gives."""
+        dims = self._shapes.of(input_of(shape, 0))
+        if dims is None:
+            return True
+        of = shape.attributes.get_int
+        return any(map(self._may_depend, dims[of("start") : of("end")]))
+
+    def _step(self, node: ir.Node) -> Step:
+        return step_of(
+            node,
+            [None if value is None else self._of(value) for value in node.inputs],
+            self._shapes,
+            self._batch,
+            self._attributes,
+            opset_of(self._imports, node.domain) or 1,
+        )
+
+    def _draw(self, node: ir.Node) -> None:
+        drawing = self._drawings[node]
+        step = self._step(node)
+        like = self._of(drawing.like)
+        places = drawing.places(step, like)
+        self.places[node] = [place for place, _ in places]
+        inputs = (known for known in (*step.known, like) if known is not None)
+        resized = next((known.resized for known in inputs if known.resized), None)
+        if not places and resized is not None:
+            self.culprits.setdefault(node, resized)
+        if len(places) == 1 and resized is not None:
+            is_unknown = drawing.has_unknown(places[0][0])
+            of = self.culprits if is_unknown else self._doubtful
+            of.setdefault(node, resized)
+        elif len(places) == 1 and places[0][0].is_factor and not like.places:
+            deed = "draws a multiple of the batch, which may be in another order"
+            self._doubtful.setdefault(node, step.culprit(deed))
+        own = step.culprit("draws in another shape than rows of the batch")
+        nothing = Knowledge(rows=Rows.MAYBE, lost=own, resized=own, is_of_batch=True)
+        for index, output in enumerate(node.outputs):
+            if index and not drawing.is_mask(index):
+                self._known[output] = replace(FREE, is_of_batch=True)
+            elif len(places) != 1:
+                self._known[output] = nothing
+            else:
+                noise = drawing.noise(places[0][1])
+                made = [Part(noise, ByAxis(range(places[0][0].rank)))]
+                given = () if index else drawing.parameters(step)
+                self._say(output, partial(self._met, step, [*made, *given]))
+
+    def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
+        try:
+            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
+        except UnclearError as error:
+            made = lost(step.culprit(str(error)), [part.known for part in parts])
+        return replace(made, is_of_batch=True)
+
+    def _ours(self, node: ir.Node) -> None:
+        """A node of this package that has a state: it draws a row for each."""
+        step = self._step(node)
+        declared = OPERATORS[node.op_type]
+        state = self._of(state_of(node))
+        drawn = Knowledge(is_of_batch=True)
+        if InPlace(0) in state.places:
+            drawn = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True)
+
+        def made() -> Knowledge:
+            rank = step.rank_made(0)
+            parts = [Part(drawn, ByAxis(range(rank)))]
+            for index, (known, given) in enumerate(zip(step.known, declared.inputs, strict=False)):
+                if known is None or given.role not in _PARAMETERS:
+                    continue
+                if given.role is Role.LOGITS:
+                    parts.append(Part(known, ByAxis([0, moves.GONE])))
+                else:
+                    parts.append(Part(known, rules.aligned(step, index, rank)))
+            return self._met(step, parts)
+
+        def known_or_lost() -> Knowledge:
+            try:
+                return made()
+            except UnclearError as error:
+                return lost(step.culprit(str(error)), [k for k in step.known if k is not None])
+
+        for index, output in enumerate(node.outputs):
+            is_state = declared.outputs[index].is_state
+            if is_state:
+                self._known[output] = state
+            else:
+                self._say(output, known_or_lost)
+
+    def _call(self, node: ir.Node, function: ir.Function) -> None:
+        if node in self._calls:
+            return
+        given = [self._of(value) for value in node.inputs]
+        outer = (self._known, self._imports, self._attributes, self._calls)
+        self._known = dict(zip(function.inputs, given, strict=False))
+        self._imports = function.opset_imports
+        self._attributes = {**function.attributes, **node.attributes}
+        self._calls = (*self._calls, node)
+        self._shapes.walk.enter(self._calls)
+        self._graph(function.graph)
+        made = [self._of(value) for value in function.outputs]
+        self._known, self._imports, self._attributes, self._calls = outer
+        self._shapes.walk.enter(self._calls)
+        self._known.update(zip(node.outputs, made, strict=False))
+
+    def _if(self, node: ir.Node) -> None:
+        branches = [branch for _, branch in subgraphs(node)]
+        for branch in branches:
+            self._graph(branch)
+        is_of_batch = self.is_of_batch(node.inputs[0])
+        culprit = Culprit(label_of(node), "has rows in different places in its branches")
+        ends = zip(*(branch.outputs for branch in branches), strict=False)
+        for output, values in zip(node.outputs, ends, strict=False):
+            self._say(output, partial(either, [self._of(value) for value in values], culprit))
+            if is_of_batch:
+                self._known[output] = replace(self._of(output), is_of_batch=True)
+
+    def _loop(self, node: ir.Node) -> None:
+        ((name, body),) = subgraphs(node)
+        carried = len(node.inputs) - 2
+        if len(node.inputs) > 1:
+            self._known[body.inputs[1]] = self._of(node.inputs[1])
+        self._go_round(node, node.inputs[2:], body, body.inputs[2:], body.outputs[1 : 1 + carried])
+        is_counted = self.of_how_often(Owner(node, name, body))
+        self._stack(node, body.outputs[1 + carried :], carried, [0] * len(node.outputs), is_counted)
+
+    def _scan(self, node: ir.Node) -> None:
+        ((name, body),) = subgraphs(node)
+        count = node.attributes["num_scan_inputs"].as_int()
+        carried = len(node.inputs) - count
+        axes = node.attributes.get_ints("scan_input_axes", [0] * count)
+        scanned = zip(node.inputs[carried:], body.inputs[carried:], axes, strict=False)
+        culprit = Culprit(label_of(node), "goes through the rows one by one")
+        for outer, inner, axis in scanned:
+            self._say(inner, partial(self._element, outer, axis, culprit))
+        self._go_round(node, node.inputs[:carried], body, body.inputs, body.outputs[:carried])
+        stacked = body.outputs[carried:]
+        axes = node.attributes.get_ints("scan_output_axes", [0] * len(stacked))
+        is_counted = self.of_how_often(Owner(node, name, body))
+        self._stack(node, stacked, carried, axes, is_counted)
+
+    def of_how_often(self, owner: Owner) -> bool:
+        """Whether how often a subgraph runs may depend on the batch."""
+        node, body = owner.node, owner.graph
+        if node.op_type == "If":
+            return self.is_of_batch(node.inputs[0])
+        if node.op_type == "Loop":
+            return any(map(self.is_of_batch, [*node.inputs[:2], body.outputs[0]]))
+        count = node.attributes["num_scan_inputs"].as_int()
+        scanned = node.inputs[len(node.inputs) - count :]
+        axes = node.attributes.get_ints("scan_input_axes", [0] * count)
+        return any(
+            self.is_of_batch(value) and self.has_batch(value, axis)
+            for value, axis in zip(scanned, axes, strict=True)
+        )
+
+    def _go_round(
+        self,
+        node: ir.Node,
+        initial: Sequence[ir.Value | None],
+        body: ir.Graph,
+        given: Sequence[ir.Value],
+        returned: Sequence[ir.Value],
+    ) -> None:
+        """Follows what a loop carries until nothing more is forgotten."""
+        culprit = Culprit(label_of(node), "has rows in another place after an iteration")
+        carried = [self._of(value) for value in initial]
+        for _ in range(_MOST_ROUNDS):
+            before = carried
+            for value, known in zip(given, carried, strict=False):
+                self._known[value] = known
+            if node.op_type == "Loop" and self.is_of_batch(body.outputs[0]):
+                self._known[body.inputs[1]] = replace(FREE, is_of_batch=True)
+            self._graph(body)
+            pairs = zip(before, returned, strict=False)
+            carried = [self._joined([known, self._of(value)], culprit) for known, value in pairs]
+            if carried == before:
+                break
+        for output, outside, value in zip(node.outputs, initial, returned, strict=False):
+            ends = [self._of(outside), self._of(value)]
+            self._say(output, partial(either, ends, culprit))
+
+    def _joined(self, values: Sequence[Knowledge], culprit: Culprit) -> Knowledge:
+        """What is known of either, of which the draws are noted that are out of order."""
+        whatever = ir.Value(name=None)
+        self._say(whatever, partial(either, values, culprit))
+        return self._known.pop(whatever, FREE)
+
+    def _stack(
+        self,
+        node: ir.Node,
+        ends: Iterable[ir.Value],
+        first: int,
+        axes: Sequence[int],
+        is_counted: bool,
+    ) -> None:
+        """What a loop gives for all its iterations, along a new dimension."""
+        for output in node.outputs[:first]:
+            if is_counted:
+                self._known[output] = replace(self._of(output), is_of_batch=True)
+        for inner, output, axis in zip(ends, node.outputs[first:], axes, strict=False):
+            known = self._of(inner)
+            along = axis if axis >= 0 else axis + 1 + len(self._shapes.walk.dimensions(inner) or ())
+            places = frozenset(
+                replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places
+            )
+            stacked = replace(known, places=places, is_of_batch=known.is_of_batch or is_counted)
+            self._known[output] = stacked
+
+    def _element(self, value: ir.Value | None, axis: int, culprit: Culprit) -> Knowledge:
+        """What is known of each slice of a value along a dimension."""
+        known = self._of(value)
+        if not known.places:
+            return known
+        rank = len(self._shapes.walk.dimensions(value) or ())
+        along = axis % rank if rank else axis
+        if any(place.axis == along for place in known.places):
+            return lost(culprit, [known])
+        places = (replace(p, axis=p.axis - 1) if p.axis > along else p for p in known.places)
+        return replace(known, places=frozenset(places))
+
+    def _sequence_map(self, node: ir.Node) -> None:
+        ((_, body),) = subgraphs(node)
+        for value, inner in zip(node.inputs, body.inputs, strict=False):
+            self._known[inner] = self._of(value)
+        self._graph(body)
+        for output, inner in zip(node.outputs, body.outputs, strict=False):
+            self._known[output] = self._of(inner)
+
+    def _constructed(self, node: ir.Node) -> Knowledge:
+        """A sequence of all inputs that are tensors: of an insertion, but for the position."""
+        given = node.inputs[:2] if node.op_type == "SequenceInsert" else node.inputs
+        known = [self._of(v) for v in given if v is not None and not _is_empty(v)]
+        culprit = Culprit(label_of(node), "has rows in different places in its tensors")
+        return either(known, culprit) if known else FREE
+
+    def _length(self, node: ir.Node) -> Knowledge:
+        """A number, of how many tensors a sequence has."""
+        return replace(FREE, is_of_batch=self.is_of_batch(node.inputs[0]))
+
+    def _parted(self, node: ir.Node) -> Knowledge:
+        """A SplitToSequence."""
+        axis = node.attributes.get_int("axis", 0)
+        culprit = Culprit(label_of(node), f"parts the rows of {_name(node.inputs[0])!r}")
+        has_sizes = len(node.inputs) > 1 and node.inputs[1] is not None
+        value = node.inputs[0]
+        element = self._element(value, axis, culprit)
+        keeps = has_sizes or node.attributes.get_int("keepdims", 1) != 0
+        return self._of(value) if keeps and element.lost is None else element
+
+    def _unparted(self, node: ir.Node) -> Knowledge:
+        """A ConcatFromSequence."""
+        axis, known = node.attributes.get_int("axis", 0), self._of(node.inputs[0])
+        if not known.places:
+            return known
+        rank = len(self._shapes.walk.dimensions(node.outputs[0]) or ())
+        culprit = Culprit(label_of(node), "puts rows of several tensors one behind the other")
+        if axis < 0 and not rank:
+            return lost(culprit, [known])
+        along = axis % rank if rank else axis
+        if node.attributes.get_int("new_axis", 0):
+            places = (replace(p, axis=p.axis + 1) if p.axis >= along else p for p in known.places)
+            return replace(known, places=frozenset(places))
+        if any(place.axis == along for place in known.places):
+            return lost(culprit, [known])
+        return known
+
+
+_PARAMETERS = (Role.DATA, Role.NUMBERS, Role.NUMBER, Role.LOGITS)
+_BODIES: dict[str, Callable[[RowWalk, ir.Node], None]] = {
+    "If": RowWalk._if,
+    "Loop": RowWalk._loop,
+    "Scan": RowWalk._scan,
+    "SequenceMap": RowWalk._sequence_map,
+}
+_SEQUENCES: dict[str, Callable[[RowWalk, ir.Node], Knowledge]] = {
+    "ConcatFromSequence": RowWalk._unparted,
+    "OptionalHasElement": RowWalk._length,
+    "SequenceConstruct": RowWalk._constructed,
+    "SequenceInsert": RowWalk._constructed,
+    "SequenceLength": RowWalk._length,
+    "SplitToSequence": RowWalk._parted,
+}
+
+
+def _name(value: ir.Value | None) -> str:
+    return "" if value is None else value.name or ""
+
+
+def _is_empty(value: ir.Value) -> bool:
+    """Whether a value is a sequence that has nothing yet."""
+    node = value.producer()
+    return node is not None and node.op_type in ("SequenceEmpty", "Optional") and not node.inputs

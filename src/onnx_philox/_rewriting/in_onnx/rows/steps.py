@@ -1,0 +1,71 @@
+"""A node of ONNX as the rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import onnx_ir as ir
+
+from onnx_philox._models.constants import small_constant
+from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS
+from onnx_philox._rewriting.in_onnx.rows.symbolic_shapes import SymbolicShapes
+from onnx_philox._rewriting.places import Dimension
+from onnx_philox._rewriting.rows.known import Knowledge
+from onnx_philox._rewriting.rows.moves import Step
+
+
+def label_of(node: ir.Node) -> str:
+    """What messages call a node: its name, or what it gives, and its operator."""
+    name = node.name or (node.outputs[0].name if node.outputs else "")
+    return f"{name!r} ({node.op_type})"
+
+
+def step_of(
+    node: ir.Node,
+    known: Sequence[Knowledge | None],
+    shapes: SymbolicShapes,
+    batch: str,
+    of_call: Mapping[str, ir.Attr],
+    opset: int,
+) -> Step:
+    """A node, given what is known of its inputs, and the attributes of the call around it."""
+    walk = shapes.walk
+
+    def attribute(name: str) -> ir.Attr | None:
+        found = node.attributes.get(name)
+        if found is not None and found.is_ref():
+            return of_call.get(found.ref_attr_name or "")
+        return found
+
+    def ints(name: str) -> Sequence[int] | None:
+        found = attribute(name)
+        if found is None or isinstance(found.value, str | bytes):
+            return None
+        return found.value if isinstance(found.value, Sequence) else [found.value]
+
+    def text(name: str) -> str | None:
+        found = attribute(name)
+        if found is None or found.type is not ir.AttributeType.STRING:
+            return None
+        return found.as_string()
+
+    def numbers(index: int) -> Sequence[Dimension] | None:
+        value = node.inputs[index] if index < len(node.inputs) else None
+        if value is None:
+            return None
+        integers = walk.numbers.of(value)
+        array = integers if integers is not None else small_constant(value, MOST_NUMBERS)
+        return None if array is None else array.reshape(-1).tolist()
+
+    return Step(
+        label=label_of(node),
+        known=known,
+        dims=[walk.dimensions(value) for value in node.inputs],
+        made=[walk.dimensions(value) for value in node.outputs],
+        products=shapes.products,
+        batch=batch,
+        ints=ints,
+        text=text,
+        numbers=numbers,
+        opset=opset,
+    )

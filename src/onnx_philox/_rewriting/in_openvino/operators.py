@@ -1,0 +1,353 @@
+"""What each operator of OpenVINO does to the dimensions of its inputs: a line each.
+
+The rules are those of ONNX's operators; where an operator says its axes is another matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows.moves import (
+    GONE,
+    MOVED,
+    REORDERS,
+    ByAxis,
+    Fate,
+    Moves,
+    Rule,
+    Step,
+    UnclearError,
+)
+
+
+def _axis_given(index: int, *, of: int = 0) -> rules.Axes:
+    """The axes that an input says; all where it says none."""
+
+    def axes(step: Step) -> Collection[int]:
+        return [rules.axis_of(step, axis, of) for axis in step.said(index, "axes")]
+
+    return axes
+
+
+def _keeps(step: Step) -> bool:
+    return step.number("keep_dims", 0) != 0
+
+
+def _order(step: Step) -> Sequence[int] | None:
+    said = step.said(1, "an order")
+    return said or None
+
+
+def _squeezed_axes(step: Step) -> Sequence[int] | None:
+    return step.said(1, "axes") if step.has(1) else None
+
+
+def _new_axes(step: Step) -> Sequence[int]:
+    return step.said(1, "axes")
+
+
+def _sliced_axes(step: Step) -> Collection[int]:
+    starts, ends = step.numbers(1) or (), step.numbers(2) or ()
+    steps = step.said(3, "steps")
+    axes = step.said(4, "axes") if step.has(4) else list(range(len(steps)))
+    return _not_whole(step, axes, starts, ends, steps)
+
+
+def _not_whole(
+    step: Step,
+    axes: Sequence[int],
+    starts: Sequence[object],
+    ends: Sequence[object],
+    steps: Sequence[int],
+) -> list[int]:
+    dims = step.dims[0]
+    if dims is None:
+        raise UnclearError("has an input whose shape nobody knows")
+    found = []
+    for i, said in enumerate(axes):
+        axis = rules.axis_of(step, said)
+        start = starts[i] if i < len(starts) else None
+        end = ends[i] if i < len(ends) else None
+        if not rules.is_whole(start, end, steps[i], dims[axis]):  # type: ignore[arg-type]
+            found.append(axis)
+    return found
+
+
+def _strided(step: Step, _: int) -> Sequence[Moves | None]:
+    """A StridedSlice: its masks say of which dimensions it leaves the beginning or end alone."""
+    masks = {
+        name: list(step.ints(name) or ())
+        for name in ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
+    }
+    if any(masks["ellipsis_mask"]) or any(masks["new_axis_mask"]):
+        raise UnclearError("has a mask that is not followed")
+    starts, ends = step.numbers(1), step.numbers(2)
+    count = max(len(starts or ()), len(ends or ()), len(masks["begin_mask"]))
+    steps = step.said(3, "strides") if step.has(3) else [1] * count
+
+    def at(numbers: Sequence[object] | None, index: int) -> object:
+        return numbers[index] if numbers is not None and index < len(numbers) else None
+
+    def is_set(name: str, index: int) -> bool:
+        return index < len(masks[name]) and masks[name][index] != 0
+
+    begins = [0 if is_set("begin_mask", i) else at(starts, i) for i in range(count)]
+    stops = [rules.INT64_MAX if is_set("end_mask", i) else at(ends, i) for i in range(count)]
+    cut = _not_whole(step, range(count), begins, stops, steps)
+    shrunk = [i for i in range(count) if is_set("shrink_axis_mask", i)]
+    to: list[int | Fate] = []
+    for axis in range(step.rank(0)):
+        before = sum(1 for other in shrunk if other < axis)
+        to.append(MOVED if axis in cut or axis in shrunk else axis - before)
+    return [ByAxis(to)]
+
+
+def _padded_axes(step: Step) -> Collection[int]:
+    before, after = step.said(1, "pads"), step.said(2, "pads")
+    pairs = enumerate(zip(before, after, strict=True))
+    return [axis for axis, pads in pairs if pads != (0, 0)]
+
+
+def _tiled(step: Step, _: int) -> Sequence[Moves | None]:
+    repeats = step.numbers(1)
+    rank = step.rank(0)
+    if repeats is None or len(repeats) > rank:
+        raise UnclearError("has repeats that only a run knows")
+    more = [1] * (rank - len(repeats))
+    pairs = enumerate([*more, *repeats])
+    return [ByAxis([axis if repeat == 1 else MOVED for axis, repeat in pairs])]
+
+
+def _joined_axes(step: Step) -> Collection[int]:
+    return [rules.axis_of(step, step.number("axis", 0))]
+
+
+def _pooled_to(step: Step, _: int) -> Sequence[Moves | None]:
+    return [ByAxis([0, 1, *[MOVED] * (step.rank(0) - 2)])]
+
+
+def _interpolated(step: Step) -> Sequence[bool]:
+    """The dimensions whose length stays: all that are not among the axes, and those of scale 1."""
+    rank, dims = step.rank(0), step.dims[0] or ()
+    pads = [*(step.ints("pads_begin") or ()), *(step.ints("pads_end") or ())]
+    if any(pads) or step.opset < 4:
+        raise UnclearError("has pads, or axes that are not followed")
+    mode = step.text("shape_calculation_mode")
+    axes_at = 2
+    values_at = 1
+    if step.opset < 11:
+        axes_at = 3
+        values_at = 1 if mode == "sizes" else 2
+    axes = step.said(axes_at, "axes") if step.has(axes_at) else list(range(rank))
+    values = step.numbers(values_at)
+    same = [True] * rank
+    for i, said in enumerate(axes):
+        axis = rules.axis_of(step, said)
+        value = values[i] if values is not None and len(values) == len(axes) else None
+        wanted = 1 if mode == "scales" else dims[axis]
+        same[axis] = value is not None and value == wanted
+    return same
+
+
+def _gather_axis(step: Step) -> int:
+    return step.said(2, "an axis")[0]
+
+
+def _gather(step: Step, output: int) -> Sequence[Moves | None]:
+    shared = step.number("batch_dims", 0)
+    if shared < 0:
+        shared += step.rank(1)
+    return rules.picked(_gather_axis, lambda _: shared)(step, output)
+
+
+def _batch_dims(step: Step) -> int:
+    return step.number("batch_dims", 0)
+
+
+def _turns(step: Step) -> tuple[bool, bool]:
+    return step.number("transpose_a", 0) != 0, step.number("transpose_b", 0) != 0
+
+
+def _reversed_sequence(step: Step, _: int) -> Sequence[Moves | None]:
+    time = rules.axis_of(step, step.number("seq_axis", 1))
+    batch = rules.axis_of(step, step.number("batch_axis", 0))
+    to: list[int | Fate] = [MOVED if axis == time else axis for axis in rules.all_axes(step)]
+    return [ByAxis(to), ByAxis([batch])]
+
+
+def _one_hot(step: Step, _: int) -> Sequence[Moves | None]:
+    new = step.number("axis", -1) % (step.rank(0) + 1)
+    indices = [axis if axis < new else axis + 1 for axis in rules.all_axes(step)]
+    return [ByAxis(indices), *rules.others_free(step, 1)]
+
+
+def _sequence(states: int) -> Rule:
+    """An LSTM, GRU or RNN: [batch, time, features], states [batch, directions, features]."""
+
+    def rule(step: Step, output: int) -> Sequence[Moves | None]:
+        data: list[int | Fate] = [0, 2, GONE] if not output else [0, GONE, GONE]
+        state: list[int | Fate] = [0, 1, 3] if not output else [0, 1, 2]
+        looks = () if output else [1]
+        moves: list[Moves | None] = [ByAxis(data, looks)]
+        moves += [ByAxis(state, [2]) for _ in range(states)]
+        moves.append(ByAxis([0]))
+        return [*moves, *rules.others_free(step, states + 2)]
+
+    return rule
+
+
+def _cell(states: int) -> Rule:
+    """One step of it: [batch, features], states [batch, features]."""
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        moves: list[Moves | None] = [ByAxis([0, GONE])]
+        moves += [ByAxis([0, 1], [1]) for _ in range(states)]
+        return [*moves, *rules.others_free(step, states + 1)]
+
+    return rule
+
+
+def _attention(step: Step, _: int) -> Sequence[Moves | None]:
+    rank = step.rank(0)
+    if step.rank(1) != rank or step.rank(2) != rank:
+        raise UnclearError("has queries, keys and values of several ranks")
+    same: list[int | Fate] = list(range(rank - 2))
+    query = ByAxis([*same, rank - 2, GONE], ones=step.ones(0))
+    key = ByAxis([*same, GONE, GONE], ones=step.ones(1))
+    value = ByAxis([*same, GONE, rank - 1], ones=step.ones(2))
+    moves: list[Moves | None] = [query, key, value]
+    if step.has(3):
+        whole: list[int | Fate] = [*same, rank - 2, GONE]
+        moves.append(ByAxis(whole[rank - step.rank(3) :], ones=step.ones(3)))
+    return [*moves, *rules.others_free(step, 4)]
+
+
+def _broadcast(step: Step, _: int) -> Sequence[Moves | None]:
+    rank = step.rank_made()
+    if step.text("mode") == "explicit" or step.has(2):
+        axes = step.said(2, "axes")
+        if len(axes) != step.rank(0):
+            raise UnclearError("has other axes than one for each dimension")
+        return [ByAxis(axes, ones=step.ones(0))]
+    return [rules.aligned(step, 0, rank)]
+
+
+def _like_the_first(step: Step, _: int) -> Sequence[Moves | None]:
+    return [rules.kept(step), *[None] * (len(step.known) - 1)]
+
+
+def _put_at_axis(step: Step, _: int) -> Sequence[Moves | None]:
+    """A ScatterUpdate: slices of a dimension are replaced."""
+    axis = rules.axis_of(step, step.said(3, "an axis")[0])
+    more = step.rank(1) - 1
+    updates: list[int | Fate] = []
+    for own in range(step.rank(2)):
+        if own < axis:
+            updates.append(own)
+        else:
+            updates.append(MOVED if own <= axis + more else own - more)
+    indices: list[int | Fate] = [MOVED] * step.rank(1)
+    return [rules.kept(step, 0, [axis]), ByAxis(indices), ByAxis(updates)]
+
+
+def _softmax_axes(step: Step) -> Collection[int]:
+    return [rules.axis_of(step, step.number("axis", 1))]
+
+
+def _batch_norm(step: Step, _: int) -> Sequence[Moves | None]:
+    return [rules.kept(step), *rules.others_free(step, 1)]
+
+
+def _named(names: str, rule: Rule) -> dict[str, Rule]:
+    return dict.fromkeys(names.split(), rule)
+
+
+_ELEMENTWISE = """
+    Abs Acos Acosh Add Asin Asinh Atan Atanh BitwiseAnd BitwiseLeftShift BitwiseNot BitwiseOr
+    BitwiseRightShift BitwiseXor Ceiling Clamp Convert Cos Cosh Divide Elu Equal Erf Exp
+    FakeConvert FakeQuantize Floor FloorMod Gelu Greater GreaterEqual HSigmoid HSwish HardSigmoid
+    Identity IsFinite IsInf IsNaN Less LessEqual Log LogicalAnd LogicalNot LogicalOr LogicalXor
+    Maximum Minimum Mish Mod Multiply Negative NotEqual PRelu Power ReLU Relu Round Select Selu
+    Sigmoid Sign Sin Sinh SoftPlus SoftSign Sqrt SquaredDifference Subtract Swish Tan Tanh
+    ConvertPromoteTypes
+"""
+_REDUCTIONS = """
+    ReduceL1 ReduceL2 ReduceLogicalAnd ReduceLogicalOr ReduceMax ReduceMean ReduceMin ReduceProd
+    ReduceSum
+"""
+
+RULES: dict[str, Rule] = {
+    **_named(_ELEMENTWISE, rules.elementwise),
+    **_named(_REDUCTIONS, rules.reduced(_axis_given(1), _keeps)),
+    "ConvertLike": _like_the_first,
+    "Broadcast": _broadcast,
+    **_named("Eye Range ShapeOf", rules.size_alone),
+    **_named("NonMaxSuppression NonZero Unique", rules.nowhere),
+    **_named("LogSoftmax Softmax SoftMax", rules.looking(_softmax_axes)),
+    **_named("CumSum", rules.looking(_axis_given(1))),
+    **_named("MVN NormalizeL2", rules.looking(_axis_given(1))),
+    "LRN": rules.looking(_axis_given(1)),
+    "BatchNormInference": _batch_norm,
+    "GroupNormalization": rules.normalised(rules.behind_first, 1),
+    "Transpose": rules.turned(_order),
+    "Reshape": rules.in_order,
+    "Squeeze": rules.squeezed(_squeezed_axes),
+    "Unsqueeze": rules.unsqueezed(_new_axes),
+    "Slice": rules.cut(_sliced_axes),
+    "StridedSlice": _strided,
+    "Pad": rules.cut(_padded_axes),
+    "Tile": _tiled,
+    "Roll": rules.cut(_axis_given(2)),
+    "TopK": rules.cut(rules.axis_said(-1)),
+    **_named("Split VariadicSplit", rules.split(_axis_given(1), rules.count_made)),
+    "Concat": rules.joined(_joined_axes),
+    **_named("DepthToSpace ShuffleChannels SpaceToDepth", rules.cut(rules.behind_first)),
+    "ReverseSequence": _reversed_sequence,
+    "OneHot": _one_hot,
+    "Gather": _gather,
+    "GatherElements": rules.picked_along(rules.axis_said(0)),
+    "GatherND": rules.picked_at(_batch_dims),
+    "ScatterElementsUpdate": rules.put_along(_axis_given(3)),
+    "ScatterNDUpdate": rules.put_at,
+    "ScatterUpdate": _put_at_axis,
+    "MatMul": rules.multiplied(_turns),
+    "Einsum": rules.of_equation,
+    **_named(
+        "Convolution ConvolutionBackpropData DeformableConvolution GroupConvolution "
+        "GroupConvolutionBackpropData",
+        rules.convolved,
+    ),
+    **_named("AdaptiveAvgPool AdaptiveMaxPool AvgPool MaxPool", _pooled_to),
+    "ROIAlign": rules.by_table(([MOVED, 1, MOVED, MOVED], [0, GONE], [0])),
+    "GridSample": rules.by_table(([0, 1, MOVED, MOVED], [0, 2, 3, GONE])),
+    "Interpolate": rules.resized(_interpolated),
+    "LSTMSequence": _sequence(2),
+    **_named("GRUSequence RNNSequence", _sequence(1)),
+    "LSTMCell": _cell(2),
+    **_named("GRUCell RNNCell", _cell(1)),
+    "ScaledDotProductAttention": _attention,
+    **_named("DFT IDFT IRDFT RDFT", rules.cut(_axis_given(1))),
+    **_named("Col2Im ExtractImagePatches STFT", rules.first_stays),
+}
+"""By the names of their types."""
+
+
+_DEEDS = {
+    "Concat": "puts rows of {} and of others one behind the other",
+    "Reshape": "mixes the rows of {} with what stands before them",
+    "ReverseSequence": "turns the rows of {} round",
+    "Roll": "moves the rows of {}",
+    "Tile": "repeats the rows of {}",
+    **dict.fromkeys(
+        ("Gather", "GatherElements", "GatherND", "TopK"),
+        "orders the rows of {} by their values, or by numbers",
+    ),
+    **dict.fromkeys(("Slice", "StridedSlice"), "takes some of the rows of {}, or turns them round"),
+    **dict.fromkeys(("Split", "VariadicSplit"), "parts the rows of {}"),
+}
+
+
+def deed_of(kind: str, name: str) -> str:
+    """What an operator does to rows, in words, given the name of its first input."""
+    return _DEEDS.get(kind, REORDERS).format(repr(name))

@@ -1,0 +1,391 @@
+"""A walk through a model of OpenVINO that follows the rows of its batch.
+
+Node by node, by the rule of each operator (`operators.py`), and into the bodies of If, Loop and
+TensorIterator. Shapes are those that `symbols.py` has named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import openvino as ov
+from openvino.op import util
+
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._openvino_models.graphs import (
+    Owner,
+    bodies,
+    constant,
+    is_ours,
+    opset_of,
+    state_of,
+)
+from onnx_philox._rewriting.in_openvino import operators
+from onnx_philox._rewriting.in_openvino.drawn import DrawnRows, parameters_of
+from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions, known_numbers
+from onnx_philox._rewriting.places import Dimension, Dimensions, Place
+from onnx_philox._rewriting.random_names import randomness_of
+from onnx_philox._rewriting.rows import moves, rules
+from onnx_philox._rewriting.rows.known import (
+    FREE,
+    Culprit,
+    InPlace,
+    Knowledge,
+    Rows,
+    RowsMeetError,
+    either,
+    lost,
+)
+from onnx_philox._rewriting.rows.moves import ByAxis, Meeting, Part, Step, UnclearError
+
+_MOST_ROUNDS = 50
+
+
+class RowWalk:
+    """Where the rows of the batch are in each tensor, and which draws are out of order.
+
+    Args:
+        model: The model.
+        symbols: The names of its dimensions.
+        batch: That of the batch.
+        drawings: What is known of each random node, by `get_name`.
+    """
+
+    def __init__(
+        self,
+        model: ov.Model,
+        symbols: Symbols,
+        batch: str,
+        drawings: Mapping[str, DrawnRows],
+    ) -> None:
+        self._symbols = symbols
+        self._batch = batch
+        self._drawings = drawings
+        self._known: dict[ov.Output, Knowledge] = {}
+        self.places: dict[str, list[Place]] = {}
+        """Where the batch stands in what each random node draws, if anywhere."""
+        self.culprits: dict[str, Culprit] = {}
+        """What puts draws out of order before they meet rows of the inputs."""
+        self._doubtful: dict[str, Culprit] = {}
+        for parameter in model.get_parameters():
+            self._known[parameter.output(0)] = self._of_input(parameter)
+        self._body(model)
+        for result in model.get_results():
+            for drawn in self._of(result.input_value(0)).noise:
+                assert isinstance(drawn, str)
+                if drawn in self._doubtful:
+                    self.culprits.setdefault(drawn, self._doubtful[drawn])
+
+    def of_how_often(self, owner: Owner) -> bool:
+        """Whether how often a body runs may depend on the batch."""
+        node, kind = owner.node, owner.node.get_type_name()
+        if kind == "If":
+            return self._of(node.input_value(0)).is_of_batch
+        if kind == "Loop":
+            return self._is_counted(node, owner.body)
+        cut = [
+            each
+            for each in node.get_input_descriptions()
+            if isinstance(each, util.SliceInputDescription)
+        ]
+        return any(self._has_batch(node.input_value(c.input_index), c.axis) for c in cut)
+
+    def _is_counted(self, node: ov.Node, body: ov.Model) -> bool:
+        _, condition = node.get_special_body_ports()
+        goes_on = body.get_results()[condition].input_value(0)
+        values = [node.input_value(0), node.input_value(1), goes_on]
+        return any(self._of(value).is_of_batch for value in values)
+
+    def _has_batch(self, value: ov.Output, axis: int) -> bool:
+        dims = self._symbols.of(value)
+        if dims is None or axis not in range(-len(dims), len(dims)):
+            return True
+        return self._symbols.products.may_depend(dims[axis], self._batch)
+
+    def _of(self, value: ov.Output) -> Knowledge:
+        return self._known.get(value, FREE)
+
+    def _of_input(self, node: ov.Node) -> Knowledge:
+        dims = self._symbols.of(node.output(0))
+        if dims is None:
+            unranked = Culprit(f"the input {node.get_friendly_name()!r}", "has no rank")
+            return Knowledge(rows=Rows.SURE, lost=unranked, resized=unranked, is_of_batch=True)
+        places = frozenset(InPlace(axis) for axis, d in enumerate(dims) if d == self._batch)
+        return Knowledge(places, Rows.SURE, is_of_batch=True) if places else FREE
+
+    def _body(self, model: ov.Model) -> None:
+        for node in model.get_ordered_ops():
+            self._node(node)
+
+    def _say(self, value: ov.Output, made: Callable[[], Knowledge]) -> None:
+        """Says what is known of a tensor; notes the draws that are out of order by it."""
+        try:
+            known = made()
+        except RowsMeetError as error:
+            for drawn in error.noise:
+                assert isinstance(drawn, str)
+                self.culprits.setdefault(drawn, error.culprit)
+            culprit = error.culprit
+            known = Knowledge(rows=Rows.MAYBE, lost=culprit, resized=culprit, is_of_batch=True)
+        if known is FREE:
+            self._known.pop(value, None)
+        else:
+            self._known[value] = known
+
+    def _node(self, node: ov.Node) -> None:
+        kind = node.get_type_name()
+        if kind in ("Constant", "Parameter", "Result"):
+            return
+        if node.get_name() in self._drawings:
+            self._draw(node)
+        elif bodies(node):
+            self._go_inside(node)
+        elif is_ours(node):
+            self._ours(node)
+        else:
+            self._plain(node, kind)
+
+    def _plain(self, node: ov.Node, kind: str) -> None:
+        given = [self._of(value) for value in node.input_values()]
+        if all(known is FREE for known in given) and kind != "ShapeOf":
+            is_random = randomness_of(kind) is not None
+            for output in node.outputs():
+                self._known.pop(output, None)
+                if is_random:
+                    self._known[output] = replace(FREE, is_of_batch=True)
+            return
+        step = self._step(node)
+        rule = operators.RULES.get(kind)
+        for index, output in enumerate(node.outputs()):
+            if rule is None:
+                self._say(output, partial(self._unknown, step))
+                continue
+            meeting = rules.meeting_of(kind, rule)
+            first = node.input_value(0).get_node().get_friendly_name()
+            deed = operators.deed_of(kind, first)
+            self._say(output, partial(moves.apply, rule, step, index, meeting, deed))
+            known = self._of(output)
+            if kind == "ShapeOf":
+                dims = step.dims[0]
+                is_of_batch = step.may_have_batch(dims)
+                self._known[output] = replace(known, is_of_batch=is_of_batch)
+            elif known.is_of_batch and not known.is_placed and _is_known(output):
+                self._known[output] = replace(known, is_of_batch=False)
+
+    def _unknown(self, step: Step) -> Knowledge:
+        given = [known for known in step.known if known is not None]
+        culprit = step.culprit("is an operator of which nobody knows what it does to rows")
+        if not any(known.is_placed for known in given):
+            rows = max((known.rows for known in given), default=Rows.NONE)
+            is_of_batch = any(known.is_of_batch for known in given)
+            return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
+        return lost(culprit, given)
+
+    def _dims(self, value: ov.Output) -> Dimensions | None:
+        """The dimensions, with a name for each of which nothing else is known but its symbol."""
+        dims = self._symbols.of(value)
+        if dims is None or None not in dims:
+            return dims
+        shape = value.get_partial_shape()
+        return tuple(
+            self._symbols.of_unknown(shape[axis]) if d is None else d for axis, d in enumerate(dims)
+        )
+
+    def _step(self, node: ov.Node) -> Step:
+        values = node.input_values()
+        attributes = _Attributes(node)
+
+        def numbers(index: int) -> Sequence[Dimension] | None:
+            return self._symbols.numbers(values[index]) if index < len(values) else None
+
+        return Step(
+            label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
+            known=[self._of(value) for value in values],
+            dims=[self._dims(value) for value in values],
+            made=[self._dims(value) for value in node.outputs()],
+            products=self._symbols.products,
+            batch=self._batch,
+            ints=attributes.ints,
+            text=attributes.text,
+            numbers=numbers,
+            opset=opset_of(node) or 1,
+        )
+
+    def _draw(self, node: ov.Node) -> None:
+        name = node.get_name()
+        drawing = self._drawings[name]
+        step = self._step(node)
+        like = FREE if drawing.like is None else self._of(drawing.like)
+        places = drawing.places(step, like)
+        self.places[name] = [place for place, _ in places]
+        inputs = (known for known in (*step.known, like) if known is not None)
+        resized = next((known.resized for known in inputs if known.resized), None)
+        key = drawing.key
+        assert isinstance(key, str)
+        if not places and resized is not None:
+            self.culprits.setdefault(key, resized)
+        if len(places) == 1 and resized is not None:
+            of = self.culprits if drawing.has_unknown(places[0][0]) else self._doubtful
+            of.setdefault(key, resized)
+        elif len(places) == 1 and places[0][0].is_factor and not like.places:
+            deed = "draws a multiple of the batch, which may be in another order"
+            self._doubtful.setdefault(key, step.culprit(deed))
+        own = step.culprit("draws in another shape than rows of the batch")
+        nothing = Knowledge(rows=Rows.MAYBE, lost=own, resized=own, is_of_batch=True)
+        for index, output in enumerate(node.outputs()):
+            if index and not drawing.is_mask(index):
+                self._known[output] = replace(FREE, is_of_batch=True)
+            elif len(places) != 1:
+                self._known[output] = nothing
+            else:
+                noise = drawing.noise(places[0][1])
+                parts = [Part(noise, ByAxis(range(places[0][0].rank)))]
+                if not index:
+                    parts += drawing.parameters(step, places[0][0].rank)
+                self._say(output, partial(self._met, step, parts))
+
+    def _met(self, step: Step, parts: Sequence[Part]) -> Knowledge:
+        try:
+            made = moves.together(step, parts, 0, Meeting.ELEMENTWISE)
+        except UnclearError as error:
+            made = lost(step.culprit(str(error)), [part.known for part in parts])
+        return replace(made, is_of_batch=True)
+
+    def _ours(self, node: ov.Node) -> None:
+        """A node of this package that has a state: it draws a row for each."""
+        step = self._step(node)
+        declared = OPERATORS[node.get_type_name()]
+        given = state_of(node)
+        state = FREE if given is None else self._of(given)
+        drawn = Knowledge(is_of_batch=True)
+        if InPlace(0) in state.places:
+            drawn = Knowledge(frozenset({InPlace(0)}), Rows.MAYBE, is_of_batch=True)
+
+        def made() -> Knowledge:
+            try:
+                rank = step.rank_made(0)
+                parts = [Part(drawn, ByAxis(range(rank)))]
+                parts += parameters_of(step, declared.inputs, rank)
+                return self._met(step, parts)
+            except UnclearError as error:
+                return lost(step.culprit(str(error)), [k for k in step.known if k is not None])
+
+        outputs = node.outputs()
+        for output in outputs[:-1]:
+            self._say(output, made)
+        self._known[outputs[-1]] = state
+
+    def _go_inside(self, node: ov.Node) -> None:
+        if node.get_type_name() == "If":
+            self._if(node)
+        else:
+            self._loop(node)
+
+    def _if(self, node: ov.Node) -> None:
+        is_of_batch = self._of(node.input_value(0)).is_of_batch
+        culprit = Culprit(_label(node), "has rows in different places in its branches")
+        ends: dict[int, list[ov.Output]] = {}
+        for index, (_, body) in enumerate(bodies(node)):
+            given, made = descriptions(node, index)
+            inner, results = body.get_parameters(), body.get_results()
+            for each in given:
+                value = node.input_value(each.input_index)
+                self._known[inner[each.body_parameter_index].output(0)] = self._of(value)
+            self._body(body)
+            for each in made:
+                end = results[each.body_value_index].input_value(0)
+                ends.setdefault(each.output_index, []).append(end)
+        for index, values in ends.items():
+            output = node.output(index)
+            self._say(output, partial(either, [self._of(value) for value in values], culprit))
+            if is_of_batch:
+                self._known[output] = replace(self._of(output), is_of_batch=True)
+
+    def _loop(self, node: ov.Node) -> None:
+        ((_, body),) = bodies(node)
+        given, made = descriptions(node, 0)
+        inner, results = body.get_parameters(), body.get_results()
+        one_by_one = Culprit(_label(node), "goes through the rows one by one")
+        moved = Culprit(_label(node), "has rows in another place after an iteration")
+        carried: dict[int, tuple[ov.Output, ov.Output]] = {}
+        for each in given:
+            value = node.input_value(each.input_index)
+            parameter = inner[each.body_parameter_index].output(0)
+            if isinstance(each, util.SliceInputDescription):
+                self._say(parameter, partial(self._slice, value, each.axis, one_by_one))
+            else:
+                self._known[parameter] = self._of(value)
+            if isinstance(each, util.MergedInputDescription):
+                carried[each.body_value_index] = (parameter, value)
+        for _ in range(_MOST_ROUNDS):
+            self._body(body)
+            is_same = True
+            for index, (parameter, _) in carried.items():
+                before = self._of(parameter)
+                back = results[index].input_value(0)
+                pair = [before, self._of(back)]
+                self._say(parameter, partial(either, pair, moved))
+                is_same = is_same and self._of(parameter) == before
+            if is_same:
+                break
+        is_counted = node.get_type_name() == "Loop" and self._is_counted(node, body)
+        for each in made:
+            output = node.output(each.output_index)
+            end = results[each.body_value_index].input_value(0)
+            if isinstance(each, util.ConcatOutputDescription):
+                # The body gives one slice, or the rank tells no more than that.
+                self._say(output, partial(self._slice, end, each.axis, one_by_one))
+            elif each.body_value_index in carried:
+                _, initial = carried[each.body_value_index]
+                pair = [self._of(initial), self._of(end)]
+                self._say(output, partial(either, pair, moved))
+            else:
+                self._known[output] = self._of(end)
+            if is_counted:
+                self._known[output] = replace(self._of(output), is_of_batch=True)
+
+    def _slice(self, value: ov.Output, axis: int, culprit: Culprit) -> Knowledge:
+        """What is known of slices of one element along a dimension, which stays, or of all."""
+        known = self._of(value)
+        dims = self._symbols.of(value)
+        along = axis if dims is None or axis >= 0 else axis + len(dims)
+        if any(place.axis == along for place in known.places):
+            return lost(culprit, [known])
+        return known
+
+
+class _Attributes:
+    """Those of a node, which are read when the first of them is asked for."""
+
+    def __init__(self, node: ov.Node) -> None:
+        self._node = node
+        self._read: dict[str, Any] | None = None
+
+    def _of(self, name: str) -> Any:
+        if self._read is None:
+            self._read = self._node.get_attributes()
+        return self._read.get(name)
+
+    def ints(self, name: str) -> Sequence[int] | None:
+        """See `Step`."""
+        found = self._of(name)
+        if found is None or isinstance(found, str):
+            return None
+        return list(found) if isinstance(found, Sequence) else [int(found)]
+
+    def text(self, name: str) -> str | None:
+        """See `Step`."""
+        found = self._of(name)
+        return found.lower() if isinstance(found, str) else None
+
+
+def _label(node: ov.Node) -> str:
+    return f"{node.get_friendly_name()!r} ({node.get_type_name()})"
+
+
+def _is_known(output: ov.Output) -> bool:
+    is_number = output.get_element_type() in (ov.Type.i32, ov.Type.i64, ov.Type.boolean)
+    return is_number and (known_numbers(output) is not None or constant(output) is not None)

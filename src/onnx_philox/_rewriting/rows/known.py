@@ -1,0 +1,142 @@
+"""What is known of a value of a model: where the rows of the batch are in it, and whose they are.
+
+As in the batching rules of JAX's and torch's vmap, a value either has no batch, or has it in some
+dimension. Here a third thing may be known: that the rows are in another order, or that nobody knows
+it, and which operator is to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from onnx_philox._rewriting.places import Dimension
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """Slice i of a dimension, or of a factor of one, belongs to row i, whatever else it looks at.
+
+    The dimension is [outer * batch * inner], as a Reshape of [outer, batch, inner] makes it.
+    """
+
+    axis: int
+    outer: Dimension = 1
+    inner: Dimension = 1
+
+
+class Rows(IntEnum):
+    """Whether a value depends on what the model's inputs hold for the rows of the batch."""
+
+    NONE = 0
+    MAYBE = 1
+    """By one way through the model, but not by another; or where to look, but not what is there."""
+    PART = 2
+    """Some elements do, beside others that are drawn."""
+    SURE = 3
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The operator that put rows into another order, or of which nobody knows what it does."""
+
+    operator: str
+    """Its name and its kind."""
+    deed: str
+    """What it does."""
+
+    def __str__(self) -> str:
+        return f"{self.operator} {self.deed}"
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known of a value.
+
+    A value of which nothing is said has no batch: it depends on no row. One that depends on rows,
+    but has no place and no culprit, looks at all rows at once, as a mean over the batch does.
+    """
+
+    places: frozenset[InPlace] = frozenset()
+    """Where it has the batch: each of them is true."""
+    rows: Rows = Rows.NONE
+    noise: frozenset[Hashable] = frozenset()
+    """The draws in it that have met no value yet which depends on rows of the inputs."""
+    lost: Culprit | None = None
+    """What put its rows out of order; None where it is known where they are."""
+    resized: Culprit | None = None
+    """What may have made a dimension of unknown size depend on the batch."""
+    is_of_batch: bool = False
+    """Whether it may be another one for another batch, be it by the number of rows alone."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it has rows, in order or not."""
+        return bool(self.places or self.lost or self.noise)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it depends on no row."""
+        return not self.is_placed and self.rows is Rows.NONE
+
+
+FREE = Knowledge()
+"""What is known of a constant."""
+
+
+class RowsMeetError(Exception):
+    """Draws are out of order, or mixed, before they meet rows of the inputs.
+
+    Args:
+        noise: The draws.
+        culprit: What has done it.
+    """
+
+    def __init__(self, noise: Iterable[Hashable], culprit: Culprit) -> None:
+        super().__init__(str(culprit))
+        self.noise = frozenset(noise)
+        self.culprit = culprit
+
+
+def lost(culprit: Culprit, values: Iterable[Knowledge]) -> Knowledge:
+    """What is known of a value that an operator makes of others, whose order it does not keep.
+
+    Raises:
+        RowsMeetError: There are draws among them.
+    """
+    given = list(values)
+    noise = frozenset[Hashable]().union(*(value.noise for value in given))
+    if noise:
+        raise RowsMeetError(noise, culprit)
+    rows = max((value.rows for value in given), default=Rows.NONE)
+    return Knowledge(rows=rows, lost=culprit, resized=culprit, is_of_batch=True)
+
+
+def either(values: Iterable[Knowledge], culprit: Culprit) -> Knowledge:
+    """What is known of a value that is one of some, as a run decides.
+
+    Raises:
+        RowsMeetError: The rows are in another place in some, and there are draws among them.
+    """
+    given = list(values)
+    if all(value == given[0] for value in given):
+        return given[0]
+    resized = next((value.resized for value in given if value.resized), None)
+    is_of_batch = any(value.is_of_batch for value in given)
+    blamed = next((value.lost for value in given if value.lost), None)
+    if blamed is not None:
+        return lost(blamed, given)
+    placed = [value.places for value in given if value.places]
+    places = frozenset[InPlace]()
+    if placed:
+        places = placed[0].intersection(*placed[1:])
+        if not places:
+            return lost(culprit, given)
+    rows = Rows.MAYBE
+    if all(value.rows is Rows.SURE for value in given):
+        rows = Rows.SURE
+    elif all(value.rows is Rows.NONE for value in given):
+        rows = Rows.NONE
+    noise = frozenset[Hashable]().union(*(value.noise for value in given))
+    return Knowledge(places, rows, noise, None, resized, is_of_batch)

@@ -1,0 +1,370 @@
+"""What an operator does to the dimensions of its inputs, and what is known of what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Protocol
+
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.known import (
+    FREE,
+    Culprit,
+    InPlace,
+    Knowledge,
+    Rows,
+    RowsMeetError,
+    lost,
+)
+
+
+class Fate(Enum):
+    """What becomes of a dimension that the output has not."""
+
+    GONE = "gone"
+    """It is summed over, or its size alone is read."""
+    MOVED = "moved"
+    """What lies along it is cut, or put elsewhere."""
+
+
+GONE, MOVED = Fate.GONE, Fate.MOVED
+
+
+class Meeting(Enum):
+    """How the elements of an output are made of those of several inputs."""
+
+    ELEMENTWISE = "each of one of each input: here draws meet rows"
+    SUMS = "each of many of each input"
+    SIDE_BY_SIDE = "each of one of one input"
+    OTHER = "any other way: an input may say only where to look in another"
+
+
+class UnclearError(Exception):
+    """A rule does not understand a node: an attribute, an input, or a shape that is not known."""
+
+
+class Moves(Protocol):
+    """Where an output of an operator has what an input has."""
+
+    def of(self, place: InPlace, /) -> InPlace | Fate:
+        """Where it has the batch that stands there in the input."""
+
+    def looks_along(self, place: InPlace, /) -> bool:
+        """Whether a slice that stays in order depends on the others."""
+
+    def reaches(self, axis: int, /) -> bool:
+        """Whether the input has more than one element along a dimension of the output."""
+
+
+@dataclass(frozen=True)
+class ByAxis:
+    """Each dimension of the input becomes one of the output, or none."""
+
+    to: Sequence[int | Fate]
+    """For each dimension of the input, that of the output."""
+    looks: Collection[int] = ()
+    """The dimensions of the input that stay, and along which it looks at more than one element."""
+    ones: Collection[int] = ()
+    """The dimensions of the input that have one element."""
+
+    def of(self, place: InPlace) -> InPlace | Fate:
+        """See `Moves`."""
+        if place.axis >= len(self.to):
+            raise UnclearError("has an input whose shape nobody knows")
+        axis = self.to[place.axis]
+        return axis if isinstance(axis, Fate) else replace(place, axis=axis)
+
+    def looks_along(self, place: InPlace) -> bool:
+        """See `Moves`."""
+        return place.axis in self.looks
+
+    def reaches(self, axis: int) -> bool:
+        """See `Moves`."""
+        return any(to == axis and i not in self.ones for i, to in enumerate(self.to))
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """The elements stay in their order, in another shape."""
+
+    products: Products
+    batch: str
+    given: Dimensions
+    made: Dimensions
+
+    def of(self, place: InPlace) -> InPlace | Fate:
+        """See `Moves`."""
+        end = place.axis + 1
+        if self.given[:end] == self.made[:end] and None not in self.given[:end]:
+            return place
+        quotient = self.products.quotient
+        before = (*self.given[: place.axis], place.outer)
+        for axis, dimension in enumerate(self.made):
+            outer = quotient(before, self.made[:axis])
+            inner = None if outer is None else quotient((dimension,), (outer, self.batch))
+            if inner is not None:
+                return InPlace(axis, outer, inner)
+        if None in self.given or None in self.made:
+            raise UnclearError("has a shape that nobody knows before a run")
+        return MOVED
+
+    def looks_along(self, _: InPlace) -> bool:
+        """See `Moves`."""
+        return False
+
+    def reaches(self, _: int) -> bool:
+        """See `Moves`."""
+        return True
+
+
+@dataclass(frozen=True)
+class Part:
+    """An input of an operator: what is known of it, and where it comes to be in an output."""
+
+    known: Knowledge
+    moves: Moves
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operator of a model, as the rules see it."""
+
+    label: str
+    """What messages call it."""
+    known: Sequence[Knowledge | None]
+    """What is known of its inputs; None for those that are left out."""
+    dims: Sequence[Dimensions | None]
+    """Their shapes."""
+    made: Sequence[Dimensions | None]
+    """Those of its outputs."""
+    products: Products
+    batch: str
+    ints: Callable[[str], Sequence[int] | None]
+    """An attribute that is integers, or one integer; None where it has none of this name."""
+    text: Callable[[str], str | None]
+    """An attribute that is a text."""
+    numbers: Callable[[int], Sequence[Dimension] | None]
+    """The integers that an input is, some of which may be dimensions; None where nobody knows."""
+    opset: int = 0
+    """The version of the operator's domain."""
+
+    def rank(self, index: int) -> int:
+        """How many dimensions an input has.
+
+        Raises:
+            UnclearError: Nobody knows.
+        """
+        dims = self.dims[index] if index < len(self.dims) else None
+        if dims is None:
+            raise UnclearError("has an input whose shape nobody knows")
+        return len(dims)
+
+    def rank_made(self, output: int = 0) -> int:
+        """How many dimensions an output has.
+
+        Raises:
+            UnclearError: Nobody knows.
+        """
+        dims = self.made[output]
+        if dims is None:
+            raise UnclearError("gives a tensor whose shape nobody knows")
+        return len(dims)
+
+    def ones(self, index: int) -> list[int]:
+        """The dimensions of an input that have one element."""
+        return [axis for axis, d in enumerate(self.dims[index] or ()) if d == 1]
+
+    def has(self, index: int) -> bool:
+        """Whether an input is there."""
+        return index < len(self.known) and self.known[index] is not None
+
+    def number(self, name: str, default: int) -> int:
+        """An attribute that is one integer."""
+        numbers = self.ints(name)
+        return numbers[0] if numbers else default
+
+    def said(self, index: int, what: str) -> list[int]:
+        """The integers that an input always is.
+
+        Raises:
+            UnclearError: Nobody knows them.
+        """
+        numbers = self.numbers(index)
+        if numbers is None or not all(isinstance(number, int) for number in numbers):
+            raise UnclearError(f"has {what} that only a run knows")
+        return [number for number in numbers if isinstance(number, int)]
+
+    def may_have_batch(self, dims: Dimensions | None) -> bool:
+        """Whether a dimension is, or may be, made of the batch."""
+        return dims is None or any(self.products.may_depend(d, self.batch) for d in dims)
+
+    def culprit(self, deed: str) -> Culprit:
+        """It, and what it does."""
+        return Culprit(self.label, deed)
+
+
+Rule = Callable[[Step, int], Sequence["Moves | None"]]
+"""What an operator does to each of its inputs, given the index of an output.
+
+It gives None for an input of which the output has nothing, or the shape alone.
+"""
+REORDERS = "puts the rows of its input into another order, or takes some of them"
+
+
+def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REORDERS) -> Knowledge:
+    """What is known of an output of an operator.
+
+    Raises:
+        RowsMeetError: It puts draws out of order, or mixes them, before they meet rows.
+    """
+    given = [known for known in step.known if known is not None]
+    is_of_batch = any(known.is_of_batch for known in given)
+    resized = next((known.resized for known in given if known.resized is not None), None)
+    if not any(known.is_placed for known in given):
+        rows = max((known.rows for known in given), default=Rows.NONE)
+        if not is_of_batch and resized is None and rows is Rows.NONE:
+            return FREE
+        return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch)
+    try:
+        moves = rule(step, output)
+        pairs = zip(step.known, moves, strict=False)
+        parts = [Part(k, m) for k, m in pairs if k is not None and m is not None]
+        made = together(step, parts, output, meeting, deed)
+    except UnclearError as error:
+        made = lost(step.culprit(str(error)), given)
+    if made.lost is not None:
+        return made
+    return replace(made, resized=made.resized or resized, is_of_batch=is_of_batch)
+
+
+def together(
+    step: Step, parts: Sequence[Part], output: int, meeting: Meeting, deed: str = REORDERS
+) -> Knowledge:
+    """What is known of what an operator makes of its inputs.
+
+    Raises:
+        RowsMeetError: See `apply`.
+        UnclearError: A shape is not known that must be.
+    """
+    known = [part.known for part in parts]
+    blamed = next((each.lost for each in known if each.lost is not None), None)
+    if blamed is not None:
+        if step.made[output] == ():
+            rows = max(each.rows for each in known)
+            noise = frozenset[Hashable]().union(*(each.noise for each in known))
+            if noise:
+                raise RowsMeetError(noise, blamed)
+            return Knowledge(rows=rows)
+        return lost(blamed, known)
+    found: list[frozenset[InPlace]] = []
+    is_gone = False
+    moved: Culprit | None = None
+    for part in parts:
+        fates = {place: part.moves.of(place) for place in part.known.places}
+        places = frozenset(to for to in fates.values() if isinstance(to, InPlace))
+        if part.known.noise:
+            _check_noise(step, part, fates, deed)
+        if MOVED in fates.values():
+            moved = step.culprit(deed)
+        if part.known.places and not places:
+            if moved is not None:
+                return lost(moved, known)
+            is_gone = True
+        found.append(places)
+    kept = _kept(parts, found)
+    if not kept:
+        if any(found):
+            return lost(step.culprit("brings rows together from different places"), known)
+        if is_gone and step.may_have_batch(step.made[output]):
+            return lost(step.culprit("looks at all rows, and gives a dimension like them"), known)
+    noise = _noise(step, parts, found, kept)
+    rows = _rows(parts, meeting)
+    if meeting is Meeting.ELEMENTWISE and _meets_rows(parts):
+        noise = frozenset()
+    if moved is None and _may_grow(step, parts, kept, output):
+        moved = step.culprit("may make several rows of one")
+    return Knowledge(kept, rows, noise, resized=moved)
+
+
+def _may_grow(step: Step, parts: Sequence[Part], kept: Collection[InPlace], output: int) -> bool:
+    """Whether an input without rows, broadcast to a batch of one, may make the dimension longer."""
+    dims = step.made[output]
+    unknown = [
+        place
+        for place in kept
+        if dims is not None and step.products.of_inputs(dims[place.axis]) is None
+    ]
+    free = [part for part in parts if not part.known.is_placed]
+    return any(part.moves.reaches(place.axis) for place in unknown for part in free)
+
+
+def _rows(parts: Sequence[Part], meeting: Meeting) -> Rows:
+    """Whether the output depends on rows of the inputs."""
+    rows = max((part.known.rows for part in parts), default=Rows.NONE)
+    of_drawn = [part.known.rows for part in parts if part.known.noise]
+    if not of_drawn:
+        return rows
+    if meeting is Meeting.SUMS:
+        return Rows.SURE if rows is Rows.PART else rows
+    if meeting is Meeting.SIDE_BY_SIDE:
+        are_sure = all(part.known.rows is Rows.SURE for part in parts)
+        return rows if are_sure else min(rows, Rows.PART)
+    if meeting is Meeting.OTHER:
+        return max(*of_drawn, min(rows, Rows.MAYBE))
+    return rows
+
+
+def _meets_rows(parts: Sequence[Part]) -> bool:
+    """Whether an operand that surely depends on rows of the inputs meets another."""
+    sure = [part for part in parts if part.known.rows is Rows.SURE and part.known.places]
+    return len(parts) > 1 and bool(sure)
+
+
+def _check_noise(
+    step: Step, part: Part, fates: Mapping[InPlace, InPlace | Fate], deed: str
+) -> None:
+    """Refuses to move or mix draws along the batch."""
+    for place, to in fates.items():
+        if to is MOVED:
+            raise RowsMeetError(part.known.noise, step.culprit(deed))
+        if to is GONE or part.moves.looks_along(place):
+            mixes = "mixes what was drawn for different rows"
+            raise RowsMeetError(part.known.noise, step.culprit(mixes))
+
+
+def _kept(parts: Sequence[Part], found: Sequence[frozenset[InPlace]]) -> frozenset[InPlace]:
+    """The places that no input contradicts: each has it there, or is the same for all along it."""
+    kept = set()
+    for place in frozenset[InPlace]().union(*found):
+        agree = (
+            place in places or not part.known.is_placed or not part.moves.reaches(place.axis)
+            for part, places in zip(parts, found, strict=True)
+        )
+        if all(agree):
+            kept.add(place)
+    return frozenset(kept)
+
+
+def _noise(
+    step: Step,
+    parts: Sequence[Part],
+    found: Sequence[frozenset[InPlace]],
+    kept: frozenset[InPlace],
+) -> frozenset[Hashable]:
+    """The draws in the output that have met no rows of the inputs before.
+
+    Raises:
+        RowsMeetError: They meet rows elsewhere.
+    """
+    noise = frozenset[Hashable]().union(*(part.known.noise for part in parts))
+    if not noise:
+        return noise
+    of_noise = [p for part, p in zip(parts, found, strict=True) if part.known.noise]
+    drawn = frozenset[InPlace]().union(*of_noise)
+    for part, places in zip(parts, found, strict=True):
+        if part.known.is_placed and not drawn <= places:
+            raise RowsMeetError(noise, step.culprit("lets them meet rows in another place"))
+    if not drawn <= kept:
+        raise RowsMeetError(noise, step.culprit("lets them meet rows in another place"))
+    return noise
