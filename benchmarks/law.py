@@ -1,12 +1,14 @@
 """Which differences `onnx-philox compare --original` tells, beside the tests of a statistician.
 
-    python benchmarks/law.py            writes the table of docs/same-numbers-and-law.md
-    python benchmarks/law.py --alarms   1,000 comparisons of one law, and 40 by the command
+    python benchmarks/law.py            writes both tables of docs/same-numbers-and-law.md
+    python benchmarks/law.py --power    the first one alone, in a minute
+    python benchmarks/law.py --alarms   2,000 comparisons of one law, and 40 by the command
 
-Each try draws runs of both models once, and looks for the smallest difference that is told: of the
-same runs by the command's statistics, by a z test, by the exact binomial test and by Kolmogorov and
-Smirnov's (scipy), each at the error that one test of the command has. The table shows what is told
-in nine of ten tries. It needs scipy.
+The first table shows in how many of 100 tries the command tells a difference of a given size, which
+it must in 90 of them. For the second, each try draws runs of both models once, and looks for the
+smallest difference that is told: of the same runs by the command's statistics, by a z test, by the
+exact binomial test and by Kolmogorov and Smirnov's (scipy), each at the error that one test of the
+command has. The table shows what is told in nine of ten tries. It needs scipy.
 """
 
 from __future__ import annotations
@@ -38,6 +40,11 @@ TRIES = 20
 STEPS = 9
 """Halvings of the logarithm of a difference."""
 LARGEST_RATIO = 1.25
+POWER_TRIES = 100
+MUST_BE_TOLD = 0.9
+COMPARISONS = 2000
+LEVELS = (1e-6, 1e-2, 0.1)
+"""The errors at which comparisons of one law are looked at; of them ERROR is the command's."""
 
 Floats = NDArray[np.float64]
 Outputs = dict[str, NDArray[Any]]
@@ -169,10 +176,6 @@ def plainly(difference: float) -> str:
 OF_VALUES = {"z": z_of(lambda x: x), "KS": kolmogorov_smirnov}
 OF_SHARES = {**OF_VALUES, "exact binomial": exact_binomial}
 OF_SQUARES = {"z": z_of(lambda x: x * x), "KS": kolmogorov_smirnov}
-OF_RATES = {
-    "z": z_of(lambda x: x),
-    "KS": kolmogorov_smirnov,
-}
 ROWS = (
     Row("scale of a normal", scaled, OF_SQUARES, times),
     Row("shift, in standard deviations", shifted, OF_VALUES, plainly),
@@ -195,7 +198,7 @@ ROWS = (
         most=0.4,
     ),
     Row("shape 2 of a gamma, times", gamma, OF_VALUES, times),
-    Row("rate 4 of a Poisson, times", poisson, OF_RATES, times),
+    Row("rate 4 of a Poisson, times", poisson, OF_VALUES, times),
 )
 
 
@@ -226,6 +229,90 @@ def measured(row: Row, runs: int, tries: int) -> dict[str, float]:
     return {name: float(np.quantile(each, 0.9)) for name, each in found.items()}
 
 
+@dataclass(frozen=True)
+class Effect:
+    """A difference of a size that must be told in nine of ten tries."""
+
+    name: str
+    runs: int
+    made: Callable[[Uniforms], tuple[Outputs, Outputs]]
+
+
+def laplace(uniforms: Floats) -> Floats:
+    """Values of kurtosis 6 and a standard deviation of 1."""
+    return np.asarray(scipy.stats.laplace.ppf(uniforms, scale=math.sqrt(0.5)))
+
+
+def of_scale(factor: float) -> Callable[[Uniforms], tuple[Outputs, Outputs]]:
+    return lambda of: ({"y": laplace(of[0])}, {"y": factor * laplace(of[1])})
+
+
+def of_shift(shift: float) -> Callable[[Uniforms], tuple[Outputs, Outputs]]:
+    return lambda of: ({"y": laplace(of[0])}, {"y": shift + laplace(of[1])})
+
+
+def of_share(share: float, other: float) -> Callable[[Uniforms], tuple[Outputs, Outputs]]:
+    return lambda of: ({"y": of[0] < share}, {"y": of[1] < other})
+
+
+def of_correlation(correlation: float) -> Callable[[Uniforms], tuple[Outputs, Outputs]]:
+    def made(of: Uniforms) -> tuple[Outputs, Outputs]:
+        was, now = laplace(of[0]), laplace(of[1])
+        rest = math.sqrt(1 - correlation**2)
+        now[:, 1] = correlation * now[:, 0] + rest * now[:, 1]
+        return {"y": was}, {"y": now}
+
+    return made
+
+
+def of_equal_draws(share: float, elements: int) -> Callable[[Uniforms], tuple[Outputs, Outputs]]:
+    """Two masks that fell alike, and no longer do."""
+
+    def made(of: Uniforms) -> tuple[Outputs, Outputs]:
+        mask = of[0][:, :elements] < share
+        one = of[1][:, :elements] < share
+        other = np.roll(of[0], 1, axis=0)[:, :elements] < share
+        return {"y": mask, "z": mask.copy()}, {"y": one, "z": other}
+
+    return made
+
+
+EFFECTS = (
+    Effect("a scale of 1.05", 10_000, of_scale(1.05)),
+    Effect("a scale of 1.2", 1000, of_scale(1.2)),
+    Effect("a shift of 0.05 standard deviations", 10_000, of_shift(0.05)),
+    Effect("a shift of 0.15 standard deviations", 1000, of_shift(0.15)),
+    Effect("a share of 0.5 that is off by 0.025", 10_000, of_share(0.5, 0.525)),
+    Effect("a share of 0.5 that is off by 0.07", 1000, of_share(0.5, 0.57)),
+    Effect("a share of 0.1 that is off by 0.05", 1000, of_share(0.1, 0.05)),
+    Effect("a correlation of 0.13 of two values", 10_000, of_correlation(0.13)),
+    Effect("a correlation of 0.4 of two values", 1000, of_correlation(0.4)),
+    Effect("two equal draws of a share of 0.03, no longer equal", 1000, of_equal_draws(0.03, 1)),
+    Effect("8 such pairs of a share of 0.01", 1000, of_equal_draws(0.01, 8)),
+)
+
+
+def power() -> str:
+    """In how many tries each difference is told."""
+    lines = ["| a difference | runs | told in |", "|---|---|---|"]
+    missed = []
+    for effect in EFFECTS:
+        told = 0
+        for seed in range(POWER_TRIES):
+            random = np.random.default_rng([2, seed, effect.runs])
+            of = random.random((effect.runs, ELEMENTS)), random.random((effect.runs, ELEMENTS))
+            _, look = judged(*effect.made(of))
+            told += look.is_any
+        share = told / POWER_TRIES
+        lines.append(f"| {effect.name} | {effect.runs:,} | {share:.0%} of tries |")
+        print(lines[-1], flush=True)
+        if share < MUST_BE_TOLD:
+            missed.append(effect.name)
+    if missed:
+        raise SystemExit(f"must be told in {MUST_BE_TOLD:.0%} of tries: {', '.join(missed)}")
+    return "\n".join(lines)
+
+
 NAMES = ("onnx-philox", "z", "exact binomial", "KS")
 
 
@@ -250,28 +337,44 @@ def table(tries: int) -> str:
 
 
 def write(text: str) -> None:
-    """Puts the table in the place of the page's."""
+    """Puts a table in the place of the page's with the same first line."""
     page = PAGE.read_text("utf-8")
-    pattern = r"\| what differs \|.*\n(\|.*\n)+"
+    head = text.partition("\n")[0]
+    pattern = re.escape(head) + r"\n(\|.*\n)+"
     assert re.search(pattern, page), f"{PAGE} has no such table"
     PAGE.write_text(re.sub(pattern, lambda _: text + "\n", page), "utf-8")
 
 
-def of_arrays(comparisons: int) -> int:
-    """How many comparisons of one law tell a difference, of outputs that go together."""
-    alarms = 0
+def of_one_law(random: np.random.Generator, share: float) -> Outputs:
+    """Outputs of each kind, some of which go together."""
+    noise = random.standard_normal((1000, ELEMENTS)).astype(np.float32)
+    mask = random.random((1000, ELEMENTS)) < share
+    return {
+        "y": noise,
+        "mask": mask,
+        "z": noise * mask,
+        "counts": random.poisson(4, (1000, 3)),
+        "heavy": random.standard_t(3, (1000, 2)),
+        "hidden": np.where(random.random((1000, 2)) < share, -np.inf, noise[:, :2]),
+    }
+
+
+def alarms(comparisons: int) -> dict[float, int]:
+    """How many comparisons of one law tell a difference at each error, at one of two looks."""
+    found = dict.fromkeys(LEVELS, 0)
     for seed in range(comparisons):
         random = np.random.default_rng([1, seed])
-
-        def model(random: np.random.Generator = random, seed: int = seed) -> Outputs:
-            noise = random.standard_normal((1000, ELEMENTS)).astype(np.float32)
-            mask = random.random((1000, ELEMENTS)) < (0.01, 0.2, 0.5)[seed % 3]
-            counts = random.poisson(4, (1000, 3))
-            heavy = random.standard_t(3, (1000, 2))
-            return {"y": noise, "mask": mask, "z": noise * mask, "counts": counts, "heavy": heavy}
-
-        alarms += by_command(model(), model(), ERROR)
-    return alarms
+        share = (0.01, 0.2, 0.5)[seed % 3]
+        was, now = of_one_law(random, share), of_one_law(random, share)
+        runs = PairedRuns({name: array[0] for name, array in was.items()}, Tolerances())
+        told: set[float] = set()
+        for run in range(1000):
+            runs.add([each[run] for each in was.values()], [each[run] for each in now.values()])
+            if run + 1 in (500, 1000):
+                told |= {level for level in LEVELS if runs.look(level / 2).is_any}
+        for level in told:
+            found[level] += 1
+    return found
 
 
 MODEL = """<ir_version: 8, opset_import: ["": 17]>
@@ -294,15 +397,8 @@ def of_command(comparisons: int) -> int:
         onnx.save(onnx_philox.make_reproducible(original), new)
         for seed in range(1, comparisons + 1):
             words = ("compare", new, "--original", new, "--seed", seed, "--fill")
-            line = [
-                sys.executable,
-                "-m",
-                "onnx_philox",
-                *map(str, words),
-                "--runs",
-                "1000",
-                "--json",
-            ]
+            options = ("--runs", "1000", "--json")
+            line = [sys.executable, "-m", "onnx_philox", *map(str, words), *options]
             done = subprocess.run(line, capture_output=True, text=True, check=False)
             alarms += json.loads(done.stdout)["is_ok"] is not True
     return alarms
@@ -311,13 +407,21 @@ def of_command(comparisons: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tries", type=int, default=TRIES)
+    parser.add_argument("--power", action="store_true")
     parser.add_argument("--alarms", action="store_true")
     given = parser.parse_args()
     if given.alarms:
-        print(f"{of_arrays(1000)} of 1,000 comparisons of one law tell a difference")
+        for level, count in alarms(COMPARISONS).items():
+            allowed = level * COMPARISONS
+            print(
+                f"at an error of {level:g}: {count} of {COMPARISONS:,} comparisons of one law tell "
+                f"a difference; {allowed:g} may"
+            )
         print(f"{of_command(40)} of 40 comparisons of one law by the command")
         return
-    write(table(given.tries))
+    write(power())
+    if not given.power:
+        write(table(given.tries))
 
 
 if __name__ == "__main__":

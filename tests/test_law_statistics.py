@@ -165,6 +165,9 @@ def of_everything(random: np.random.Generator, runs: int) -> Outputs:
         "halves": random.random((runs, 3)).astype(np.float16),
         "words": random.integers(0, 2**32, (runs, 3), np.uint32),
         "not a number": np.where(random.random((runs, 2)) < 0.1, np.nan, 1.0),
+        "hidden": np.where(random.random((runs, 3)) < 0.3, -np.inf, 0.0).astype(np.float32),
+        "one in ten": np.where(random.random((runs, 3)) < 0.1, np.inf, random.random((runs, 3))),
+        "infinite": np.full((runs, 2), np.inf),
         "one": values.sum((1, 2)),
         "still": np.ones((runs, 3)),
     }
@@ -223,6 +226,16 @@ def test_what_is_too_rare_or_too_constant_is_named() -> None:
     assert seen.correlation is None
 
 
+def beside(share: float, other: float) -> Model:
+    """Noise of which a share is another value."""
+
+    def model(random: np.random.Generator, runs: int) -> Outputs:
+        noise = random.normal(size=(runs, 4))
+        return {"y": np.where(random.random((runs, 4)) < share, other, noise)}
+
+    return model
+
+
 SAYS: dict[str, tuple[Model, Model, list[str]]] = {
     "a share": (coins(0.2), coins(0.8), [r"y: true in (79|80)\.\d%, was (19|20)\.\d%"]),
     "a scale": (noise(), noise(1.5), [r"y: its spread is 1\.\d+ times what it was"]),
@@ -242,11 +255,24 @@ SAYS: dict[str, tuple[Model, Model, list[str]]] = {
         [r"y: 8\.\d+ elements in a run, was 5\.\d*", "values of 'y' went together, .*"],
     ),
     "numbers that are none": (
-        lambda random, runs: {"y": random.normal(size=(runs, 4))},
-        lambda random, runs: {
-            "y": np.where(random.random((runs, 4)) < 0.1, np.nan, random.normal(size=(runs, 4)))
-        },
-        [r"y: NaN or infinite in (9|10)\.\d%, was 0\.0%"],
+        beside(0, np.nan),
+        beside(0.1, np.nan),
+        [r"y: NaN in (9|10)\.\d%, was 0\.0%"],
+    ),
+    "an infinity": (
+        beside(0.05, -np.inf),
+        beside(0.1, -np.inf),
+        [r"y: -inf in (9|10)\.\d%, was (4|5)\.\d%"],
+    ),
+    "the sign of an infinity": (
+        beside(0.1, np.inf),
+        beside(0.1, -np.inf),
+        [r"y: \+inf in 0\.0%, was (9|10)\.\d%", r"y: -inf in (9|10)\.\d%, was 0\.0%"],
+    ),
+    "where an infinity stands": (
+        lambda random, runs: {"y": np.where(random.random((runs, 2)) < [0.8, 0.2], -np.inf, 0.0)},
+        lambda random, runs: {"y": np.where(random.random((runs, 2)) < [0.2, 0.8], -np.inf, 0.0)},
+        [r"y\[0\]: 0 in (79|80)\.\d%, was 2\d\.\d% \(2 of 2 values differ\)"],
     ),
 }
 
@@ -296,6 +322,7 @@ def test_an_element_is_compared_with_no_mean() -> None:
 
 
 ROUNDED = {
+    "a constant beside what is none": lambda _: np.array([np.inf, -np.inf, np.nan, 0.1]),
     "a constant": lambda _: np.linspace(0, 1, 200).astype(np.float32),
     "a mask times a constant": lambda random: (
         np.linspace(0, 1, 200).astype(np.float32) * (random.random(200) < 0.7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.compare.law.runs import (
     BELOW,
+    INFINITE,
     MEAN,
-    NOT_FINITE,
+    NOT_A_NUMBER,
     SHARE,
     SIZE,
     SPREAD,
@@ -69,8 +71,9 @@ def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> It
         now, was = (each[-1] * output.size / output.whole.runs for each in _both(output.whole))
         yield f"{output.name}: {now:.4g} elements in a run, was {was:.4g}"
         return
-    if NOT_FINITE in fired:
-        yield _not_finite(output, fired[NOT_FINITE][0])
+    not_finite = [i for kind in (INFINITE, NOT_A_NUMBER) for i in fired.get(kind, ())]
+    if not_finite:
+        yield from (_not_finite(output, i) for i in not_finite)
         return
     lines = [*_moments(output, whole, rest, least)]
     of_share = [i for i in fired.get(SHARE, ()) if _differs_in_rest(output, i, rest, least)]
@@ -146,14 +149,15 @@ def _share(output: Watched, which: int) -> str:
     runs = output.whole.runs
     now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
     value = output.statistics[which].value
-    event = "true" if output.is_bool else f"{value:.6g}"
+    event = "true" if output.is_bool else _in_text(value)
     return f"{output.name}: {event} in {now:.1%}, was {was:.1%}"
 
 
 def _not_finite(output: Watched, which: int) -> str:
     runs = output.whole.runs
     now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
-    return f"{output.name}: NaN or infinite in {now:.1%}, was {was:.1%}"
+    value = output.statistics[which].value
+    return f"{output.name}: {_in_text(value)} in {now:.1%}, was {was:.1%}"
 
 
 def _below(output: Watched, which: int) -> str:
@@ -164,7 +168,7 @@ def _below(output: Watched, which: int) -> str:
     runs = output.whole.runs
     now, was = elements.now[element, level] / runs, elements.was[element, level] / runs
     edge = elements.columns[element].edges[level]
-    said = f"up to {edge:.6g} in {now:.1%}, was {was:.1%}"
+    said = f"{_up_to(edge)} in {now:.1%}, was {was:.1%}"
     if len(output.places) == 1:
         return f"{output.name}: {said}"
     of_all = [each[which] / runs for each in _both(output.whole)]
@@ -181,7 +185,12 @@ def _element(output: Watched, fired: Array, differing: int) -> str:
     element, test = max(places, key=lambda at: elements.columns[at[0]].edges[at[1]] == 0)
     column = elements.columns[element]
     value = column.edges[test]
-    event = "true" if output.is_bool else f"{'' if column.is_few else 'up to '}{value:.6g}"
+    if output.is_bool:
+        event = "true"
+    elif column.is_few:
+        event = _in_text(value)
+    else:
+        event = _up_to(value)
     name, note = output.name, ""
     if len(output.places) > 1:
         name += str([*output.places[element]])
@@ -189,6 +198,18 @@ def _element(output: Watched, fired: Array, differing: int) -> str:
     runs = output.whole.runs
     now, was = elements.now[element, test] / runs, elements.was[element, test] / runs
     return f"{name}: {event} in {now:.1%}, was {was:.1%}{note}"
+
+
+def _in_text(value: float) -> str:
+    """A value as it is printed: of an infinity its sign, too."""
+    if math.isfinite(value):
+        return f"{value:.6g}"
+    return "NaN" if math.isnan(value) else f"{value:+}"
+
+
+def _up_to(edge: float) -> str:
+    """What lies up to an edge, in words; nothing lies below -inf."""
+    return _in_text(edge) if edge == -math.inf else f"up to {_in_text(edge)}"
 
 
 def _together(runs: PairedRuns, look: Verdicts, seen: Shown) -> Iterator[str]:

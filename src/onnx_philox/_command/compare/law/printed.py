@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -194,13 +195,17 @@ _STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 def _one_run(output: Watched) -> str:
     """The values of one run of each, in words."""
     was, now = output.first_run
-    words = (f"mean {_mean(x):.4g}, standard deviation {_deviation(x):.4g}" for x in (now, was))
-    return f"{output.name}, {len(output.places)} of its values: {'; was '.join(words)}"
+    count = len(output.places)
+    of_them = "its one value" if count == 1 else f"{count} of its values"
+    return f"{output.name}, {of_them}: {_moments(now)}; was {_moments(was)}"
 
 
-def _mean(values: Values) -> float:
-    return float(values.mean()) if values.size else math.nan
-
-
-def _deviation(values: Values) -> float:
-    return float(values.std()) if values.size else math.nan
+def _moments(values: Values) -> str:
+    """The mean and the standard deviation of what is finite, and how much is not."""
+    finite = values[np.isfinite(values)].astype(np.float64)
+    said = []
+    if finite.size:
+        said.append(f"mean {finite.mean():.4g}, standard deviation {finite.std():.4g}")
+    if finite.size < values.size:
+        said.append(f"{values.size - finite.size} NaN or infinite")
+    return ", ".join(said) or "no values"

@@ -56,7 +56,10 @@ def reaches(known: Floats, values: Floats, by: Tolerances) -> Floats:
     more than two values, within tolerances of each other, they are one value that was rounded.
     """
     finite = values[np.isfinite(values)]
-    within = by.atol + by.rtol * np.abs(known)
+    # Nothing is near an infinity.
+    is_finite = np.isfinite(known)
+    sizes = np.where(is_finite, np.abs(known), 0.0)
+    within = np.where(is_finite, by.atol + by.rtol * sizes, 0.0)
     if not len(finite):
         return within
     lowest, highest = finite.min(), finite.max()
@@ -69,8 +72,11 @@ def reaches(known: Floats, values: Floats, by: Tolerances) -> Floats:
 
 
 def frequent(values: Floats, by: Tolerances, *, is_float: bool) -> Floats:
-    """The values that came often, the most frequent one first; of floats that are near one."""
-    known = values[np.isfinite(values)]
+    """The values that came often, the most frequent one first; of floats that are near one.
+
+    An infinity is a value as any other; NaN is none.
+    """
+    known = values[~np.isnan(values)]
     found, counts = np.unique(known, return_counts=True)
     is_often = (counts >= _FREQUENT * len(values)) & (counts >= _REPEATED)
     order = np.argsort(-counts[is_often], kind="stable")
@@ -88,9 +94,9 @@ def frequent(values: Floats, by: Tolerances, *, is_float: bool) -> Floats:
 class Column:
     """How the values of one element are put into classes.
 
-    Where there are few, a class is a value, and the last one all others, NaN and
-    infinities among them; else it is what lies
-    between two neighbouring edges, and an edge belongs to the class below it.
+    Where there are few, a class is a value, which may be an infinity, and the last one all others,
+    NaN among them; else it is what lies between two neighbouring edges, and an edge belongs to the
+    class below it.
     """
 
     edges: Floats
@@ -111,9 +117,11 @@ class Column:
         known = frequent(values, by, is_float=is_float)
         reach = reaches(known, values, by) if is_float else np.zeros(len(known))
         moved = near(values, known, reach)
-        distinct = np.unique(moved[np.isfinite(moved)])
-        is_few = len(distinct) <= (len(known) if is_float else _MOST_VALUES)
-        is_few = is_few and len(distinct) <= _MOST_VALUES
+        distinct = np.unique(moved[~np.isnan(moved)])
+        is_few = len(distinct) <= _MOST_VALUES
+        if is_float and is_few:
+            # A rare float may be one of many that did not come yet; an infinity is not.
+            is_few = bool(np.isin(distinct[np.isfinite(distinct)], known).all())
         if is_bool:
             edges, is_few = np.ones(1), True
         elif is_few:
@@ -151,10 +159,17 @@ def near(values: Values, known: Floats, reach: Floats) -> Floats:
     """Values, each moved to the known one that is so near."""
     moved = np.asarray(values, np.float64)
     for value, distance in zip(known[::-1], reach[::-1], strict=True):
-        with np.errstate(invalid="ignore"):
-            is_near = np.abs(moved - value) <= distance
-        moved = np.where(is_near, value, moved)
+        moved = np.where(are_near(moved, value, distance), value, moved)
     return moved
+
+
+def are_near(values: Values, value: float, reach: float) -> NDArray[np.bool_]:
+    """Whether each is a value or as near to it; only an infinity is near that infinity."""
+    if not math.isfinite(value):
+        return np.asarray(values == value)
+    # Infinities and NaN are near nothing.
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(values - value) <= reach)
 
 
 def classes(values: Floats, edges: Floats, *, is_few: bool) -> NDArray[np.intp]:
@@ -240,11 +255,19 @@ def repeats(arrays: list[NDArray[Any]], before: NDArray[Any] | None) -> NDArray[
 def are_rounded(arrays: list[NDArray[Any]]) -> bool:
     """Whether all runs are one, but for a few units in the last place of the largest value."""
     first = arrays[0].astype(np.float64)
-    reach = _UNITS * np.abs(first).max(initial=0)
-    return all(
-        each.shape == first.shape and bool((np.abs(each.astype(np.float64) - first) <= reach).all())
-        for each in arrays[1:]
-    )
+    finite = first[np.isfinite(first)]
+    reach = _UNITS * float(np.abs(finite).max(initial=0))
+    return all(_is_rounded(each.astype(np.float64), first, reach) for each in arrays[1:])
+
+
+def _is_rounded(array: Floats, first: Floats, reach: float) -> bool:
+    """Whether an array is the first one, but for so much; infinities and NaN must be equal."""
+    if array.shape != first.shape:
+        return False
+    is_equal = (array == first) | (np.isnan(array) & np.isnan(first))
+    with np.errstate(invalid="ignore"):
+        is_near = np.abs(array - first) <= reach
+    return bool((is_equal | is_near).all())
 
 
 def _bytes(array: NDArray[Any]) -> tuple[tuple[int, ...], bytes]:

@@ -19,6 +19,7 @@ from onnx_philox._command.compare.law.reference import (
     Column,
     Measure,
     Values,
+    are_near,
     are_rounded,
     classes,
     near,
@@ -59,7 +60,7 @@ class Statistic:
 
 
 MEAN, SPREAD, SHARE, BELOW = "mean", "spread", "share", "below"
-NOT_FINITE, SIZE = "not finite", "size"
+INFINITE, NOT_A_NUMBER, SIZE = "infinite", "not a number", "size"
 
 
 @dataclass
@@ -196,8 +197,8 @@ class Watched:
             moved = near(block.moved, every.known, every.reach)
             inside = classes(moved, every.edges, is_few=True)
         else:
-            inside = np.clip(block.moved, self.bins[0], self.bins[-1])
-            inside = inside[~np.isnan(inside)]
+            finite = block.moved[np.isfinite(block.moved)]
+            inside = np.clip(finite, self.bins[0], self.bins[-1])
         return np.histogram(inside, self.bins)[0]
 
     def _value(self, which: Statistic, block: Block) -> Floats:
@@ -211,8 +212,10 @@ class Watched:
             case "below":
                 continuous = block.sorted_into[:, ~self.elements.is_few]
                 return statistics.below(continuous, which.level)
-            case "not finite":
-                return statistics.not_finite(block.values)
+            case "infinite":
+                return statistics.shares(block.values, which.value, 0)
+            case "not a number":
+                return statistics.not_numbers(block.values)
             case _:
                 return block.sizes
 
@@ -222,8 +225,7 @@ class Watched:
 
     def is_frequent(self, block: Block) -> NDArray[np.bool_]:
         """Where the whole output has its most frequent value."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.abs(block.values - self.mode) <= self.reach)
+        return are_near(block.values, self.mode, self.reach)
 
     def mean_ranks(self, block: Block) -> tuple[Floats, Floats]:
         """The ranks of the means of runs, and the signs of their frequent values."""
@@ -252,14 +254,15 @@ def _statistics(of: Watched, every: Column) -> list[Statistic]:
     if not of.is_bool:
         found += [Statistic(MEAN), Statistic(SPREAD)]
     if every.is_few:
-        for value in every.edges.tolist():
+        for value in every.edges[np.isfinite(every.edges)].tolist():
             found.append(Statistic(SHARE, value, reach=every.reach_of(value)))
     elif not math.isnan(every.mode):
         found.append(Statistic(SHARE, every.mode, reach=of.reach))
     if not of.elements.is_few.all():
         found += [Statistic(BELOW, level=level) for level in range(len(LEVELS))]
     if of.is_float:
-        found.append(Statistic(NOT_FINITE))
+        found += [Statistic(INFINITE, math.inf), Statistic(INFINITE, -math.inf)]
+        found.append(Statistic(NOT_A_NUMBER))
     found.append(Statistic(SIZE))
     return found
 
