@@ -338,6 +338,52 @@ def test_rows_torchs_numbers_and_another_runtime_are_compared(noise):
     assert re.match(r"y\[\d, \d\]: up to ", change)
 
 
+FED_INPUTS = {
+    "float": ("normal", "normal(0, 1.3)"),
+    "double": ("uniform(-1, 1)", "uniform(-1, 1.2)"),
+    "float16": ("uniform", "uniform(0.1, 1)"),
+    "int64": ("uniform(0, 6)", "uniform(0, 7)"),
+    "bool": ("bernoulli(0.3)", "bernoulli(0.5)"),
+    "uint32": ("bits", None),
+}
+
+
+@pytest.mark.parametrize("kind", FED_INPUTS)
+def test_an_original_is_fed_the_noise_that_its_rewrite_draws(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = f"""g ({kind}[N,4] noise, float[N,2] x) => ({kind}[N,4] y, float[N,2] z) {{
+        y = Identity (noise) z = Neg (x) }}"""
+    onnx.save(parse(model), "model.onnx")
+    law, other = FED_INPUTS[kind]
+    arguments = ("--original", "model.onnx", "--input", "x=[[1,2],[3,4]]", "--runs", 500)
+    # The model that still takes its noise is rewritten first.
+    for new in ("new.onnx", "model.onnx"):
+        rewriting.rewrite_file("model.onnx", "new.onnx", draw={"noise": law})
+        given = cli.document("compare", new, *arguments, "--draw", f"noise={law}")
+        assert (given["is_ok"], given["fed"]) == (True, [f"noise={law}"])
+    if other is not None:
+        drawn = ("--draw", f"noise={other}")
+        assert cli.document("compare", "new.onnx", *arguments, *drawn, code=1)["is_ok"] is False
+
+
+def test_an_original_that_cannot_be_fed_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = "g (float[K,4] noise, float[2] x) => (float[K,4] y, float[2] z) {"
+    onnx.save(parse(model + "y = Identity (noise) z = Neg (x) }"), "model.onnx")
+    rewriting.rewrite_file("model.onnx", "new.onnx", draw={"noise": "normal"})
+    arguments = ("compare", "new.onnx", "--original", "model.onnx", "--fill", "--runs", 200)
+    shape = ("--input", "noise_shape=[3,4]")
+    assert cli.document(*arguments, *shape, "--draw", "noise=normal")["is_ok"]
+    without = cli.refusal(*arguments, *shape)
+    assert "the original must have no inputs but the model's: got noise. If the model" in without
+    unknown = cli.refusal(*arguments, *shape, "--draw", "nois=normal")
+    assert "--draw must be of an input of the model (noise, x): got nois=normal" in unknown
+    rewriting.rewrite_file("model.onnx", "new.onnx", draw={"noise": "normal[3, 4]"})
+    unsized = cli.refusal(*arguments, "--draw", "noise=normal")
+    assert "--draw noise must say the shape of an input of shape [K, 4] here" in unsized
+    assert cli.document(*arguments, "--draw", "noise=normal[3, 4]")["is_ok"]
+
+
 NORMALS = (
     "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
     "below the mean."

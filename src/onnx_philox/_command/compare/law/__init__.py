@@ -20,17 +20,20 @@ import numpy as np
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.faults import of_original
+from onnx_philox._command.compare.law.noise import FedModel
 from onnx_philox._command.compare.law.page import write_page
 from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.statistics import ERROR
+from onnx_philox._command.drawn import with_draws
 from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import listed
+from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES
-from onnx_philox._runtimes.port import ArgumentError, Arrays
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 __all__ = ["ComparedLaws", "compare_laws", "write_page"]
 
@@ -60,35 +63,43 @@ def compare_laws(
 ) -> ComparedLaws:
     """Runs a rewritten model and its original many times in one runtime, with equal inputs.
 
-    That is the first that takes the original, or one that is named. No run begins after so many
-    seconds. With `may_end`, a difference that is certain ends the runs. A float within the
-    tolerances of a value that comes often counts as it.
+    That is the first that takes the original, or one that is named. No run begins that would end
+    after so many seconds, but the first one. With `may_end`, a difference that is certain ends the
+    runs. A float within the tolerances of a value that comes often counts as it. An input of
+    `wanted.draw` is drawn inside the model, and fed to the original.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the models.
         RunError: The runtime does not load a model, or a run fails.
     """
-    given, given_original = (paths.given("compare", each) for each in (model, original))
-    inside, inside_original = rewritten.inside(given), rewritten.inside(given_original)
-    inside.check_rewritten(model, wanted.seed)
-    has_ir = given.of_openvino or given_original.of_openvino
-    takes = [r.name for r in RUNTIMES.values() if r.takes_ir or not has_ir]
-    for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
-        loading.check_once(option, given_ones, "here")
-    runtime = (*runtimes, *takes)[0]
-    precision = (*precisions, loading.precision_in(runtime))[0]
-    settings = loading.Settings(precision=precision, device=(*devices, loading.Settings.device)[0])
-    before = loading.load_model(given_original, runtime, settings)
-    after = loading.load_model(given, runtime, settings)
-    wants = {port.name for port in after.inputs if port.is_required and not port.is_state}
-    _check_same("inputs", wants - {port.name for port in before.inputs})
-    olds = Serving(before, replace(wanted, first_run=0), inside_original)
-    news = Serving(after, wanted, inside, like=olds)
+    given = paths.given("compare", model)
+    taken = rewritten.inside(given).inputs
+    # What the model still takes as an input becomes a draw first, as without --original.
+    still = {name: law for name, law in wanted.draw.items() if name in taken}
     clock = Clock(wanted.runs, seconds, progress)
-    both = Running(olds, news, tolerances or Tolerances())
-    look = both.run(clock, may_end=may_end)
+    with with_draws(given, still) as served:
+        inside = rewritten.inside(served)
+        inside.check_rewritten(model, wanted.seed)
+        given_original = paths.given("compare", original)
+        for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
+            loading.check_once(option, given_ones, "here")
+        runtime = next(iter(runtimes), None) or _first_runtime(served, given_original)
+        precision = next(iter(precisions), None) or loading.precision_in(runtime)
+        device = next(iter(devices), loading.Settings.device)
+        settings = loading.Settings(precision=precision, device=device)
+        before = loading.load_model(given_original, runtime, settings)
+        after = loading.load_model(served, runtime, settings)
+        if wanted.draw:
+            before = FedModel(before, wanted.draw, after.inputs, wanted.first_run)
+        _check_inputs(before.inputs, after.inputs, set(inside.inputs))
+        of_original_alone = replace(wanted, first_run=0)
+        olds = Serving(before, of_original_alone, rewritten.inside(given_original))
+        news = Serving(after, wanted, inside, like=olds)
+        both = Running(olds, news, tolerances or Tolerances())
+        look = both.run(clock, may_end=may_end)
     seed = (wanted.seed or 0) if inside.takes_seed else None
     report = ComparedLaws(model, original, after, seed, olds.filled, both.paired, look)
+    report.fed = [f"{name}={law}" for name, law in wanted.draw.items()]
     if report.changes or report.repeats:
         progress(wanted.runs, wanted.runs, "trying the original's random nodes")
         found = of_original(original, runtime, both.paired)
@@ -96,28 +107,43 @@ def compare_laws(
     return report
 
 
+def _first_runtime(given: Given, given_original: Given) -> str:
+    """The name of the first runtime that takes files of both forms."""
+    has_ir = given.of_openvino or given_original.of_openvino
+    return next(each.name for each in RUNTIMES.values() if each.takes_ir or not has_ir)
+
+
 class Clock:
     """Says whether another run begins, and tells how far they are.
 
     Args:
         runs: How many there are, at most.
-        seconds: For how long they begin; None for no limit.
+        seconds: For how long they run; None for no limit.
         progress: Is told.
+
+    The time begins with the first question.
     """
 
     def __init__(self, runs: int, seconds: float | None, progress: Progress) -> None:
         self._runs, self._seconds, self._progress = runs, seconds, progress
-        self._began = time.monotonic()
+        self._began: float | None = None
         self._told = -_TELLING_SECONDS
 
     def goes_on(self, done: int) -> bool:
         """Whether another run begins after so many; the first one always does."""
-        passed = time.monotonic() - self._began
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now
+        passed = now - self._began
         if passed - self._told >= _TELLING_SECONDS:
             self._told = passed
             self._tell(done, passed)
-        is_late = self._seconds is not None and passed > self._seconds
-        return done < self._runs and not (done and is_late)
+        if done == 0:
+            return True
+        # As long as the runs until now.
+        end_of_next = passed * (done + 1) / done
+        is_late = self._seconds is not None and end_of_next > self._seconds
+        return done < self._runs and not is_late
 
     def _tell(self, done: int, passed: float) -> None:
         of_time = passed / self._seconds if self._seconds else 0.0
@@ -197,4 +223,29 @@ def _check_same(what: str, alone: Set[str], *, is_empty: bool = False) -> None:
         raise ArgumentError(
             f"the model and its original must have the same {what}: got {got}. Pass the model that "
             "was rewritten."
+        )
+
+
+def _check_inputs(before: Sequence[Port], after: Sequence[Port], inside: Set[str]) -> None:
+    """Refuses an original that does not take what the model takes, or more than that.
+
+    Args:
+        before: The inputs of the original, without those that are fed.
+        after: The inputs of the model in the runtime.
+        inside: The inputs that its file has, also those that the runtime has not.
+
+    Raises:
+        ArgumentError: It is such an original.
+    """
+    required = {port.name for port in before if port.is_required}
+    only_before = required - {port.name for port in after} - inside
+    of_shapes = {f"{name}_shape" for name in only_before}
+    wants = {port.name for port in after if port.is_required and not port.is_state}
+    _check_same("inputs", wants - {port.name for port in before} - of_shapes)
+    if only_before:
+        options = " ".join(f"--draw {name}=normal" for name in sorted(only_before))
+        raise ArgumentError(
+            f"the original must have no inputs but the model's: got {listed(sorted(only_before))}. "
+            f"If the model draws this noise, say by which law, such as {options}; or pass the "
+            "model that was rewritten."
         )

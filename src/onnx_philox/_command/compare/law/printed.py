@@ -44,6 +44,8 @@ class ComparedLaws:
     """What the runtime does with the random operators of the original."""
     faults: Sequence[str] = ()
     """What the runtime does wrong with the original: its law differs from what the model says."""
+    fed: Sequence[str] = ()
+    """The inputs that the model draws and the original is fed, and their laws: `noise=normal`."""
     seen: Shown = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ class ComparedLaws:
             **identity(self.loaded),
             seed=self.seed,
             filled=list(self.filled),
+            fed=list(self.fed),
             outputs=[output.name for output in self.paired.outputs],
             runs=self.runs,
             least_scale=seen.scale,
@@ -96,6 +99,8 @@ class ComparedLaws:
         console.print(Text(f"{self.counted} of each; compared: {self.names}"))
         if self.filled:
             console.print(Text(about_filled(self.filled)))
+        if self.fed:
+            console.print(Text(self.about_fed))
         console.print(Text.assemble((self.verdict, _STYLES[self.is_ok]), f": {self.about}"))
         for line in self.differing:
             console.print(Text(f"  {line}"))
@@ -119,6 +124,11 @@ class ComparedLaws:
     def names(self) -> str:
         """The outputs."""
         return ", ".join(output.name for output in self.paired.outputs)
+
+    @property
+    def about_fed(self) -> str:
+        """What the original is fed where the model draws."""
+        return f"Fed to the original, other numbers of NumPy's in each run: {', '.join(self.fed)}."
 
     @property
     def verdict(self) -> str:
