@@ -26,8 +26,8 @@ MODELS = Path(__file__).with_name("models")
 INVERTED = "ONNX Runtime's Bernoulli is true with probability 1 - p", r"^y(\[.*\])?: true in"
 DROPOUT = (
     "ONNX Runtime's Dropout begins a small generator anew in each run, from the next seed: one "
-    "process drops the first element in each run, or keeps it, and other elements go together",
-    r"^\w+\[0(, 0)?\]: (0|true) in .*, was (100|0)\.",
+    "process drops the first element in each run, or keeps it, for thousands of runs on end",
+    r"^\w+\[0(, 0)?\]: (0|true) in .*, was \d",
 )
 SHARED = "its nodes share a seed", "^'loss' and 'w_gradient' went together, now they do not"
 # No value of 64,000 is below -2, their skewness is 1.

@@ -90,7 +90,7 @@ def noise(scale: float = 1, shift: float = 0) -> Model:
     return lambda random, runs: {"y": random.laplace(shift, scale / math.sqrt(2), (runs, 8))}
 
 
-def coins(share: float) -> Model:
+def coins(share: float | np.ndarray) -> Model:
     return lambda random, runs: {"y": random.random((runs, 8)) < share}
 
 
@@ -201,6 +201,10 @@ def test_the_smallest_differences_that_are_printed_are_seen_in_nine_of_ten_tries
     assert told(normal(), normal(seen.scale), runs, tries) >= enough
     assert told(normal(), normal(1, seen.shift), runs, tries) >= enough
     assert told(coins(0.2), coins(0.2 + of_coins.share), runs, tries) >= enough
+
+    assert of_coins.element is not None
+    one_of_eight = 0.2 + np.eye(8)[3] * of_coins.element
+    assert told(coins(0.2), coins(one_of_eight), runs, tries) >= enough
 
     def gaussian(correlation: float) -> Model:
         covariance = [[1, correlation], [correlation, 1]]

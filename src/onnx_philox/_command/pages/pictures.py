@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 _WIDTH, _HEIGHT = 320, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 6, 314, 8, 128
+_LETTER = 6.2
+"""The width of a letter of a name below an axis."""
 _SHOWN = 1920
 """Numbers of a grid."""
 _GRID = 48  # marks in a row
@@ -85,13 +87,18 @@ def beside(
     """The shares of a few values: bars, and across each a line, so much wider, for the others."""
     top = 1.15 * (max(*was, *now) or 1)
     step = (_RIGHT - _LEFT) / len(names)
-    body, ticks = "", []
+    widest = _LETTER * (1 + max(len(name) for name in names))
+    # Of long names some are left out, so that none lies over the next.
+    shown_every = math.ceil(widest / step)
+    body = ""
+    ticks = []
     for i, (before, after) in enumerate(zip(was, now, strict=True)):
         left, right = _LEFT + (i + 0.18) * step, _LEFT + (i + 0.82) * step
         height, level = (_BOTTOM - share / top * (_BOTTOM - _TOP) for share in (before, after))
         body += f'<path class="bar" d="M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"/>'
         body += f'<path class="curve" d="M{left - over:.1f} {level:.1f}H{right + over:.1f}"/>'
-        ticks.append(((left + right) / 2, names[i]))
+        if i % shown_every == 0:
+            ticks.append(((left + right) / 2, names[i]))
     return _svg(body + _axis(ticks, is_centred=True))
 
 

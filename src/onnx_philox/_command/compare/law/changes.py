@@ -93,15 +93,21 @@ def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> It
 def _differs_in_rest(output: Watched, which: int, rest: Array, least: Least) -> bool:
     """Whether a share also differs in the elements which do not differ much by themselves."""
     elements, value = output.elements, output.statistics[which].value
-    is_value = [
-        (i, j)
-        for i in np.flatnonzero(rest).tolist()
-        for j in np.flatnonzero(elements.columns[i].edges == value).tolist()
-        if elements.columns[i].is_few
-    ]
-    if rest.all() or not is_value:
+    if rest.all():
         return True
-    apart = [elements.now[at] - elements.was[at] for at in is_value]
+    tests = [
+        (element, test)
+        for element, column in enumerate(elements.columns)
+        for test in np.flatnonzero(column.edges == value).tolist()
+        if column.is_few
+    ]
+    if not tests:
+        return True
+    # A value that the rest never has differs in the others alone.
+    of_rest = [at for at in tests if rest[at[0]]]
+    if not of_rest:
+        return False
+    apart = [elements.now[at] - elements.was[at] for at in of_rest]
     mean = float(sum(apart)) / len(apart) / output.whole.runs
     return abs(mean) > (least.share or 0) / 2
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnx_philox._command import pages
 from onnx_philox._command.compare.law.printed import ComparedLaws
-from onnx_philox._command.compare.law.runs import Watched
+from onnx_philox._command.compare.law.runs import INFINITE, NOT_A_NUMBER, Watched
 from onnx_philox._command.pages import BAD, GOOD, SOME, Look, pictures
 
 _SEALS = {True: GOOD, False: BAD, None: SOME}
@@ -47,14 +47,30 @@ def _picture(output: Watched) -> Picture:
     count = "all" if looked_at == output.size else f"{looked_at} of {output.size}"
     caption = f"{output.type.name}{shape}: {count} of its values"
     if not output.every.is_few:
-        return Picture(output.name, pictures.overlaid(output.bins.tolist(), was, now), caption)
-    total = sum(was) or 1.0, sum(now) or 1.0
-    shares = [
-        [count / of for count in counts] for counts, of in zip((was, now), total, strict=True)
-    ]
-    names = [f"{value:.4g}" for value in output.every.edges.tolist()] + ["other"]
+        edges = output.bins.tolist()
+        return Picture(output.name, pictures.overlaid(edges, was, now), caption + _left_out(output))
+    names = [f"{value:.4g}" for value in output.every.edges.tolist()]
+    names.append("other")
+    shares_was, shares_now = _shares(was), _shares(now)
     if output.is_bool:
         names = ["true", "false"]
     elif not was[-1] and not now[-1]:
-        names, shares = names[:-1], [each[:-1] for each in shares]
-    return Picture(output.name, pictures.beside(names, *shares), caption)
+        # Nothing is another value.
+        del names[-1], shares_was[-1], shares_now[-1]
+    return Picture(output.name, pictures.beside(names, shares_was, shares_now), caption)
+
+
+def _shares(counts: list[float]) -> list[float]:
+    total = sum(counts) or 1.0
+    return [count / total for count in counts]
+
+
+def _left_out(output: Watched) -> str:
+    """What no bar shows: NaN and infinities, of the whole output."""
+    runs = output.whole.runs
+    is_left_out = [each.kind in (INFINITE, NOT_A_NUMBER) for each in output.statistics]
+    was = float(output.whole.was[is_left_out].sum()) / runs
+    now = float(output.whole.now[is_left_out].sum()) / runs
+    if was == 0 and now == 0:
+        return ""
+    return f"; without NaN and infinities: {now:.1%}, was {was:.1%}"

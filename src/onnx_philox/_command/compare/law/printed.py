@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -101,8 +101,12 @@ class ComparedLaws:
             console.print(Text(about_filled(self.filled)))
         if self.fed:
             console.print(Text(self.about_fed))
-        console.print(Text.assemble((self.verdict, _STYLES[self.is_ok]), f": {self.about}"))
+        console.print(Text.assemble((self.verdict, _STYLES[self.is_ok]), self.about))
         for line in self.differing:
+            console.print(Text(f"  {line}"))
+        if self.is_ok is not None:
+            console.print(Text(self.about_seen))
+        for line in self.least:
             console.print(Text(f"  {line}"))
         for line in self.notes:
             console.print(Text(line))
@@ -139,12 +143,12 @@ class ComparedLaws:
 
     @property
     def about(self) -> str:
-        """What the verdict rests on, in sentences."""
+        """What follows the verdict in its line."""
         if self.repeats:
-            return "the original repeats itself in each run. One run of each:"
+            return ": the original repeats itself in each run. One run of each:"
         if self.is_blind:
-            return "so few runs show no difference. Raise --runs and --seconds."
-        return " ".join(self._shown())
+            return ": so few runs show no difference. Raise --runs and --seconds."
+        return ":" if self.differing else "."
 
     @property
     def differing(self) -> list[str]:
@@ -166,8 +170,21 @@ class ComparedLaws:
         """The heading of the faults."""
         return f"Known faults of the original in {self.loaded.runtime}, not of the rewrite:"
 
-    def _shown(self) -> Iterator[str]:
-        """The smallest differences that so many runs show."""
+    @property
+    def about_seen(self) -> str:
+        """What the smallest differences are that so many runs show; `least` has them."""
+        if not self.least:
+            return f"{self.counted} show no difference for certain."
+        return (
+            f"In nine of ten tries {self.counted} show a difference as large as these. A smaller "
+            "one can go unseen:"
+        )
+
+    @property
+    def least(self) -> list[str]:
+        """The smallest differences that so many runs show, a line of each kind; none of none."""
+        if self.is_ok is None:
+            return []
         seen = self.seen
         whole = []
         if seen.scale is not None:
@@ -176,16 +193,14 @@ class ComparedLaws:
             whole.append(f"a shift of {_up(seen.shift):.6g} standard deviations")
         if seen.share is not None:
             whole.append(f"a share that is off by {_up(seen.share):.6g}")
-        parts = [f"of a whole output {_or(whole)}"] if whole else []
+        lines = []
+        if whole:
+            lines.append(f"of a whole output: {_or(whole)}")
         if seen.element is not None:
-            parts.append(f"of one value a share that is off by {_up(seen.element):.6g}")
+            lines.append(f"of one value: a share that is off by {_up(seen.element):.6g}")
         if seen.correlation is not None:
-            parts.append(f"of two values a correlation of {_up(seen.correlation):.6g}")
-        if not parts:
-            yield f"{self.counted} show no difference for certain."
-            return
-        yield f"in nine of ten tries, {self.counted} show {'; '.join(parts)}; or more."
-        yield "Smaller differences can go unseen."
+            lines.append(f"of two values: a rank correlation of {_up(seen.correlation):.6g}")
+        return lines
 
 
 def _up(least: float) -> float:
