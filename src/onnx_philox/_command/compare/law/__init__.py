@@ -40,7 +40,10 @@ __all__ = ["ComparedLaws", "compare_laws", "write_page"]
 _LOOKS = (1000, 4000, 16_000, 64_000)
 """After so many runs a difference that is certain ends them, where their number is open."""
 _OF_EARLY_LOOKS = 0.5
-"""Of the error, all early looks together; the last look has the rest."""
+"""Of the error, all early looks together; the last look has the rest.
+
+By Boole's inequality all looks err with the sum of their errors at most, which is `ERROR`.
+"""
 _ONCE = ("--runtime", "--precision", "--device")
 _OWN_NAME = re.compile(r"Result_\d+")
 """What OpenVINO calls an output without a name."""

@@ -31,7 +31,11 @@ _TILTS = 1.2 ** np.arange(0, 20)
 
 
 def needed(error: float, tests: int) -> float:
-    """The exponent that one of so many tests must reach, so that all of them err with `error`."""
+    """The exponent that one of so many tests must reach, so that all of them err with `error`.
+
+    Each test errs with 2 exp(-exponent) at most. The probability that any of them does is at most
+    the sum (Boole's inequality), however they depend on each other.
+    """
     return math.log(2 * max(tests, 1) / error)
 
 

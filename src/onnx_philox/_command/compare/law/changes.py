@@ -50,7 +50,7 @@ def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
 
 
 def _repeats(output: Watched) -> str:
-    now, was = output.repeating[0, 1] / output.pairs, output.repeating[0, 0] / output.pairs
+    was, now = output.repeating[0] / output.pairs
     return f"{output.name}: as in the run before it in {now:.1%}, was {was:.1%}"
 
 
@@ -186,8 +186,8 @@ def _element(output: Watched, fired: Array, differing: int) -> str:
     """The share that differs most; of several that differ as much a zero, which a mask leaves."""
     elements = output.elements
     apart = np.where(fired, np.abs(elements.now - elements.was), -1)
-    most = apart.max()
-    places = [(int(i), int(j)) for i, j in np.argwhere(apart >= most - 1e-9)]
+    differs_most = apart >= apart.max() - 1e-9
+    places = [(int(i), int(j)) for i, j in np.argwhere(differs_most)]
     element, test = max(places, key=lambda at: elements.columns[at[0]].edges[at[1]] == 0)
     column = elements.columns[element]
     value = column.edges[test]
@@ -197,7 +197,8 @@ def _element(output: Watched, fired: Array, differing: int) -> str:
         event = _in_text(value)
     else:
         event = _up_to(value)
-    name, note = output.name, ""
+    name = output.name
+    note = ""
     if len(output.places) > 1:
         name += str([*output.places[element]])
         note = f" ({differing} of {len(output.places)} values differ)"
@@ -229,15 +230,15 @@ def _together(runs: PairedRuns, look: Verdicts, seen: Shown) -> Iterator[str]:
     varies = np.logical_and(*together.varies())
     told: dict[tuple[int, int], tuple[int, int]] = {}
     fired = look.together & varies[:, None] & varies
-    for at in sorted(np.argwhere(fired), key=lambda at: abs(now[*at] - was[*at])):
+    apart = np.abs(now - was)
+    # The last one of two outputs is kept, which parts most.
+    for at in sorted(np.argwhere(fired), key=lambda at: apart[at[0], at[1]]):
         one, other = int(at[0]), int(at[1])
-        least = seen.correlation_of(one, other)
-        if abs(now[one, other] - was[one, other]) > (least if np.isfinite(least) else _UNSEEN) / 2:
+        if apart[one, other] > _notable(seen, one, other):
             told[int(together.owners[one]), int(together.owners[other])] = one, other
-    for pair, place in told.items():
-        least = seen.correlation_of(*place)
-        sides = float(now[place]), float(was[place])
-        yield _in_words(runs, pair, sides, (least if np.isfinite(least) else _UNSEEN) / 2)
+    for pair, (one, other) in told.items():
+        sides = float(now[one, other]), float(was[one, other])
+        yield _in_words(runs, pair, sides, _notable(seen, one, other))
     if runs.places is None:
         return
     mean = (runs.places.now / runs.runs, runs.places.was / runs.runs)
@@ -255,6 +256,12 @@ def _together(runs: PairedRuns, look: Verdicts, seen: Shown) -> Iterator[str]:
             names = " and ".join(repr(runs.outputs[i].name) for i in pair)
             agree = f"in {both[0]:.1%} of equal places, was {both[1]:.1%}"
             yield f"{names} have their frequent values, or have not, together {agree}"
+
+
+def _notable(seen: Shown, one: int, other: int) -> float:
+    """A correlation of two columns that is worth a sentence: half of what is seen."""
+    least = seen.correlation_of(one, other)
+    return least / 2 if math.isfinite(least) else _UNSEEN / 2
 
 
 def _in_words(

@@ -29,7 +29,8 @@ _PART = 1e-3
 _REPEATED = 3
 """And in a few runs, it is one if it came so often."""
 _LEVELS = (1 / 128, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 3 / 8, 1 / 2)
-LEVELS = np.array([*_LEVELS, *(1 - level for level in reversed(_LEVELS[:-1]))])
+_BELOW_MEDIAN = _LEVELS[:-1]
+LEVELS = np.array(_LEVELS + tuple(1 - level for level in reversed(_BELOW_MEDIAN)))
 """At these quantiles a distribution function is compared."""
 _UNITS = 16 * float(np.finfo(np.float32).eps)
 _ROWS = 32

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,8 +101,8 @@ class Watched:
         self.size = max(int(first.size), 1)
         self.places = spread(first.shape, most) or [(0,) * first.ndim]
         strides = [math.prod(first.shape[axis + 1 :]) for axis in range(first.ndim)]
-        indices = [sum(map(operator.mul, place, strides)) for place in self.places]
-        self._at = np.array(indices, np.intp)
+        places = np.array(self.places, np.intp).reshape(len(self.places), first.ndim)
+        self._at = places @ np.array(strides, np.intp)
         self._by = by
         self.is_float = first.dtype.kind not in "biu"
         self.is_bool = first.dtype.kind == "b"
@@ -167,7 +166,9 @@ class Watched:
         second = np.arange(self._runs, self._runs + len(flags[0])) % 2 == 1
         was, now = (each[second] for each in flags)
         self.pairs += len(was)
-        self.repeating += [[was.sum(), now.sum()], [(was & ~now).sum(), (now & ~was).sum()]]
+        in_each = [was.sum(), now.sum()]
+        in_one_alone = [(was & ~now).sum(), (now & ~was).sum()]
+        self.repeating += [in_each, in_one_alone]
         self._runs += len(flags[0])
         self._sizes = sizes
         return found[0], found[1]
@@ -384,15 +385,16 @@ class PairedRuns:
         places = np.zeros(0, bool)
         if self.places is not None:
             places = self.places.exponents(need[Family.PLACES]) >= need[Family.PLACES]
-        strengths = [output.whole.exponents(need[Family.WHOLE]) for output in self.outputs]
+        of_whole, of_element = need[Family.WHOLE], need[Family.ELEMENT]
+        strengths = [output.whole.exponents(of_whole) for output in self.outputs]
         return Verdicts(
-            need,
-            strengths,
-            [each >= need[Family.WHOLE] for each in strengths],
-            [o.elements.exponents() >= need[Family.ELEMENT] for o in self.outputs],
-            [o.repeat_exponent() >= need[Family.WHOLE] for o in self.outputs],
-            together,
-            places,
+            needed=need,
+            strengths=strengths,
+            whole=[each >= of_whole for each in strengths],
+            elements=[each.elements.exponents() >= of_element for each in self.outputs],
+            repeats=[each.repeat_exponent() >= of_whole for each in self.outputs],
+            together=together,
+            places=places,
         )
 
 
