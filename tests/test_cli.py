@@ -41,8 +41,8 @@ def test_the_help_is_the_same_by_both_names_fits_and_lists_every_command_whole()
             assert line in said
     said = " ".join(invoke("compare", "-h").stdout.split())
     defaults = re.findall(r"--\w+ [NX] .*?default: (.*?)\]", said)
-    assert defaults == ["60", "0", "1", "0.001", "0.0001"]
-    assert "(1000 runs, unless --runs says how many)" in said
+    assert defaults == ["10", "0", "1", "0.001", "0.0001"]
+    assert "in as many runs in one runtime as --seconds allow, at most 100,000" in said
     said = invoke("-h").stdout
     assert invoke().stdout == said
     assert [command for command in COMMANDS if f"\n  {command} " not in said] == []

@@ -26,6 +26,7 @@ from rich.console import Console
 
 import onnx_philox
 from onnx_philox._command import terminal
+from onnx_philox._command.pages import pictures
 from onnx_philox._command.verify import (
     CaseResult,
     CaseVerdict,
@@ -37,7 +38,7 @@ from onnx_philox._command.verify import (
     write_page,
 )
 from onnx_philox._command.verify.runners import choice, openvino_own
-from onnx_philox._command.verify.shown import pictures, samples
+from onnx_philox._command.verify.shown import samples
 from onnx_philox._command.verify.shown.matrix import matrix
 from onnx_philox._contract.inputs import ALIGNMENT
 from onnx_philox._contract.operators import OPERATORS

@@ -199,7 +199,8 @@ def run(
         )
 
 
-_RUNS_OF_A_LAW = 1000
+_RUNS_OF_A_LAW = 100_000
+_SECONDS_OF_A_LAW = 10
 
 
 @app.command(
@@ -214,18 +215,22 @@ _RUNS_OF_A_LAW = 1000
     "--original",
     type=options.PATH,
     metavar="FILE",
-    help="The model before it was rewritten: compare what both draw, in many runs in one runtime "
-    f"({_RUNS_OF_A_LAW} runs, unless --runs says how many).",
+    help="The model before it was rewritten: compare what both draw, in as many runs in one "
+    f"runtime as --seconds allow, at most {_RUNS_OF_A_LAW:,}, or in --runs of them.",
 )
 @options.number(
-    "--seconds", frame.NUMBER, 60, "With --original, begin no more runs after so many seconds."
+    "--seconds",
+    frame.NUMBER,
+    _SECONDS_OF_A_LAW,
+    "With --original, begin no more runs after so many seconds. Beside --runs, no limit is set "
+    "unless it is given.",
 )
 @option(
     "--runtime",
     type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
     multiple=True,
     help=f"One of the two ({options.NOTES}). Give it twice; without it, the first two that are "
-    "installed. With --original, the only one; without it, the first that loads the original.",
+    "installed. With --original, the only one; without it, ONNX Runtime, and OpenVINO for an IR.",
 )
 @option(
     "--precision",
@@ -246,6 +251,7 @@ _RUNS_OF_A_LAW = 1000
     "--rtol", frame.NUMBER, 1e-3, "How far outputs may differ, relative to their values."
 )
 @options.number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
+@options.HTML
 @options.JSON
 def compare(
     model: Path,
@@ -267,17 +273,35 @@ def compare(
     The outputs must agree within tolerances, since each runtime rounds in its own way.
 
     With --original, the numbers are not compared, which a rewrite changes, but their law: how they
-    are distributed, and which go together.
+    are distributed, and which go together. --html then shows both distributions.
     """
-    source = click.get_current_context().get_parameter_source
+    context = click.get_current_context()
+    is_given = {
+        name: context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        for name in ("runs", "seconds")
+    }
     run: Callable[..., Any] = rooms.compare.compare
     if original is not None:
-        run = partial(rooms.compare.compare_laws, original=original, seconds=seconds)
-        if source("runs") is ParameterSource.DEFAULT:
+        has_limit = is_given["seconds"] or not is_given["runs"]
+        run = partial(
+            rooms.compare.compare_laws,
+            original=original,
+            seconds=seconds if has_limit else None,
+            may_end=not is_given["runs"],
+        )
+        if not is_given["runs"]:
             wanted = replace(wanted, runs=_RUNS_OF_A_LAW)
-    elif source("seconds") is not ParameterSource.DEFAULT:
-        text = "--seconds must be given with --original: got {}. Add that, or leave it out."
-        raise click.UsageError(text.format(seconds))
+    else:
+        page = context.meta.get("html")
+        for option, value in (
+            ("--seconds", seconds if is_given["seconds"] else None),
+            ("--html", page),
+        ):
+            if value is not None:
+                raise click.UsageError(
+                    f"{option} must be given with --original: got {value}. Add that, or leave it "
+                    "out."
+                )
     wrong, failed = (rooms.compare.ArgumentError, OSError), (rooms.compare.RunError,)
     with rooms.terminal.working("compare", "loading the model", *wrong, failed=failed) as progress:
         return run(

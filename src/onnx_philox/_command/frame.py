@@ -85,7 +85,8 @@ class Command(click.Command):
         rooms.libraries.prepare()
         name, page, as_json = str(self.name), ctx.meta.get("html"), ctx.meta.get("json", False)
         if page is not None:
-            read = {ctx.params["model"]: "the model"} if "model" in ctx.params else {}
+            titles = {"model": "the model", "original": "the original"}
+            read = {ctx.params[n]: title for n, title in titles.items() if ctx.params.get(n)}
             with rooms.terminal.errors(name, OSError, ValueError):
                 rooms.pages.check_page(name, page, read)
         report = super().invoke(ctx)

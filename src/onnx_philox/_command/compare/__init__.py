@@ -13,7 +13,7 @@ from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
-from onnx_philox._command.compare.law import compare_laws
+from onnx_philox._command.compare.law import compare_laws, write_page
 from onnx_philox._command.compare.printed import ComparedRuns
 from onnx_philox._command.drawn import with_draws
 from onnx_philox._command.run import loading
@@ -27,7 +27,15 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
 
-__all__ = ["ArgumentError", "ComparedRuns", "RunError", "Tolerances", "compare", "compare_laws"]
+__all__ = [
+    "ArgumentError",
+    "ComparedRuns",
+    "RunError",
+    "Tolerances",
+    "compare",
+    "compare_laws",
+    "write_page",
+]
 
 # What an IR is run at, where nothing else is said.
 _PRECISIONS = (loading.COMPARED, "bf16")

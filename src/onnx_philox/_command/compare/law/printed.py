@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,18 @@ from rich.console import Console
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.compare.law import statistics
+from onnx_philox._command.compare.law.changes import changes
+from onnx_philox._command.compare.law.reference import Values
+from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts, Watched
+from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.run.printed import about_filled
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity
 
-_SAID = ("runs", "least_share", "least_correlation", "repeats", "changes", "nodes", "is_ok")
-"""The keys of the document that are attributes, too."""
+FEW = 1000
+"""Fewer runs tell little."""
+SAME, ANOTHER, NOTHING = "The same law, as far as was seen", "Another law", "Nothing is proved"
 
 
 @dataclass
@@ -32,58 +37,58 @@ class ComparedLaws:
     """Of the rewritten model's runs; None where it takes no state."""
     filled: Arrays
     """The inputs that are made up."""
-    samples: Sequence[statistics.Sample]
+    paired: PairedRuns
+    look: Verdicts
+    """The last one."""
     nodes: Sequence[str] = ()
     """What the runtime does with the random operators of the original."""
+    faults: Sequence[str] = ()
+    """What the runtime does wrong with the original: its law differs from what the model says."""
+    fed: Sequence[str] = ()
+    """The inputs that the model draws and the original is fed, and their laws: `noise=normal`."""
+    seen: Shown = field(init=False)
 
     def __post_init__(self) -> None:
-        self.runs = len(self.samples[0].was)
-        self.repeats = self.runs > 1 and all(sample.repeats for sample in self.samples)
+        self.runs = self.paired.runs
+        outputs = self.paired.outputs
+        self.repeats = self.runs > 1 and all(output.always_repeats[0] for output in outputs)
         """Whether the original gave the same in each run of several."""
-        columns = sum(sample.was.shape[1] for sample in self.samples)
-        self.least_share = statistics.least(self.runs, columns)
-        self.least_correlation = 2 * statistics.least(self.runs, columns**2)
-        limit = statistics.needed(columns)
-        values = (_apart(sample, limit) for sample in self.samples)
-        self.changes = [*filter(None, values), *self._parted(statistics.needed(columns**2))]
+        self.seen = Shown(self.paired, self.look)
+        self.changes = changes(self.paired, self.look, self.seen)
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether so few runs show nothing: not even a value that is always another one."""
+        return self.runs * math.log(2) < min(self.look.needed.values())
 
     @property
     def is_ok(self) -> bool | None:
         """The verdict; None where nothing is proved."""
-        is_blind = max(self.least_share, self.least_correlation / 2) >= 1
-        return None if self.repeats or is_blind else not self.changes
-
-    def _parted(self, limit: float) -> Iterator[str]:
-        """The outputs whose values go together in one model; of each two those that part most."""
-        varying = [s for s in self.samples if not (s.repeats or s.now_repeats)]
-        if not varying:
-            return
-        owners = [sample.name for sample in varying for _ in (*sample.places, "mean")]
-        both = zip(*((s.was[:, :-1], s.now[:, :-1]) for s in varying), strict=True)
-        bound, was, now = statistics.together(*map(np.hstack, both))
-        differ = np.triu(bound < limit, 1) & (np.abs(now - was) > self.least_correlation)
-        told: dict[tuple[str, str], tuple[float, float]] = {}
-        for at in sorted(np.argwhere(differ), key=lambda at: abs(now[*at] - was[*at])):
-            told[owners[at[0]], owners[at[1]]] = now[*at], was[*at]
-        for pair, found in told.items():
-            goes, went = (abs(each) >= self.least_correlation / 2 for each in found)
-            what = "went together, now they do not" if went else "go together, and did not"
-            yield "{} {}: rank correlation {:.2f}, was {:.2f}".format(
-                f"values of {pair[0]!r}" if len({*pair}) == 1 else "{!r} and {!r}".format(*pair),
-                "go together otherwise" if goes == went else what,
-                *found,
-            )
+        return None if self.repeats or self.is_blind else not self.look.is_any
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
+        seen = self.seen
         return terminal.document(
             model=str(self.model),
             original=str(self.original),
             **identity(self.loaded),
             seed=self.seed,
             filled=list(self.filled),
-            outputs=[sample.name for sample in self.samples],
-            **{name: getattr(self, name) for name in _SAID},
+            fed=list(self.fed),
+            outputs=[output.name for output in self.paired.outputs],
+            runs=self.runs,
+            least_scale=seen.scale,
+            least_shift=seen.shift,
+            least_share=seen.share,
+            least_correlation=seen.correlation,
+            least=[asdict(each) for each in seen.outputs],
+            not_judged=seen.not_judged(),
+            repeats=self.repeats,
+            changes=self.changes,
+            nodes=list(self.nodes),
+            faults=list(self.faults),
+            is_ok=self.is_ok,
         )
 
     def print(self, console: Console) -> None:
@@ -91,62 +96,141 @@ class ComparedLaws:
         names = (str(self.model), "bold"), " and its original ", (str(self.original), "bold")
         seed = "" if self.seed is None else f"; {option_of(self.seed).lstrip('-')} {self.seed}"
         console.print(Text.assemble(*names, f" in {self.loaded.title}{seed}"))
-        outputs = ", ".join(sample.name for sample in self.samples)
-        lines = [*map(_one_run, self.samples)] if self.repeats else self.changes
-        nodes = [f"  {line}" for line in self.nodes]
-        if nodes:
-            nodes.insert(0, f"The original's random nodes in {self.loaded.runtime}:")
-        count = f"{self.runs} run{'s'[: self.runs > 1]}"
-        head = [f"{count} of each; compared: {outputs}", about_filled(self.filled)]
-        for line in (
-            *filter(None, head),
-            self._verdict(),
-            *(f"  {each}" for each in lines),
-            *nodes,
-        ):
-            console.print(Text(line) if isinstance(line, str) else line)
+        console.print(Text(f"{self.counted} of each; compared: {self.names}"))
+        if self.filled:
+            console.print(Text(about_filled(self.filled)))
+        if self.fed:
+            console.print(Text(self.about_fed))
+        console.print(Text.assemble((self.verdict, _STYLES[self.is_ok]), self.about))
+        for line in self.differing:
+            console.print(Text(f"  {line}"))
+        if self.is_ok is not None:
+            console.print(Text(self.about_seen))
+        for line in self.least:
+            console.print(Text(f"  {line}"))
+        for line in self.notes:
+            console.print(Text(line))
+        if self.faults:
+            console.print(Text(self.about_faults, "yellow"))
+        for line in self.faults:
+            console.print(Text(f"  {line}"))
+        if self.nodes:
+            console.print(Text(f"The original's random nodes in {self.loaded.runtime}:"))
+        for line in self.nodes:
+            console.print(Text(f"  {line}"))
 
-    def _verdict(self) -> Text:
+    @property
+    def counted(self) -> str:
+        """How many runs there were."""
+        return "1 run" if self.runs == 1 else f"{self.runs} runs"
+
+    @property
+    def names(self) -> str:
+        """The outputs."""
+        return ", ".join(output.name for output in self.paired.outputs)
+
+    @property
+    def about_fed(self) -> str:
+        """What the original is fed where the model draws."""
+        return f"Fed to the original, other numbers of NumPy's in each run: {', '.join(self.fed)}."
+
+    @property
+    def verdict(self) -> str:
+        """It in a few words."""
         if self.is_ok is None:
-            why = "so few runs show no difference. Raise --runs and --seconds."
-            if self.repeats:
-                why = "the original repeats itself in each run. One run of each:"
-            return Text.assemble(("Nothing is proved", "bold yellow"), f": {why}")
-        head = ("The same law, as far as was seen", "bold green")
-        seen = f": {self.runs} runs would reveal a difference in share of about "
-        seen += f"{self.least_share:.1%} or more, and in rank correlation of about "
-        seen += f"{self.least_correlation:.2f} or more; smaller ones could go unseen."
-        return Text.assemble(head if self.is_ok else ("Another law", "bold red"), seen)
+            return NOTHING
+        return SAME if self.is_ok else ANOTHER
+
+    @property
+    def about(self) -> str:
+        """What follows the verdict in its line."""
+        if self.repeats:
+            return ": the original repeats itself in each run. One run of each:"
+        if self.is_blind:
+            return ": so few runs show no difference. Raise --runs and --seconds."
+        return ":" if self.differing else "."
+
+    @property
+    def differing(self) -> list[str]:
+        """What differs; where the original repeats itself, the values of one run of each."""
+        return [*map(_one_run, self.paired.outputs)] if self.repeats else self.changes
+
+    @property
+    def notes(self) -> list[str]:
+        """What else there is to know of the verdict."""
+        if self.is_ok is None:
+            return []
+        said = [f"Not judged: {each}." for each in self.seen.not_judged()]
+        if self.runs < FEW and self.is_ok:
+            said.append(f"Fewer than {FEW} runs tell little. Raise --seconds, or --runs.")
+        return said
+
+    @property
+    def about_faults(self) -> str:
+        """The heading of the faults."""
+        return f"Known faults of the original in {self.loaded.runtime}, not of the rewrite:"
+
+    @property
+    def about_seen(self) -> str:
+        """What the smallest differences are that so many runs show; `least` has them."""
+        if not self.least:
+            return f"{self.counted} show no difference for certain."
+        return (
+            f"In nine of ten tries {self.counted} show a difference as large as these. A smaller "
+            "one can go unseen:"
+        )
+
+    @property
+    def least(self) -> list[str]:
+        """The smallest differences that so many runs show, a line of each kind; none of none."""
+        if self.is_ok is None:
+            return []
+        seen = self.seen
+        whole = []
+        if seen.scale is not None:
+            whole.append(f"a scale of {1 + _up(seen.scale - 1):.6g}")
+        if seen.shift is not None:
+            whole.append(f"a shift of {_up(seen.shift):.6g} standard deviations")
+        if seen.share is not None:
+            whole.append(f"a share that is off by {_up(seen.share):.6g}")
+        lines = []
+        if whole:
+            lines.append(f"of a whole output: {_or(whole)}")
+        if seen.element is not None:
+            lines.append(f"of one value: a share that is off by {_up(seen.element):.6g}")
+        if seen.correlation is not None:
+            lines.append(f"of two values: a rank correlation of {_up(seen.correlation):.6g}")
+        return lines
 
 
-def _apart(sample: statistics.Sample, limit: float) -> str:
-    """What differs first in an output: that it repeats itself, its values, or else their mean."""
-    apart = [*map(statistics.apart, sample.was.T, sample.now.T)]
-    differ = [i for i, each in enumerate(apart) if each.bound < limit]
-    count = len(sample.places)
-    mean, repeats = count, count + 1
-    columns = [i for i in differ if i < count] or differ
-    if repeats in differ and (sample.repeats or sample.now_repeats):
-        columns = [repeats]
-    if not columns:
-        return ""
-    most = min(columns, key=lambda i: apart[i].bound)
-    found, name, note = apart[most], sample.name, ""
-    event = f"{'up to ' * found.is_up_to}{found.value:.6g}"
-    if most == mean:
-        event = f"a mean {event}"
-    elif most == repeats or sample.type.kind == "b":
-        event = "true" if most < count else "as in the run before it"
-        found = replace(found, value=1.0)
-    if most < count != 1 and (found.is_up_to or len(columns) < count):
-        name += str([*sample.places[most]])
-        note, columns = f" ({len(columns)} of {count} values differ)", [most]
-    now, was = (found.share(rows[:, columns]) for rows in (sample.now, sample.was))
-    return f"{name}: {event} in {now:.1%}, was {was:.1%}{note}"
+def _up(least: float) -> float:
+    """A bound to two digits, rounded up, so that it stays one."""
+    digits = 1 - math.floor(math.log10(least))
+    unit = 10.0**-digits
+    return math.ceil(least / unit - 1e-9) * unit
 
 
-def _one_run(sample: statistics.Sample) -> str:
+def _or(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+_STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
+
+
+def _one_run(output: Watched) -> str:
     """The values of one run of each, in words."""
-    of_each = [rows[0, : len(sample.places)] for rows in (sample.now, sample.was)]
-    words = (f"mean {x.mean():.4g}, standard deviation {x.std():.4g}" for x in of_each)
-    return f"{sample.name}, {len(sample.places)} of its values: {'; was '.join(words)}"
+    was, now = output.first_run
+    count = len(output.places)
+    of_them = "its one value" if count == 1 else f"{count} of its values"
+    return f"{output.name}, {of_them}: {_moments(now)}; was {_moments(was)}"
+
+
+def _moments(values: Values) -> str:
+    """The mean and the standard deviation of what is finite, and how much is not."""
+    finite = values[np.isfinite(values)].astype(np.float64)
+    said = []
+    if finite.size:
+        said.append(f"mean {finite.mean():.4g}, standard deviation {finite.std():.4g}")
+    if finite.size < values.size:
+        said.append(f"{values.size - finite.size} NaN or infinite")
+    return ", ".join(said) or "no values"

@@ -1,163 +1,303 @@
-"""Whether runs of two models are of one law: what each value is, and which values go together.
+"""What is compared of the runs of two models: each statistic, its bound and its share of the error.
 
-Each test compares a share or a mean in two halves of the pooled runs, which under one law could be
-parted in any other way. So it holds for any distribution, and bounds the error from above.
+A statistic gives one number of a run. What is tested is its difference `d` in a pair of runs, which
+under one law has a random sign (`bounds`). All tests together err with `ERROR`: each family has a
+share of it, and each test of a family an equal part of that.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.compare.differences import Tolerances
+from onnx_philox._command.compare.law import bounds
+from onnx_philox._command.compare.law.bounds import Floats
+from onnx_philox._command.compare.law.reference import Column, Values, are_near, classes, near
 
 ERROR = 1e-6
-"""The probability that anything is told of two models of one law."""
-# Of values so few, each has a share of its own.
-_FEW = 16
-# Less than what ranks vary by, but those of rare values.
-_LEAST_VARIANCE = 1e-6
-# So many values of an output, and of all outputs together.
-_MOST, _MOST_IN_ALL = 64, 1024
+"""The probability that anything is told of two models of one law, at most."""
 
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Apart:
-    """Where the values of two models differ most."""
-
-    bound: float
-    """What the probability of such a difference does not exceed, under one law."""
-    value: float
-    is_up_to: bool
-    """Whether the shares are of all values up to this one, not of it alone."""
-
-    def share(self, values: Floats) -> float:
-        """The share that differs."""
-        is_it = values <= self.value if self.is_up_to else values == self.value
-        return float((is_it | (np.isnan(values) & np.isnan(self.value))).mean())
+_ROUNDING = 1e-6
+"""In standard deviations; a difference of two runs that is smaller counts as none."""
+_STILL = 1e-9
+"""Of ranks between -1 and 1; a smaller variance is none."""
+_CLOSE = 0.6
+"""Where Efron's bound reaches this part of what is needed, Chernoff's is computed, too."""
 
 
-def needed(tests: int) -> float:
-    """What the bound of one of so many tests must be less than. Half is left to the other kind."""
-    return ERROR / 2 / tests
+class Family(Enum):
+    """A kind of tests."""
+
+    WHOLE = "whole"
+    """Of a whole output in each run: its mean, its spread, shares, whether it repeats the last."""
+    ELEMENT = "element"
+    """Of an element: the shares of its values, or its distribution function."""
+    TOGETHER = "together"
+    """Of two elements, or of the means of two outputs: whether they go together."""
+    PLACES = "places"
+    """Of two outputs of one shape: whether equal places go together."""
 
 
-def least(runs: int, tests: int) -> float:
-    """The difference of two shares that so many runs show; of correlations, twice that."""
-    return math.sqrt(math.log(math.e / needed(tests)) / runs)
+SHARES = {Family.WHOLE: 0.4, Family.ELEMENT: 0.2, Family.TOGETHER: 0.2, Family.PLACES: 0.2}
+"""Of the error. A whole output has few tests, and sees the smallest differences."""
 
 
-def near(known: Floats, values: Floats, rtol: float, atol: float) -> Floats:
-    """Values, each moved to the nearest known one if that is as near as rounding."""
-    ordered = np.sort(known[np.isfinite(known)])
-    if not len(ordered):
-        return values
-    after = np.searchsorted(ordered, values)
-    below, above = ordered[np.maximum(after - 1, 0)], ordered[after.clip(max=len(ordered) - 1)]
-    nearest = np.where(values - below <= above - values, below, above)
-    return np.where(np.abs(values - nearest) <= atol + rtol * np.abs(nearest), nearest, values)
+def means(deviations: Values) -> Floats:
+    """The mean of each run, in standard deviations. A shift moves it. Bound: Efron's."""
+    return np.asarray(deviations.mean(axis=1, dtype=np.float64))
 
 
-def apart(one: Floats, other: Floats) -> Apart:
-    """Compares two samples of one value: by Kolmogorov and Smirnov, or of few values by shares.
+def spreads(deviations: Values) -> Floats:
+    """The mean square of each run. A scale s makes it s^2 times as large. Bound: Efron's."""
+    return np.asarray(np.square(deviations).mean(axis=1, dtype=np.float64))
 
-    A NaN is a value as any other, the greatest.
+
+def shares(values: Values, value: float, reach: float) -> Floats:
+    """The share of a value in each run. Bound: Chernoff's, also where it is rare."""
+    return np.asarray(are_near(values, value, reach).mean(axis=1))
+
+
+def below(sorted_into: NDArray[np.intp], level: int) -> Floats:
+    """The share of elements up to their quantile of a level, in each run. Bound: Chernoff's.
+
+    The distribution function of a whole output, at fixed thresholds. A bound of all thresholds at
+    once would be that of P. Massart, Annals of Probability 18 (1990), for two samples that of F.
+    Wei and R. Dudley, Statistics and Probability Letters 82 (2012): at the median the same to a
+    hundredth, and in the tails, where shares vary less, worse.
     """
-    runs = len(one)
-    values, places = np.unique(np.concatenate([one, other]), return_inverse=True)
-    halves = places.reshape(2, runs)
-    shares = np.stack([np.bincount(half, minlength=len(values)) for half in halves]) / runs
-    is_up_to = len(values) > _FEW
-    if is_up_to:
-        shares = np.cumsum(shares, axis=1)
-    differences = np.abs(shares[0] - shares[1])
-    most = differences.max()
-    bound = math.e * math.exp(-runs * most**2)
-    if not is_up_to:
-        variances = np.maximum(shares.mean(0) * (1 - shares.mean(0)), 1 / runs**2)
-        bound = 2 * len(values) * math.exp(-runs * (differences**2 / variances).max() / 4)
-    # Of several that differ by as much a zero, which is what a mask leaves.
-    at = max(np.flatnonzero(np.isclose(differences, most)), key=lambda i: values[i] == 0)
-    return Apart(bound, float(values[at]), is_up_to)
+    return np.asarray((sorted_into <= level).mean(axis=1))
 
 
-def ranks(values: Floats) -> Floats:
-    """The ranks of values, from 0 to 1; equal values share the mean of theirs."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - counts / 2)[places] / len(values))
+def not_numbers(values: Values) -> Floats:
+    """The share of NaN in each run, which no other statistic counts. Bound: Chernoff's."""
+    return np.asarray(np.isnan(values).mean(axis=1))
 
 
-def together(one: Floats, other: Floats) -> tuple[Floats, Floats, Floats]:
-    """Compares which columns go together in two samples of runs, by rank correlations.
+def products(one: Values, other: Values) -> Floats:
+    """The mean product of equal places of two outputs in each run. Bound: Efron's."""
+    return np.asarray((one * other).mean(axis=1, dtype=np.float64))
 
-    Returns:
-        For each pair of columns the bound of its difference, and the correlation in each sample.
+
+def agreements(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> Floats:
+    """How often equal places of two outputs both have their frequent value, or both have not.
+
+    Two rare masks that fell alike and no longer do differ in this most. Bound: Chernoff's.
     """
-    runs = len(one)
-    pooled = np.apply_along_axis(ranks, 0, np.concatenate([one, other])).reshape(2, runs, -1)
-    centred = pooled - pooled.mean(1, keepdims=True)
-    products, squares = (np.stack([x.T @ x for x in each]) / runs for each in (centred, centred**2))
-    variance = np.maximum((squares - products**2).mean(0), _LEAST_VARIANCE)
-    bound = 2 * np.exp(-runs * (products[0] - products[1]) ** 2 / (4 * variance))
-    sizes = np.sqrt(np.maximum(np.diagonal(products, axis1=1, axis2=2), _LEAST_VARIANCE))
-    correlations = products / (sizes[:, :, None] * sizes[:, None, :])
-    return bound, correlations[0], correlations[1]
+    return np.asarray((one == other).mean(axis=1))
 
 
-class Sample:
-    """An output in all runs of the original, `was`, and of the model, `now`.
-
-    Each run is a row: the values at `places`, the mean of all, and 1 where it repeats the run
-    before it. In a run of another shape than the original's first, the values are NaN.
+class Paired:
+    """Statistics of runs in pairs: their sums in each model, and their differences.
 
     Args:
-        name: The output's name.
-        first: It in the original's first run.
-        outputs: How many there are.
+        count: How many statistics there are.
     """
 
-    was: Floats
-    now: Floats
+    def __init__(self, count: int) -> None:
+        self.runs = 0
+        self.was, self.now = np.zeros(count), np.zeros(count)
+        self._differences: list[NDArray[np.float32]] = []
 
-    def __init__(self, name: str, first: NDArray[Any], outputs: int) -> None:
-        self.name, self.type, self._shape = name, first.dtype, first.shape
-        self.places = spread(first.shape, min(_MOST, max(_MOST_IN_ALL // outputs, 1)))
-        self._rows: list[list[list[float]]] = [[], []]
-        self._before = [b"", b""]
+    def add(self, was: Sequence[Floats], now: Sequence[Floats]) -> None:
+        """Adds a block of runs; each statistic is a vector."""
+        both = [np.stack(each, axis=1) for each in (was, now)]
+        self.runs += len(both[0])
+        self.was += both[0].sum(0)
+        self.now += both[1].sum(0)
+        difference = both[0] - both[1]
+        difference[np.abs(difference) <= _ROUNDING] = 0
+        self._differences.append(difference.astype(np.float32))
 
-    def add(self, *runs: NDArray[Any]) -> None:
-        """Keeps a run of the original and one of the model."""
-        for i, array in enumerate(runs):
-            numbers, now = array.astype(np.float64), array.tobytes()
-            is_alike = array.shape == self._shape
-            row = [float(numbers[at]) if is_alike else math.nan for at in self.places]
-            mean = float(numbers.mean()) if numbers.size else math.nan
-            self._rows[i].append([*row, mean, float(now == self._before[i])])
-            self._before[i] = now
+    def differences(self) -> NDArray[np.float32]:
+        """Each row is a pair of runs."""
+        self._differences = [np.concatenate(self._differences)]
+        return self._differences[0]
 
-    def finish(self, by: Tolerances) -> None:
-        """Ends the runs; a float of the model's may be rounded otherwise than the original's."""
-        self.was, self.now = map(np.array, self._rows)
-        for i in range(len(self.places) + 1) if self.type.kind not in "biu" else ():
-            self.now[:, i] = near(self.was[:, i], self.now[:, i], by.rtol, by.atol)
-        self.repeats, self.now_repeats = (x[1:, -1].all() for x in (self.was, self.now))
+    def exponents(self, needed: float) -> Floats:
+        """The bound of each statistic."""
+        if not self.runs:
+            return np.zeros(len(self.was))
+        given = self.differences()
+        found = bounds.of_sums(given.sum(0, dtype=np.float64), self.squares() * self.runs)
+        for column in np.flatnonzero((found > _CLOSE * needed) & (found < needed)):
+            found[column] = bounds.of_values(given[:, column])
+        return found
+
+    def squares(self) -> Floats:
+        """The mean square of each difference."""
+        return np.asarray(np.square(self.differences(), dtype=np.float64).mean(0))
 
 
-def spread(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
-    """At most so many places of a tensor, evenly in each dimension.
+class Elements:
+    """The elements of an output: how often each is in each class.
 
-    Their numbers are powers of two, so that tensors of equally many rows share some.
+    A difference in a pair of runs is 1, -1 or 0. Bound: Chernoff's of counts.
     """
-    each = 1
-    while each < max(shape, default=0) and math.prod(min(2 * each, n) for n in shape) <= most:
-        each *= 2
-    counts = [min(each, size) for size in shape]
-    axes = [[i * n // count for i in range(count)] for n, count in zip(shape, counts, strict=True)]
-    return [*itertools.product(*axes)]
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        widest = max((column.tests for column in columns), default=0)
+        self.is_few = np.array([column.is_few for column in columns], bool)
+        self._numbers = np.arange(widest)
+        shape = (len(columns), widest)
+        self.has_test = self._numbers < np.array([[column.tests] for column in columns] or [[0]])
+        self.was, self.now, self.more, self.fewer = (np.zeros(shape) for _ in range(4))
+        self._ranks = np.zeros((len(columns), widest + 1))
+        for row, column in zip(self._ranks, columns, strict=True):
+            row[: len(column.ranks)] = column.ranks
+        self._modes = np.array([column.mode for column in columns])
+
+    @property
+    def tests(self) -> int:
+        """How many there are."""
+        return int(self.has_test.sum())
+
+    def moved(self, values: Floats) -> Floats:
+        """Values of the elements, each moved to a frequent one that is so near."""
+        found = np.empty(values.shape)
+        for i, column in enumerate(self.columns):
+            found[:, i] = near(values[:, i], column.known, column.reach)
+        return found
+
+    def sort(self, moved: Floats) -> NDArray[np.intp]:
+        """The class of each value."""
+        found = np.empty(moved.shape, np.intp)
+        for i, column in enumerate(self.columns):
+            found[:, i] = classes(moved[:, i], column.edges, is_few=column.is_few)
+        return found
+
+    def add(self, was: NDArray[np.intp], now: NDArray[np.intp]) -> None:
+        """Counts a block of pairs of runs."""
+        in_was, in_now = self._in_test(was), self._in_test(now)
+        self.was += in_was.sum(0)
+        self.now += in_now.sum(0)
+        self.more += (in_now & ~in_was).sum(0)
+        self.fewer += (in_was & ~in_now).sum(0)
+
+    def _in_test(self, sorted_into: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether a value is one of those whose share a test compares."""
+        given = sorted_into[:, :, None]
+        of_value = given == self._numbers
+        up_to_edge = given <= self._numbers
+        return np.where(self.is_few[:, None], of_value, up_to_edge)
+
+    def exponents(self) -> Floats:
+        """The bound of each test of each element."""
+        return np.where(self.has_test, bounds.of_counts(self.more, self.fewer), 0)
+
+    def ranks(self, sorted_into: NDArray[np.intp]) -> Floats:
+        """The mean rank of each value's class."""
+        return np.asarray(self._ranks[np.arange(len(self.columns)), sorted_into])
+
+    def signs(self, moved: Floats) -> Floats:
+        """1 where an element has its frequent value, -1 where not, 0 where it has none."""
+        is_it = np.where(moved == self._modes, 1.0, -1.0)
+        return np.where(np.isnan(self._modes), 0.0, is_it)
+
+
+class Together:
+    """Which columns go together: their rank correlations, and how often two agree.
+
+    A column is an element, or the mean of an output; the mean stands beside other means alone,
+    since an element is a part of the mean of its output. Bound of the products of ranks: Efron's.
+    Bound of the agreement of frequent values, where both have one: Chernoff's of counts.
+    """
+
+    def __init__(self, is_mean: NDArray[np.bool_], owners: NDArray[np.intp]) -> None:
+        self.owners, self.is_mean = owners, is_mean
+        count = len(is_mean)
+        is_pair = np.triu(np.ones((count, count), bool), 1)
+        self.is_pair = is_pair & (is_mean[:, None] == is_mean)
+        self.runs = 0
+        self._products = np.zeros((2, count, count))
+        self._sums, self._fourth = np.zeros((2, count)), np.zeros(count)
+        self._squares = np.zeros((count, count))
+        self._lowest, self._highest = np.full((2, count), np.inf), np.full((2, count), -np.inf)
+        self._agreements = np.zeros((2, count, count))
+        self._disagreeing = np.zeros((count, count))
+        self._has_mode = np.zeros(count, bool)
+        self._is_frequent = np.zeros(count)
+
+    def add(self, ranks: tuple[Floats, Floats], signs: tuple[Floats, Floats]) -> None:
+        """Adds a block of runs: of each model, a row of all columns for each run."""
+        was, now = (each.astype(np.float32) for each in ranks)
+        self.runs += len(was)
+        for i, each in enumerate((was, now)):
+            self._products[i] += each.T @ each
+            self._sums[i] += each.sum(0, dtype=np.float64)
+            self._fourth += (each**4).sum(0, dtype=np.float64)
+            self._lowest[i] = np.minimum(self._lowest[i], each.min(0))
+            self._highest[i] = np.maximum(self._highest[i], each.max(0))
+        self._squares += _squared_differences(was, now)
+        self._has_mode |= signs[0].any(0)
+        which = np.flatnonzero(self._has_mode)
+        if not len(which):
+            return
+        place = np.ix_(which, which)
+        was, now = (each[:, which].astype(np.float32) for each in signs)
+        for i, each in enumerate((was, now)):
+            self._agreements[i][place] += each.T @ each
+            self._is_frequent[which] += (each > 0).sum(0)
+        # A product is 1 or -1, so the square of a difference is 4 or 0.
+        self._disagreeing[place] += _squared_differences(was, now) / 4
+
+    @property
+    def has_modes(self) -> NDArray[np.bool_]:
+        """Of which pairs the agreement is tested."""
+        return np.asarray(self.is_pair & self._has_mode[:, None] & self._has_mode)
+
+    @property
+    def tests(self) -> int:
+        """How many there are."""
+        return int(self.is_pair.sum() + self.has_modes.sum())
+
+    def exponents(self) -> Floats:
+        """The bound of each pair, of its products or of its agreement."""
+        of_products = bounds.of_sums(self._products[0] - self._products[1], self._squares)
+        parted = (self._agreements[1] - self._agreements[0]) / 2
+        more, fewer = (self._disagreeing + parted) / 2, (self._disagreeing - parted) / 2
+        of_agreement = bounds.of_counts(np.maximum(more, 0), np.maximum(fewer, 0))
+        found = np.where(self.has_modes, np.maximum(of_products, of_agreement), of_products)
+        return np.where(self.is_pair, found, 0)
+
+    def correlations(self) -> tuple[Floats, Floats]:
+        """The rank correlations in the original, and in the model; 0 of what does not vary."""
+        found = []
+        for products_of, sums, varies in zip(
+            self._products, self._sums, self.varies(), strict=True
+        ):
+            mean = sums / max(self.runs, 1)
+            covariances = products_of / max(self.runs, 1) - np.outer(mean, mean)
+            variances = np.maximum(np.diagonal(covariances), _STILL)
+            correlations = covariances / np.sqrt(np.outer(variances, variances))
+            both_vary = np.outer(varies, varies)
+            found.append(np.where(both_vary, np.clip(correlations, -1, 1), 0))
+        return found[0], found[1]
+
+    def varies(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which columns vary in the original, and which in the model."""
+        was, now = self._highest > self._lowest
+        return was, now
+
+    def least(self, needed: float) -> Floats:
+        """The smallest correlation of each pair that so many runs show; see `bounds`."""
+        runs = max(self.runs, 1)
+        squares = np.diagonal(self._products, axis1=1, axis2=2).sum(0) / (2 * runs)
+        fourth = self._fourth / (2 * runs)
+        kurtosis = fourth / np.maximum(squares, 1e-12) ** 2
+        share = self._is_frequent / (2 * runs)
+        apart = share[:, None] * (1 - share) + share * (1 - share[:, None])
+        disagreement = np.where(self.has_modes, apart, 0)
+        of_both = np.sqrt(np.outer(kurtosis, kurtosis))
+        return bounds.least_correlation(of_both, disagreement, runs, needed)
+
+
+def _squared_differences(was: NDArray[np.float32], now: NDArray[np.float32]) -> Floats:
+    """For each pair of columns, the sum of (was_i was_j - now_i now_j)^2."""
+    of_was, of_now, of_both = np.square(was), np.square(now), was * now
+    found = of_was.T @ of_was + of_now.T @ of_now - 2 * (of_both.T @ of_both)
+    # What float32 rounds may fall below 0.
+    return np.asarray(np.maximum(found.astype(np.float64), 0))

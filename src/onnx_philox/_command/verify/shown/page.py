@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from onnx_philox._command import pages
+from onnx_philox._command.pages import pictures
 from onnx_philox._command.verify.cases import SEEDED_DRAWS
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.runners.openvino_own import OpenvinoOwnRunner
-from onnx_philox._command.verify.shown import pictures, samples
+from onnx_philox._command.verify.shown import samples
 from onnx_philox._command.verify.shown.matrix import Cell, Standing, matrix
 from onnx_philox._command.verify.shown.printed import Verification
 

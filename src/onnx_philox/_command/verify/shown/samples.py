@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._command.pages import pictures
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Runner
-from onnx_philox._command.verify.shown import pictures
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BOOL, F32, I32, U32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 _WIDTH, _HEIGHT = 320, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 6, 314, 8, 128
+_LETTER = 6.2
+"""The width of a letter of a name below an axis."""
 _SHOWN = 1920
 """Numbers of a grid."""
 _GRID = 48  # marks in a row
@@ -44,15 +47,58 @@ def histogram(
 def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) -> str:
     """How often each of the values 0, 1, 2 ... was drawn, and the exact shares."""
     drawn = np.bincount(values.astype(np.int64).reshape(-1), minlength=len(shares)) / values.size
-    top = 1.15 * max(*drawn, *shares)
-    step = (_RIGHT - _LEFT) / len(shares)
-    body, ticks = "", []
-    for i, (is_, should) in enumerate(zip(drawn, shares, strict=True)):
+    return beside(names, drawn.tolist(), shares, over=6)
+
+
+def overlaid(edges: Sequence[float], was: Sequence[float], now: Sequence[float]) -> str:
+    """Two histograms over each other: bars, and a line of steps.
+
+    Args:
+        edges: The edges of the bars, one more than there are bars.
+        was: How many lie between each two, for the bars.
+        now: Likewise, for the line.
+    """
+    low, high = edges[0], edges[-1]
+    of_bars, of_line = ([count / (sum(counts) or 1) for count in counts] for counts in (was, now))
+    top = 1.12 * (max(*of_bars, *of_line) or 1)
+
+    def x(value: float) -> float:
+        return _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
+
+    def y(share: float) -> float:
+        return _BOTTOM - share / top * (_BOTTOM - _TOP)
+
+    between = [*itertools.pairwise(edges)]
+    body = "".join(
+        f"M{x(a) + 0.4:.1f} {_BOTTOM}V{y(share):.1f}H{x(b) - 0.4:.1f}V{_BOTTOM}z"
+        for (a, b), share in zip(between, of_bars, strict=True)
+    )
+    steps = "".join(
+        f"V{y(share):.1f}H{x(b):.1f}" for (_, b), share in zip(between, of_line, strict=True)
+    )
+    line = f"M{x(low):.1f} {_BOTTOM}{steps}V{_BOTTOM}"
+    ticks = [(x(t), f"{t:.3g}") for t in (low, (low + high) / 2, high)]
+    return _svg(f'<path class="bar" d="{body}"/><path class="curve" d="{line}"/>{_axis(ticks)}')
+
+
+def beside(
+    names: Sequence[str], was: Sequence[float], now: Sequence[float], *, over: int = 4
+) -> str:
+    """The shares of a few values: bars, and across each a line, so much wider, for the others."""
+    top = 1.15 * (max(*was, *now) or 1)
+    step = (_RIGHT - _LEFT) / len(names)
+    widest = _LETTER * (1 + max(len(name) for name in names))
+    # Of long names some are left out, so that none lies over the next.
+    shown_every = math.ceil(widest / step)
+    body = ""
+    ticks = []
+    for i, (before, after) in enumerate(zip(was, now, strict=True)):
         left, right = _LEFT + (i + 0.18) * step, _LEFT + (i + 0.82) * step
-        height, exact = (_BOTTOM - share / top * (_BOTTOM - _TOP) for share in (is_, should))
+        height, level = (_BOTTOM - share / top * (_BOTTOM - _TOP) for share in (before, after))
         body += f'<path class="bar" d="M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"/>'
-        body += f'<path class="curve" d="M{left - 6:.1f} {exact:.1f}H{right + 6:.1f}"/>'
-        ticks.append(((left + right) / 2, names[i]))
+        body += f'<path class="curve" d="M{left - over:.1f} {level:.1f}H{right + over:.1f}"/>'
+        if i % shown_every == 0:
+            ticks.append(((left + right) / 2, names[i]))
     return _svg(body + _axis(ticks, is_centred=True))
 
 

@@ -1,0 +1,51 @@
+"""What a runtime does wrong with the original, so that its law is not what the model says.
+
+`inspect` finds it: by trying each random node, and by its table of known behaviours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class OfOriginal:
+    """What is known of the original in the runtime."""
+
+    nodes: Sequence[str] = ()
+    """What the runtime does with its random operators."""
+    faults: Sequence[str] = ()
+    """What of that is wrong."""
+
+
+def of_original(original: Path, runtime: str) -> OfOriginal:
+    """What `inspect` finds of the original; nothing where it cannot be read."""
+    # Loaded only where it is needed.
+    from onnx_philox._command.inspect import inspect
+    from onnx_philox._command.inspect.in_words import operator_of
+    from onnx_philox._command.inspect.trials import Behaviour
+
+    still = (Behaviour.REMOVED, Behaviour.SAME_IN_EACH_RUN, Behaviour.OTHER_IN_EACH_SESSION)
+    said: list[str] = []
+    faults: list[str] = []
+    with suppress(OSError, TypeError, ValueError, ImportError):
+        report = inspect(original)
+        for trials in report.runtimes:
+            if trials.name != runtime:
+                continue
+            for found in report.found:
+                operator = operator_of(found.node)
+                trial = report.trial(trials, found)
+                is_wrong = trial.behaviour in still
+                is_wrong = is_wrong or any(each.known.is_wrong for each in trial.known)
+                (faults if is_wrong else said).append(f"{operator}: {trial.sentence}")
+                for each in found.known.get(runtime, ()):
+                    if each in trial.known:
+                        continue  # the end of the trial's own sentence
+                    place = faults if each.known.is_wrong else said
+                    place.append(f"{operator}: {each.text}")
+            faults += report.faults_in(trials)
+    return OfOriginal(list(dict.fromkeys(said)), list(dict.fromkeys(faults)))

@@ -1,0 +1,137 @@
+"""The smallest differences that so many runs show, and what they cannot judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnx_philox._command.compare.law import bounds
+from onnx_philox._command.compare.law.bounds import Floats
+from onnx_philox._command.compare.law.runs import (
+    BELOW,
+    MEAN,
+    SHARE,
+    SPREAD,
+    PairedRuns,
+    Verdicts,
+    Watched,
+)
+from onnx_philox._command.compare.law.statistics import Family
+
+
+@dataclass(frozen=True)
+class Least:
+    """The smallest differences of an output that are seen in nine of ten tries; None of none."""
+
+    output: str
+    shift: float | None
+    """Of its mean, in standard deviations."""
+    scale: float | None
+    """Of its spread: a factor."""
+    share: float | None
+    """Of the share of a value, or of what lies below one."""
+
+
+def of_output(output: Watched, runs: int, needed: float) -> Least:
+    """Those of an output, for the variances and the shares that are there."""
+    squares, found = output.whole.squares(), {MEAN: math.nan, SPREAD: math.nan}
+    is_share = np.array([each.kind in (SHARE, BELOW) for each in output.statistics], bool)
+    for i, each in enumerate(output.statistics):
+        # Where a statistic does not vary, there is nothing to measure a difference by.
+        if each.kind == MEAN and squares[i] > 0:
+            found[MEAN] = float(bounds.least_shift(squares[i], runs, needed))
+        elif each.kind == SPREAD and squares[i] > 0:
+            moment = (output.whole.was[i] + output.whole.now[i]) / (2 * runs)
+            found[SPREAD] = float(bounds.least_scale(squares[i], moment, runs, needed))
+    pooled = (output.whole.was + output.whole.now)[is_share] / (2 * runs)
+    of_shares = bounds.least_share(pooled, squares[is_share], runs, needed)
+    return Least(output.name, _known(found[MEAN]), _known(found[SPREAD]), _most(of_shares))
+
+
+def of_elements_of(output: Watched, runs: int, look: Verdicts) -> float | None:
+    """The smallest difference that is seen of a share of one element; None of none."""
+    elements = output.elements
+    share = ((elements.was + elements.now) / (2 * runs))[elements.has_test]
+    squares = 2 * share * (1 - share)
+    found = bounds.least_share(share, squares, runs, look.needed[Family.ELEMENT])
+    return _most(found)
+
+
+def _most(found: Floats) -> float | None:
+    """The largest; None of none, and where one is not seen at all."""
+    return _known(float(found.max())) if found.size else None
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+class Shown:
+    """What so many runs show.
+
+    Args:
+        runs: The runs.
+        look: What a test of each family needs.
+    """
+
+    def __init__(self, runs: PairedRuns, look: Verdicts) -> None:
+        needed = look.needed[Family.WHOLE]
+        self.outputs = [of_output(each, runs.runs, needed) for each in runs.outputs]
+        self._runs = runs
+        self._of_pairs = runs.together.least(look.needed[Family.TOGETHER])
+        varies = np.logical_or(*runs.together.varies())
+        self._is_judged = runs.together.is_pair & varies[:, None] & varies
+        found = self._of_pairs[self._is_judged & np.isfinite(self._of_pairs)]
+        self.correlation = float(found.max()) if len(found) else None
+        """The largest of all pairs that are judged; None without any."""
+        self.shift = _largest(each.shift for each in self.outputs)
+        self.scale = _largest(each.scale for each in self.outputs)
+        self.share = _largest(each.share for each in self.outputs)
+        of_elements = (of_elements_of(each, runs.runs, look) for each in runs.outputs)
+        self.element = _largest(of_elements)
+        """Of the share of an element alone."""
+
+    def correlation_of(self, one: int, other: int) -> float:
+        """The smallest correlation that is seen of two columns; infinite where none is."""
+        return float(self._of_pairs[one, other])
+
+    def not_judged(self) -> list[str]:
+        """What the tests could not judge, a sentence each."""
+        said = [*self._still(), *self._wide()]
+        owners = self._runs.together.owners
+        of_elements = ~self._runs.together.is_mean
+        blind = self._is_judged & ~np.isfinite(self._of_pairs) & of_elements
+        counts: dict[tuple[int, int], int] = {}
+        for one, other in np.argwhere(blind):
+            pair = int(owners[one]), int(owners[other])
+            counts[pair] = counts.get(pair, 0) + 1
+        for (one, other), count in counts.items():
+            names = self._runs.outputs[one].name, self._runs.outputs[other].name
+            which = f"{names[0]!r}" if one == other else f"{names[0]!r} and {names[1]!r}"
+            pairs = "1 pair of values" if count == 1 else f"{count} pairs of values"
+            said.append(f"whether {pairs} of {which} go together: too rare in so many runs")
+        return said
+
+    def _still(self) -> Iterator[str]:
+        for output in self._runs.outputs:
+            if output.is_still:
+                yield f"{output.name!r} is the same in each run of both"
+                continue
+            elements = output.elements
+            still = int((~(elements.more + elements.fewer).any(axis=1)).sum())
+            if still:
+                of = f"{still} of {len(output.places)} values of {output.name!r}"
+                yield f"{of} {'is' if still == 1 else 'are'} the same in each run of both"
+
+    def _wide(self) -> Iterator[str]:
+        for output, least in zip(self._runs.outputs, self.outputs, strict=True):
+            has_spread = SPREAD in [each.kind for each in output.statistics]
+            if least.scale is None and has_spread and not output.is_still:
+                yield f"the scale of {output.name!r}: its values lie too far out for so many runs"
+
+
+def _largest(values: Iterator[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
