@@ -110,7 +110,10 @@ def test_the_record_says_alignment_and_order() -> None:
     streams = op.Pipeline(model).streams
     assert streams.alignment == "pytorch"
     assert [node.op_type for node in streams.nodes] == [
-        *("RandomNormal", "RandomDropout", "RandomUniform", "RandomBernoulli"),
+        "RandomNormal",
+        "RandomDropout",
+        "RandomUniform",
+        "RandomBernoulli",
         "RandomCategorical",
     ]
     assert {node.op_seed for node in streams.nodes} == {0}

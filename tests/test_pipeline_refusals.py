@@ -158,13 +158,17 @@ def test_a_call_is_refused_and_the_pipeline_answers_as_before(
 @pytest.mark.parametrize(
     "call",
     [
-        *("one.request(resume='[' * 100_000)", """one.request(resume='{"a":' * 100_000)"""),
-        *("one.request(resume='7' * 4000)", "one.request(resume=deep())"),
+        "one.request(resume='[' * 100_000)",
+        """one.request(resume='{"a":' * 100_000)""",
+        "one.request(resume='7' * 4000)",
+        "one.request(resume=deep())",
         *(
             f"one.request(resume=saved({key}=deep()))"
             for key in ("onnx_philox", "model", "state", "seed", "runs")
         ),
-        *("one(FEED, state=deep())", "one(FEED, seed=deep())", "one({'x': deep()})"),
+        "one(FEED, state=deep())",
+        "one(FEED, seed=deep())",
+        "one({'x': deep()})",
     ],
 )
 def test_what_is_nested_too_deep_or_long_is_refused_in_a_short_sentence(

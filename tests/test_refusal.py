@@ -168,8 +168,10 @@ def test_nobody_edits_the_text_of_an_error_and_an_edit_would_be_found() -> None:
     ]
     assert not found, found
     for edit in (
-        *("str(error).removeprefix('x: ')", "str(site.error).replace('a', 'b')"),
-        *("text.partition(': ')", "problem.replace('a', 'b')"),
+        "str(error).removeprefix('x: ')",
+        "str(site.error).replace('a', 'b')",
+        "text.partition(': ')",
+        "problem.replace('a', 'b')",
     ):
         code = f"def f(site, error, problem):\n    text = str(error)\n    {edit}\n"
         assert list(edits(ast.parse(code))) == [3], edit

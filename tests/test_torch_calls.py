@@ -116,35 +116,41 @@ def of_calls() -> dict[str, tuple[onnx.ModelProto, np.ndarray | None, list[float
     return {
         "randint of torch's exporter": (
             model_of(ROUNDED, "int64[6]", "aten.randint.low", "3, 13, [6]"),
-            *(of_torch("integers", 6, types.I64, 3, 13), None),
+            of_torch("integers", 6, types.I64, 3, 13),
+            None,
         ),
         "bernoulli_ of torch's exporter, by the very double": (
             model_of(COMPARED, "float[6]", "aten.bernoulli.p", third),
-            *(of_p.astype(np.float32), [1 / 3]),
+            of_p.astype(np.float32),
+            [1 / 3],
         ),
         "a number of a node that waits": (awaiting("aten.bernoulli.p", third), of_p, [1 / 3]),
         "a tensor, which is drawn in f32": (
             awaiting("aten.bernoulli.Tensor", "%x, %p"),
-            *(of_torch("bernoulli", 6, in_f32), None),
+            of_torch("bernoulli", 6, in_f32),
+            None,
         ),
         "a dropout": (awaiting("aten.dropout.default", f"{third}, True"), None, [1 / 3]),
         "the double of the shortest decimal": (without_a_note, None, [0.33333334]),
         "ONNX's Bernoulli, of a tensor of f32 of any rank": (
             model_of("z = Mul (third, one) y = Bernoulli (third)", "float"),
-            *(of_rank_0, []),
+            of_rank_0,
+            [],
         ),
         "what the type holds": (awaiting("aten.exponential.default", "%x, 0.5"), None, []),
         **{
             f"the very rate of {kind}": (
                 awaiting("aten.exponential.default", "%x, 0.7", kind),
-                *(of_torch("exponential", 6, each, 1 / (1 / 0.7)), None),
+                of_torch("exponential", 6, each, 1 / (1 / 0.7)),
+                None,
             )
             for kind, each in of_16.items()
         },
         **{
             f"the very mean and deviation of {kind}": (
                 awaiting("aten.normal_functional.default", "%x, -0.1, 0.7", kind),
-                *(of_torch("normal", 6, each, -0.1, 0.7), None),
+                of_torch("normal", 6, each, -0.1, 0.7),
+                None,
             )
             for kind, each in of_16.items()
         },

@@ -201,7 +201,8 @@ def test_modules_and_programs_of_them_draw_torch_s_numbers(name: str) -> None:
 
 # Of rows, normals of fewer than 16, and of others.
 ROWS = (
-    *("torch.randn_like(x.permute(1, 0, 2))", "torch.empty_like(x.permute(1, 0, 2)).normal_()"),
+    "torch.randn_like(x.permute(1, 0, 2))",
+    "torch.empty_like(x.permute(1, 0, 2)).normal_()",
     "torch.randn_like(x[:, :2, :4].contiguous().permute(2, 0, 1))",
 )
 

@@ -57,9 +57,20 @@ def one_branch_draws(x: Any) -> Any:
 IN_BODIES = {each.__name__: each for each in (in_a_loop, in_a_branch, one_branch_draws)}
 # As far from each other as they are: `torch_walk` runs all.
 WALKED = [
-    *("Vae", "McDropout", "CausalAttention", "Encoder, batch first", "LSTM classifier"),
-    *("TokenSampler", "GumbelTopK", "Diffusion", "CropAndFlip", "MaskedTokens", "GibbsChain"),
-    *("SelfNormalising", "DiscretePolicy", "SpecAugment"),
+    "Vae",
+    "McDropout",
+    "CausalAttention",
+    "Encoder, batch first",
+    "LSTM classifier",
+    "TokenSampler",
+    "GumbelTopK",
+    "Diffusion",
+    "CropAndFlip",
+    "MaskedTokens",
+    "GibbsChain",
+    "SelfNormalising",
+    "DiscretePolicy",
+    "SpecAugment",
 ]
 EXAMPLE = values(3)
 
@@ -134,13 +145,18 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
     ("call", "type_", "alignment", "compared", "said"),
     [
         (
-            *("x + torch.rand_like(x)", torch.bfloat16, "pytorch", "openvino"),
+            "x + torch.rand_like(x)",
+            torch.bfloat16,
+            "pytorch",
+            "openvino",
             "Could not find an implementation for Add...nothing was compared there",
         ),
         *(
             (
-                *("torch.bernoulli(torch.sigmoid(x).double())", torch.float32),
-                *(alignment, "onnxruntime"),
+                "torch.bernoulli(torch.sigmoid(x).double())",
+                torch.float32,
+                alignment,
+                "onnxruntime",
                 "openvino...does not load the model: ...Cast p to f32. So nothing was compared",
             )
             for alignment in ("pytorch", "tensorflow")
@@ -366,11 +382,15 @@ OTHERS: list[tuple[str, str, dict[str, Any], str]] = [
         )
     ),
     (
-        *("(torch.rand(5), x)", "(torch.rand(5), x + 0 * torch.rand(21).sum())", {}),
+        "(torch.rand(5), x)",
+        "(torch.rand(5), x + 0 * torch.rand(21).sum())",
+        {},
         "It ends in another state than torch.",
     ),
     (
-        *("torch.rand_like(x.t())", "torch.rand_like(x.t().contiguous())", {}),
+        "torch.rand_like(x.t())",
+        "torch.rand_like(x.t().contiguous())",
+        {},
         "its numbers are torch's in another order, as by other strides of a draw",
     ),
 ]

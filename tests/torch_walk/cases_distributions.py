@@ -11,8 +11,19 @@ from torch_walk.table import Table
 TABLE = Table(globals())
 WIDE = 1e-5
 CALLS = (
-    *("rand", "randn", "normal", "uniform", "exponential", "bernoulli", "multinomial", "poisson"),
-    *("_standard_gamma", "_sample_dirichlet", "cauchy", "binomial", "geometric"),
+    "rand",
+    "randn",
+    "normal",
+    "uniform",
+    "exponential",
+    "bernoulli",
+    "multinomial",
+    "poisson",
+    "_standard_gamma",
+    "_sample_dirichlet",
+    "cauchy",
+    "binomial",
+    "geometric",
     # No draw, but LowRankMultivariateNormal needs it, and torch.onnx has none.
     "linalg_cholesky_ex",
 )
@@ -20,7 +31,11 @@ CALLS = (
 OF: dict[str, tuple[str, ...]] = {
     "x, x + 1": ("Normal", "LogNormal", "Uniform", "Laplace", "Cauchy", "Gumbel"),
     "x": (
-        *("HalfNormal", "Bernoulli", "Geometric", "Categorical", "OneHotCategorical"),
+        "HalfNormal",
+        "Bernoulli",
+        "Geometric",
+        "Categorical",
+        "OneHotCategorical",
         "ContinuousBernoulli",
     ),
     "x + 1": ("Exponential", "HalfCauchy"),
@@ -48,8 +63,20 @@ OF: dict[str, tuple[str, ...]] = {
 MADE = {name: arguments for arguments, names in OF.items() for name in names}
 
 REPARAMETERIZED = (
-    *("Normal", "LogNormal", "Uniform", "Exponential", "Laplace", "Gamma", "Beta", "Dirichlet"),
-    *("StudentT", "Cauchy", "MultivariateNormal", "Gumbel", "RelaxedBernoulli", "Kumaraswamy"),
+    "Normal",
+    "LogNormal",
+    "Uniform",
+    "Exponential",
+    "Laplace",
+    "Gamma",
+    "Beta",
+    "Dirichlet",
+    "StudentT",
+    "Cauchy",
+    "MultivariateNormal",
+    "Gumbel",
+    "RelaxedBernoulli",
+    "Kumaraswamy",
 )
 
 

@@ -108,10 +108,26 @@ def written_between(x):
 
 VIEW = ("uniform", "normal", "bernoulli", "exponential", "a view", "a part of another tensor")
 VIEWS = (
-    *("y", "y.detach()", "y[0]", "y[:, 1]", "y[:, 1:3]", "y[..., ::2]", "y.t()", "y.view(-1)"),
-    *("y.reshape(2, -1)", "y.chunk(2, 1)[1]", "y.split(2, 1)[0]", "y.unbind(1)[1]"),
-    *("y.select(1, 2)", "y.narrow(1, 1, 2)", "y.unsqueeze(0)", "y.transpose(0, 1)"),
-    *("y.diagonal()", "y.expand_as(y)", "y.flatten()", "y.view_as(y)"),
+    "y",
+    "y.detach()",
+    "y[0]",
+    "y[:, 1]",
+    "y[:, 1:3]",
+    "y[..., ::2]",
+    "y.t()",
+    "y.view(-1)",
+    "y.reshape(2, -1)",
+    "y.chunk(2, 1)[1]",
+    "y.split(2, 1)[0]",
+    "y.unbind(1)[1]",
+    "y.select(1, 2)",
+    "y.narrow(1, 1, 2)",
+    "y.unsqueeze(0)",
+    "y.transpose(0, 1)",
+    "y.diagonal()",
+    "y.expand_as(y)",
+    "y.flatten()",
+    "y.view_as(y)",
     "y.as_strided((2, 2), (2, 1))",
 )
 for view in VIEWS:
