@@ -54,19 +54,10 @@ SOME = range(1000, 1016)
 @pytest.mark.parametrize(
     "rows",
     [
-        SOME,
-        list(SOME),
-        tuple(SOME),
-        np.array(SOME),
-        np.array(SOME, np.uint16),
-        np.array(SOME, object),
-        [np.int32(row) for row in SOME],
-        range(10, 0, -3),
-        range(0, 10, 4),
-        range(2**32 - 1, 2**32),
-        range(5, 5),
-        [],
-        np.empty(0, np.int64),
+        *(SOME, list(SOME), tuple(SOME), np.array(SOME), np.array(SOME, np.uint16)),
+        *(np.array(SOME, object), [np.int32(row) for row in SOME]),
+        *(range(10, 0, -3), range(0, 10, 4), range(2**32 - 1, 2**32)),
+        *(range(5, 5), [], np.empty(0, np.int64)),
     ],
     ids=lambda rows: type(rows).__name__,
 )

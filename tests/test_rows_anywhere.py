@@ -554,13 +554,11 @@ OF_OPENVINO: dict[str, tuple[tuple[Any, ...], str | None, Standing]] = {
     "the sum of two of a Layout": (([6, -1, 8], "TNC", opset8.add), None, SEQUENCE),
     "two of a Layout, end to end": (
         ([6, -1, 4], "TNC", lambda x, y: opset8.concat([x, y], 2)),
-        "N",
-        Standing("", dims="6, batch, 4"),
+        *("N", Standing("", dims="6, batch, 4")),
     ),
     "the product of two of a Layout": (
         ([6, -1, 8, 8], "TNCD", lambda x, y: opset8.reduce_max(product(x, y), np.int64(3))),
-        "N",
-        Standing("", dims="6, batch, 8, 8"),
+        *("N", Standing("", dims="6, batch, 8, 8")),
     ),
     **{
         name: ((), None, STANDING[name])
