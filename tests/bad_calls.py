@@ -70,16 +70,19 @@ RULES: dict[tuple[str, str], tuple[str, str, list[float]]] = {
     ("RandomNormal", "mean"): ("a finite number", "Pass a finite mean.", [NAN]),
     ("RandomNormal", "scale"): ("a finite number", "Pass a finite scale.", [-INF]),
     ("RandomExponential", "scale"): (
-        *("a finite number above 0", "Pass a scale above 0: 1 / rate, "),
+        "a finite number above 0",
+        "Pass a scale above 0: 1 / rate, ",
         [0, -0.0, -1, TINY, NAN, INF],
     ),
     ("RandomGamma", "alpha"): (
-        *("a number above 0, at most 2^50", ""),
+        "a number above 0, at most 2^50",
+        "",
         [0, -1, 1999999973982208, NAN, INF],
     ),
     ("RandomPoisson", "rate"): ("0 to 2^30", "", [-1, TINY, 1073741952, NAN, INF]),
     ("RandomBernoulli", "p"): (
-        *("from 0 to 1, or at most 4 ulp above 1", "Pass probabilities."),
+        "from 0 to 1, or at most 4 ulp above 1",
+        "Pass probabilities.",
         [NAN, 1 + 5 * 2**-23, TINY, 1.5],
     ),
     ("RandomDropout", "ratio"): ("from 0 to 1", "Pass the share", [TINY, ABOVE_1, NAN, INF]),

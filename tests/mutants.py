@@ -47,8 +47,14 @@ ROOT = Path(__file__).parents[1]
 LISTED = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
 SRC, CORE = Path("src/onnx_philox"), Path("custom_ops/core")
 OTHERS = {
-    *("neon.h", "cuda", "tests", "bench", "operators_table.h", "mt19937_jumps.h"),
-    *("coefficients.h", "declared_names.h"),
+    "neon.h",
+    "cuda",
+    "tests",
+    "bench",
+    "operators_table.h",
+    "mt19937_jumps.h",
+    "coefficients.h",
+    "declared_names.h",
 }
 """What no processor of this kind runs, and what scripts write."""
 FEW, LIMIT, LONGER = 25, 900, 1800
@@ -57,8 +63,18 @@ HEAVY = ["numpy", "onnx", "onnx_ir", "onnxruntime", "openvino", "scipy.stats"]
 SWAPPED = {"==": "!=", "<": "<=", ">": ">=", "is": "is not", "in": "not in", "and": "or"}
 SWAPPED = {"&&": "||", **SWAPPED, **{after: before for before, after in SWAPPED.items()}}
 NATIVE = (
-    *("alignment", "bad_input", "c_interface", "distributions_bits", "every_operator", "memory"),
-    *("native", "onnxruntime", "permutation", "token", "torch_numbers", "torch_state"),
+    "alignment",
+    "bad_input",
+    "c_interface",
+    "distributions_bits",
+    "every_operator",
+    "memory",
+    "native",
+    "onnxruntime",
+    "permutation",
+    "token",
+    "torch_numbers",
+    "torch_state",
 )
 """Files of tests that draw by the library for ONNX Runtime."""
 BINARY = {"comparison_operator", "boolean_operator", "binary_expression"}

@@ -49,7 +49,13 @@ def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
             data = data_of(distribution, kind, count)
             yield (
                 Draw(
-                    *(distribution, kind, elements, state, numbers, number_kind, data),
+                    distribution,
+                    kind,
+                    elements,
+                    state,
+                    numbers,
+                    number_kind,
+                    data,
                     global_seed=5,
                     op_seed=2**33 + 5,
                 ),

@@ -54,7 +54,7 @@ TURN = 2 * LONG("3.14159265358979323846264338327950288")
     ("dtype", "wide", "off_sine_or_cosine", "off_r", "off_normal"),
     [
         (F32, F64, 1e-7, 4.6e-7, 1.2e-6),
-        pytest.param(*(F64, LONG, 1.3e-16, 2e-15, 2e-15), marks=needs_long_doubles),
+        pytest.param(F64, LONG, 1.3e-16, 2e-15, 2e-15, marks=needs_long_doubles),
     ],
 )
 def test_normals_are_near_their_exact_values(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,22 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
-from cases import assert_all_same, assert_refused, assert_same_bits, pattern_of, public_names, table
+from cases import assert_all_same, assert_refused, assert_same_bits, pattern_of
 from foreign import evaluate, parse
 from runtimes import OpenVino, bare_session, compiled, infer
 from test_onnxruntime import by_a_callback
 
 import onnx_philox
-from onnx_philox import PhiloxState, Pipeline, generate, graphs, make_reproducible
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    generate,
+    graphs,
+    make_reproducible,
+    reference,
+    row_states,
+    split_states,
+)
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(counter=2**33 + 5, key=2**40 + 42)
@@ -72,42 +81,37 @@ def in_reference(state: Any) -> list[np.ndarray]:
 
 OV = onnx_philox.openvino
 F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))
-# What takes arrays, with A, B and C for them, and what they are; each gives arrays.
-CALLS = table("""
-[PhiloxState.from_array(A).to_array()] -> STATE
-[split_states(A, 3)] -> STATE
-[row_states(A, B)] -> np.array([2**60, 3], np.uint64), np.array([7, 8])
-generated(A, B) -> STATE, F32
-reference.random_generator(A, B) -> STATE, np.array([5])
-reference.random_uniform([5], A, B, "f32", state=C) -> F32, F32 + 7, STATE
-reference.random_normal([5], A, B, "f32", state=C) -> F32, F32 + 7, STATE
-reference.random_bernoulli([5], A, state=B) -> np.linspace(0, 1, 5), STATE
-reference.random_categorical(A, 9, state=B) -> LOGITS, STATE
-of_model(graphs.random_uniform([5], A, B, "f32", op_seed=3)) -> F32, F32 + 7
-of_model(graphs.random_categorical(A, 9, op_seed=3)) -> LOGITS
-in_reference(A) -> STATE
-of_node(OV.random_generator(A, B)) -> STATE, np.array([5])
-of_node(OV.random_uniform([5], A, 9, "f32", state=B)) -> F32, STATE
-of_node(OV.random_categorical(A, 9, op_seed=3)) -> LOGITS
-stateful(A) -> STATE
-""")
+# What takes arrays and gives arrays, and the arrays.
+CALLS = [
+    (lambda a: [PhiloxState.from_array(a).to_array()], [STATE]),
+    (lambda a: [split_states(a, 3)], [STATE]),
+    (lambda a, b: [row_states(a, b)], [np.array([2**60, 3], np.uint64), np.array([7, 8])]),
+    (lambda a, b: generated(a, b), [STATE, F32]),
+    (lambda a, b: reference.random_generator(a, b), [STATE, np.array([5])]),
+    (lambda a, b, c: reference.random_uniform([5], a, b, "f32", state=c), [F32, F32 + 7, STATE]),
+    (lambda a, b, c: reference.random_normal([5], a, b, "f32", state=c), [F32, F32 + 7, STATE]),
+    (lambda a, b: reference.random_bernoulli([5], a, state=b), [np.linspace(0, 1, 5), STATE]),
+    (lambda a, b: reference.random_categorical(a, 9, state=b), [LOGITS, STATE]),
+    (lambda a, b: of_model(graphs.random_uniform([5], a, b, "f32", op_seed=3)), [F32, F32 + 7]),
+    (lambda a: of_model(graphs.random_categorical(a, 9, op_seed=3)), [LOGITS]),
+    (lambda a: in_reference(a), [STATE]),
+    (lambda a, b: of_node(OV.random_generator(a, b)), [STATE, np.array([5])]),
+    (lambda a, b: of_node(OV.random_uniform([5], a, 9, "f32", state=b)), [F32, STATE]),
+    (lambda a: of_node(OV.random_categorical(a, 9, op_seed=3)), [LOGITS]),
+    (lambda a: stateful(a), [STATE]),
+]
 
 
-def called(call: str, arguments: Iterable[Any]) -> Any:
-    return eval(call, {**public_names(), **globals(), **dict(zip("ABC", arguments, strict=False))})
-
-
-@pytest.mark.parametrize(("call", "given"), CALLS)
+@pytest.mark.parametrize(("call", "arguments"), CALLS)
 def test_arrays_in_another_byte_order_mean_their_numbers_and_masked_ones_are_refused(
-    call: str, given: str
+    call: Callable[..., Any], arguments: list[Any]
 ) -> None:
-    arguments = eval(f"[{given}]")
-    expected = called(call, arguments)
-    assert_all_same(called(call, map(swapped, arguments)), expected)
+    expected = call(*arguments)
+    assert_all_same(call(*map(swapped, arguments)), expected)
     for i, argument in enumerate(arguments):
         each = [*arguments[:i], masked(argument), *arguments[i + 1 :]]
         with pytest.raises(ValueError, match=r"must be an array without mask.*: got masked values"):
-            called(call, each)
+            call(*each)
 
 
 def test_a_masked_array_of_which_nothing_is_masked_is_an_array() -> None:
@@ -131,40 +135,73 @@ def test_a_session_reads_arrays_in_another_byte_order(kind: str, ort_backend: st
     assert_all_same(actual, expected)
 
 
+class Session:
+    """A session of a model with noise, and arrays and values for it."""
+
+    def __init__(self, backend: str) -> None:
+        self.session = InferenceSession(NOISY, backend=backend)
+        self.binding = self.session.io_binding()
+        self.state = STATE.to_array()
+        self.other = swapped(X)
+        self.values = {"x": VALUE(self.other), "random_state": VALUE(swapped(self.state))}
+        self.of_int32 = VALUE(self.state.view(np.int32))
+
+    def run(self, feed: dict[str, Any]) -> list[np.ndarray]:
+        return self.session.run(None, {"x": X, "random_state": self.state, **feed})
+
+
 # Arrays of wrong types, shapes and names are in test_refused_input.py.
-SESSIONS = table("""
-run({"x": masked(X)}) -> the input 'x' must be an array without masked values
-run({"random_state": masked(S)}) -> the input 'random_state' must be an array without masked values
-binding.bind_cpu_input("x", masked(X)) -> the input 'x' must be an array without masked values
-binding.bind_cpu_input("random_state", masked(S)) -> 'random_state' must be an array without masked
-session.run(None, values) -> 'x' must be ORDER
-session.run_with_ort_values(None, values) -> 'x' must be ORDER
-binding.bind_cpu_input("x", other) -> 'x' must be ORDER
-binding.bind_ortvalue_input("x", values["x"]) -> 'x' must be ORDER
-binding.bind_ortvalue_output("x", values["x"]) -> 'x' must be ORDER
-binding.bind_input("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data) -> 'x' must be ORDER
-binding.bind_output("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data) -> must be ORDER
-run({"w": 3}) -> each input must be one of x, random_state: got 'w'. Leave it out, or
-run({"x": 3}) -> 'x' must be float32: got 3. Pass an array of that type.
-run({"random_state": "x"}) -> 'random_state' must be uint32: got 'x'. Pass an
-run({"random_state": of_int32}) -> 'random_state' must be uint32: got int32. Pass an array
-""")
+SESSIONS = [
+    (lambda of: of.run({"x": masked(X)}), "the input 'x' must be an array without masked values"),
+    (
+        lambda of: of.run({"random_state": masked(of.state)}),
+        "the input 'random_state' must be an array without masked values",
+    ),
+    (
+        lambda of: of.binding.bind_cpu_input("x", masked(X)),
+        "the input 'x' must be an array without masked values",
+    ),
+    (
+        lambda of: of.binding.bind_cpu_input("random_state", masked(of.state)),
+        "'random_state' must be an array without masked",
+    ),
+    (lambda of: of.session.run(None, of.values), "'x' must be ORDER"),
+    (lambda of: of.session.run_with_ort_values(None, of.values), "'x' must be ORDER"),
+    (lambda of: of.binding.bind_cpu_input("x", of.other), "'x' must be ORDER"),
+    (lambda of: of.binding.bind_ortvalue_input("x", of.values["x"]), "'x' must be ORDER"),
+    (lambda of: of.binding.bind_ortvalue_output("x", of.values["x"]), "'x' must be ORDER"),
+    (
+        lambda of: of.binding.bind_input(
+            "x", "cpu", 0, of.other.dtype, of.other.shape, of.other.ctypes.data
+        ),
+        "'x' must be ORDER",
+    ),
+    (
+        lambda of: of.binding.bind_output(
+            "x", "cpu", 0, of.other.dtype, of.other.shape, of.other.ctypes.data
+        ),
+        "must be ORDER",
+    ),
+    (
+        lambda of: of.run({"w": 3}),
+        "each input must be one of x, random_state: got 'w'. Leave it out, or",
+    ),
+    (lambda of: of.run({"x": 3}), "'x' must be float32: got 3. Pass an array of that type."),
+    (lambda of: of.run({"random_state": "x"}), "'random_state' must be uint32: got 'x'. Pass an"),
+    (
+        lambda of: of.run({"random_state": of.of_int32}),
+        "'random_state' must be uint32: got int32. Pass an array",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "words"), SESSIONS)
 def test_a_session_names_the_input_that_it_cannot_read(
-    ort_backend: str, call: str, words: str
+    ort_backend: str, call: Callable[[Session], Any], words: str
 ) -> None:
-    session, state = InferenceSession(NOISY, backend=ort_backend), STATE.to_array()
-    names = {
-        "run": lambda feed: session.run(None, {"x": X, "random_state": state, **feed}),
-        "values": {"x": VALUE(swapped(X)), "random_state": VALUE(swapped(state))},
-        **{"session": session, "binding": session.io_binding(), "other": swapped(X), "S": state},
-        "of_int32": VALUE(state.view(np.int32)),
-    }
     pattern = pattern_of(words.replace("ORDER", f"{BYTE_ORDER}: got ...f4"))
     with pytest.raises(Exception, match=pattern) as raised:
-        eval(call, {**globals(), **names})
+        call(Session(ort_backend))
     assert type(raised.value).__name__ == "InvalidArgument"
 
 

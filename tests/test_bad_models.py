@@ -151,7 +151,8 @@ def test_a_node_without_outputs_harms_nothing(
     ours = onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
     for outputs_ in (
         *(session.run(None, {}) for session in (ours, bare_session(model))),
-        *(infer(compiled(model, backend=openvino_backend)), evaluate(model, {})),
+        infer(compiled(model, backend=openvino_backend)),
+        evaluate(model, {}),
     ):
         np.testing.assert_array_equal(outputs_[0], [3])
     onnx_philox.make_reproducible(model)
@@ -261,7 +262,9 @@ STATUS = "Non-zero status code returned while running X node. Name:'x' Status Me
     ("text", "said"),
     [
         (f"[ONNXRuntimeError] : 1 : FAIL : {LOAD}", LOAD),
-        *(("", ""), ("plain", "plain"), ("Exception from a.cpp:1:\n", "Exception from a.cpp:1:")),
+        ("", ""),
+        ("plain", "plain"),
+        ("Exception from a.cpp:1:\n", "Exception from a.cpp:1:"),
         (f"[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : {STATUS}X: shape is 1", "X: shape is 1"),
     ],
 )

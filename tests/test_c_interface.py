@@ -423,7 +423,9 @@ def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     part.bytes = 28
     among = [c_void_p(out.ctypes.data + at) for at in (0, 24)]
     for given in (
-        *((None, part, memory), (handle, None, memory), (handle, part, None)),
+        (None, part, memory),
+        (handle, None, memory),
+        (handle, part, None),
         *((handle, part, memory, following) for following in among),
     ):
         assert fill(*given) == INVALID

@@ -105,8 +105,11 @@ def test_a_path_need_not_be_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "command",
     [
-        *("rewrite {} -o new.onnx", "rewrite {} -o new.xml", "run {} --fill -o new"),
-        *("inspect {} --html x.html", "verify --html x.html"),
+        "rewrite {} -o new.onnx",
+        "rewrite {} -o new.xml",
+        "run {} --fill -o new",
+        "inspect {} --html x.html",
+        "verify --html x.html",
     ],
 )
 def test_a_working_directory_that_was_deleted_is_named(
@@ -227,9 +230,14 @@ def test_a_header_that_is_too_long_or_claims_more_than_memory_holds_is_refused()
 @pytest.mark.parametrize(
     "words",
     [
-        *("rewrite noisy.onnx -o new.onnx", "rewrite noisy.onnx -o new.onnx --json"),
-        *("rewrite noisy.onnx -o new.xml", "run noisy.onnx --input x=[1,2] -o out"),
-        *("inspect noisy.onnx", "verify --runtime reference", "--help", "--version"),
+        "rewrite noisy.onnx -o new.onnx",
+        "rewrite noisy.onnx -o new.onnx --json",
+        "rewrite noisy.onnx -o new.xml",
+        "run noisy.onnx --input x=[1,2] -o out",
+        "inspect noisy.onnx",
+        "verify --runtime reference",
+        "--help",
+        "--version",
     ],
 )
 def test_a_full_standard_output_is_an_error_of_one_line(words: str, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import child
 import numpy as np
@@ -247,15 +248,15 @@ def test_an_entry_of_the_options_asks_for_cards_in_any_language() -> None:
         options.register_custom_ops_library(onnx_philox.onnxruntime.library_path())
 
 
-WRONG_PROVIDERS = table("""
-["CPUExecutionProvider"] -> ['CPUExecutionProvider']
-None -> []
-[] -> []
-[()] -> [()]
-[["CUDAExecutionProvider", {}]] -> [['CUDAExecutionProvider', {}]]
-"CUDAExecutionProvider" -> 'CUDAExecutionProvider'
-5 -> 5
-""")
+WRONG_PROVIDERS: list[tuple[Any, str]] = [
+    (["CPUExecutionProvider"], "['CPUExecutionProvider']"),
+    (None, "[]"),
+    ([], "[]"),
+    ([()], "[()]"),
+    ([["CUDAExecutionProvider", {}]], "[['CUDAExecutionProvider', {}]]"),
+    ("CUDAExecutionProvider", "'CUDAExecutionProvider'"),
+    (5, "5"),
+]
 
 
 def test_a_wrong_use_is_a_sentence() -> None:
@@ -266,7 +267,7 @@ def test_a_wrong_use_is_a_sentence() -> None:
             f"{got}. Name one of these before CPUExecutionProvider, or leave cuda out."
         )
         with said(text, kind=ValueError):
-            InferenceSession(NORMAL, providers=eval(providers), cuda=True)
+            InferenceSession(NORMAL, providers=providers, cuda=True)
     text = (
         "onnx_philox.onnxruntime.InferenceSession: cuda must be False with backend 'python': got "
         "True. Python draws on the CPU: use backend 'native'."

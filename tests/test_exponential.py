@@ -21,7 +21,13 @@ from onnx_philox._numbers.exponential import _rounded
 TYPES = ["f16", "bf16", "f32", "f64"]
 # Words whose logarithm is next to a tie of bf16 or f16: f32 would be that tie.
 DOUBLY_ROUNDED = [
-    *(0x5C5B07A9, 0xFF58B6C0, 0xFFFFFF75, 0x1FCAF534, 0x02A15380, 0x10008600, 0x900F3A1B)
+    0x5C5B07A9,
+    0xFF58B6C0,
+    0xFFFFFF75,
+    0x1FCAF534,
+    0x02A15380,
+    0x10008600,
+    0x900F3A1B,
 ]
 F64 = np.float64
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import openvino as ov
 import openvino_models
 import pytest
-from cases import assert_same_bits, table
+from cases import assert_same_bits
 from openvino import opset16 as op
 
-import onnx_philox
 from onnx_philox._numbers import coefficients
-from onnx_philox.openvino import compile_model, random_generator
+from onnx_philox.openvino import (
+    compile_model,
+    random_bernoulli,
+    random_categorical,
+    random_dropout,
+    random_generator,
+    random_normal,
+    random_uniform,
+)
 from onnx_philox.openvino._gpu import lowering, operators
 
 KERNELS = Path(operators.KERNELS).parent
@@ -72,49 +80,98 @@ def test_each_layer_has_its_kernel() -> None:
         assert re.search(rf"^{out} {value}\(State state, uint i, int", values, re.M)
 
 
-REFUSED = table("""
-random_uniform([4], 0.0, 1.0, "f64", state=state) -> got RandomUniform of f64 on GPU
-random_uniform([4], 0, 9, "i64", state=state) -> must be RandomUniform of i32 or f16 or f32 there
-random_normal([4], 0, 1, "bf16", state=state)
--> must be RandomNormal of f32 there: got RandomNormal of bf16 on GPU
-random_bernoulli([4], np.float64(0.5), state=state) -> got RandomBernoulli of f64 on GPU
-random_categorical(np.float32([[0, 1]]), 3, state=state)
--> must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform
-random_uniform([4], 0.0, op.parameter([], np.float32), "f32", state=state)
--> got RandomUniform with a computed maxval on GPU
-random_bernoulli([2], np.float32([1, 0]), 1) -> got RandomBernoulli with 2 numbers as its p on GPU
-random_uniform([4], 0, 8e-19, "f32", 1) -> got RandomUniform with a width of 8e-19 on GPU
-random_dropout(np.ones(4), 0.5, state=state) -> got RandomDropout with data of f64 on GPU
-random_uniform([4], 0.0, 1.0, "f32", state=torchs, alignment="pytorch")
--> must be RandomUniform with alignment 'tensorflow' there: got RandomUniform with alignment
--> 'pytorch' on GPU
-random_generator(some, [3, 4])
--> must be RandomGenerator with a state of a known shape there: got RandomGenerator of [3, 4] with
--> any number of states on GPU
-random_generator(op.constant(np.zeros(6, np.uint32)), [3, 4])
--> must be RandomGenerator with a state or a shape that depends on an input there: got
--> RandomGenerator with a constant state and shape on GPU
-random_uniform([4], 0, 1, "f32", 1) -> got RandomUniform with a constant state and shape on GPU
-random_generator(state, op.parameter([-1], np.int64)) -> got RandomGenerator of any rank on GPU
-random_generator(state, [2**16, 2**15])
--> must be fewer than 2^31 elements there: got RandomGenerator of 2147483648 elements on GPU
-""")
+class Given:
+    """Parameters for a draw: states, and shapes of a rank."""
+
+    def __init__(self) -> None:
+        self.state = op.parameter([6], np.uint32)
+        self.rows = op.parameter([4, 6], np.uint32)
+        self.some = op.parameter([-1, 6], np.uint32)
+        self.torchs = op.parameter([632], np.uint32)
+        self.six = op.parameter([6], np.int64)
+        self.seven = op.parameter([7], np.int64)
+        self.data = op.parameter([-1, 4], np.float16)
 
 
-def model_of(draw: str) -> ov.Model:
+REFUSED = [
+    (
+        lambda of: random_uniform([4], 0.0, 1.0, "f64", state=of.state),
+        "got RandomUniform of f64 on GPU",
+    ),
+    (
+        lambda of: random_uniform([4], 0, 9, "i64", state=of.state),
+        "must be RandomUniform of i32 or f16 or f32 there",
+    ),
+    (
+        lambda of: random_normal([4], 0, 1, "bf16", state=of.state),
+        "must be RandomNormal of f32 there: got RandomNormal of bf16 on GPU",
+    ),
+    (
+        lambda of: random_bernoulli([4], np.float64(0.5), state=of.state),
+        "got RandomBernoulli of f64 on GPU",
+    ),
+    (
+        lambda of: random_categorical(np.float32([[0, 1]]), 3, state=of.state),
+        "must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform",
+    ),
+    (
+        lambda of: random_uniform([4], 0.0, op.parameter([], np.float32), "f32", state=of.state),
+        "got RandomUniform with a computed maxval on GPU",
+    ),
+    (
+        lambda _: random_bernoulli([2], np.float32([1, 0]), 1),
+        "got RandomBernoulli with 2 numbers as its p on GPU",
+    ),
+    (
+        lambda _: random_uniform([4], 0, 8e-19, "f32", 1),
+        "got RandomUniform with a width of 8e-19 on GPU",
+    ),
+    (
+        lambda of: random_dropout(np.ones(4), 0.5, state=of.state),
+        "got RandomDropout with data of f64 on GPU",
+    ),
+    (
+        lambda of: random_uniform([4], 0.0, 1.0, "f32", state=of.torchs, alignment="pytorch"),
+        "must be RandomUniform with alignment 'tensorflow' there: got RandomUniform with "
+        "alignment 'pytorch' on GPU",
+    ),
+    (
+        lambda of: random_generator(of.some, [3, 4]),
+        "must be RandomGenerator with a state of a known shape there: got RandomGenerator of "
+        "[3, 4] with any number of states on GPU",
+    ),
+    (
+        lambda _: random_generator(op.constant(np.zeros(6, np.uint32)), [3, 4]),
+        "must be RandomGenerator with a state or a shape that depends on an input there: got "
+        "RandomGenerator with a constant state and shape on GPU",
+    ),
+    (
+        lambda _: random_uniform([4], 0, 1, "f32", 1),
+        "got RandomUniform with a constant state and shape on GPU",
+    ),
+    (
+        lambda of: random_generator(of.state, op.parameter([-1], np.int64)),
+        "got RandomGenerator of any rank on GPU",
+    ),
+    (
+        lambda of: random_generator(of.state, [2**16, 2**15]),
+        "must be fewer than 2^31 elements there: got RandomGenerator of 2147483648 elements on GPU",
+    ),
+]
+
+
+def model_of(draw: Callable[[Given], ov.Node]) -> ov.Model:
     """One draw, of states, data and shapes."""
-    states = {"state": [6], "rows": [4, 6], "some": [-1, 6], "torchs": [632]}
-    names = {name: op.parameter(shape, np.uint32) for name, shape in states.items()}
-    names |= {name: op.parameter([rank], np.int64) for name, rank in (("six", 6), ("seven", 7))}
-    names |= {"data": op.parameter([-1, 4], np.float16), "op": op, "np": np}
-    node = eval(draw, vars(onnx_philox.openvino) | names)
+    node = draw(Given())
     node.set_friendly_name("noise")
     found = [source.get_node() for source in node.input_values()]
     return ov.Model(node.outputs(), [n for n in found if n.get_type_name() == "Parameter"])
 
 
 @pytest.mark.parametrize(("draw", "said"), REFUSED)
-def test_what_a_gpu_would_not_draw_exactly_is_refused(draw: str, said: str) -> None:
+def test_what_a_gpu_would_not_draw_exactly_is_refused(
+    draw: Callable[[Given], ov.Node], said: str
+) -> None:
     model = model_of(draw)
     with pytest.raises(ValueError, match=re.escape(said)) as refusal:
         compile_model(openvino_models.CORE, model, "GPU")
@@ -124,13 +181,24 @@ def test_what_a_gpu_would_not_draw_exactly_is_refused(draw: str, said: str) -> N
 
 
 # The seeds' words and two parameters that a layer is given, the shapes of its inputs, and its own.
-LOWERED = table("""
-random_generator(some, seven, 5, 2**33 + 7) -> PhiloxBits [5, 0, 7, 2, 0, 0] [?,6] [6] [?,?] [?]
-random_uniform([4], 0, 2.0**-60, "f32", 5, state=rows)
--> PhiloxUniformF32 [5, 0, 0, 0, 0, 562036736] [4,6] [6] [1] [4,1,1,1]
-random_bernoulli(six, 1e-30, 1) -> PhiloxBernoulli [1, 0, 0, 0, 1, 0] [6] [6] [?,?,?,?,?,?] [?]
-random_dropout(data, 0.5, 1) -> PhiloxBernoulli [1, 0, 0, 0, 4194304, 0] [6] [6] [?,4] [?]
-""")
+LOWERED = [
+    (
+        lambda of: random_generator(of.some, of.seven, 5, 2**33 + 7),
+        "PhiloxBits [5, 0, 7, 2, 0, 0] [?,6] [6] [?,?] [?]",
+    ),
+    (
+        lambda of: random_uniform([4], 0, 2.0**-60, "f32", 5, state=of.rows),
+        "PhiloxUniformF32 [5, 0, 0, 0, 0, 562036736] [4,6] [6] [1] [4,1,1,1]",
+    ),
+    (
+        lambda of: random_bernoulli(of.six, 1e-30, 1),
+        "PhiloxBernoulli [1, 0, 0, 0, 1, 0] [6] [6] [?,?,?,?,?,?] [?]",
+    ),
+    (
+        lambda of: random_dropout(of.data, 0.5, 1),
+        "PhiloxBernoulli [1, 0, 0, 0, 4194304, 0] [6] [6] [?,4] [?]",
+    ),
+]
 
 
 def lowered(model: ov.Model, name: str) -> ov.Node:
@@ -142,7 +210,7 @@ def lowered(model: ov.Model, name: str) -> ov.Node:
 
 
 @pytest.mark.parametrize(("draw", "given"), LOWERED)
-def test_a_layer_is_given_what_its_node_says(draw: str, given: str) -> None:
+def test_a_layer_is_given_what_its_node_says(draw: Callable[[Given], ov.Node], given: str) -> None:
     layer = lowered(model_of(draw), name := given.partition(" ")[0])
     ports = *layer.inputs(), layer.output(0)
     shapes = " ".join(port.get_partial_shape().to_string() for port in ports)

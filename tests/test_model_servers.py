@@ -76,7 +76,10 @@ def test_triton_s_configuration_names_the_model_s_inputs_and_outputs():
     lines = config.splitlines()
     others = [line for line in lines if not line.startswith(("input", "output"))]
     assert others == [
-        *('name: "vae"', 'backend: "onnxruntime"', "max_batch_size: 64", "dynamic_batching { }"),
+        'name: "vae"',
+        'backend: "onnxruntime"',
+        "max_batch_size: 64",
+        "dynamic_batching { }",
         'model_operations { op_library_filename: "/opt/libonnx_philox_onnxruntime.so" }',
     ]
 

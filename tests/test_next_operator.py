@@ -19,12 +19,19 @@ def outcomes() -> dict[str, dict[str, str]]:
 
 
 DRAWN = [
-    *("native core", "onnx.reference", "OpenVINO, python", "the function of `reference`"),
-    *("the builder of `graphs`", "ONNX Runtime, python"),
+    "native core",
+    "onnx.reference",
+    "OpenVINO, python",
+    "the function of `reference`",
+    "the builder of `graphs`",
+    "ONNX Runtime, python",
 ]
 REFUSED = [
-    *("ONNX Runtime, native", "OpenVINO, native", "the factory of `openvino`"),
-    *("standard nodes for ONNX Runtime", "standard nodes for OpenVINO"),
+    "ONNX Runtime, native",
+    "OpenVINO, native",
+    "the factory of `openvino`",
+    "standard nodes for ONNX Runtime",
+    "standard nodes for OpenVINO",
 ]
 
 

@@ -180,7 +180,10 @@ def by_a_callback(session: InferenceSession, feeds: Feeds) -> list[np.ndarray]:
 WAYS = [
     lambda session, feeds: session.run(None, feeds),
     lambda session, feeds: session.run(None, {**feeds, "state": STATE}),
-    *(by_ort_values, by_a_vector, by_binding, by_a_callback),
+    by_ort_values,
+    by_a_vector,
+    by_binding,
+    by_a_callback,
     lambda session, feeds: by_a_callback(session, {**feeds, "state": STATE}),
 ]
 

@@ -81,7 +81,9 @@ def test_the_default_of_an_input_is_no_constant() -> None:
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        *(("int64[1]", None), ("int64[]", None), ("int64[n]", None)),
+        ("int64[1]", None),
+        ("int64[]", None),
+        ("int64[n]", None),
         ("float[1]", "input 'shape' must be i64 or i32: got f32"),
         ("int64[1, 1]", "input 'shape' must be 1-D, with one entry for each dimension: got"),
         ("int8[1]", "input 'shape' must be i64 or i32: got"),

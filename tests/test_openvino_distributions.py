@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import DTYPES, SEED, assert_all_same, assert_refused, assert_same_bits, table
+from cases import DTYPES, SEED, assert_all_same, assert_refused, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto
 from openvino import opset8
@@ -45,22 +45,28 @@ def logits_of(type_: str, batch: int = 3, classes: int = 11) -> np.ndarray:
 LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
 NUMBERS = np.arange(35, dtype=F32).reshape(SHAPE)
 # What OpenVINO and NumPy make of the booleans `b`.
-CONSUMERS = table("""
-logical_not(b) -> np.logical_not(b)
-logical_and(b, fixed(LOGICAL)) -> b & LOGICAL
-logical_xor(fixed(LOGICAL), b) -> b ^ LOGICAL
-equal(b, fixed(LOGICAL)) -> b == LOGICAL
-select(b, fixed(NUMBERS), fixed(F32(-1))) -> np.where(b, NUMBERS, F32(-1))
-select(fixed(LOGICAL), b, fixed(np.array(True))) -> np.where(LOGICAL, b, True)
-concat([b, fixed(LOGICAL)], 0) -> np.concatenate([b, LOGICAL])
-non_zero(b) -> np.array(np.nonzero(b))
-reduce_logical_or(b, fixed([0])) -> b.any(0)
-convert(b, "f32") -> b.astype(F32)
-convert(b, "i64") -> b.astype(np.int64)
-reshape(b, fixed([-1]), False) -> b.reshape(-1)
-transpose(b, fixed([1, 0])) -> b.T.copy()
-b -> b
-""")
+CONSUMERS = [
+    (lambda b: opset8.logical_not(b), lambda b: np.logical_not(b)),
+    (lambda b: opset8.logical_and(b, fixed(LOGICAL)), lambda b: b & LOGICAL),
+    (lambda b: opset8.logical_xor(fixed(LOGICAL), b), lambda b: b ^ LOGICAL),
+    (lambda b: opset8.equal(b, fixed(LOGICAL)), lambda b: b == LOGICAL),
+    (
+        lambda b: opset8.select(b, fixed(NUMBERS), fixed(F32(-1))),
+        lambda b: np.where(b, NUMBERS, F32(-1)),
+    ),
+    (
+        lambda b: opset8.select(fixed(LOGICAL), b, fixed(np.array(True))),
+        lambda b: np.where(LOGICAL, b, True),
+    ),
+    (lambda b: opset8.concat([b, fixed(LOGICAL)], 0), lambda b: np.concatenate([b, LOGICAL])),
+    (lambda b: opset8.non_zero(b), lambda b: np.array(np.nonzero(b))),
+    (lambda b: opset8.reduce_logical_or(b, fixed([0])), lambda b: b.any(0)),
+    (lambda b: opset8.convert(b, "f32"), lambda b: b.astype(F32)),
+    (lambda b: opset8.convert(b, "i64"), lambda b: b.astype(np.int64)),
+    (lambda b: opset8.reshape(b, fixed([-1]), False), lambda b: b.reshape(-1)),
+    (lambda b: opset8.transpose(b, fixed([1, 0])), lambda b: b.T.copy()),
+    (lambda b: b, lambda b: b),
+]
 
 
 @pytest.mark.parametrize("shape_type", [np.int32, np.int64])
@@ -75,11 +81,10 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
         for build, _ in CONSUMERS:
             node = random_bernoulli(shape, 0.3, **SEED)
             assert node.get_output_element_type(0) == ov.Type.boolean
-            made = eval(build, {**vars(opset8), **globals(), "b": node.output(0)})
+            made = build(node.output(0))
             results += [made.output(0) if isinstance(made, ov.Node) else made, node.output(1)]
     drop, after = reference.random_bernoulli(SHAPE, 0.3, **SEED)
-    names = globals() | {"b": drop}
-    wanted = [x for _, expected in CONSUMERS for x in (eval(expected, names), after)] * 2
+    wanted = [x for _, expect in CONSUMERS for x in (expect(drop), after)] * 2
     model, feeds = ov.Model(results, [source]), {"shape": np.array(SHAPE, shape_type)}
     for precision in differing([None, "f32"]):
         assert_all_same(openvino(model, feeds, precision), wanted)
@@ -92,24 +97,77 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
 EACH_P, LOGITS = np.random.default_rng(2).random(SHAPE), logits_of("f64")
 FEW = np.random.default_rng(0).normal(size=24).astype(F32)
 # What OpenVINO computes of constants, and what it is. The plugin clamps those of uint32 to 2^31-1.
-COMPUTED = table("""
-bernoulli(SHAPE, concat([fixed(EACH_P[:2]), fixed(EACH_P[2:])], 0)) -> bernoulli(SHAPE, EACH_P)
-categorical(multiply(fixed(LOGITS), fixed(0.3)), 9) -> categorical(LOGITS * F64(0.3), 9)
-normal([9], cast(F32(0.1), "f64"), 1.7, "f64") -> normal([9], np.array(F32(0.1), F64), 1.7, "f64")
-categorical(reshape(concat([fixed(FEW[:12]), fixed(FEW[12:])], 0), fixed([4, 6]), False), 5000)
--> categorical(FEW.reshape(4, 6), 5000)
-uniform([9], cast(0.1, "f64"), cast(0.7, "f64"), "f64") -> uniform([9], 0.1, 0.7, "f64")
-uniform([9], cast(-7, "i64"), cast(2**40 + 1, "i64"), "i64") -> uniform([9], -7, 2**40 + 1, "i64")
-uniform([9], cast(0.1, "f32"), cast(0.7, "f32"), "f32") -> uniform([9], 0.1, 0.7, "f32")
-uniform([9], cast(0.125, "bf16"), cast(0.75, "bf16"), "bf16") -> uniform([9], 0.125, 0.75, "bf16")
-normal([50], reduce_max(fixed(FEW), fixed([0])), 1.0, "f32")
--> normal([50], float(FEW.max()), 1.0, "f32")
-generator(concat([fixed(STATE[:4]), fixed(STATE[4:])], 0), [5]) -> generator(STATE, [5])
-generator(reshape(fixed(STATE.reshape(2, 3)), fixed([6]), False), [5]) -> generator(STATE, [5])
-generator(select(fixed(True), fixed(STATE), fixed(STATE * 0)), [5]) -> generator(STATE, [5])
-generator(cast(STATE.astype(np.int64), "u32"), [5]) -> generator(STATE, [5])
-generator(gather(fixed([STATE * 0, STATE]), fixed(1), fixed(0)), [5]) -> generator(STATE, [5])
-""")
+COMPUTED = [
+    (
+        lambda draw: draw.bernoulli(
+            SHAPE, opset8.concat([fixed(EACH_P[:2]), fixed(EACH_P[2:])], 0)
+        ),
+        lambda draw: draw.bernoulli(SHAPE, EACH_P),
+    ),
+    (
+        lambda draw: draw.categorical(opset8.multiply(fixed(LOGITS), fixed(0.3)), 9),
+        lambda draw: draw.categorical(LOGITS * F64(0.3), 9),
+    ),
+    (
+        lambda draw: draw.normal([9], cast(F32(0.1), "f64"), 1.7, "f64"),
+        lambda draw: draw.normal([9], np.array(F32(0.1), F64), 1.7, "f64"),
+    ),
+    (
+        lambda draw: draw.categorical(
+            opset8.reshape(
+                opset8.concat([fixed(FEW[:12]), fixed(FEW[12:])], 0), fixed([4, 6]), False
+            ),
+            5000,
+        ),
+        lambda draw: draw.categorical(FEW.reshape(4, 6), 5000),
+    ),
+    (
+        lambda draw: draw.uniform([9], cast(0.1, "f64"), cast(0.7, "f64"), "f64"),
+        lambda draw: draw.uniform([9], 0.1, 0.7, "f64"),
+    ),
+    (
+        lambda draw: draw.uniform([9], cast(-7, "i64"), cast(2**40 + 1, "i64"), "i64"),
+        lambda draw: draw.uniform([9], -7, 2**40 + 1, "i64"),
+    ),
+    (
+        lambda draw: draw.uniform([9], cast(0.1, "f32"), cast(0.7, "f32"), "f32"),
+        lambda draw: draw.uniform([9], 0.1, 0.7, "f32"),
+    ),
+    (
+        lambda draw: draw.uniform([9], cast(0.125, "bf16"), cast(0.75, "bf16"), "bf16"),
+        lambda draw: draw.uniform([9], 0.125, 0.75, "bf16"),
+    ),
+    (
+        lambda draw: draw.normal([50], opset8.reduce_max(fixed(FEW), fixed([0])), 1.0, "f32"),
+        lambda draw: draw.normal([50], float(FEW.max()), 1.0, "f32"),
+    ),
+    (
+        lambda draw: draw.generator(opset8.concat([fixed(STATE[:4]), fixed(STATE[4:])], 0), [5]),
+        lambda draw: draw.generator(STATE, [5]),
+    ),
+    (
+        lambda draw: draw.generator(
+            opset8.reshape(fixed(STATE.reshape(2, 3)), fixed([6]), False), [5]
+        ),
+        lambda draw: draw.generator(STATE, [5]),
+    ),
+    (
+        lambda draw: draw.generator(
+            opset8.select(fixed(True), fixed(STATE), fixed(STATE * 0)), [5]
+        ),
+        lambda draw: draw.generator(STATE, [5]),
+    ),
+    (
+        lambda draw: draw.generator(cast(STATE.astype(np.int64), "u32"), [5]),
+        lambda draw: draw.generator(STATE, [5]),
+    ),
+    (
+        lambda draw: draw.generator(
+            opset8.gather(fixed([STATE * 0, STATE]), fixed(1), fixed(0)), [5]
+        ),
+        lambda draw: draw.generator(STATE, [5]),
+    ),
+]
 
 
 def fixed(values: Any) -> ov.Node:
@@ -121,19 +179,25 @@ def cast(value: Any, type_: str) -> ov.Node:
     return opset8.convert(fixed(value), type_)
 
 
-def draws_of(module: Any) -> dict[str, Any]:
-    """What draws in a row of `COMPUTED`, of the factories or the reference."""
-    kinds = ("bernoulli", "categorical", "normal", "uniform", "generator")
-    return {kind: partial(getattr(module, f"random_{kind}"), **SEED) for kind in kinds}
+class Draws:
+    """What draws in a row, of the factories or the reference."""
+
+    def __init__(self, module: Any) -> None:
+        self.bernoulli = partial(module.random_bernoulli, **SEED)
+        self.categorical = partial(module.random_categorical, **SEED)
+        self.normal = partial(module.random_normal, **SEED)
+        self.uniform = partial(module.random_uniform, **SEED)
+        self.generator = partial(module.random_generator, **SEED)
 
 
 @pytest.mark.usefixtures("factories")
 def test_constants_computed_from_constants_are_exact_also_saved_in_f16(
     openvino: OpenVino, tmp_path: Path
 ) -> None:
-    ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
-    nodes = [eval(made, {**vars(opset8), **globals(), **ours}) for made, _ in COMPUTED]
-    drawn = [eval(said, {**globals(), **theirs}) for _, said in COMPUTED]
+    ours = Draws(onnx_philox.openvino)
+    theirs = Draws(reference)
+    nodes = [made(ours) for made, _ in COMPUTED]
+    drawn = [said(theirs) for _, said in COMPUTED]
     model = ov.Model([output for node in nodes for output in node.outputs()], [])
     ov.save_model(model, tmp_path / "model.xml")
     for precision in differing([None, "f16"]):
@@ -150,9 +214,10 @@ def test_large_constants_arrive_and_are_saved_as_they_are(
     logits = np.random.default_rng(4).normal(size=(1, size))
     calls = [("categorical", logits.astype(type_), 40) for type_ in (np.float16, F32)]
     calls += [("bernoulli", [size], each)]
-    ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
-    nodes = [ours[kind](*given) for kind, *given in calls]
-    drawn = [theirs[kind](*given) for kind, *given in calls]
+    ours = Draws(onnx_philox.openvino)
+    theirs = Draws(reference)
+    nodes = [getattr(ours, kind)(*given) for kind, *given in calls]
+    drawn = [getattr(theirs, kind)(*given) for kind, *given in calls]
     model = ov.Model([output for node in nodes for output in node.outputs()], [])
     ov.save_model(model, tmp_path / "model.xml")  # compresses weights to f16
     for given in (model, tmp_path / "model.xml"):
@@ -220,31 +285,63 @@ def test_constants_replaced_in_a_file_by_their_f16_rounding_are_read_anew(
 
 
 # A draw, the input that is replaced and by what, and what is drawn then.
-REPLACED = [
-    ("bernoulli(SHAPE, F64(0.1))", 1, "F64(0.2)", "bernoulli(SHAPE, F64(0.2))"),
-    ("bernoulli(SHAPE, np.array([0.1]))", 1, "EACH", "bernoulli(SHAPE, EACH)"),
-    ("bernoulli(SHAPE, np.array([0.1]))", 1, "F32([0.7])", "bernoulli(SHAPE, F32(0.7))"),
-    ("categorical(LOGITS, 4)", 0, "LOGITS[:2] / 2", "categorical(LOGITS[:2] / 2, 4)"),
-    ("categorical(logits_of('f32'), 4)", 0, "x", "categorical(x, 4)"),
-    ("normal([9], 0.1, 1.7, 'f64')", 2, "np.array(2.5)", "normal([9], 0.1, 2.5, 'f64')"),
+FED = logits_of("f32")[:2]
+REPLACED: list[tuple[Callable[[Draws], Any], int, Any, Callable[[Draws], Any]]] = [
+    (
+        lambda draw: draw.bernoulli(SHAPE, F64(0.1)),
+        1,
+        F64(0.2),
+        lambda draw: draw.bernoulli(SHAPE, F64(0.2)),
+    ),
+    (
+        lambda draw: draw.bernoulli(SHAPE, np.array([0.1])),
+        1,
+        EACH,
+        lambda draw: draw.bernoulli(SHAPE, EACH),
+    ),
+    (
+        lambda draw: draw.bernoulli(SHAPE, np.array([0.1])),
+        1,
+        F32([0.7]),
+        lambda draw: draw.bernoulli(SHAPE, F32(0.7)),
+    ),
+    (
+        lambda draw: draw.categorical(LOGITS, 4),
+        0,
+        LOGITS[:2] / 2,
+        lambda draw: draw.categorical(LOGITS[:2] / 2, 4),
+    ),
+    # None stands for the model's input.
+    (
+        lambda draw: draw.categorical(logits_of("f32"), 4),
+        0,
+        None,
+        lambda draw: draw.categorical(FED, 4),
+    ),
+    (
+        lambda draw: draw.normal([9], 0.1, 1.7, "f64"),
+        2,
+        np.array(2.5),
+        lambda draw: draw.normal([9], 0.1, 2.5, "f64"),
+    ),
 ]
 
 
 @pytest.mark.usefixtures("factories")
 def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
-    ours, theirs = draws_of(onnx_philox.openvino), draws_of(reference)
-    fed = logits_of("f32")[:2]
+    ours = Draws(onnx_philox.openvino)
+    theirs = Draws(reference)
     x = parameter("logits", [-1, 11], F32)
     outputs, wanted = [], []
     for made, index, other, drawn in REPLACED:
-        node, constant = (eval(text, {**globals(), "x": x, **ours}) for text in (made, other))
-        source = constant if constant is x else fixed(constant)
+        node = made(ours)
+        source = x if other is None else fixed(other)
         node.input(index).replace_source_output(source.output(0))
         outputs += node.outputs()
-        wanted += eval(drawn, {**globals(), "x": fed, **theirs})
+        wanted += drawn(theirs)
     model = ov.Model(outputs, [x])
     model.validate_nodes_and_infer_types()
-    assert_all_same(openvino(model, {"logits": fed}), wanted)
+    assert_all_same(openvino(model, {"logits": FED}), wanted)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -266,20 +363,33 @@ def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
     assert_same_bits(booleans, reference.random_bernoulli([5, 64], seen_p, **SEED)[0])
 
 
-REFUSED = table("""
-normal([3], f64, 1, "f64") -> input 'mean' must be a constant in
-normal([3], 0, f64, "f64") -> input 'scale' must be a constant in
-bernoulli([3], f64) -> 'p' must be a constant of at most 4096 ele
-categorical(np.zeros((1, 4097))) -> a constant of at most 4096 ele
-bernoulli(parameter("n", [2], np.int64), np.zeros(4, F32)) -> shape [?, ?]: got shape [4]
-""")
+REFUSED = [
+    (
+        lambda draw: draw.normal([3], parameter("f64", [], F64), 1, "f64"),
+        "input 'mean' must be a constant in",
+    ),
+    (
+        lambda draw: draw.normal([3], 0, parameter("f64", [], F64), "f64"),
+        "input 'scale' must be a constant in",
+    ),
+    (
+        lambda draw: draw.bernoulli([3], parameter("f64", [], F64)),
+        "'p' must be a constant of at most 4096 ele",
+    ),
+    (lambda draw: draw.categorical(np.zeros((1, 4097))), "a constant of at most 4096 ele"),
+    (
+        lambda draw: draw.bernoulli(parameter("n", [2], np.int64), np.zeros(4, F32)),
+        "shape [?, ?]: got shape [4]",
+    ),
+]
 
 
 @pytest.mark.usefixtures("factories")
-@pytest.mark.parametrize(("node", "words"), REFUSED)
-def test_a_node_is_refused_what_the_plugin_would_alter(node: str, words: str) -> None:
-    names = {**globals(), **draws_of(onnx_philox.openvino), "f64": parameter("f64", [], F64)}
-    assert_refused(lambda: eval(node, names), words)
+@pytest.mark.parametrize(("call", "words"), REFUSED)
+def test_a_node_is_refused_what_the_plugin_would_alter(
+    call: Callable[[Draws], Any], words: str
+) -> None:
+    assert_refused(partial(call, Draws(onnx_philox.openvino)), words)
 
 
 @pytest.mark.parametrize("config", [DEFAULT, ONE_THREAD], ids=["default", "one thread"])

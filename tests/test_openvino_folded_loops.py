@@ -149,27 +149,34 @@ def test_a_loop_that_runs_hands_on_all_words_cached_or_not(
 WIDE_UNIFORMS = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)[0]
 BETWEEN = reference.random_uniform([4], 0, 1, "f32", state=WORDS)[1]
 # The type of the Loop's values and the body; what is drawn.
-EXACT = table("""
-float[4]: d, s = F32 v, t = NEXT -> reference.random_uniform([4], 0, 1, "f32", state=BETWEEN)[0]
-int64[4]: d, s = I64 g = Greater (d, i_low) b = Cast <to = 7> (g) e = Shape (d) v = Add (b, e)
--> np.full(4, 5)
-float[1]: d, s = F64 g = Cast <to = 1> (d) v = Gather (g, one) -> F32_OF_WIDE[1:2]
-float[1]: d, s = F64 g = Gather (d, one) v = Cast <to = 1> (g) -> F32_OF_WIDE[1:2]
-float[4]: d, s = F64 v = Cast <to = 1> (d) -> F32_OF_WIDE
-""")
 F32_OF_WIDE = WIDE_UNIFORMS.astype(np.float32)
+EXACT = [
+    (
+        "float[4]",
+        "d, s = F32 v, t = NEXT",
+        reference.random_uniform([4], 0, 1, "f32", state=BETWEEN)[0],
+    ),
+    (
+        "int64[4]",
+        "d, s = I64 g = Greater (d, i_low) b = Cast <to = 7> (g) e = Shape (d) v = Add (b, e)",
+        np.full(4, 5),
+    ),
+    ("float[1]", "d, s = F64 g = Cast <to = 1> (d) v = Gather (g, one)", F32_OF_WIDE[1:2]),
+    ("float[1]", "d, s = F64 g = Gather (d, one) v = Cast <to = 1> (g)", F32_OF_WIDE[1:2]),
+    ("float[4]", "d, s = F64 v = Cast <to = 1> (d)", F32_OF_WIDE),
+]
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("row", "expected"), EXACT)
+@pytest.mark.parametrize(("type_", "body", "expected"), EXACT)
 def test_other_draws_in_a_loop_of_constants_are_exact_at_each_precision(
-    openvino: OpenVino, row: str, expected: str, precision: str | None
+    openvino: OpenVino, type_: str, body: str, expected: np.ndarray, precision: str | None
 ) -> None:
-    wanted = np.stack([eval(expected)] * 2)
-    if "Cast <to = 1>" in row and precision_of(precision) == "f16":
+    wanted = np.stack([expected] * 2)
+    if "Cast <to = 1>" in body and precision_of(precision) == "f16":
         # What the model itself makes of a draw is the plugin's, which keeps such constants so.
         wanted = wanted.astype(np.float16).astype(np.float32)
-    assert_same_bits(openvino(loop_of(*row.split(": ")), {}, precision)[0], wanted)
+    assert_same_bits(openvino(loop_of(type_, body), {}, precision)[0], wanted)
 
 
 @pytest.mark.parametrize("i", [-(2**31), 2**31 - 1])
@@ -209,27 +216,36 @@ def indices(*values: int) -> ov.Node:
 
 
 # What moves a constant, and what it makes of it.
-MOVES = table("""
-opset8.reshape(ov.op.Constant(ROWS), indices(5000), False) -> LARGE
-opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)) -> LARGE
-opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)) -> LARGE[None]
-opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)) -> ROWS
-opset8.broadcast(ov.op.Constant(LARGE[None]), indices(2, 5000)) -> np.stack([LARGE, LARGE])
-opset8.concat([ov.op.Constant(LARGE)] * 2, 0) -> np.concatenate([LARGE, LARGE])
-opset8.maximum(ov.op.Constant(LARGE), ov.op.Constant(np.zeros(1, np.float32))) -> LARGE
-""")
+MOVES = [
+    (lambda: opset8.reshape(ov.op.Constant(ROWS), indices(5000), False), lambda: LARGE),
+    (lambda: opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)), lambda: LARGE),
+    (lambda: opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)), lambda: LARGE[None]),
+    (lambda: opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)), lambda: ROWS),
+    (
+        lambda: opset8.broadcast(ov.op.Constant(LARGE[None]), indices(2, 5000)),
+        lambda: np.stack([LARGE, LARGE]),
+    ),
+    (lambda: opset8.concat([ov.op.Constant(LARGE)] * 2, 0), lambda: np.concatenate([LARGE, LARGE])),
+    (
+        lambda: opset8.maximum(ov.op.Constant(LARGE), ov.op.Constant(np.zeros(1, np.float32))),
+        lambda: LARGE,
+    ),
+]
 
 
 @pytest.mark.usefixtures("factories")
 @pytest.mark.parametrize(("move", "moved"), MOVES)
 def test_a_large_constant_that_nodes_move_is_saved_unrounded(
-    openvino: OpenVino, tmp_path: Path, move: str, moved: str
+    openvino: OpenVino,
+    tmp_path: Path,
+    move: Callable[[], ov.Node],
+    moved: Callable[[], np.ndarray],
 ) -> None:
-    p = eval(moved)
+    p = moved()
     uniforms, _ = reference.random_uniform(p.shape, 0, 1, "f32", **SEED)
     rounded = p.astype(np.float16).astype(np.float32)
     assert ((uniforms < p) != (uniforms < rounded)).any(), "no draw would show the rounding"
-    node = random_bernoulli(p.shape, eval(move), **SEED)
+    node = random_bernoulli(p.shape, move(), **SEED)
     ov.save_model(ov.Model([node.output(0)], [], "m"), tmp_path / "m.xml")
     drawn = openvino(tmp_path / "m.xml", {}, "f32")[0]
     assert_same_bits(drawn, reference.random_bernoulli(p.shape, p, **SEED)[0])

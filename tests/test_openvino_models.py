@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_same_bits, table
+from cases import assert_same_bits
 from foreign import parse
 from openvino import opset8
 from openvino_models import (
@@ -68,51 +68,86 @@ def polar(u: ov.Node, shape: ov.Node) -> ov.Node:
     return opset8.multiply(radius, opset8.cos(uniform(shape, 0, 2 * np.pi)))
 
 
-# A node of OpenVINO's -> the operator that draws it, and its type.
-KINDS = table("""
-less(uniform([2, 4]), F32(0.3)) -> RandomBernoulli bool
-greater_equal(uniform([2, 4], type_="f64"), constant(np.array([[0.3]]))) -> RandomBernoulli bool
-greater(softmax(x, 1), uniform(of_x)) -> RandomBernoulli bool
-greater(softmax(convert(x, "f64"), 1), uniform([2, 4], type_="f64")) -> RandomUniform f64
-less_equal(x, uniform(of_x, alignment="pytorch")) -> RandomBernoulli bool
-less(uniform([2, 4]), F32(1.5)) -> RandomUniform bool
-less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> RandomUniform bool
-less(uniform([2, 4]), np.full((1, 4), 0.5, F32)) -> RandomUniform bool
-less(uniform([2, 4]), add(x, x)) -> RandomUniform f32
-less(uniform([2, 2]), softmax(two, 0)) -> RandomUniform f32
-less(uniform(of_x), y) -> RandomUniform f32
-less(uniform([2, 4]), clamp(x, 0, 1)) -> RandomBernoulli bool
-less(uniform([2, 4]), clamp(x, -1, 1)) -> RandomUniform f32
-less(uniform([2, 4]), clamp(x, 0, 2)) -> RandomUniform f32
-less(uniform([4, 2]), transpose(sigmoid(x), [1, 0])) -> RandomBernoulli bool
-less(uniform([4]), np.full((2, 4), 0.5, F32)) -> RandomUniform f32
-less(uniform([4]), one) -> RandomBernoulli bool
-less(uniform(shape_of(F32(1))), one) -> RandomUniform f32
-less(uniform(dims), F32(0.3)) -> RandomUniform f32
-less(uniform(dims), one) -> RandomUniform f32
-less(uniform([2, 4]), rankless) -> RandomUniform f32
-less(uniform([2, 4], 0, 2), F32(0.3)) -> RandomUniform f32
-log(uniform([3])) -> RandomUniform f32
-convert(uniform([3]), "f16") -> RandomUniform f32
-sqrt(uniform([3])) -> RandomUniform f32
-multinomial(x, 3) -> RandomCategorical i32
-multinomial(x, 4, "i64", replaces=False) -> RandomCategorical i64
-multinomial(w, 1, is_log=True) -> RandomCategorical i32
-add(F32(1.5), multiply(normal([3]), F32(2))) -> RandomNormal f32
-polar(uniform([2, 4], 1e-38), of_x) -> RandomNormal f32
-polar(uniform(shape_of(w), 1e-38), convert(shape_of(w), "i32")) -> RandomNormal f32
-""")
+class Inputs:
+    """The parameters of a model, and what a row makes of x."""
+
+    def __init__(self) -> None:
+        self.x = parameter("x", [2, 4])
+        self.y = parameter("y", [1, 4])
+        self.two = parameter("two", [2])
+        self.one = parameter("one", [1])
+        self.rankless = parameter("rankless", ov.PartialShape.dynamic())
+        self.dims = parameter("dims", [-1], ov.Type.i64)
+        self.w = parameter("w", [-1, -1], ov.Type.f64)
+        self.high = parameter("high", [], ov.Type.i64)
+        self.k = parameter("k", [1], ov.Type.i32)
+        self.parameters = list(vars(self).values())
+        self.of_x = opset8.shape_of(self.x)
+
+
+# A node of OpenVINO's, and the operator that draws it, and its type.
+KINDS = [
+    (lambda _: opset8.less(uniform([2, 4]), F32(0.3)), "RandomBernoulli bool"),
+    (
+        lambda _: opset8.greater_equal(
+            uniform([2, 4], type_="f64"), opset8.constant(np.array([[0.3]]))
+        ),
+        "RandomBernoulli bool",
+    ),
+    (lambda of: opset8.greater(opset8.softmax(of.x, 1), uniform(of.of_x)), "RandomBernoulli bool"),
+    (
+        lambda of: opset8.greater(
+            opset8.softmax(opset8.convert(of.x, "f64"), 1), uniform([2, 4], type_="f64")
+        ),
+        "RandomUniform f64",
+    ),
+    (
+        lambda of: opset8.less_equal(of.x, uniform(of.of_x, alignment="pytorch")),
+        "RandomBernoulli bool",
+    ),
+    (lambda _: opset8.less(uniform([2, 4]), F32(1.5)), "RandomUniform bool"),
+    (lambda _: opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)), "RandomUniform bool"),
+    (lambda _: opset8.less(uniform([2, 4]), np.full((1, 4), 0.5, F32)), "RandomUniform bool"),
+    (lambda of: opset8.less(uniform([2, 4]), opset8.add(of.x, of.x)), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform([2, 2]), opset8.softmax(of.two, 0)), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform(of.of_x), of.y), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, 0, 1)), "RandomBernoulli bool"),
+    (lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, -1, 1)), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, 0, 2)), "RandomUniform f32"),
+    (
+        lambda of: opset8.less(uniform([4, 2]), opset8.transpose(opset8.sigmoid(of.x), [1, 0])),
+        "RandomBernoulli bool",
+    ),
+    (lambda _: opset8.less(uniform([4]), np.full((2, 4), 0.5, F32)), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform([4]), of.one), "RandomBernoulli bool"),
+    (lambda of: opset8.less(uniform(opset8.shape_of(F32(1))), of.one), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform(of.dims), F32(0.3)), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform(of.dims), of.one), "RandomUniform f32"),
+    (lambda of: opset8.less(uniform([2, 4]), of.rankless), "RandomUniform f32"),
+    (lambda _: opset8.less(uniform([2, 4], 0, 2), F32(0.3)), "RandomUniform f32"),
+    (lambda _: opset8.log(uniform([3])), "RandomUniform f32"),
+    (lambda _: opset8.convert(uniform([3]), "f16"), "RandomUniform f32"),
+    (lambda _: opset8.sqrt(uniform([3])), "RandomUniform f32"),
+    (lambda of: multinomial(of.x, 3), "RandomCategorical i32"),
+    (lambda of: multinomial(of.x, 4, "i64", replaces=False), "RandomCategorical i64"),
+    (lambda of: multinomial(of.w, 1, is_log=True), "RandomCategorical i32"),
+    (lambda _: opset8.add(F32(1.5), opset8.multiply(normal([3]), F32(2))), "RandomNormal f32"),
+    (lambda of: polar(uniform([2, 4], 1e-38), of.of_x), "RandomNormal f32"),
+    (
+        lambda of: polar(
+            uniform(opset8.shape_of(of.w), 1e-38), opset8.convert(opset8.shape_of(of.w), "i32")
+        ),
+        "RandomNormal f32",
+    ),
+]
 
 
 @pytest.mark.parametrize(("node", "kind"), KINDS)
-def test_a_node_and_what_reads_it_are_one_draw(node: str, kind: str) -> None:
-    shapes = {"x": [2, 4], "y": [1, 4], "two": [2], "one": [1]}
-    shapes["rankless"] = ov.PartialShape.dynamic()
-    inputs = {name: parameter(name, shape) for name, shape in shapes.items()}
-    inputs["dims"] = parameter("dims", [-1], ov.Type.i64)
-    inputs["w"] = parameter("w", [-1, -1], ov.Type.f64)
-    names = {**vars(opset8), **globals(), **inputs, "of_x": opset8.shape_of(inputs["x"])}
-    ((output, *said),) = found(model({"drawn": eval(node, names)}, [*inputs.values()]))
+def test_a_node_and_what_reads_it_are_one_draw(
+    node: Callable[[Inputs], ov.Node], kind: str
+) -> None:
+    given = Inputs()
+    ((output, *said),) = found(model({"drawn": node(given)}, given.parameters))
     assert " ".join(said) == kind
     # A mean belongs to the normal, whose output is the sum.
     assert (output == "drawn") == (kind.split()[0] != "RandomUniform" or "bool" in kind)
@@ -166,23 +201,32 @@ def test_a_normal_whose_uniforms_were_merged_is_a_normal_again(tmp_path) -> None
     assert_same_bits(drawn["y"], wanted)
 
 
-REFUSED = table("""
-uniform([3], 0, high, "i64") -> input 'maxval' must be a constant where the element type is i64
-ov.opset13.multinomial(x, k, "i32", True, False, 0, 0)
--> input 'num_samples' must be a constant of one number
-ov.opset13.multinomial(x, opset8.convert(np.float32(3), "i32"), "i32", True, False, 0, 0)
--> input 'num_samples' must be a constant of one number, 1 or more: got one that the model computes
-multinomial(x, 0) -> a constant of one number, 1 or more: got .0.
-multinomial(x, 5, replaces=False) -> at most 4, the number of classes
-""")
+REFUSED = [
+    (
+        lambda of: uniform([3], 0, of.high, "i64"),
+        "input 'maxval' must be a constant where the element type is i64",
+    ),
+    (
+        lambda of: ov.opset13.multinomial(of.x, of.k, "i32", True, False, 0, 0),
+        "input 'num_samples' must be a constant of one number",
+    ),
+    (
+        lambda of: ov.opset13.multinomial(
+            of.x, opset8.convert(np.float32(3), "i32"), "i32", True, False, 0, 0
+        ),
+        "input 'num_samples' must be a constant of one number, 1 or more: got one that the "
+        "model computes",
+    ),
+    (lambda of: multinomial(of.x, 0), "a constant of one number, 1 or more: got .0."),
+    (lambda of: multinomial(of.x, 5, replaces=False), "at most 4, the number of classes"),
+]
 
 
 @pytest.mark.parametrize(("drawn", "words"), REFUSED)
-def test_what_cannot_be_drawn_says_why(drawn: str, words: str) -> None:
-    inputs = {"x": parameter("x", [2, 4]), "high": parameter("high", [], ov.Type.i64)}
-    inputs["k"] = parameter("k", [1], ov.Type.i32)
-    culprit = named(eval(drawn, {**globals(), **inputs}), "culprit")
-    given = model({"y": culprit}, [*inputs.values()])
+def test_what_cannot_be_drawn_says_why(drawn: Callable[[Inputs], ov.Node], words: str) -> None:
+    inputs = Inputs()
+    culprit = named(drawn(inputs), "culprit")
+    given = model({"y": culprit}, inputs.parameters)
     (node,) = rewriting.find_random_nodes(given)
     with pytest.raises(ValueError, match=words) as error:
         make_reproducible(given)

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import DTYPES, assert_all_same, assert_refused, assert_same_bits, table
+from cases import DTYPES, assert_all_same, assert_refused, assert_same_bits
 from foreign import parse
 from openvino import opset8, opset15
 from openvino_models import (
@@ -56,32 +56,84 @@ def reference(kind: str, *arguments: Any, **given: Any) -> Callable[..., np.ndar
     return lambda **seeds: getattr(op.reference, f"random_{kind}")(*arguments, **given, **seeds)[0]
 
 
-# What draws in the main graph, by x and its shape -> what the reference draws.
-DRAWS = table("""
-add(multiply(F32(2), normal(of_x)), F32(1.5)) -> draw("normal", [2, 4], 1.5, 2, "f32")
-greater_equal(uniform([2, 4]), F32(0.3)) -> ~draw("bernoulli", [2, 4], F32(0.3))
-less(uniform(of_x, alignment="pytorch"), x) -> draw("bernoulli", [2, 4], CLEAN)
-less(uniform(of_x), sigmoid(divide(x, subtract(x, x)))) -> RATIOS > 0
-uniform(of_x, 0, convert(gather(of_x, 1, 0), "f32")) -> draw("uniform", [2, 4], 0, 4, "f32")
-less(uniform([2, 4], type_="f16"), np.float16(0.25)) -> draw("uniform", [2, 4], 0, 1, "f16") < 0.25
-multinomial(constant(LOGITS), 3, "i64", is_log=True) -> draw("categorical", LOGITS, 3, "i64")
-multinomial(convert(constant(LOGITS), "bf16"), 3, "i64", replaces=False, is_log=True)
--> draw("categorical", LOGITS, 3, "i64", replacement=False)
-""")
-for n, (type_, ops) in enumerate(product((*FLOATS, *INTEGERS), ("opset8", "opset15"))):
-    bounds = "-3, 300" if type_ in INTEGERS else "-0.25, 3"
-    of_type = f"[3, 5], {bounds}, '{type_}'"
-    DRAWS += [[f"uniform({of_type}, (7, {8 + n}), ops={ops})", f"draw('uniform', {of_type})"]]
-for type_, how in product(("f32", "f16", "bf16"), ("cos", "sin, is_folded=False", "sin")):
-    wanted = f"draw('normal', [3, 5], 0, 1, '{type_}')"
-    DRAWS += [[f"normal([3, 5], '{type_}', wave=opset8.{how})", wanted]]
+class Given:
+    """The input of a model, and its shape."""
+
+    def __init__(self) -> None:
+        self.x = parameter("x", [2, 4])
+        self.of_x = opset8.shape_of(self.x)
+
+
+Build = Callable[[Given], ov.Node]
+Expect = Callable[[Callable[..., np.ndarray]], np.ndarray]
+# What draws in the main graph, and what the reference draws.
+DRAWS: list[tuple[Build, Expect]] = [
+    (
+        lambda of: opset8.add(opset8.multiply(F32(2), normal(of.of_x)), F32(1.5)),
+        lambda draw: draw("normal", [2, 4], 1.5, 2, "f32"),
+    ),
+    (
+        lambda _: opset8.greater_equal(uniform([2, 4]), F32(0.3)),
+        lambda draw: ~draw("bernoulli", [2, 4], F32(0.3)),
+    ),
+    (
+        lambda of: opset8.less(uniform(of.of_x, alignment="pytorch"), of.x),
+        lambda draw: draw("bernoulli", [2, 4], CLEAN),
+    ),
+    (
+        lambda of: opset8.less(
+            uniform(of.of_x), opset8.sigmoid(opset8.divide(of.x, opset8.subtract(of.x, of.x)))
+        ),
+        lambda _: RATIOS > 0,
+    ),
+    (
+        lambda of: uniform(of.of_x, 0, opset8.convert(opset8.gather(of.of_x, 1, 0), "f32")),
+        lambda draw: draw("uniform", [2, 4], 0, 4, "f32"),
+    ),
+    (
+        lambda _: opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)),
+        lambda draw: draw("uniform", [2, 4], 0, 1, "f16") < 0.25,
+    ),
+    (
+        lambda _: multinomial(opset8.constant(LOGITS), 3, "i64", is_log=True),
+        lambda draw: draw("categorical", LOGITS, 3, "i64"),
+    ),
+    (
+        lambda _: multinomial(
+            opset8.convert(opset8.constant(LOGITS), "bf16"), 3, "i64", replaces=False, is_log=True
+        ),
+        lambda draw: draw("categorical", LOGITS, 3, "i64", replacement=False),
+    ),
+]
+
+
+def uniforms_of(type_: str, ops: Any, seed: int) -> tuple[Build, Expect]:
+    low, high = (-3, 300) if type_ in INTEGERS else (-0.25, 3)
+    return (
+        lambda _: uniform([3, 5], low, high, type_, (7, seed), ops=ops),
+        lambda draw: draw("uniform", [3, 5], low, high, type_),
+    )
+
+
+def normals_of(type_: str, **how: Any) -> tuple[Build, Expect]:
+    return (
+        lambda _: normal([3, 5], type_, **how),
+        lambda draw: draw("normal", [3, 5], 0, 1, type_),
+    )
+
+
+for n, (type_, ops) in enumerate(product((*FLOATS, *INTEGERS), (opset8, opset15))):
+    DRAWS.append(uniforms_of(type_, ops, seed=8 + n))
+for type_ in ("f32", "f16", "bf16"):
+    DRAWS.append(normals_of(type_, wave=opset8.cos))
+    DRAWS.append(normals_of(type_, wave=opset8.sin, is_folded=False))
+    DRAWS.append(normals_of(type_, wave=opset8.sin))
 
 
 def by_hand() -> ov.Model:
     """A model of all draws, whose outputs are named by their numbers."""
-    x = parameter("x", [2, 4])
-    names = {**vars(opset8), **globals(), "x": x, "of_x": opset8.shape_of(x), "opset15": opset15}
-    return model({f"{n}": eval(node, names) for n, (node, _) in enumerate(DRAWS)}, [x])
+    given = Given()
+    return model({f"{n}": build(given) for n, (build, _) in enumerate(DRAWS)}, [given.x])
 
 
 @pytest.mark.parametrize("way", ["memory", "ir", "compressed"])
@@ -98,11 +150,14 @@ def test_every_draw_is_the_reference_s(way: str, hint: str, tmp_path: Path) -> N
     if way != "memory":
         new = through_ir(new, tmp_path, compressed=way == "compressed")
     got = drawn(new, STATE, hint, x=RATIOS)
-    for n, (node, wanted) in enumerate(DRAWS):
-        print(node)
+    for n, (_, expect) in enumerate(DRAWS):
+        print(f"draw {n}")
         stream = {"state": STATE, "op_seed": numbers[f"{n}"]}
-        names = {"draw": lambda *a, stream=stream, **more: reference(*a, **more)(**stream)}
-        assert_same_bits(got[f"{n}"], eval(wanted, globals() | names))
+
+        def draw(kind: str, *arguments: Any, stream: Any = stream, **more: Any) -> np.ndarray:
+            return reference(kind, *arguments, **more)(**stream)
+
+        assert_same_bits(got[f"{n}"], expect(draw))
     state = op.PhiloxState.for_run(42, run=1).to_array()
     assert_same_bits(got["next_random_state"].view(np.uint32), state)
     assert [i.any_name for i in seeded.inputs] == ["x"]
@@ -409,18 +464,25 @@ def of_x(x: Any) -> ov.Node:
     return uniform(opset8.shape_of(x))
 
 
-UNPROVED = table("""
-uniform([3, 4]) -> the shape of what it draws must be one of which a dimension is
-multinomial(opset8.reduce_sum(x, np.int64(0), True), 2) -> got [1, 4]
-op.openvino.random_categorical(opset8.reduce_sum(x, np.int64(0), True), 5, op_seed=1) -> got [1, 5]
-of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)) -> proved
-""")
+UNPROVED = [
+    (lambda _: uniform([3, 4]), "the shape of what it draws must be one of which a dimension is"),
+    (lambda x: multinomial(opset8.reduce_sum(x, np.int64(0), True), 2), "got [1, 4]"),
+    (
+        lambda x: op.openvino.random_categorical(
+            opset8.reduce_sum(x, np.int64(0), True), 5, op_seed=1
+        ),
+        "got [1, 5]",
+    ),
+    (lambda x: of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)), "proved"),
+]
 
 
 @pytest.mark.parametrize(("made", "says"), UNPROVED)
-def test_what_is_not_proved_to_be_rows_is_refused_by_name(made: str, says: str) -> None:
+def test_what_is_not_proved_to_be_rows_is_refused_by_name(
+    made: Callable[[ov.Node], ov.Node], says: str
+) -> None:
     x = parameter("x", [-1, 4])
-    given = model({"z": eval(made, globals(), {"x": x})}, [x])
+    given = model({"z": made(x)}, [x])
     assert_refused(lambda: op.make_reproducible(given, per_row=True), says)
 
 

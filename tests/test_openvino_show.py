@@ -6,17 +6,17 @@ A test takes one of the ways to rewrite and run each model; the others are `-m e
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino as ov
-import openvino_models
 import pytest
-from cases import assert_same_bits, table
+from cases import assert_same_bits
 from exhaustive import marked
 from openvino import opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15
-from openvino_models import CORE, model, parameter
+from openvino_models import CORE, model, multinomial, normal, parameter, uniform
 from runtimes import array_of, infer
 
 import onnx_philox as op
@@ -27,42 +27,103 @@ X = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0.75, 0], [0.5, 2, 0.125, -0.5]])
 SHAPE = [3, 4]
 
 P = np.float32(0.25)
-# A draw as a model writes it, by its operator set, x and x's shape -> what the reference draws.
-KINDS = table("""
-uniform(of_x, -0.25, 3, "f32", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "f32")
-uniform(of_x, -0.25, 3, "f64", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "f64")
-uniform(of_x, -0.25, 3, "f16", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "f16")
-uniform(of_x, -0.25, 3, "bf16", (3, 4), ops=ops) -> draw("uniform", -0.25, 3, "bf16")
-uniform(of_x, -3, 300, "i32", (3, 4), ops=ops) -> draw("uniform", -3, 300, "i32")
-uniform(of_x, -3, 300, "i64", (3, 4), ops=ops) -> draw("uniform", -3, 300, "i64")
-uniform(of_x, alignment="pytorch", ops=ops) -> draw("uniform", 0, 1, "f32")
-normal(of_x) -> draw("normal", 0, 1, "f32")
-normal(of_x, wave=ops.sin, is_folded=False) -> draw("normal", 0, 1, "f32")
-normal(of_x, "f16") -> draw("normal", 0, 1, "f16")
-ops.add(ops.multiply(np.float32(2), normal(of_x)), np.float32(1.5)) -> draw("normal", 1.5, 2, "f32")
-ops.less(uniform(of_x, ops=ops), P) -> draw("bernoulli", P)
-ops.less_equal(P, uniform(of_x, ops=ops)) -> ~draw("bernoulli", P)
-ops.greater(uniform(of_x, ops=ops), P) -> draw("uniform", 0, 1, "f32") > P
-ops.greater(x, uniform(of_x, ops=ops)) -> draw("uniform", 0, 1, "f32") < X
-ops.convert(ops.floor(uniform(of_x, 0, 7, ops=ops)), "i64")
--> draw("uniform", 0, 7, "i32").astype(np.int64)
-multinomial(x, 2, replaces=True, is_log=True) -> draw("categorical", 2, replacement=True)
-multinomial(x, 2, replaces=False, is_log=True) -> draw("categorical", 2, replacement=False)
-""")
 
 
-def wanted(drawn: str, **stream: Any) -> np.ndarray:
+class Given:
+    """An operator set of OpenVINO's, the input of a model, and its shape."""
+
+    def __init__(self, ops: Any) -> None:
+        self.ops = ops
+        self.x = parameter("x", [-1, 4])
+        self.of_x = ops.shape_of(self.x)
+
+
+# A draw as a model writes it, and what the reference draws.
+KINDS = {
+    "uniform f32": (
+        lambda of: uniform(of.of_x, -0.25, 3, "f32", (3, 4), ops=of.ops),
+        lambda draw: draw("uniform", -0.25, 3, "f32"),
+    ),
+    "uniform f64": (
+        lambda of: uniform(of.of_x, -0.25, 3, "f64", (3, 4), ops=of.ops),
+        lambda draw: draw("uniform", -0.25, 3, "f64"),
+    ),
+    "uniform f16": (
+        lambda of: uniform(of.of_x, -0.25, 3, "f16", (3, 4), ops=of.ops),
+        lambda draw: draw("uniform", -0.25, 3, "f16"),
+    ),
+    "uniform bf16": (
+        lambda of: uniform(of.of_x, -0.25, 3, "bf16", (3, 4), ops=of.ops),
+        lambda draw: draw("uniform", -0.25, 3, "bf16"),
+    ),
+    "uniform i32": (
+        lambda of: uniform(of.of_x, -3, 300, "i32", (3, 4), ops=of.ops),
+        lambda draw: draw("uniform", -3, 300, "i32"),
+    ),
+    "uniform i64": (
+        lambda of: uniform(of.of_x, -3, 300, "i64", (3, 4), ops=of.ops),
+        lambda draw: draw("uniform", -3, 300, "i64"),
+    ),
+    "uniform of torch": (
+        lambda of: uniform(of.of_x, alignment="pytorch", ops=of.ops),
+        lambda draw: draw("uniform", 0, 1, "f32"),
+    ),
+    "normal": (lambda of: normal(of.of_x), lambda draw: draw("normal", 0, 1, "f32")),
+    "normal of a sine": (
+        lambda of: normal(of.of_x, wave=of.ops.sin, is_folded=False),
+        lambda draw: draw("normal", 0, 1, "f32"),
+    ),
+    "normal f16": (lambda of: normal(of.of_x, "f16"), lambda draw: draw("normal", 0, 1, "f16")),
+    "normal with a mean and a scale": (
+        lambda of: of.ops.add(of.ops.multiply(np.float32(2), normal(of.of_x)), np.float32(1.5)),
+        lambda draw: draw("normal", 1.5, 2, "f32"),
+    ),
+    "less": (
+        lambda of: of.ops.less(uniform(of.of_x, ops=of.ops), P),
+        lambda draw: draw("bernoulli", P),
+    ),
+    "less_equal": (
+        lambda of: of.ops.less_equal(P, uniform(of.of_x, ops=of.ops)),
+        lambda draw: ~draw("bernoulli", P),
+    ),
+    "greater": (
+        lambda of: of.ops.greater(uniform(of.of_x, ops=of.ops), P),
+        lambda draw: draw("uniform", 0, 1, "f32") > P,
+    ),
+    "greater, the input first": (
+        lambda of: of.ops.greater(of.x, uniform(of.of_x, ops=of.ops)),
+        lambda draw: draw("uniform", 0, 1, "f32") < X,
+    ),
+    "floor": (
+        lambda of: of.ops.convert(of.ops.floor(uniform(of.of_x, 0, 7, ops=of.ops)), "i64"),
+        lambda draw: draw("uniform", 0, 7, "i32").astype(np.int64),
+    ),
+    "classes": (
+        lambda of: multinomial(of.x, 2, replaces=True, is_log=True),
+        lambda draw: draw("categorical", 2, replacement=True),
+    ),
+    "classes, each once": (
+        lambda of: multinomial(of.x, 2, replaces=False, is_log=True),
+        lambda draw: draw("categorical", 2, replacement=False),
+    ),
+}
+
+
+Expect = Callable[[Callable[..., np.ndarray]], np.ndarray]
+
+
+def wanted(expect: Expect, **stream: Any) -> np.ndarray:
     """What the reference draws of a row, from a state in a stream."""
 
     def draw(operator: str, *arguments: Any, **more: Any) -> np.ndarray:
         given = X if operator == "categorical" else SHAPE
         return getattr(op.reference, f"random_{operator}")(given, *arguments, **more, **stream)[0]
 
-    return eval(drawn, globals() | {"draw": draw})
+    return expect(draw)
 
 
 # Each kind in every second operator set, and 72 models in all.
-MODELS = [(kind, n) for i, (kind, _) in enumerate(KINDS) for n in range(i % 2, len(OPSETS), 2)]
+MODELS = [(kind, n) for i, kind in enumerate(KINDS) for n in range(i % 2, len(OPSETS), 2)]
 WAYS = list(itertools.product(["f32", "bf16", "f16"], [False, True], [None, False, True]))
 
 
@@ -72,15 +133,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:nodes of equal seeds repeat each
 
 def by_hand(kind: str, number: int) -> ov.Model:
     """A model that draws twice, so that its draws have the streams 0 and 1."""
-    x = parameter("x", [-1, 4])
-    ops = OPSETS[number]
-    names = {**vars(openvino_models), "P": P, "ops": ops, "x": x, "of_x": ops.shape_of(x)}
-    first, second = (eval(kind, names) for _ in range(2))
-    return model({"a": first, "b": second}, [x])
+    given = Given(OPSETS[number])
+    build, _ = KINDS[kind]
+    return model({"a": build(given), "b": build(given)}, [given.x])
 
 
 def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: Any) -> None:
     hint, is_saved, per_row = way
+    _, expect = KINDS[kind]
     given = by_hand(kind, number)
     if is_saved:
         ov.save_model(given, tmp_path / "given.xml", compress_to_fp16=True)
@@ -104,7 +164,7 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
         infer(request, {"x": X, **({} if per_row is None else {"random_state": words})})
         got = {p.any_name: array_of(request.get_tensor(p)) for p in compiled.outputs}
         for name, stream in streams.items():
-            assert_same_bits(got[name], wanted(dict(KINDS)[kind], state=words, op_seed=stream))
+            assert_same_bits(got[name], wanted(expect, state=words, op_seed=stream))
         following = op.PhiloxState.for_run(42, run=run + 1).to_array()
         words = op.row_states([17, 4, 99], run=run + 1) if per_row else following
         if per_row is not None:
@@ -131,16 +191,16 @@ SAVED_MODEL = Path(__file__).parent / "models" / "saved_model"
 
 
 # What its draws are, in the order of OpenVINO's conversion.
-OF_TENSORFLOW = table("""
-uniform_f64 -> draw("uniform", 0, 1, "f64")
-uniform_f16 -> draw("uniform", 0, 1, "f16")
-uniform -> draw("uniform", -1, 3, "f32")
-integers_64 -> draw("uniform", -3, 7, "i64")
-integers -> draw("uniform", -3, 7, "i32")
-dropout -> np.where(draw("bernoulli", 0.5), 0, 2 * X)
-branch -> draw("uniform", 0, 1, "f32")
-below -> draw("bernoulli", 0.3)
-""")
+OF_TENSORFLOW: dict[str, Expect] = {
+    "uniform_f64": lambda draw: draw("uniform", 0, 1, "f64"),
+    "uniform_f16": lambda draw: draw("uniform", 0, 1, "f16"),
+    "uniform": lambda draw: draw("uniform", -1, 3, "f32"),
+    "integers_64": lambda draw: draw("uniform", -3, 7, "i64"),
+    "integers": lambda draw: draw("uniform", -3, 7, "i32"),
+    "dropout": lambda draw: np.where(draw("bernoulli", 0.5), 0, 2 * X),
+    "branch": lambda draw: draw("uniform", 0, 1, "f32"),
+    "below": lambda draw: draw("bernoulli", 0.3),
+}
 
 
 @pytest.mark.parametrize("is_saved", [False, True])
@@ -155,6 +215,6 @@ def test_a_saved_model_of_tensorflow_draws_the_reference_s_bits(
     compiled = CORE.compile_model(made, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     outputs = infer(compiled, {"x": X, "random_state": state})
     assert len(OF_TENSORFLOW) == len(compiled.outputs) - 1
-    for stream, (name, text) in enumerate(OF_TENSORFLOW):
-        expected = wanted(text, state=state, op_seed=stream)
+    for stream, (name, expect) in enumerate(OF_TENSORFLOW.items()):
+        expected = wanted(expect, state=state, op_seed=stream)
         assert_same_bits(outputs[name], expected.astype(np.float32))

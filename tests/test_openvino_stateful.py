@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import assert_refused, assert_same_bits, parse, table
+from cases import assert_refused, assert_same_bits, parse
 from openvino import opset8
 from openvino_models import model, parameter, uniform
 from runtimes import OpenVino, infer
@@ -121,25 +121,39 @@ def test_a_cached_model_keeps_its_state(openvino_backend: str, tmp_path: Path) -
         assert_same_bits(values, expected)
 
 
-# The model, and what it is given to begin with, if anything -> why not.
-REFUSED = table("""
-graphs.random_uniform([5], 0.0, 1.0, "f32", op_seed=1), -> one with a single u32 input
--> ...: got one without a state; its...make_reproducible
-graphs.random_generator([5]), np.zeros(5, np.uint32)
--> initial must be of the shape...: got shape [5]. Pass PhiloxState.for_run(seed), or row_states
-graphs.random_generator([5]), np.zeros((2, 6), np.uint32) -> initial must be ...: got shape [2, 6]
-graphs.random_generator([5]), np.zeros(6, np.int64)
--> TypeError: initial must be uint32...: got int64
-graphs.random_generator([3, 5], per_row=True), -> [B, 6], a state for each row: got nothing,
--> for states of shape [3,6]
-graphs.random_generator([None, 5], per_row=True), np.zeros((0, 6), np.uint32)
--> initial must be [B, 6], at...: got shape [0, 6]
-""")
+# The model, what it is given to begin with, if anything, and why not.
+OF_WORDS = graphs.random_generator([5])
+REFUSED: list[tuple[onnx.ModelProto, list[np.ndarray], str]] = [
+    (
+        graphs.random_uniform([5], 0.0, 1.0, "f32", op_seed=1),
+        [],
+        "one with a single u32 input ...: got one without a state; its...make_reproducible",
+    ),
+    (
+        OF_WORDS,
+        [np.zeros(5, np.uint32)],
+        "initial must be of the shape...: got shape [5]. "
+        "Pass PhiloxState.for_run(seed), or row_states",
+    ),
+    (OF_WORDS, [np.zeros((2, 6), np.uint32)], "initial must be ...: got shape [2, 6]"),
+    (OF_WORDS, [np.zeros(6, np.int64)], "TypeError: initial must be uint32...: got int64"),
+    (
+        graphs.random_generator([3, 5], per_row=True),
+        [],
+        "[B, 6], a state for each row: got nothing, for states of shape [3,6]",
+    ),
+    (
+        graphs.random_generator([None, 5], per_row=True),
+        [np.zeros((0, 6), np.uint32)],
+        "initial must be [B, 6], at...: got shape [0, 6]",
+    ),
+]
 
 
-@pytest.mark.parametrize(("given", "words"), REFUSED)
-def test_a_state_that_a_model_cannot_begin_with_is_refused(given: str, words: str) -> None:
-    onnx_model, *initial = eval(given)
+@pytest.mark.parametrize(("onnx_model", "initial", "words"), REFUSED)
+def test_a_state_that_a_model_cannot_begin_with_is_refused(
+    onnx_model: onnx.ModelProto, initial: list[np.ndarray], words: str
+) -> None:
     model = OpenVino("python").read(onnx_model)
     assert_refused(lambda: make_stateful(model, *initial), words)
     if "state" in {name for port in model.inputs for name in port.get_names()}:

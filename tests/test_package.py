@@ -268,7 +268,8 @@ def test_models_without_the_extension_fail_as_the_page_says(tmp_path: Path) -> N
     unknown = "onnx_philox:RandomUniform(-1) is not a registered function/op"
     read = ov.Core().read_model
     for load, given, title in (
-        *((read, file, no_layer), (read, data, no_rule)),
+        (read, file, no_layer),
+        (read, data, no_rule),
         (ort.InferenceSession, data, unknown),
     ):
         assert f"`{title}`" in TROUBLESHOOTING

@@ -32,9 +32,19 @@ from onnx_philox import PhiloxState, graphs, reference
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    *("make-my-model-reproducible", "serve-it", "mc-dropout", "install", "specification"),
-    *("export-from-pytorch", "torchs-numbers", "where-no-plugin-can-go", "record-and-replay"),
-    *("seeds-and-states", "exporters-and-tools", "same-numbers-and-law", "proved"),
+    "make-my-model-reproducible",
+    "serve-it",
+    "mc-dropout",
+    "install",
+    "specification",
+    "export-from-pytorch",
+    "torchs-numbers",
+    "where-no-plugin-can-go",
+    "record-and-replay",
+    "seeds-and-states",
+    "exporters-and-tools",
+    "same-numbers-and-law",
+    "proved",
 )
 # Whose blocks of `py` the tests of engines run.
 ENGINES = ("export-from-pytorch", "torchs-numbers", "exporters-and-tools")
@@ -116,8 +126,15 @@ def test_a_pages_examples_print_what_it_says(
 
 def test_every_page_for_a_task_is_tested_here() -> None:
     others = [
-        *("README", "cuda", "design", "json", "limits", "operators", "promise"),
-        *("torchs-calls", "troubleshooting"),
+        "README",
+        "cuda",
+        "design",
+        "json",
+        "limits",
+        "operators",
+        "promise",
+        "torchs-calls",
+        "troubleshooting",
     ]
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}
 

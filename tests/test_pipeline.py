@@ -150,12 +150,11 @@ def test_a_model_is_given_in_any_form(tmp_path: Path) -> None:
         onnx.save(given, tmp_path / f"{name}.onnx")
     ir, loaded = save_ir(model, tmp_path / "model.xml"), compiled(model)
     for given in (
-        *(
-            tmp_path / "standard.onnx",
-            tmp_path / "rewritten.onnx",
-            str(tmp_path / "rewritten.onnx"),
-        ),
-        *(STANDARD.SerializeToString(), bare_session(model)),
+        tmp_path / "standard.onnx",
+        tmp_path / "rewritten.onnx",
+        str(tmp_path / "rewritten.onnx"),
+        STANDARD.SerializeToString(),
+        bare_session(model),
         onnx_philox.onnxruntime.InferenceSession(model),
     ):
         assert_same_answer(Pipeline(given)(batch(3), seed=1), expected)

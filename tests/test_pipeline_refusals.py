@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from cases import assert_refused, assert_same_bits, table
+from cases import assert_refused, assert_same_bits
 from foreign import NOISE, batch, parse
 from runtimes import RUNTIMES, OpenVino, bare_session, compiled, save_ir
 
@@ -30,148 +31,364 @@ def deep() -> list[Any]:
     return inner
 
 
-@pytest.fixture(scope="module", params=RUNTIMES)
-def names(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What the calls name: a pipeline of one state, two of a state for each row, and so on."""
-    runtime = request.param
-    one, rows, torch_rows = (
-        Pipeline(NOISE, runtime=runtime, **options)
-        for options in ({}, {"per_row": True}, {"per_row": True, "alignment": "pytorch"})
-    )
-    uniform = graphs.random_uniform([2], 0.0, 1.0, "f32", stateful=True)
-    return {
-        **globals(),
-        **{"one": one, "rows": rows, "torch_rows": torch_rows, "copy": copy, "pickle": pickle},
-        **{"row_states": row_states, "TorchState": TorchState},
-        "saved": lambda **changes: one.request(seed=1).checkpoint() | changes,
-        "of_another": Pipeline(uniform, runtime=runtime).request(seed=1).checkpoint(),
-        "without_inputs": Pipeline(
+class Pipelines:
+    """What the calls are made of: pipelines of a runtime, and checkpoints of their requests."""
+
+    def __init__(self, runtime: str) -> None:
+        self.one = Pipeline(NOISE, runtime=runtime)
+        self.rows = Pipeline(NOISE, runtime=runtime, per_row=True)
+        self.torch_rows = Pipeline(NOISE, runtime=runtime, per_row=True, alignment="pytorch")
+        uniform = graphs.random_uniform([2], 0.0, 1.0, "f32", stateful=True)
+        self.of_another = Pipeline(uniform, runtime=runtime).request(seed=1).checkpoint()
+        self.without_inputs = Pipeline(
             graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True, per_row=True)
-        ),
-    }
+        )
+
+    def saved(self, **changes: Any) -> dict[str, Any]:
+        """A checkpoint of a request, with changes."""
+        return self.one.request(seed=1).checkpoint() | changes
 
 
-CALLS = table("""
-one({"x": X.astype(np.int64)}) -> TypeError: Pipeline: the input 'x' must be float32: got int64.
-one({"x": X.astype(object)}) -> TypeError: the input 'x' must be float32: got object. Pass
-one({"x": X.astype("M8[s]")}) -> TypeError: the input 'x' must be float32: got datetime64
-one({"x": [1, [2, 3]]}) -> the input 'x' must be an array, or lists of equal lengths: got lists
-one({"x": ["a", "b", "c"]}) -> TypeError: the input 'x' must be float32...: got str32
-one({"x": "abc"}) -> TypeError: the input 'x' must be float32...: got str
-one({"x": {}}) -> TypeError: the input 'x' must be float32...: got dict
-one({"x": None}) -> TypeError: the input 'x' must be float32: got None. Pass an array of that type.
-one({"x": [1, 2]}) -> the input 'x' must be of shape [..., 5]: got shape [2]. Pass an array of
-one({**FEED, 3: 1}) -> each input must be one of x (float32): got 3.
-one(None) -> TypeError: the feed must be a mapping of names to arrays: got NoneType. Pass the in
-one([1], seed=1) -> TypeError: Pipeline: the feed must be a mapping of names to arrays: got list.
-rows([1], seed=1) -> TypeError: Pipeline: the feed must be a mapping of names to arrays: got list.
-next(rows.map([[1]], seed=1)) -> TypeError: Pipeline: the feed must be a mapping of names to arrays
-rows({"x": [[1.0], [2.0, 3.0]]}, seed=1) -> 'x' must be an array, or lists of equal lengths: got li
-rows({"x": X[0]}) -> Pipeline: the input 'x' must be of shape [n, 5]: got shape [5].
-rows({"x": X[0]}, seeds=[1]) -> Pipeline: the input 'x' must be of shape [n, 5]: got shape [5].
-one(FEED, seed=-1) -> seed must be an integer from 0 to 2^64-1...: got -1
-one(FEED, seed=1.5) -> TypeError: seed must be an integer from 0 to 2^64-1...: got 1.5
-one(FEED, seed=True) -> TypeError: seed must be an integer from 0 to ...: got True. Pass an int
-rows(FEED, seed=True) -> TypeError: seed must be an integer from 0 to ...: got True. Pass an int
-one(FEED, seed=(1, 2)) -> TypeError: single integer: got (1, 2). Pass seeds=
-rows(FEED, seed=2**64) -> seed must be an integer from 0 to 2^64-1: got 18446744073709551616
-rows(FEED, seed=[1, 2]) -> TypeError: single integer: got [1, 2]. Pass seeds=
-rows(FEED, seed=1, seeds=[1, 2]) -> seed must be given without seeds: got both
-one(FEED, seeds=[1, 2]) -> Pipeline: the model must be one with a state for each row, to be run
--> ...: got one with a single state for the whole batch
-rows(FEED, seeds=[1, 2, 3]) -> Pipeline: the number of rows of 'x' must be 3, one for each seed or
-rows(FEED, seeds=[1, -1]) -> Pipeline: seeds[1] must be an integer...: got -1
-rows(FEED, seeds=[1, True]) -> TypeError: seeds[1] must be an integer from 0 to ...: got True. Pass
-rows({"x": X[:1]}, seeds=np.array([True])) -> TypeError: seeds[0] must be an integer from ...True
-rows(FEED, seeds="ab") -> TypeError: seeds must be an integer from 0 to 2^64-1, or a list of such
-rows({}, seed=1) -> of the input 'x': got nothing. Feed it, or pass seeds.
-torch_rows(FEED, seeds=[3, True]) -> TypeError: seeds[1] must be an integer ...: got True
-rows.map([], seed=True) -> TypeError: seed must be an integer from 0 to ...: got True
-torch_rows(FEED, seeds=[1, -1]) -> must be ...: got -1. torch takes it for 18446744073709551615
-torch_rows(FEED, seeds=np.array([1, -1])) -> seeds[1] must be ...: got -1. torch takes it for
-one.map([FEED], seed=1) -> Pipeline.map: ...: got one with a single state for the whole batch
-rows.map([FEED], seed=2**64) -> Pipeline.map: seed must be an integer from 0 to 2^64-1...
--> : got 18446744073709551616
-rows.map([], seed=1, first_row=1.5) -> TypeError: first_row must be an integer from 0 to 2^32-1
--> ...: got 1.5
-rows.map([], seed=1, first_row=True) -> TypeError: first_row must be an integer from ...: got True
-rows.map([], seed=1, run=True) -> TypeError: run must be an integer from 0 to 2^32-1: got True.
-rows.map([], seed=1, progress="no") -> TypeError: progress must be True or False: got 'no'
-rows.map(FEED, seed=1) -> TypeError: batches must be an iterable of feeds: got dict
-rows.map(None, seed=1) -> TypeError: batches must be an iterable of feeds: got NoneType
-rows.map([FEED], seeds=[1, 2], seed=1) -> seeds must be given alone: got seed, first_row or
-rows.map([FEED], seeds=[1, 2], run=1) -> seeds must be given alone: ... Leave the others out.
-list(rows.map([FEED], seeds=[1])) -> Pipeline.map: seeds must be one ...: got 1 fo
-list(rows.map([FEED], seeds=[1, 2, 3])) -> Pipeline.map: seeds must be one ...: got 3 fo
-list(rows.map([{}], seed=1)) -> by the first dimension of the input 'x': got nothing. Feed it.
-list(without_inputs.map([{}], seed=1)) -> does: got nothing. Call the pipeline with seeds, or with
-one.request(seed=True) -> TypeError: seed must be an integer from 0 to ...: got True. Pass an int
-one.request(seed=1, rows=7) -> request: the model must be one with a state for each row, to be run
--> with rows: got one with a single
-one.request(rows=7) -> to be run with rows
-rows.request(seeds=[1], rows=7) -> rows must be given without seeds, which are one for each row: got
-rows.request(seeds=[1, -1]) -> Pipeline.request: seeds[1] must be an integer
-rows.request(seed=1) -> the number of rows must be given by seeds, or by rows beside the seed
-rows.request(seed=1, rows=-1) -> Pipeline.request: rows must be an integer from 0 to 2^32: got -1.
-rows.request(seed=1, rows=1.5) -> TypeError: rows must be an integer...: got 1.5
-rows.request(seed=1, rows=True) -> TypeError: rows must be an integer from 0 to ...: got True
-one.request(state=[0] * 6, seed=1) -> state must be given alone: got seed beside it. Leave
-rows.request(state=row_states([1]), rows=1) -> state must be given alone: got rows beside it
-one.request(state=TorchState.from_seed(1)) -> request: state must be six words of 32 bits: got Torch
-rows.request(state=PhiloxState(0, 1)) -> request: state must be words of 32 bits, six for each row
-one.request(state=[2**32, 0, 0, 0, 0, 0]) -> state must be six words of 32 bits: got [4294967296
-one.request(state=[True, 0, 0, 0, 0, 0]) -> state must be six words of 32 bits: got [True
-one.request(resume={}, seed=1) -> resume must be given alone: got seed ... Leave the others out.
-one.request(state=[0] * 6, resume={}) -> resume must be given alone: got state beside it
-one.request(resume="{") -> resume must be a checkpoint...: got no JSON
-one.request(resume=of_another) -> resume must be ...: got one of a model with the fingerprint '
-one.request(resume=saved(onnx_philox=2)) -> resume must be a checkpoint of version 1...version 2
-one.request(resume=saved(onnx_philox=True)) -> must be a checkpoint of version 1...version True
-one.request(resume=saved(onnx_philox=1.0)) -> must be a checkpoint of version 1...: got version 1.0
-one.request(resume=saved(state=[1, 2, 3])) -> resume's state must be six words...: got [1, 2, 3]
-one.request(resume=saved(state=[0, 0, 0, 0, 0, 2**32])) -> resume's state must be
-one.request(resume=saved(state=[0.5] * 6)) -> resume's state must be
-one.request(resume=saved(state=[[0] * 6] * 2)) -> resume's state must be
-one.request(resume=saved(runs=-1)) -> resume's runs must be an integer of 0 or more: got -1
-one.request(resume=saved(runs=True)) -> resume's runs must be an integer of 0 or more: got True
-one.request(resume=saved(seed="abc")) -> resume's seed must be null, a seed of 0 to 2^64-1, or one
--> for each row: got 'abc'
-one.request(resume=saved(seed=[1] * 6)) -> resume's seed must be null, ...: got [1, 1
-one.request(resume=saved(seed=2**64)) -> resume's seed must be null, ...: got 18446744073709551616
-copy.copy(one.request(seed=1)) -> TypeError: a request must be neither copied nor pickled: got a
-copy.deepcopy(one.request(seed=1)) -> TypeError: must be neither copied nor pickled: ... checkpoint
-pickle.dumps(one.request(seed=1)) -> TypeError: a request must be neither copied nor pickled: got
-pickle.dumps(one) -> TypeError: must be one of a path or of bytes: got ... in memory
-""")
+@pytest.fixture(scope="module", params=RUNTIMES)
+def of(request: pytest.FixtureRequest) -> Pipelines:
+    return Pipelines(request.param)
+
+
+CALLS = [
+    (
+        lambda of: of.one({"x": X.astype(np.int64)}),
+        "TypeError: Pipeline: the input 'x' must be float32: got int64.",
+    ),
+    (
+        lambda of: of.one({"x": X.astype(object)}),
+        "TypeError: the input 'x' must be float32: got object. Pass",
+    ),
+    (
+        lambda of: of.one({"x": X.astype("M8[s]")}),
+        "TypeError: the input 'x' must be float32: got datetime64",
+    ),
+    (
+        lambda of: of.one({"x": [1, [2, 3]]}),
+        "the input 'x' must be an array, or lists of equal lengths: got lists",
+    ),
+    (
+        lambda of: of.one({"x": ["a", "b", "c"]}),
+        "TypeError: the input 'x' must be float32...: got str32",
+    ),
+    (lambda of: of.one({"x": "abc"}), "TypeError: the input 'x' must be float32...: got str"),
+    (lambda of: of.one({"x": {}}), "TypeError: the input 'x' must be float32...: got dict"),
+    (
+        lambda of: of.one({"x": None}),
+        "TypeError: the input 'x' must be float32: got None. Pass an array of that type.",
+    ),
+    (
+        lambda of: of.one({"x": [1, 2]}),
+        "the input 'x' must be of shape [..., 5]: got shape [2]. Pass an array of",
+    ),
+    (lambda of: of.one({**FEED, 3: 1}), "each input must be one of x (float32): got 3."),
+    (
+        lambda of: of.one(None),
+        "TypeError: the feed must be a mapping of names to arrays: got NoneType. Pass the in",
+    ),
+    (
+        lambda of: of.one([1], seed=1),
+        "TypeError: Pipeline: the feed must be a mapping of names to arrays: got list.",
+    ),
+    (
+        lambda of: of.rows([1], seed=1),
+        "TypeError: Pipeline: the feed must be a mapping of names to arrays: got list.",
+    ),
+    (
+        lambda of: next(of.rows.map([[1]], seed=1)),
+        "TypeError: Pipeline: the feed must be a mapping of names to arrays",
+    ),
+    (
+        lambda of: of.rows({"x": [[1.0], [2.0, 3.0]]}, seed=1),
+        "'x' must be an array, or lists of equal lengths: got li",
+    ),
+    (
+        lambda of: of.rows({"x": X[0]}),
+        "Pipeline: the input 'x' must be of shape [n, 5]: got shape [5].",
+    ),
+    (
+        lambda of: of.rows({"x": X[0]}, seeds=[1]),
+        "Pipeline: the input 'x' must be of shape [n, 5]: got shape [5].",
+    ),
+    (lambda of: of.one(FEED, seed=-1), "seed must be an integer from 0 to 2^64-1...: got -1"),
+    (
+        lambda of: of.one(FEED, seed=1.5),
+        "TypeError: seed must be an integer from 0 to 2^64-1...: got 1.5",
+    ),
+    (
+        lambda of: of.one(FEED, seed=True),
+        "TypeError: seed must be an integer from 0 to ...: got True. Pass an int",
+    ),
+    (
+        lambda of: of.rows(FEED, seed=True),
+        "TypeError: seed must be an integer from 0 to ...: got True. Pass an int",
+    ),
+    (lambda of: of.one(FEED, seed=(1, 2)), "TypeError: single integer: got (1, 2). Pass seeds="),
+    (
+        lambda of: of.rows(FEED, seed=2**64),
+        "seed must be an integer from 0 to 2^64-1: got 18446744073709551616",
+    ),
+    (lambda of: of.rows(FEED, seed=[1, 2]), "TypeError: single integer: got [1, 2]. Pass seeds="),
+    (lambda of: of.rows(FEED, seed=1, seeds=[1, 2]), "seed must be given without seeds: got both"),
+    (
+        lambda of: of.one(FEED, seeds=[1, 2]),
+        "Pipeline: the model must be one with a state for each row, to be run ...: got one "
+        "with a single state for the whole batch",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds=[1, 2, 3]),
+        "Pipeline: the number of rows of 'x' must be 3, one for each seed or",
+    ),
+    (lambda of: of.rows(FEED, seeds=[1, -1]), "Pipeline: seeds[1] must be an integer...: got -1"),
+    (
+        lambda of: of.rows(FEED, seeds=[1, True]),
+        "TypeError: seeds[1] must be an integer from 0 to ...: got True. Pass",
+    ),
+    (
+        lambda of: of.rows({"x": X[:1]}, seeds=np.array([True])),
+        "TypeError: seeds[0] must be an integer from ...True",
+    ),
+    (
+        lambda of: of.rows(FEED, seeds="ab"),
+        "TypeError: seeds must be an integer from 0 to 2^64-1, or a list of such",
+    ),
+    (lambda of: of.rows({}, seed=1), "of the input 'x': got nothing. Feed it, or pass seeds."),
+    (
+        lambda of: of.torch_rows(FEED, seeds=[3, True]),
+        "TypeError: seeds[1] must be an integer ...: got True",
+    ),
+    (
+        lambda of: of.rows.map([], seed=True),
+        "TypeError: seed must be an integer from 0 to ...: got True",
+    ),
+    (
+        lambda of: of.torch_rows(FEED, seeds=[1, -1]),
+        "must be ...: got -1. torch takes it for 18446744073709551615",
+    ),
+    (
+        lambda of: of.torch_rows(FEED, seeds=np.array([1, -1])),
+        "seeds[1] must be ...: got -1. torch takes it for",
+    ),
+    (
+        lambda of: of.one.map([FEED], seed=1),
+        "Pipeline.map: ...: got one with a single state for the whole batch",
+    ),
+    (
+        lambda of: of.rows.map([FEED], seed=2**64),
+        "Pipeline.map: seed must be an integer from 0 to 2^64-1... : got 18446744073709551616",
+    ),
+    (
+        lambda of: of.rows.map([], seed=1, first_row=1.5),
+        "TypeError: first_row must be an integer from 0 to 2^32-1 ...: got 1.5",
+    ),
+    (
+        lambda of: of.rows.map([], seed=1, first_row=True),
+        "TypeError: first_row must be an integer from ...: got True",
+    ),
+    (
+        lambda of: of.rows.map([], seed=1, run=True),
+        "TypeError: run must be an integer from 0 to 2^32-1: got True.",
+    ),
+    (
+        lambda of: of.rows.map([], seed=1, progress="no"),
+        "TypeError: progress must be True or False: got 'no'",
+    ),
+    (
+        lambda of: of.rows.map(FEED, seed=1),
+        "TypeError: batches must be an iterable of feeds: got dict",
+    ),
+    (
+        lambda of: of.rows.map(None, seed=1),
+        "TypeError: batches must be an iterable of feeds: got NoneType",
+    ),
+    (
+        lambda of: of.rows.map([FEED], seeds=[1, 2], seed=1),
+        "seeds must be given alone: got seed, first_row or",
+    ),
+    (
+        lambda of: of.rows.map([FEED], seeds=[1, 2], run=1),
+        "seeds must be given alone: ... Leave the others out.",
+    ),
+    (
+        lambda of: list(of.rows.map([FEED], seeds=[1])),
+        "Pipeline.map: seeds must be one ...: got 1 fo",
+    ),
+    (
+        lambda of: list(of.rows.map([FEED], seeds=[1, 2, 3])),
+        "Pipeline.map: seeds must be one ...: got 3 fo",
+    ),
+    (
+        lambda of: list(of.rows.map([{}], seed=1)),
+        "by the first dimension of the input 'x': got nothing. Feed it.",
+    ),
+    (
+        lambda of: list(of.without_inputs.map([{}], seed=1)),
+        "does: got nothing. Call the pipeline with seeds, or with",
+    ),
+    (
+        lambda of: of.one.request(seed=True),
+        "TypeError: seed must be an integer from 0 to ...: got True. Pass an int",
+    ),
+    (
+        lambda of: of.one.request(seed=1, rows=7),
+        "request: the model must be one with a state for each row, to be run with rows: got "
+        "one with a single",
+    ),
+    (lambda of: of.one.request(rows=7), "to be run with rows"),
+    (
+        lambda of: of.rows.request(seeds=[1], rows=7),
+        "rows must be given without seeds, which are one for each row: got",
+    ),
+    (lambda of: of.rows.request(seeds=[1, -1]), "Pipeline.request: seeds[1] must be an integer"),
+    (
+        lambda of: of.rows.request(seed=1),
+        "the number of rows must be given by seeds, or by rows beside the seed",
+    ),
+    (
+        lambda of: of.rows.request(seed=1, rows=-1),
+        "Pipeline.request: rows must be an integer from 0 to 2^32: got -1.",
+    ),
+    (
+        lambda of: of.rows.request(seed=1, rows=1.5),
+        "TypeError: rows must be an integer...: got 1.5",
+    ),
+    (
+        lambda of: of.rows.request(seed=1, rows=True),
+        "TypeError: rows must be an integer from 0 to ...: got True",
+    ),
+    (
+        lambda of: of.one.request(state=[0] * 6, seed=1),
+        "state must be given alone: got seed beside it. Leave",
+    ),
+    (
+        lambda of: of.rows.request(state=row_states([1]), rows=1),
+        "state must be given alone: got rows beside it",
+    ),
+    (
+        lambda of: of.one.request(state=TorchState.from_seed(1)),
+        "request: state must be six words of 32 bits: got Torch",
+    ),
+    (
+        lambda of: of.rows.request(state=PhiloxState(0, 1)),
+        "request: state must be words of 32 bits, six for each row",
+    ),
+    (
+        lambda of: of.one.request(state=[2**32, 0, 0, 0, 0, 0]),
+        "state must be six words of 32 bits: got [4294967296",
+    ),
+    (
+        lambda of: of.one.request(state=[True, 0, 0, 0, 0, 0]),
+        "state must be six words of 32 bits: got [True",
+    ),
+    (
+        lambda of: of.one.request(resume={}, seed=1),
+        "resume must be given alone: got seed ... Leave the others out.",
+    ),
+    (
+        lambda of: of.one.request(state=[0] * 6, resume={}),
+        "resume must be given alone: got state beside it",
+    ),
+    (lambda of: of.one.request(resume="{"), "resume must be a checkpoint...: got no JSON"),
+    (
+        lambda of: of.one.request(resume=of.of_another),
+        "resume must be ...: got one of a model with the fingerprint '",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(onnx_philox=2)),
+        "resume must be a checkpoint of version 1...version 2",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(onnx_philox=True)),
+        "must be a checkpoint of version 1...version True",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(onnx_philox=1.0)),
+        "must be a checkpoint of version 1...: got version 1.0",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(state=[1, 2, 3])),
+        "resume's state must be six words...: got [1, 2, 3]",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(state=[0, 0, 0, 0, 0, 2**32])),
+        "resume's state must be",
+    ),
+    (lambda of: of.one.request(resume=of.saved(state=[0.5] * 6)), "resume's state must be"),
+    (lambda of: of.one.request(resume=of.saved(state=[[0] * 6] * 2)), "resume's state must be"),
+    (
+        lambda of: of.one.request(resume=of.saved(runs=-1)),
+        "resume's runs must be an integer of 0 or more: got -1",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(runs=True)),
+        "resume's runs must be an integer of 0 or more: got True",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(seed="abc")),
+        "resume's seed must be null, a seed of 0 to 2^64-1, or one for each row: got 'abc'",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(seed=[1] * 6)),
+        "resume's seed must be null, ...: got [1, 1",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(seed=2**64)),
+        "resume's seed must be null, ...: got 18446744073709551616",
+    ),
+    (
+        lambda of: copy.copy(of.one.request(seed=1)),
+        "TypeError: a request must be neither copied nor pickled: got a",
+    ),
+    (
+        lambda of: copy.deepcopy(of.one.request(seed=1)),
+        "TypeError: must be neither copied nor pickled: ... checkpoint",
+    ),
+    (
+        lambda of: pickle.dumps(of.one.request(seed=1)),
+        "TypeError: a request must be neither copied nor pickled: got",
+    ),
+    (
+        lambda of: pickle.dumps(of.one),
+        "TypeError: must be one of a path or of bytes: got ... in memory",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "words"), CALLS)
 def test_a_call_is_refused_and_the_pipeline_answers_as_before(
-    names: dict[str, Any], call: str, words: str
+    of: Pipelines, call: Callable[[Pipelines], Any], words: str
 ) -> None:
-    one = names["one"]
-    expected = one(FEED, seed=1)["y"]
-    assert_refused(lambda: eval(call, names), words)
-    assert_same_bits(one(FEED, seed=1)["y"], expected)
+    expected = of.one(FEED, seed=1)["y"]
+    assert_refused(partial(call, of), words)
+    assert_same_bits(of.one(FEED, seed=1)["y"], expected)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        *("one.request(resume='[' * 100_000)", """one.request(resume='{"a":' * 100_000)"""),
-        *("one.request(resume='7' * 4000)", "one.request(resume=deep())"),
-        *(
-            f"one.request(resume=saved({key}=deep()))"
-            for key in ("onnx_philox", "model", "state", "seed", "runs")
-        ),
-        *("one(FEED, state=deep())", "one(FEED, seed=deep())", "one({'x': deep()})"),
-    ],
-)
+TOO_DEEP: dict[str, Callable[[Pipelines], Any]] = {
+    "a checkpoint of lists": lambda of: of.one.request(resume="[" * 100_000),
+    "a checkpoint of objects": lambda of: of.one.request(resume='{"a":' * 100_000),
+    "a checkpoint of a long number": lambda of: of.one.request(resume="7" * 4000),
+    "a checkpoint": lambda of: of.one.request(resume=deep()),
+    "a checkpoint's version": lambda of: of.one.request(resume=of.saved(onnx_philox=deep())),
+    "a checkpoint's model": lambda of: of.one.request(resume=of.saved(model=deep())),
+    "a checkpoint's state": lambda of: of.one.request(resume=of.saved(state=deep())),
+    "a checkpoint's seed": lambda of: of.one.request(resume=of.saved(seed=deep())),
+    "a checkpoint's runs": lambda of: of.one.request(resume=of.saved(runs=deep())),
+    "a state": lambda of: of.one(FEED, state=deep()),
+    "a seed": lambda of: of.one(FEED, seed=deep()),
+    "an input": lambda of: of.one({"x": deep()}),
+}
+
+
+@pytest.mark.parametrize("what", TOO_DEEP)
 def test_what_is_nested_too_deep_or_long_is_refused_in_a_short_sentence(
-    names: dict[str, Any], call: str
+    of: Pipelines, what: str
 ) -> None:
     with pytest.raises((ValueError, TypeError), match=r"must be .*: got .*") as raised:
-        eval(call, names)
+        TOO_DEEP[what](of)
     assert len(str(raised.value)) < 400
 
 
@@ -185,63 +402,144 @@ FOREIGN.metadata_props.add(key="onnx_philox.standard_nodes", value="[" * 100_000
 PRECISION = "INFERENCE_PRECISION_HINT"
 in_openvino = partial(Pipeline, NOISE, runtime="openvino")
 
-OPTIONS = table("""
-Pipeline(7) -> TypeError: the model must be a path...: got int
-Pipeline(NOISE, runtime="tvm") -> runtime must be 'onnx...: got 'tvm'
-Pipeline(make_reproducible(NOISE, seed=1)) -> the model must be one with random nodes, rewritten
--> without a seed: got one without a state as an input
-Pipeline(REWRITTEN, per_row=True) -> got one rewritten for a single state
-Pipeline(bare_session(REWRITTEN), device="GPU") -> TypeError: device
-Pipeline(bare_session(REWRITTEN), source=UNIFORM) -> source must be the model that the session was
-Pipeline(compiled(REWRITTEN), source=ROWS) -> source must be the model that the compiled model was
-Pipeline(compiled(ROWS), source=REWRITTEN) -> source must be the model that the compiled model was
-Pipeline(compiled(ROWS), source=READ) -> source must be the model that
-Pipeline(compiled(REWRITTEN), source=UNIFORM) -> source must be the model that the compiled model
-Pipeline(bare_session(REWRITTEN), runtime="openvino") -> runtime must be 'onnxruntime', in which
--> the InferenceSession is...: got 'openvino'
-Pipeline(NOISE, source=REWRITTEN) -> TypeError: source must be left out for a model that is not
-in_openvino(source=REWRITTEN) -> TypeError: source must be left out for a model that is not in a
--> ...: got ModelProto
-Pipeline(onnx_philox.to_standard_nodes(UNIFORM), runtime="openvino")
--> must be one made for OpenVINO...: got one of standard nodes made for ONNX Runtime
-Pipeline(FOREIGN, runtime="openvino") -> one of standard nodes '[
-Pipeline(NOISE, prividers=["CPU"]) -> TypeError: each option must be one of sess_options, providers,
-Pipeline(NOISE, provider=["CPU"]) -> TypeError: one of ..., per_row, ...'provider'. Did you mean
-Pipeline(NOISE, perrow=True) -> TypeError: got 'perrow'. Did you mean 'per_row'?
-Pipeline(NOISE, config={}) -> TypeError: got 'config'. Leave it out, or pass runtime='openvino'
-Pipeline(NOISE, providers="CPU") -> TypeError: providers must be a list of names, ...: got 'CPU'
-Pipeline(NOISE, providers=[("CPU", 3)]) -> TypeError: providers must be a list of names, ...3
-Pipeline(NOISE, providers=[("CPU",)]) -> TypeError: providers must be a list of names, ...('CPU',)
-Pipeline(NOISE, providers=[("CPU", {})]) -> each of providers must be one ...'CPU'. Did you mean '
-Pipeline(NOISE, providers=["x"]) -> each of providers must be one ...: got 'x'. Pass one of these.
-Pipeline(NOISE, provider_options=3) -> TypeError: provider_options must be a list of map
-Pipeline(NOISE, disabled_optimizers=3) -> TypeError: disabled_optimizers must be a list
-in_openvino(providers=["CPU"]) -> TypeError: one of config, backend, device...: got 'providers'
-in_openvino(config="f32")
--> TypeError: config must be a mapping of OpenVINO's properties to their values: got 'f32'
-in_openvino(config={3: "f32"})
--> TypeError: config must be a mapping of OpenVINO's properties ...{3: 'f32'}
-in_openvino(config={"misspelt": 1}) -> each property of config must be one that the device CPU has:
--> got 'misspelt'. OpenVINO says: ...misspelt
-in_openvino(config={PRECISION.lower(): 1})
--> got 'inference_precision_hint'. Did you mean 'INFERENCE_PRECISION_HINT'?
-in_openvino(config={PRECISION: "f33"}) -> must be a value that the device CPU takes: got 'f33'.
--> OpenVINO says: Wrong value f33
-in_openvino(device="NOPE") -> Pipeline: device must be one that OpenVINO finds here (...CPU
--> ...): got 'NOPE'.
-in_openvino(device="") -> device must be one that OpenVINO finds here (...: got ''.
-in_openvino(device=3) -> device must be one that OpenVINO finds here (...: got 3.
-in_openvino(device="HETERO:CPU.1") -> device must be one that OpenVINO finds here (...'HETERO:CPU
-in_openvino(device="AUTO.1") -> device must be one that OpenVINO finds here (...'AUTO.1'.
-pickle.dumps(Pipeline(bare_session(REWRITTEN))) -> TypeError: must be one of a path or of bytes: got
-Pipeline(b"no.xml", runtime="openvino") -> the model must be the bytes of a serialised ONNX
--> model: got b'no.xml'
-""")
+OPTIONS = [
+    (lambda: Pipeline(7), "TypeError: the model must be a path...: got int"),
+    (lambda: Pipeline(NOISE, runtime="tvm"), "runtime must be 'onnx...: got 'tvm'"),
+    (
+        lambda: Pipeline(make_reproducible(NOISE, seed=1)),
+        "the model must be one with random nodes, rewritten without a seed: got one without "
+        "a state as an input",
+    ),
+    (lambda: Pipeline(REWRITTEN, per_row=True), "got one rewritten for a single state"),
+    (lambda: Pipeline(bare_session(REWRITTEN), device="GPU"), "TypeError: device"),
+    (
+        lambda: Pipeline(bare_session(REWRITTEN), source=UNIFORM),
+        "source must be the model that the session was",
+    ),
+    (
+        lambda: Pipeline(compiled(REWRITTEN), source=ROWS),
+        "source must be the model that the compiled model was",
+    ),
+    (
+        lambda: Pipeline(compiled(ROWS), source=REWRITTEN),
+        "source must be the model that the compiled model was",
+    ),
+    (lambda: Pipeline(compiled(ROWS), source=READ), "source must be the model that"),
+    (
+        lambda: Pipeline(compiled(REWRITTEN), source=UNIFORM),
+        "source must be the model that the compiled model",
+    ),
+    (
+        lambda: Pipeline(bare_session(REWRITTEN), runtime="openvino"),
+        "runtime must be 'onnxruntime', in which the InferenceSession is...: got 'openvino'",
+    ),
+    (
+        lambda: Pipeline(NOISE, source=REWRITTEN),
+        "TypeError: source must be left out for a model that is not",
+    ),
+    (
+        lambda: in_openvino(source=REWRITTEN),
+        "TypeError: source must be left out for a model that is not in a ...: got ModelProto",
+    ),
+    (
+        lambda: Pipeline(onnx_philox.to_standard_nodes(UNIFORM), runtime="openvino"),
+        "must be one made for OpenVINO...: got one of standard nodes made for ONNX Runtime",
+    ),
+    (lambda: Pipeline(FOREIGN, runtime="openvino"), "one of standard nodes '["),
+    (
+        lambda: Pipeline(NOISE, prividers=["CPU"]),
+        "TypeError: each option must be one of sess_options, providers,",
+    ),
+    (
+        lambda: Pipeline(NOISE, provider=["CPU"]),
+        "TypeError: one of ..., per_row, ...'provider'. Did you mean",
+    ),
+    (lambda: Pipeline(NOISE, perrow=True), "TypeError: got 'perrow'. Did you mean 'per_row'?"),
+    (
+        lambda: Pipeline(NOISE, config={}),
+        "TypeError: got 'config'. Leave it out, or pass runtime='openvino'",
+    ),
+    (
+        lambda: Pipeline(NOISE, providers="CPU"),
+        "TypeError: providers must be a list of names, ...: got 'CPU'",
+    ),
+    (
+        lambda: Pipeline(NOISE, providers=[("CPU", 3)]),
+        "TypeError: providers must be a list of names, ...3",
+    ),
+    (
+        lambda: Pipeline(NOISE, providers=[("CPU",)]),
+        "TypeError: providers must be a list of names, ...('CPU',)",
+    ),
+    (
+        lambda: Pipeline(NOISE, providers=[("CPU", {})]),
+        "each of providers must be one ...'CPU'. Did you mean '",
+    ),
+    (
+        lambda: Pipeline(NOISE, providers=["x"]),
+        "each of providers must be one ...: got 'x'. Pass one of these.",
+    ),
+    (
+        lambda: Pipeline(NOISE, provider_options=3),
+        "TypeError: provider_options must be a list of map",
+    ),
+    (
+        lambda: Pipeline(NOISE, disabled_optimizers=3),
+        "TypeError: disabled_optimizers must be a list",
+    ),
+    (
+        lambda: in_openvino(providers=["CPU"]),
+        "TypeError: one of config, backend, device...: got 'providers'",
+    ),
+    (
+        lambda: in_openvino(config="f32"),
+        "TypeError: config must be a mapping of OpenVINO's properties to their values: got 'f32'",
+    ),
+    (
+        lambda: in_openvino(config={3: "f32"}),
+        "TypeError: config must be a mapping of OpenVINO's properties ...{3: 'f32'}",
+    ),
+    (
+        lambda: in_openvino(config={"misspelt": 1}),
+        "each property of config must be one that the device CPU has: got 'misspelt'. "
+        "OpenVINO says: ...misspelt",
+    ),
+    (
+        lambda: in_openvino(config={PRECISION.lower(): 1}),
+        "got 'inference_precision_hint'. Did you mean 'INFERENCE_PRECISION_HINT'?",
+    ),
+    (
+        lambda: in_openvino(config={PRECISION: "f33"}),
+        "must be a value that the device CPU takes: got 'f33'. OpenVINO says: Wrong value f33",
+    ),
+    (
+        lambda: in_openvino(device="NOPE"),
+        "Pipeline: device must be one that OpenVINO finds here (...CPU ...): got 'NOPE'.",
+    ),
+    (lambda: in_openvino(device=""), "device must be one that OpenVINO finds here (...: got ''."),
+    (lambda: in_openvino(device=3), "device must be one that OpenVINO finds here (...: got 3."),
+    (
+        lambda: in_openvino(device="HETERO:CPU.1"),
+        "device must be one that OpenVINO finds here (...'HETERO:CPU",
+    ),
+    (
+        lambda: in_openvino(device="AUTO.1"),
+        "device must be one that OpenVINO finds here (...'AUTO.1'.",
+    ),
+    (
+        lambda: pickle.dumps(Pipeline(bare_session(REWRITTEN))),
+        "TypeError: must be one of a path or of bytes: got",
+    ),
+    (
+        lambda: Pipeline(b"no.xml", runtime="openvino"),
+        "the model must be the bytes of a serialised ONNX model: got b'no.xml'",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "words"), OPTIONS)
 def test_what_cannot_be_opened_or_would_do_nothing_is_refused(call: str, words: str) -> None:
-    assert len(assert_refused(lambda: eval(call), words)) < 1000
+    assert len(assert_refused(call, words)) < 1000
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 import openvino as ov
 import openvino_models as by_hand
 import pytest
-from cases import assert_all_same, assert_refused, assert_same_bits, table
+from cases import assert_all_same, assert_refused, assert_same_bits
 from foreign import parse
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
@@ -240,58 +242,106 @@ def entry(shape: object, text: str, type_: str = "float32") -> dict[str, Any]:
     return {"type": type_, "shape": shape, "base64": text}
 
 
+class Given:
+    """What the refused calls are made of."""
+
+    def __init__(self, pipe: Pipeline, folder: Path) -> None:
+        self.pipe = pipe
+        self.request = pipe.request(seed=1)
+        self.request(fed())
+        # A checkpoint after one run, and the result of the second.
+        self.once = self.request.checkpoint()
+        self.later = self.request(fed())
+        self.plain = Pipeline(graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True))
+        assert self.plain.request(seed=1).checkpoint()["onnx_philox"] == 1
+        # A model that is not rewritten, and one without variables.
+        self.as_it_was = Pipeline(save_ir(walk(), folder / "walk.xml"), runtime="openvino")
+        self.without = parse("g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }")
+
+    def past(self, given: Any) -> Any:
+        """A request that goes on with this as the variable `past`."""
+        return self.pipe.request(resume=self.once | {"variables": {"past": given}})
+
+
 @pytest.fixture(scope="module")
-def names(pipe: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the refused calls name: a request after two runs, its checkpoint after one, others."""
-    request = pipe.request(seed=1)
-    request(fed())
-    once, later = request.checkpoint(), request(fed())
-    plain = Pipeline(graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True))
-    assert plain.request(seed=1).checkpoint()["onnx_philox"] == 1
-    file = save_ir(walk(), tmp_path_factory.mktemp("plain") / "walk.xml")
-    as_it_was = Pipeline(file, runtime="openvino")
-    without = parse("g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }")
-    return {**globals(), **locals()}
+def given(pipe: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Given:
+    return Given(pipe, tmp_path_factory.mktemp("plain"))
 
 
-REFUSED = table("""
-pipe(fed(), state=later.state) -> state must be left out ...variables ...(past)
-pipe.request(resume=request.checkpoint() | {"variables": None})
-    -> variables must be those of past after 2 runs: got null
-pipe.request(resume=once | {"variables": {}}) -> variables must be null, or those of past: got []
-pipe.request(resume=once | {"variables": [1]}) -> variables must be null, or those of past: got [1]
-pipe.request(resume=once | {"onnx_philox": 1})
-    -> resume must be a checkpoint of version 2, with past: got version 1
-past(None) -> resume's variables['past'] must be an array of float32
-past(entry([2, 4], "AAAA")) -> variables['past'] must be an array of float32
-past(entry([2, 4], "é")) -> variables['past'] must be an array of float32
-past(entry(["1"], "AAAAAA==")) -> variables['past'] must be an array of float32
-past(entry([1], "AAAAAA==", "int32")) -> variables['past'] must be an array of float32
-past(entry(7, "AAAAAA==")) -> variables['past'] must be an array of float32
-past(entry([1], "AAAAAA=="))(fed()) -> the variable 'past' must be of a shape ...: got shape
-plain.request(resume=once | {"model": plain.streams.fingerprint})
-    -> must be a checkpoint of version 1, since ...: got version 2
-later.record() -> got one of a later run, which went on with the variables past
-as_it_was(fed(), seed=1).record() -> the pipeline must be one of a rewritten model: got one
-Pipeline(compiled(make_reproducible(walk())), source=make_reproducible(without))
-    -> source must be the openvino.Model ...: past. Pass that
-Pipeline(walk("i64"), runtime="openvino") -> variable 'past' must be one of f32, ...: got i64.
-Pipeline(walk("f64"), runtime="openvino") -> variable 'past' must be one of f32, ...: got f64.
-Pipeline(walk("u16"), runtime="openvino") -> variable 'past' must be one of f32, ...: got u16.
-Pipeline(walk("f8e4m3"), runtime="openvino") -> 'past' must be one of f32, ...: got f8e4m3.
-""")
+REFUSED = [
+    (
+        lambda of: of.pipe(fed(), state=of.later.state),
+        "state must be left out ...variables ...(past)",
+    ),
+    (
+        lambda of: of.pipe.request(resume=of.request.checkpoint() | {"variables": None}),
+        "variables must be those of past after 2 runs: got null",
+    ),
+    (
+        lambda of: of.pipe.request(resume=of.once | {"variables": {}}),
+        "variables must be null, or those of past: got []",
+    ),
+    (
+        lambda of: of.pipe.request(resume=of.once | {"variables": [1]}),
+        "variables must be null, or those of past: got [1]",
+    ),
+    (
+        lambda of: of.pipe.request(resume=of.once | {"onnx_philox": 1}),
+        "resume must be a checkpoint of version 2, with past: got version 1",
+    ),
+    (lambda of: of.past(None), "resume's variables['past'] must be an array of float32"),
+    (lambda of: of.past(entry([2, 4], "AAAA")), "variables['past'] must be an array of float32"),
+    (lambda of: of.past(entry([2, 4], "é")), "variables['past'] must be an array of float32"),
+    (lambda of: of.past(entry(["1"], "AAAAAA==")), "variables['past'] must be an array of float32"),
+    (
+        lambda of: of.past(entry([1], "AAAAAA==", "int32")),
+        "variables['past'] must be an array of float32",
+    ),
+    (lambda of: of.past(entry(7, "AAAAAA==")), "variables['past'] must be an array of float32"),
+    (
+        lambda of: of.past(entry([1], "AAAAAA=="))(fed()),
+        "the variable 'past' must be of a shape ...: got shape",
+    ),
+    (
+        lambda of: of.plain.request(resume=of.once | {"model": of.plain.streams.fingerprint}),
+        "must be a checkpoint of version 1, since ...: got version 2",
+    ),
+    (lambda of: of.later.record(), "got one of a later run, which went on with the variables past"),
+    (
+        lambda of: of.as_it_was(fed(), seed=1).record(),
+        "the pipeline must be one of a rewritten model: got one",
+    ),
+    (
+        lambda of: Pipeline(
+            compiled(make_reproducible(walk())), source=make_reproducible(of.without)
+        ),
+        "source must be the openvino.Model ...: past. Pass that",
+    ),
+    (
+        lambda _: Pipeline(walk("i64"), runtime="openvino"),
+        "variable 'past' must be one of f32, ...: got i64.",
+    ),
+    (
+        lambda _: Pipeline(walk("f64"), runtime="openvino"),
+        "variable 'past' must be one of f32, ...: got f64.",
+    ),
+    (
+        lambda _: Pipeline(walk("u16"), runtime="openvino"),
+        "variable 'past' must be one of f32, ...: got u16.",
+    ),
+    (
+        lambda _: Pipeline(walk("f8e4m3"), runtime="openvino"),
+        "'past' must be one of f32, ...: got f8e4m3.",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "words"), REFUSED)
 def test_what_variables_do_not_allow_is_refused_by_name(
-    names: dict[str, Any], call: str, words: str
+    given: Given, call: Callable[[Given], Any], words: str
 ) -> None:
-    pipe = names["pipe"]
-
-    def past(given: Any) -> Any:
-        return pipe.request(resume=names["once"] | {"variables": {"past": given}})
-
-    assert_refused(lambda: eval(call, names | {"past": past}), words)
+    pipe = given.pipe
+    assert_refused(partial(call, given), words)
     assert_same_bits(pipe(fed(), seed=1)["y"], pipe.request(seed=1)(fed())["y"])
 
 

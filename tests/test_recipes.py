@@ -31,8 +31,14 @@ from onnx_philox import PhiloxState, reference
 GALLERY = Path(__file__).parents[1] / "graphs"
 CASES = GALLERY / "backend_tests"
 RECIPES = (
-    *("documented_f32", "documented_f64", "documented_i32", "dropout_mask", "latents"),
-    *("next_token", "noise_source", "random_crop"),
+    "documented_f32",
+    "documented_f64",
+    "documented_i32",
+    "dropout_mask",
+    "latents",
+    "next_token",
+    "noise_source",
+    "random_crop",
 )
 DOCUMENTED = load_vectors("openvino")
 # A key with high bits, and a counter about to carry into its second word.

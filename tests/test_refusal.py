@@ -17,14 +17,22 @@ import onnx
 import onnx_ir as ir
 import openvino as ov
 import pytest
-from cases import assert_refused, public_names, table, warned
+from cases import assert_refused, warned
 from foreign import parse
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from openvino import opset8
 from runtimes import compiled
 
 import onnx_philox
-from onnx_philox import Pipeline, RefusedInputError, make_reproducible, rewriting
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    RefusedInputError,
+    graphs,
+    make_reproducible,
+    reference,
+    rewriting,
+)
 from onnx_philox._contract import sentences
 from onnx_philox._contract.refusal import RefusalError, TypeRefusalError
 from onnx_philox._rewriting.found import MayStayError
@@ -33,48 +41,84 @@ from onnx_philox._torch import sentences as torch_says
 UNKNOWN = parse("g (float[4] x) => (float[4] y) { y = com.microsoft.RandomThing(x) }")
 
 # A call, and the parts of what it raises.
-REFUSED = table("""
-PhiloxState(counter=-1) -> PhiloxState | counter | -1 | an integer from 0 to 2^128-1 | Pass an int
--> in that range.
-PhiloxState.from_seed(1.5) -> TypeError: PhiloxState.from_seed | seed | 1.5 | an integer from 0 to
--> 2^64-1 | Pass an int in that range.
-PhiloxState.from_array(np.zeros(6, np.int64)) -> TypeError: PhiloxState.from_array | the array |
--> int64 | uint32 | Pass PhiloxState(...).to_array().
-PhiloxState().__array__(copy=False) -> PhiloxState | copy | False | None or True, since a state
--> holds no array to share | Leave it out.
-reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1) -> RandomUniform | input 'maxval' |
--> nan | a finite number | Pass a finite bound.
-reference.random_bernoulli([2], [0.1, 0.2]) -> TypeError: RandomBernoulli | input 'p' | [0.1, 0.2] |
--> a number, or an array of f32 or f64 | Pass np.array(..., np.float32).
-graphs.random_uniform([2], 0, 1, "f8") -> RandomUniform | attribute 'output_type' | 'f8' | 'i32',
--> 'i64', 'f16', 'bf16', 'f32' or 'f64' | Set it to one of these.
-onnx_philox.openvino.register(ov.Core(), backend="fortran") -> onnx_philox.openvino | backend |
--> 'fortran' | one of 'auto', 'native', 'python' | Choose one of these, or install an onnx-philox
--> that has it.
-onnx_philox._versions.check_version("openvino", "2024.6") -> ImportError: onnx_philox.openvino |
--> OpenVINO | 2024.6 | 2025.4 or newer | Upgrade it: pip install --upgrade 'onnx-philox[openvino]'.
-onnx_philox.onnxruntime.InferenceSession(5) -> TypeError: onnx_philox.onnxruntime.InferenceSession |
--> model | int | a path, bytes or an onnx.ModelProto | Pass one of these.
-onnx_philox.rewriting.rewrite_file(b"a", "new.onnx") -> TypeError:
--> onnx_philox.rewriting.rewrite_file | the model | bytes | a path | Save the model, and
--> pass the path.
-onnx_philox.onnxruntime.register("options") -> TypeError: onnx_philox.onnxruntime.register |
--> sess_options | 'options' | onnxruntime.SessionOptions | Pass the options that the session will be
--> made with.
-onnx_philox.make_reproducible(UNKNOWN, seed=-1) -> onnx_philox.make_reproducible | seed | -1 |
--> an integer from 0 to 2^63-1, or left out | Choose another seed.
-""")
+REFUSED = [
+    (
+        lambda: PhiloxState(counter=-1),
+        "PhiloxState | counter | -1 | an integer from 0 to 2^128-1 | Pass an int in that range.",
+    ),
+    (
+        lambda: PhiloxState.from_seed(1.5),
+        "TypeError: PhiloxState.from_seed | seed | 1.5 | an integer from 0 to 2^64-1 | Pass "
+        "an int in that range.",
+    ),
+    (
+        lambda: PhiloxState.from_array(np.zeros(6, np.int64)),
+        "TypeError: PhiloxState.from_array | the array | int64 | uint32 | Pass "
+        "PhiloxState(...).to_array().",
+    ),
+    (
+        lambda: PhiloxState().__array__(copy=False),
+        "PhiloxState | copy | False | None or True, since a state holds no array to share | "
+        "Leave it out.",
+    ),
+    (
+        lambda: reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1),
+        "RandomUniform | input 'maxval' | nan | a finite number | Pass a finite bound.",
+    ),
+    (
+        lambda: reference.random_bernoulli([2], [0.1, 0.2]),
+        "TypeError: RandomBernoulli | input 'p' | [0.1, 0.2] | a number, or an array of f32 "
+        "or f64 | Pass np.array(..., np.float32).",
+    ),
+    (
+        lambda: graphs.random_uniform([2], 0, 1, "f8"),
+        "RandomUniform | attribute 'output_type' | 'f8' | 'i32', 'i64', 'f16', 'bf16', 'f32' "
+        "or 'f64' | Set it to one of these.",
+    ),
+    (
+        lambda: onnx_philox.openvino.register(ov.Core(), backend="fortran"),
+        "onnx_philox.openvino | backend | 'fortran' | one of 'auto', 'native', 'python' | "
+        "Choose one of these, or install an onnx-philox that has it.",
+    ),
+    (
+        lambda: onnx_philox._versions.check_version("openvino", "2024.6"),
+        "ImportError: onnx_philox.openvino | OpenVINO | 2024.6 | 2025.4 or newer | Upgrade "
+        "it: pip install --upgrade 'onnx-philox[openvino]'.",
+    ),
+    (
+        lambda: onnx_philox.onnxruntime.InferenceSession(5),
+        "TypeError: onnx_philox.onnxruntime.InferenceSession | model | int | a path, bytes "
+        "or an onnx.ModelProto | Pass one of these.",
+    ),
+    (
+        lambda: onnx_philox.rewriting.rewrite_file(b"a", "new.onnx"),
+        "TypeError: onnx_philox.rewriting.rewrite_file | the model | bytes | a path | Save "
+        "the model, and pass the path.",
+    ),
+    (
+        lambda: onnx_philox.onnxruntime.register("options"),
+        "TypeError: onnx_philox.onnxruntime.register | sess_options | 'options' | "
+        "onnxruntime.SessionOptions | Pass the options that the session will be made with.",
+    ),
+    (
+        lambda: onnx_philox.make_reproducible(UNKNOWN, seed=-1),
+        "onnx_philox.make_reproducible | seed | -1 | an integer from 0 to 2^63-1, or left "
+        "out | Choose another seed.",
+    ),
+]
 ERRORS = {"TypeError": TypeError, "ImportError": ImportError}
 
 
-def refused(call: str) -> RefusalError:
+def refused(call: Callable[[], Any]) -> RefusalError:
     with pytest.raises(RefusalError) as raised:
-        eval(call, {**globals(), **public_names()})
+        call()
     return raised.value
 
 
 @pytest.mark.parametrize(("call", "said"), REFUSED)
-def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(call: str, said: str) -> None:
+def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(
+    call: Callable[[], Any], said: str
+) -> None:
     kind, _, rest = said.partition(": ")
     parts = tuple((rest if kind in ERRORS else said).split(" | "))
     error = refused(call)
@@ -86,11 +130,12 @@ def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(call: str, said:
     assert error.args == (str(error),)
 
 
-MAY_STAY = "make_reproducible(UNKNOWN)"
+def rewrite_of_an_unknown_node() -> None:
+    make_reproducible(UNKNOWN)
 
 
-@pytest.mark.parametrize("call", [MAY_STAY, *(call for call, _ in REFUSED)])
-def test_a_refusal_pickles_copies_and_says_its_place_first(call: str) -> None:
+@pytest.mark.parametrize("call", [rewrite_of_an_unknown_node, *(call for call, _ in REFUSED)])
+def test_a_refusal_pickles_copies_and_says_its_place_first(call: Callable[[], Any]) -> None:
     error = refused(call)
     error.add_note("seen here")
     for same in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
@@ -108,7 +153,7 @@ def test_a_refusal_pickles_copies_and_says_its_place_first(call: str) -> None:
 
 
 def test_a_node_that_may_stay_offers_it_under_the_name_that_the_reader_knows() -> None:
-    error = refused(MAY_STAY)
+    error = refused(rewrite_of_an_unknown_node)
     assert isinstance(error, MayStayError)
     assert error.remedy.endswith(", or leave the node as it is with keep_unknown.")
     command = error.offering("--keep-unknown")
@@ -168,8 +213,10 @@ def test_nobody_edits_the_text_of_an_error_and_an_edit_would_be_found() -> None:
     ]
     assert not found, found
     for edit in (
-        *("str(error).removeprefix('x: ')", "str(site.error).replace('a', 'b')"),
-        *("text.partition(': ')", "problem.replace('a', 'b')"),
+        "str(error).removeprefix('x: ')",
+        "str(site.error).replace('a', 'b')",
+        "text.partition(': ')",
+        "problem.replace('a', 'b')",
     ):
         code = f"def f(site, error, problem):\n    text = str(error)\n    {edit}\n"
         assert list(edits(ast.parse(code))) == [3], edit
@@ -321,22 +368,47 @@ KINDS: Mapping[str, Callable[[], Any]] = {
     "a folder": lambda: "folder",
 }
 
-_REWRITING, _SESSION = "onnx_philox.rewriting", "onnx_philox.onnxruntime.InferenceSession"
-# A call, whose name its refusals begin with, and what it takes.
-DOORS = table("""
-onnx_philox.make_reproducible(model) -> ANY
-onnx_philox.rewriting.find_random_nodes(model) -> ANY
-onnx_philox.rewriting.rewrite(model) -> {"an onnx-ir model"}
-onnx_philox.rewriting.rewrite_file(model, f"new{Path(str(model)).suffix}") -> FILES | {"an IR"}
-onnx_philox.to_standard_nodes(model) -> ONNX
-onnx_philox.rewriting.to_standard_file(model, "new.onnx") -> FILES
-Pipeline(model, runtime="openvino") -> ANY
-Pipeline(model) -> ONNX | {"a session"}
-Pipeline(_compiled(), source=_rewritten(model)) -> {"an IR", "a model of OpenVINO"}
-openvino.make_stateful(_rewritten(model)) -> {"a model of OpenVINO"}
-onnx_philox.onnxruntime.InferenceSession(model, backend="native") -> FILES | {"bytes", "a proto"}
-onnx_philox.onnxruntime.InferenceSession(model, backend="python") -> FILES | {"bytes", "a proto"}
-""")
+_REWRITING = "onnx_philox.rewriting"
+_SESSION = "onnx_philox.onnxruntime.InferenceSession"
+# The name of a function, which its refusals begin with, a call of it, and what it takes.
+DOORS: list[tuple[str, Callable[[Any], Any], set[str]]] = [
+    ("onnx_philox.make_reproducible", lambda model: make_reproducible(model), ANY),
+    (f"{_REWRITING}.find_random_nodes", lambda model: rewriting.find_random_nodes(model), ANY),
+    (f"{_REWRITING}.rewrite", lambda model: rewriting.rewrite(model), {"an onnx-ir model"}),
+    (
+        f"{_REWRITING}.rewrite_file",
+        lambda model: rewriting.rewrite_file(model, f"new{Path(str(model)).suffix}"),
+        FILES | {"an IR"},
+    ),
+    ("onnx_philox.to_standard_nodes", lambda model: onnx_philox.to_standard_nodes(model), ONNX),
+    (
+        f"{_REWRITING}.to_standard_file",
+        lambda model: rewriting.to_standard_file(model, "new.onnx"),
+        FILES,
+    ),
+    ("Pipeline", lambda model: Pipeline(model, runtime="openvino"), ANY),
+    ("Pipeline", lambda model: Pipeline(model), ONNX | {"a session"}),
+    (
+        "Pipeline",
+        lambda model: Pipeline(_compiled(), source=_rewritten(model)),
+        {"an IR", "a model of OpenVINO"},
+    ),
+    (
+        "openvino.make_stateful",
+        lambda model: onnx_philox.openvino.make_stateful(_rewritten(model)),
+        {"a model of OpenVINO"},
+    ),
+    (
+        _SESSION,
+        lambda model: onnx_philox.onnxruntime.InferenceSession(model, backend="native"),
+        FILES | {"bytes", "a proto"},
+    ),
+    (
+        _SESSION,
+        lambda model: onnx_philox.onnxruntime.InferenceSession(model, backend="python"),
+        FILES | {"bytes", "a proto"},
+    ),
+]
 
 
 def _rewritten(model: Any) -> Any:
@@ -361,26 +433,25 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("door", "taken"), DOORS)
+@pytest.mark.parametrize(("name", "call", "taken"), DOORS)
 def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
-    door: str, taken: str, kind: str
+    name: str, call: Callable[[Any], Any], taken: set[str], kind: str
 ) -> None:
     given = KINDS[kind]()
-    names = {**globals(), "openvino": onnx_philox.openvino, "model": given}
-    if kind in eval(taken):
-        eval(door, names)
+    if kind in taken:
+        call(given)
         return
-    is_session = door.startswith(_SESSION)
+    is_session = name == _SESSION
     missing = (ort_state.NoSuchFile, ort_state.InvalidProtobuf) if is_session else (OSError,)
     with pytest.raises((RefusedInputError, *missing)) as raised:
-        eval(door, names)
+        call(given)
     if not isinstance(raised.value, RefusedInputError):
         assert kind in MISSING
         assert is_session or raised.value.filename == given
         return
     if is_session and kind in {"a file of no model", "an IR that is none", "bytes of no model"}:
         assert isinstance(raised.value, ort_state.InvalidProtobuf)
-    form = rf"(?s){door.partition('(')[0]}: .* must be .*: got .*\."
+    form = rf"(?s){name}: .* must be .*: got .*\."
     assert re.fullmatch(form, str(raised.value))
 
 
@@ -411,27 +482,35 @@ def test_a_refusal_of_the_source_of_a_session_says_that_it_is_the_source() -> No
     assert_refused(lambda: Pipeline(session, source=b"hello"), said)
 
 
-TARGETS = table(r"""
-None -> a path: got NoneType. Pass a path.
-b"new.onnx" -> a path: got bytes. Pass a path.
-MODEL -> a path: got ModelProto. Pass a path.
-"folder" -> a file: got 'folder', a folder. Name a file in it.
-"" -> the path of a file: got ''. Choose such a name.
-"a\0b.onnx" -> the path of a file: got 'a\x00b.onnx'. Choose such a name.
-"new\udcff.onnx" -> UTF-8, since the runtimes open no other paths: got 'new\udcff.onnx'. Choose
--> another name.
-"new.xml" -> a name that does not end in .xml, since the model is written as ONNX: got 'new.xml'.
--> Choose such a name; OpenVINO reads ONNX files, too.
-""")
+TARGETS = [
+    (lambda: None, "a path: got NoneType. Pass a path."),
+    (lambda: b"new.onnx", "a path: got bytes. Pass a path."),
+    (lambda: MODEL, "a path: got ModelProto. Pass a path."),
+    (lambda: "folder", "a file: got 'folder', a folder. Name a file in it."),
+    (lambda: "", "the path of a file: got ''. Choose such a name."),
+    (lambda: "a\0b.onnx", "the path of a file: got 'a\\x00b.onnx'. Choose such a name."),
+    (
+        lambda: "new\udcff.onnx",
+        "UTF-8, since the runtimes open no other paths: got 'new\\udcff.onnx'. Choose another "
+        "name.",
+    ),
+    (
+        lambda: "new.xml",
+        "a name that does not end in .xml, since the model is written as ONNX: got "
+        "'new.xml'. Choose such a name; OpenVINO reads ONNX files, too.",
+    ),
+]
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("door", ["rewrite_file", "to_standard_file"])
 @pytest.mark.parametrize(("target", "words"), TARGETS)
-def test_a_target_that_is_no_such_file_is_refused(door: str, target: str, words: str) -> None:
+def test_a_target_that_is_no_such_file_is_refused(
+    door: str, target: Callable[[], Any], words: str
+) -> None:
     with pytest.raises(RefusedInputError) as raised:
-        getattr(rewriting, door)("model.onnx", eval(target))
-    if ".xml" in target and door == "rewrite_file":
+        getattr(rewriting, door)("model.onnx", target())
+    if "got 'new.xml'" in words and door == "rewrite_file":
         words += " The command 'onnx-philox rewrite model.onnx -o model.xml' writes an IR."
     assert str(raised.value) == f"{_REWRITING}.{door}: the output must be {words}"
     assert sorted(os.listdir()) == sorted(
@@ -446,26 +525,29 @@ def _of_a_newer_opset() -> onnx.ModelProto:
     return model
 
 
-NAMED = table("""
-Pipeline(_of_a_newer_opset()) -> Pipeline
-Pipeline(_of_a_newer_opset(), runtime="openvino") -> Pipeline
-Pipeline(MODEL, per_row="noise") -> Pipeline
-Pipeline(MODEL, keep_seeds=True, alignment="pytorch") -> Pipeline
-Pipeline(MODEL, alignment="numpy") -> Pipeline
-Pipeline(MODEL, backend="fortran") -> Pipeline
-Pipeline(MODEL, runtime="openvino", backend="fortran") -> Pipeline
-Pipeline("model.xml", runtime="openvino", alignment="pytorch") -> Pipeline
-rewriting.rewrite(ir.from_proto(MODEL), seed=-1) -> rewrite
-rewriting.rewrite_file("model.onnx", "new.onnx", seed=-1) -> rewrite_file
-rewriting.to_standard_file("model.onnx", "new.onnx", seed=-1) -> to_standard_file
-rewriting.to_standard_file("model.onnx", "new.onnx", target="coreml") -> to_standard_file
-""")
+NAMED = [
+    (lambda: Pipeline(_of_a_newer_opset()), "Pipeline"),
+    (lambda: Pipeline(_of_a_newer_opset(), runtime="openvino"), "Pipeline"),
+    (lambda: Pipeline(MODEL, per_row="noise"), "Pipeline"),
+    (lambda: Pipeline(MODEL, keep_seeds=True, alignment="pytorch"), "Pipeline"),
+    (lambda: Pipeline(MODEL, alignment="numpy"), "Pipeline"),
+    (lambda: Pipeline(MODEL, backend="fortran"), "Pipeline"),
+    (lambda: Pipeline(MODEL, runtime="openvino", backend="fortran"), "Pipeline"),
+    (lambda: Pipeline("model.xml", runtime="openvino", alignment="pytorch"), "Pipeline"),
+    (lambda: rewriting.rewrite(ir.from_proto(MODEL), seed=-1), "rewrite"),
+    (lambda: rewriting.rewrite_file("model.onnx", "new.onnx", seed=-1), "rewrite_file"),
+    (lambda: rewriting.to_standard_file("model.onnx", "new.onnx", seed=-1), "to_standard_file"),
+    (
+        lambda: rewriting.to_standard_file("model.onnx", "new.onnx", target="coreml"),
+        "to_standard_file",
+    ),
+]
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("call", "name"), NAMED)
-def test_a_refusal_names_the_function_that_was_called(call: str, name: str) -> None:
+def test_a_refusal_names_the_function_that_was_called(call: Callable[[], Any], name: str) -> None:
     with pytest.raises(
         RefusedInputError, match=rf"^(onnx_philox.rewriting.)?{name}: [^:]*must be "
     ):
-        eval(call)
+        call()

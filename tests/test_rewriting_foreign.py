@@ -201,20 +201,29 @@ FOREIGN = {
     ),
     "kept seeds, one stream each": Foreign(
         SEEDED,
-        *({"x": SEVEN, "v": SEVEN[:, 0].copy()}, (0, 0, 2, 3, 3, 5), None, KEPT),
+        {"x": SEVEN, "v": SEVEN[:, 0].copy()},
+        (0, 0, 2, 3, 3, 5),
+        None,
+        KEPT,
     ),
     "kept seeds in a Loop, whose nodes draw on": Foreign(
         f"""g (int64 n) => (float[T, 6] a, float[T, 6] b) {{ {GO} a, b = Loop (n, go) <
             body = b (int64 i, bool k) => (bool on, float[6] u, float[6] v) {{
                 on = Identity (k) u = RandomUniform <shape = [6], seed = 3.0> ()
                 v = RandomUniform <shape = [6], seed = 3.9> () }}> }}""",
-        *(THREE, (0, 0), None, KEPT),
+        THREE,
+        (0, 0),
+        None,
+        KEPT,
     ),
     "a function called twice, which has its seed twice": Foreign(
         """g (float[N] x) => (float[N] a, float[N] b) { a = local.f (x) b = local.f (x) }
         <domain: "local", opset_import: ["": 17]>
         f (x) => (y) { y = RandomUniformLike <seed = 3.0> (x) }""",
-        *(PAIR, (0, 0), None, KEPT),
+        PAIR,
+        (0, 0),
+        None,
+        KEPT,
         in_openvino=False,
     ),
     # Else `x mod 10` would stand beside a float of the same word, of which it is no part.
@@ -223,7 +232,10 @@ FOREIGN = {
             a = RandomUniform <shape = [9], seed = 5.0> ()
             u = RandomUniform <shape = [9], seed = 5.0> ()
             scaled = Mul (u, ten) b = Cast <to = 6> (scaled) }""",
-        *({}, (0, 0), None, KEPT),
+        {},
+        (0, 0),
+        None,
+        KEPT,
     ),
 }
 

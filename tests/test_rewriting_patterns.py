@@ -179,12 +179,20 @@ PATTERNS: dict[str, Pattern] = {
     "of f64": Booleans(f"{DOUBLE} y = Less (u, p)", "Less", p=np.array(0.3)),
     "torch's randint": Integers(0, 2**23, f"{SCALED} y = Cast <to = 7> (f)", n=2**23),
     "torch's randint with a low bound": Integers(
-        *(-3, 7, f"{LIKE} m = Mul (n, u) a = Add (m, low) f = Floor (a) y = Cast <to = 6> (f)"),
+        -3,
+        7,
+        f"{LIKE} m = Mul (n, u) a = Add (m, low) f = Floor (a) y = Cast <to = 6> (f)",
         n=10,
         low=[-3],
     ),
     "a low bound after Floor": Integers(
-        *(-3, 7, f"{SCALED} s = Sub (f, low) y = Cast <to = 7> (s)", GONE, "Floor", "Mul", "Sub"),
+        -3,
+        7,
+        f"{SCALED} s = Sub (f, low) y = Cast <to = 7> (s)",
+        GONE,
+        "Floor",
+        "Mul",
+        "Sub",
         n=10,
         low=3,
     ),
@@ -215,23 +223,30 @@ PATTERNS: dict[str, Pattern] = {
     "upper bits": Integers(0, 2**23, f"{BITS} {SHIFTED} y = Identity (s)", n=ALL, by=U32(9)),
     "upper bits by a division": Integers(0, 2**8, f"{BITS} y = Div (b, by)", n=ALL, by=U32(2**24)),
     "lower bits": Integers(
-        *(0, 2**8, f"{BITS} y = BitwiseAnd (b, mask)", GONE, "Floor", "BitwiseAnd"),
+        0,
+        2**8,
+        f"{BITS} y = BitwiseAnd (b, mask)",
+        GONE,
+        "Floor",
+        "BitwiseAnd",
         n=ALL,
         mask=U32(255),
     ),
     "bits modulo a number": Integers(
-        *(0, 1000, f"{BITS} y = Mod (b, by)", GONE, "Floor", "Mod"), n=ALL, by=U32(1000)
+        0, 1000, f"{BITS} y = Mod (b, by)", GONE, "Floor", "Mod", n=ALL, by=U32(1000)
     ),
     "JAX's uniform": Floats("f32", 0, 1, MANTISSA.format(1), **OF_F32),
     "JAX's uniform of [1, 2)": Floats(
-        *("f32", 1, 2, f"{SHIFTED} o = Add (one, s) y = BitCast <to = 1> (o)"), **OF_F32
+        "f32", 1, 2, f"{SHIFTED} o = Add (one, s) y = BitCast <to = 1> (o)", **OF_F32
     ),
     "JAX's uniform between bounds": Floats(
-        *("f32", F32(2**-126), 3, f"{SHIFTED} {BOUNDED}"), **OF_F32, least=[[2**-126]], most=[[3]]
+        "f32", F32(2**-126), 3, f"{SHIFTED} {BOUNDED}", **OF_F32, least=[[2**-126]], most=[[3]]
     ),
     "JAX's rademacher": Booleans(
         f"{BITS} {SHIFTED} {BOUNDED.replace('y =', 'v =')} y = Less (v, half)",
-        *("BitCast", "Max", "Less"),
+        "BitCast",
+        "Max",
+        "Less",
         **OF_F32,
         least=0,
         most=1,

@@ -102,7 +102,7 @@ OPAQUE = onnx.TypeProto(opaque_type=onnx.TypeProto.Opaque(domain="d", name="n"))
 KINDS = {
     **{
         name: tensor_type(TensorProto.DataType.Value(name))
-        for name in (*("STRING", "INT4", "UINT4", "COMPLEX64", "FLOAT4E2M1"), "FLOAT8E5M2")
+        for name in ("STRING", "INT4", "UINT4", "COMPLEX64", "FLOAT4E2M1", "FLOAT8E5M2")
     },
     "a sequence": helper.make_sequence_type_proto(tensor_type(1)),
     "a map": MAP,

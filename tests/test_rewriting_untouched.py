@@ -164,7 +164,7 @@ def test_all_that_is_not_a_random_node_stays_as_it_is(seed: int | None) -> None:
         assert branches["else_branch"] in node.attribute
         assert (holder.name, holder.doc_string) == (node.name, node.doc_string)
         then = [n.op_type for n in branches["then_branch"].g.node]
-        assert then == [*("Constant", "Constant", "Constant", "Cast", "RandomUniform")]
+        assert then == ["Constant", "Constant", "Constant", "Cast", "RandomUniform"]
     infos = [info for info in left.graph.value_info if not is_new(info.name)]
     del left.graph.value_info[:], left.graph.node[:], was.graph.node[:]
     left.graph.value_info.extend(infos)

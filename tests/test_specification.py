@@ -43,7 +43,10 @@ def _bits(values: Any) -> Any:
 
 # The least scale of each type, and one with which values overflow.
 EXTREMES = (
-    *(("f16", 6e-8, 6e4), ("bf16", 1e-39, 3e38), ("f32", 1e-45, 3e38), ("f64", 5e-324, 1e308)),
+    ("f16", 6e-8, 6e4),
+    ("bf16", 1e-39, 3e38),
+    ("f32", 1e-45, 3e38),
+    ("f64", 5e-324, 1e308),
 )
 COUNTS = {"output_type": "i64"}
 PROBABILITIES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -116,35 +117,41 @@ def of_calls() -> dict[str, tuple[onnx.ModelProto, np.ndarray | None, list[float
     return {
         "randint of torch's exporter": (
             model_of(ROUNDED, "int64[6]", "aten.randint.low", "3, 13, [6]"),
-            *(of_torch("integers", 6, types.I64, 3, 13), None),
+            of_torch("integers", 6, types.I64, 3, 13),
+            None,
         ),
         "bernoulli_ of torch's exporter, by the very double": (
             model_of(COMPARED, "float[6]", "aten.bernoulli.p", third),
-            *(of_p.astype(np.float32), [1 / 3]),
+            of_p.astype(np.float32),
+            [1 / 3],
         ),
         "a number of a node that waits": (awaiting("aten.bernoulli.p", third), of_p, [1 / 3]),
         "a tensor, which is drawn in f32": (
             awaiting("aten.bernoulli.Tensor", "%x, %p"),
-            *(of_torch("bernoulli", 6, in_f32), None),
+            of_torch("bernoulli", 6, in_f32),
+            None,
         ),
         "a dropout": (awaiting("aten.dropout.default", f"{third}, True"), None, [1 / 3]),
         "the double of the shortest decimal": (without_a_note, None, [0.33333334]),
         "ONNX's Bernoulli, of a tensor of f32 of any rank": (
             model_of("z = Mul (third, one) y = Bernoulli (third)", "float"),
-            *(of_rank_0, []),
+            of_rank_0,
+            [],
         ),
         "what the type holds": (awaiting("aten.exponential.default", "%x, 0.5"), None, []),
         **{
             f"the very rate of {kind}": (
                 awaiting("aten.exponential.default", "%x, 0.7", kind),
-                *(of_torch("exponential", 6, each, 1 / (1 / 0.7)), None),
+                of_torch("exponential", 6, each, 1 / (1 / 0.7)),
+                None,
             )
             for kind, each in of_16.items()
         },
         **{
             f"the very mean and deviation of {kind}": (
                 awaiting("aten.normal_functional.default", "%x, -0.1, 0.7", kind),
-                *(of_torch("normal", 6, each, -0.1, 0.7), None),
+                of_torch("normal", 6, each, -0.1, 0.7),
+                None,
             )
             for kind, each in of_16.items()
         },
@@ -464,28 +471,41 @@ def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() 
         return program.verdict
 
     x = torch.tensor(X).reshape(2, 3) - 0.5
-    empty, wide = torch.empty_like, "weights of 16 bits...torch.multinomial(weights.float(), n)"
-    names = {"torch": torch, "functional": functional, "math": math, "empty": empty}
-    cases = """
-empty(x).log_normal_(0.2, 0.5) | torch's log_normal...torch.randn_like(x).mul(std).add(mean).exp()
-| torch.randn_like(x).mul(0.5).add(0.2).exp()
-empty(x).cauchy_(0.3, 2)
-| torch's cauchy...torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(sigma).add(median)
-| torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(2).add(0.3)
-functional.rrelu(x, training=True)
-| torch's rrelu...torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)
-| torch.where(x < 0, x * torch.empty_like(x).uniform_(1 / 8, 1 / 3), x)
-torch._standard_gamma(x.abs()) | torch's _standard_gamma...the sum of n draws of exponential_()
-| torch.empty(3, *x.shape).exponential_().sum(0)
-torch.poisson(x.abs()) | torch's poisson...Leave alignment out
-torch.multinomial(x.abs().half(), 2) | RACE | torch.multinomial(x.abs().half().float(), 2)
-torch.multinomial(x.abs().bfloat16(), 2) | RACE
-"""
-    for row in cases.strip().replace("\n|", " |").splitlines():
-        refused, said, *instead = row.replace("RACE", wide).split(" | ")
-        of = [eval(f"lambda x: {call}", names) for call in (refused, *instead)]
-        assert_refused(lambda call=of[0]: verified(x, call), f"got {said}")
-        for forward in of[1:]:
-            verdict = verified(x, forward)
-            assert verdict.is_ok, (row, verdict)
-            assert len(verdict.runtimes) == 2, (row, verdict)
+    wide = "weights of 16 bits...torch.multinomial(weights.float(), n)"
+    # A call that is refused, what is said, and what to write instead, if anything.
+    cases: list[tuple[Callable[..., Any], str, Callable[..., Any] | None]] = [
+        (
+            lambda x: torch.empty_like(x).log_normal_(0.2, 0.5),
+            "torch's log_normal...torch.randn_like(x).mul(std).add(mean).exp()",
+            lambda x: torch.randn_like(x).mul(0.5).add(0.2).exp(),
+        ),
+        (
+            lambda x: torch.empty_like(x).cauchy_(0.3, 2),
+            "torch's cauchy..."
+            "torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(sigma).add(median)",
+            lambda x: torch.rand_like(x).sub(0.5).mul(math.pi).tan().mul(2).add(0.3),
+        ),
+        (
+            lambda x: functional.rrelu(x, training=True),
+            "torch's rrelu...torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)",
+            lambda x: torch.where(x < 0, x * torch.empty_like(x).uniform_(1 / 8, 1 / 3), x),
+        ),
+        (
+            lambda x: torch._standard_gamma(x.abs()),
+            "torch's _standard_gamma...the sum of n draws of exponential_()",
+            lambda x: torch.empty(3, *x.shape).exponential_().sum(0),
+        ),
+        (lambda x: torch.poisson(x.abs()), "torch's poisson...Leave alignment out", None),
+        (
+            lambda x: torch.multinomial(x.abs().half(), 2),
+            wide,
+            lambda x: torch.multinomial(x.abs().half().float(), 2),
+        ),
+        (lambda x: torch.multinomial(x.abs().bfloat16(), 2), wide, None),
+    ]
+    for refused, said, instead in cases:
+        assert_refused(partial(verified, x, refused), f"got {said}")
+        if instead is not None:
+            verdict = verified(x, instead)
+            assert verdict.is_ok, (said, verdict)
+            assert len(verdict.runtimes) == 2, (said, verdict)

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 import scipy
-from cases import assert_refused, assert_same_bits, table
+from cases import assert_refused, assert_same_bits
 from torch_modules import IGNORES, by_torch, of_a_function
 
 import onnx_philox
@@ -223,59 +223,98 @@ def low_rank(loc: Any) -> Any:
 
 TRIL, FACTOR = torch.tensor([[2.0, 0], [1, 1]]), torch.ones(2, 3)
 DIAGONAL = torch.ones(2) * 2
-# What a page or a refusal names in place of a draw, and that draw of torch's.
-INSTEAD_OF = table("""
-d.Beta(x, x + 1).sample() -> d.Beta(x, x + 1).sample()
-d.Dirichlet(x).sample() -> d.Dirichlet(x).sample()
-d.MultivariateNormal(x, scale_tril=TRIL).sample()
-    -> d.MultivariateNormal(x, TRIL @ TRIL.T).sample()
-low_rank(x) -> d.LowRankMultivariateNormal(x, FACTOR, DIAGONAL).sample()
-logistic(x) -> d.LogisticNormal(x, x + 1).sample()
-torch.poisson(torch.empty_like(x).exponential_(0.3 / 0.7)) + 1
-    -> torch.empty_like(x).geometric_(0.3)
-torch.multinomial(x[:, 0].expand(x.shape[0], -1), 1)
-    -> torch.multinomial(x[:, 0], x.shape[0], replacement=True)[:, None]
-((p := x[:, :1]).clone().exponential_() / p).topk(x.shape[0] // 2, 0, largest=False).indices
-    -> torch.multinomial(x[:, 0], x.shape[0] // 2)[:, None]
-""")
+Draw = Callable[[Any], Any]
+# What a page or a refusal names in place of a draw of numbers, and that draw of torch's.
+NUMBERS_INSTEAD: dict[str, tuple[Draw, Draw]] = {
+    "Beta": (lambda x: d.Beta(x, x + 1).sample(), lambda x: d.Beta(x, x + 1).sample()),
+    "Dirichlet": (lambda x: d.Dirichlet(x).sample(), lambda x: d.Dirichlet(x).sample()),
+    "MultivariateNormal": (
+        lambda x: d.MultivariateNormal(x, scale_tril=TRIL).sample(),
+        lambda x: d.MultivariateNormal(x, TRIL @ TRIL.T).sample(),
+    ),
+    "LowRankMultivariateNormal": (
+        low_rank,
+        lambda x: d.LowRankMultivariateNormal(x, FACTOR, DIAGONAL).sample(),
+    ),
+    "LogisticNormal": (logistic, lambda x: d.LogisticNormal(x, x + 1).sample()),
+    "geometric_": (
+        lambda x: torch.poisson(torch.empty_like(x).exponential_(0.3 / 0.7)) + 1,
+        lambda x: torch.empty_like(x).geometric_(0.3),
+    ),
+}
+# Likewise of classes, of which each may be drawn again, or is drawn once.
+CLASSES_INSTEAD: dict[str, tuple[Draw, Draw]] = {
+    "again": (
+        lambda x: torch.multinomial(x[:, 0].expand(x.shape[0], -1), 1),
+        lambda x: torch.multinomial(x[:, 0], x.shape[0], replacement=True)[:, None],
+    ),
+    "once": (
+        lambda x: (
+            ((p := x[:, :1]).clone().exponential_() / p)
+            .topk(x.shape[0] // 2, 0, largest=False)
+            .indices
+        ),
+        lambda x: torch.multinomial(x[:, 0], x.shape[0] // 2)[:, None],
+    ),
+}
 
 
-@pytest.mark.parametrize(("ours", "torch_s"), INSTEAD_OF)
-def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
-    ours: str, torch_s: str
-) -> None:
-    example, batch = torch.rand(6, 2) + 0.5, ({0: torch.export.Dim("batch", min=4)},)
+def drawn_of_a_batch(ours: Draw, torch_s: Draw, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a model of ours draws, exported for a batch of any size, and what torch draws."""
+    example = torch.rand(6, 2) + 0.5
+    batch = ({0: torch.export.Dim("batch", min=4)},)
     options: Any = {"alignment": "tensorflow", "verify": False, "dynamic_shapes": batch}
-    model = made.exported(eval(f"lambda x: {ours}"), example, **options).model_proto
-    x = np.tile(np.float32([0.7, 1.4]), (20_000, 1))
-    if is_of_classes := "multinomial" in torch_s:
-        # Half of the classes are twice as likely as the others.
-        x[::2] *= 2
+    model = made.exported(ours, example, **options).model_proto
     (drawn,) = Pipeline(model)({model.graph.input[0].name: x}, seed=1).values()
-    expected = eval(torch_s, globals() | {"x": torch.tensor(x)}).numpy()
+    expected = torch_s(torch.tensor(x)).numpy()
     assert drawn.shape == expected.shape
-    if is_of_classes:
-        assert abs((drawn % 2).mean() - (expected % 2).mean()) < 0.02
-        assert (len(np.unique(drawn)) == len(drawn)) == ("replacement" not in torch_s)
-        return
+    return drawn, expected
+
+
+@pytest.mark.parametrize("name", NUMBERS_INSTEAD)
+def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
+    name: str,
+) -> None:
+    ours, torch_s = NUMBERS_INSTEAD[name]
+    x = np.tile(np.float32([0.7, 1.4]), (20_000, 1))
+    drawn, expected = drawn_of_a_batch(ours, torch_s, x)
     for column in range(drawn.shape[1]):
         assert scipy.stats.ks_2samp(drawn[:, column], expected[:, column]).pvalue > 1e-6
     assert np.allclose(np.corrcoef(drawn.T), np.corrcoef(expected.T), atol=0.05)
 
 
-INSTEAD = table("""
-x[:, 0].abs().multinomial(x.shape[0], replacement=True)
-    -> multinomial: argument 'num_samples' must be ...expand(n, -1), 1)
-x[:, 0].abs().multinomial(x.shape[0])
-    -> multinomial: argument 'num_samples' must be ...exponential_() / weights
-x.clone().geometric_(0.3) -> the call must be another one, since ...: got geometric...poisson
-""")
+@pytest.mark.parametrize("name", CLASSES_INSTEAD)
+def test_what_is_named_in_place_of_multinomial_draws_classes_by_their_weights(name: str) -> None:
+    ours, torch_s = CLASSES_INSTEAD[name]
+    x = np.tile(np.float32([0.7, 1.4]), (20_000, 1))
+    # Half of the classes are twice as likely as the others.
+    x[::2] *= 2
+    drawn, expected = drawn_of_a_batch(ours, torch_s, x)
+    assert abs((drawn % 2).mean() - (expected % 2).mean()) < 0.02
+    is_without_repeats = len(np.unique(drawn)) == len(drawn)
+    assert is_without_repeats == (name == "once")
+
+
+INSTEAD = [
+    (
+        lambda x: x[:, 0].abs().multinomial(x.shape[0], replacement=True),
+        "multinomial: argument 'num_samples' must be ...expand(n, -1), 1)",
+    ),
+    (
+        lambda x: x[:, 0].abs().multinomial(x.shape[0]),
+        "multinomial: argument 'num_samples' must be ...exponential_() / weights",
+    ),
+    (
+        lambda x: x.clone().geometric_(0.3),
+        "the call must be another one, since ...: got geometric...poisson",
+    ),
+]
 
 
 @pytest.mark.parametrize(("call", "said"), INSTEAD)
-def test_what_has_no_draw_of_ours_is_refused_with_what_draws_it(call: str, said: str) -> None:
+def test_what_has_no_draw_of_ours_is_refused_with_what_draws_it(call: Draw, said: str) -> None:
     shapes = ({0: torch.export.Dim("batch")},)
-    assert_refused(lambda: exported(eval(f"lambda x: {call}"), dynamic_shapes=shapes), said)
+    assert_refused(lambda: exported(call, dynamic_shapes=shapes), said)
 
 
 def test_beta_and_dirichlet_are_refused_by_name_in_openvino() -> None:

@@ -6,10 +6,12 @@ import copy
 import json
 import pickle
 import struct
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from cases import assert_refused, assert_same_bits, table
+from cases import assert_refused, assert_same_bits
 
 import onnx_philox
 from onnx_philox import TorchState, _native
@@ -109,47 +111,75 @@ def test_a_state_shows_where_it_is() -> None:
     assert repr(drawn()).startswith("TorchState(seed=42, left=525, next=100, normal=")
 
 
-REFUSED = table("""
-TorchState() -> TypeError: made from a source: got no source. Call TorchState.from_seed(seed)
-TorchState.from_seed(1.5) -> TypeError: seed must be an integer from 0 to 2^64-1: got 1.5
-TorchState.from_array(np.zeros(632)) -> TypeError: must be uint32: got float64
-TorchState.from_torch(np.zeros(5056)) -> TypeError: must be uint8: got float64
-TorchState.from_seed(-1) -> TorchState.from_seed: seed must be an integer from 0 to 2^64-1: got -1.
-    -> torch takes it for 18446744073709551615: pass that.
-TorchState.from_seed(2**64) -> from 0 to 2^64-1
-TorchState.from_array(np.zeros(6, np.uint32)) -> are a PhiloxState
-TorchState.from_array(np.zeros((2, 632), np.uint32))
-    -> must be [632], or [1, ..., 1, 632] up to rank 8: got [2, 632]
-onnx_philox.PhiloxState.from_array(STATE.to_array())
-    -> shape must be [6], or [1, ..., 1, 6] up to rank 8: got [632]
-TorchState.from_array(np.zeros(632, np.uint32)) -> left must be 1, or 625 less its next of 0: got 0
-TorchState.from_torch(bytes(16)) -> must be the 5,056 bytes of a CPU generator's get_state():
-    -> got 16 bytes, the state of a CUDA generator
-TorchState.from_torch(GOOD[:-8]) -> got 5048 bytes
-TorchState.from_torch(changed(8, "<i", -3)) -> left must be 1, or 625 less its next of 0: got -3
-TorchState.from_torch(changed(8, "<i", 600)) -> must be 1, or 625 less
-TorchState.from_torch(changed(12, "<i", 0)) -> seeded must be 1: got 0
-TorchState.from_torch(changed(12, "<i", 7)) -> seeded must be 0 or 1: got 7
-TorchState.from_torch(changed(16, "<Q", 625)) -> next must be from 0 to 624: got 625
-TorchState.from_torch(changed(16, "<Q", 2**40)) -> must be from 0 to 624
-TorchState.from_torch(changed(24, "<Q", 2**32)) -> less than 2^32
-TorchState.from_torch(changed(5040, "<i", 2)) -> is_cached must be 0 or 1: got 2
-TorchState.from_torch(changed(5024, "<d", float("nan"), changed(5040, "<i", 1)))
-    -> cached normal must be a finite number: got nan
-TorchState.from_torch(changed(5052, "<i", 1)) -> cached float32 normal
-TorchState.from_json("{") -> no JSON
-TorchState.from_json("[]") -> the text must be a state of alignment 'pytorch': got []
-TorchState.from_json('{"onnx_philox": true}') -> version must be 1: got True
-TorchState.from_json({"onnx_philox": 1, "alignment": "tensorflow"})
-    -> alignment must be 'pytorch': got 'tensorflow'
-TorchState.from_json({"onnx_philox": 1, "alignment": "pytorch", "state": [1] * 6})
-    -> 632 words of 32 bits
-""")
+REFUSED = [
+    (
+        lambda: TorchState(),
+        "TypeError: made from a source: got no source. Call TorchState.from_seed(seed)",
+    ),
+    (
+        lambda: TorchState.from_seed(1.5),
+        "TypeError: seed must be an integer from 0 to 2^64-1: got 1.5",
+    ),
+    (lambda: TorchState.from_array(np.zeros(632)), "TypeError: must be uint32: got float64"),
+    (lambda: TorchState.from_torch(np.zeros(5056)), "TypeError: must be uint8: got float64"),
+    (
+        lambda: TorchState.from_seed(-1),
+        "TorchState.from_seed: seed must be an integer from 0 to 2^64-1: got -1. torch takes "
+        "it for 18446744073709551615: pass that.",
+    ),
+    (lambda: TorchState.from_seed(2**64), "from 0 to 2^64-1"),
+    (lambda: TorchState.from_array(np.zeros(6, np.uint32)), "are a PhiloxState"),
+    (
+        lambda: TorchState.from_array(np.zeros((2, 632), np.uint32)),
+        "must be [632], or [1, ..., 1, 632] up to rank 8: got [2, 632]",
+    ),
+    (
+        lambda: onnx_philox.PhiloxState.from_array(STATE.to_array()),
+        "shape must be [6], or [1, ..., 1, 6] up to rank 8: got [632]",
+    ),
+    (
+        lambda: TorchState.from_array(np.zeros(632, np.uint32)),
+        "left must be 1, or 625 less its next of 0: got 0",
+    ),
+    (
+        lambda: TorchState.from_torch(bytes(16)),
+        "must be the 5,056 bytes of a CPU generator's get_state(): got 16 bytes, the state "
+        "of a CUDA generator",
+    ),
+    (lambda: TorchState.from_torch(GOOD[:-8]), "got 5048 bytes"),
+    (
+        lambda: TorchState.from_torch(changed(8, "<i", -3)),
+        "left must be 1, or 625 less its next of 0: got -3",
+    ),
+    (lambda: TorchState.from_torch(changed(8, "<i", 600)), "must be 1, or 625 less"),
+    (lambda: TorchState.from_torch(changed(12, "<i", 0)), "seeded must be 1: got 0"),
+    (lambda: TorchState.from_torch(changed(12, "<i", 7)), "seeded must be 0 or 1: got 7"),
+    (lambda: TorchState.from_torch(changed(16, "<Q", 625)), "next must be from 0 to 624: got 625"),
+    (lambda: TorchState.from_torch(changed(16, "<Q", 2**40)), "must be from 0 to 624"),
+    (lambda: TorchState.from_torch(changed(24, "<Q", 2**32)), "less than 2^32"),
+    (lambda: TorchState.from_torch(changed(5040, "<i", 2)), "is_cached must be 0 or 1: got 2"),
+    (
+        lambda: TorchState.from_torch(changed(5024, "<d", float("nan"), changed(5040, "<i", 1))),
+        "cached normal must be a finite number: got nan",
+    ),
+    (lambda: TorchState.from_torch(changed(5052, "<i", 1)), "cached float32 normal"),
+    (lambda: TorchState.from_json("{"), "no JSON"),
+    (lambda: TorchState.from_json("[]"), "the text must be a state of alignment 'pytorch': got []"),
+    (lambda: TorchState.from_json('{"onnx_philox": true}'), "version must be 1: got True"),
+    (
+        lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "tensorflow"}),
+        "alignment must be 'pytorch': got 'tensorflow'",
+    ),
+    (
+        lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "pytorch", "state": [1] * 6}),
+        "632 words of 32 bits",
+    ),
+]
 
 
 @pytest.mark.parametrize(("make", "words"), REFUSED)
-def test_what_is_no_state_is_named(make: str, words: str) -> None:
-    assert_refused(lambda: eval(make), words)
+def test_what_is_no_state_is_named(make: Callable[[], Any], words: str) -> None:
+    assert_refused(make, words)
 
 
 @pytest.mark.engines

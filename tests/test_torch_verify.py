@@ -4,6 +4,7 @@ Philox numbers, rows, types of 16 bits, and what a model cannot repeat."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import onnx_philox
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
+
 from torch_walk.made import Made, X, exported, verdict_of  # noqa: E402
 from torch_walk.modules import MODULES as WHOLE  # noqa: E402
 from torch_walk.walking import values  # noqa: E402
@@ -22,6 +24,7 @@ from torch_walk.walking import values  # noqa: E402
 nn = torch.nn
 functional = nn.functional
 pytestmark = [pytest.mark.engines, IGNORES]
+Draw = Callable[[Any], Any]
 
 
 class Block(Made, layer=lambda: nn.TransformerEncoderLayer(6, 2, 12, 0.2, batch_first=True)):
@@ -57,9 +60,20 @@ def one_branch_draws(x: Any) -> Any:
 IN_BODIES = {each.__name__: each for each in (in_a_loop, in_a_branch, one_branch_draws)}
 # As far from each other as they are: `torch_walk` runs all.
 WALKED = [
-    *("Vae", "McDropout", "CausalAttention", "Encoder, batch first", "LSTM classifier"),
-    *("TokenSampler", "GumbelTopK", "Diffusion", "CropAndFlip", "MaskedTokens", "GibbsChain"),
-    *("SelfNormalising", "DiscretePolicy", "SpecAugment"),
+    "Vae",
+    "McDropout",
+    "CausalAttention",
+    "Encoder, batch first",
+    "LSTM classifier",
+    "TokenSampler",
+    "GumbelTopK",
+    "Diffusion",
+    "CropAndFlip",
+    "MaskedTokens",
+    "GibbsChain",
+    "SelfNormalising",
+    "DiscretePolicy",
+    "SpecAugment",
 ]
 EXAMPLE = values(3)
 
@@ -134,13 +148,18 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
     ("call", "type_", "alignment", "compared", "said"),
     [
         (
-            *("x + torch.rand_like(x)", torch.bfloat16, "pytorch", "openvino"),
+            lambda x: x + torch.rand_like(x),
+            torch.bfloat16,
+            "pytorch",
+            "openvino",
             "Could not find an implementation for Add...nothing was compared there",
         ),
         *(
             (
-                *("torch.bernoulli(torch.sigmoid(x).double())", torch.float32),
-                *(alignment, "onnxruntime"),
+                lambda x: torch.bernoulli(torch.sigmoid(x).double()),
+                torch.float32,
+                alignment,
+                "onnxruntime",
                 "openvino...does not load the model: ...Cast p to f32. So nothing was compared",
             )
             for alignment in ("pytorch", "tensorflow")
@@ -148,9 +167,9 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
     ],
 )
 def test_what_one_runtime_does_not_load_is_named_and_the_other_is_compared(
-    call: str, type_: Any, alignment: str, compared: str, said: str
+    call: Draw, type_: Any, alignment: str, compared: str, said: str
 ) -> None:
-    verdict = verdict_of(eval(f"lambda x: {call}"), X.to(type_), alignment=alignment)
+    verdict = verdict_of(call, X.to(type_), alignment=alignment)
     assert [ran.runtime.split()[0] for ran in verdict.runtimes] == [compared]
     assert sum(re.search(pattern_of(said), note) is not None for note in verdict.notes) == 1
 
@@ -356,21 +375,31 @@ def test_a_draw_that_differs_by_its_strides_says_so() -> None:
     assert "its numbers are torch's in another order, as by" in str(verdict.runtimes[0].problem)
 
 
-OTHERS: list[tuple[str, str, dict[str, Any], str]] = [
+OTHERS: list[tuple[Draw, Draw, dict[str, Any], str]] = [
     *(
-        ("x + torch.rand_like(x)", other, {"seed": 3, "alignment": alignment}, said)
+        (lambda x: x + torch.rand_like(x), other, {"seed": 3, "alignment": alignment}, said)
         for alignment in ("pytorch", "tensorflow")
         for other, said in (
-            ("2 * x + torch.rand_like(x)", "seed 3...differs by up to 1, beyond rtol 0.001"),
-            ("x + torch.rand_like(x) + functional.dropout(x, 0.5)", "dropout of [4, 6]...lost"),
+            (
+                lambda x: 2 * x + torch.rand_like(x),
+                "seed 3...differs by up to 1, beyond rtol 0.001",
+            ),
+            (
+                lambda x: x + torch.rand_like(x) + functional.dropout(x, 0.5),
+                "dropout of [4, 6]...lost",
+            ),
         )
     ),
     (
-        *("(torch.rand(5), x)", "(torch.rand(5), x + 0 * torch.rand(21).sum())", {}),
+        lambda x: (torch.rand(5), x),
+        lambda x: (torch.rand(5), x + 0 * torch.rand(21).sum()),
+        {},
         "It ends in another state than torch.",
     ),
     (
-        *("torch.rand_like(x.t())", "torch.rand_like(x.t().contiguous())", {}),
+        lambda x: torch.rand_like(x.t()),
+        lambda x: torch.rand_like(x.t().contiguous()),
+        {},
         "its numbers are torch's in another order, as by other strides of a draw",
     ),
 ]
@@ -378,9 +407,9 @@ OTHERS: list[tuple[str, str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("call", "other", "options", "said"), OTHERS)
 def test_a_file_is_its_module_s_and_how_it_differs_from_another_s_is_named(
-    call: str, other: str, options: dict[str, Any], said: str
+    call: Draw, other: Draw, options: dict[str, Any], said: str
 ) -> None:
-    modules = [of_a_function(eval(f"lambda x: {each}")) for each in (call, other)]
+    modules = [of_a_function(each) for each in (call, other)]
     file = exported(modules[0], verify=False, **options).model_proto
     own, of_other = (onnx_philox.torch.verify_export(each, (X,), file) for each in modules)
     assert own.is_ok, own

@@ -103,8 +103,12 @@ def drawn_by(case: Any) -> set[Any]:
 
 RECURRENT = ["LSTM both ways", "GRU", "RNN relu", "LSTM without biases", "GRU in evaluation"]
 DECOMPOSED = [
-    *("normal Tensor_Tensor of two types", "normal Tensor_Tensor of f16 and f32"),
-    *("native_dropout with its mask", "randn out=", "randn complex64", "shape of rand_like"),
+    "normal Tensor_Tensor of two types",
+    "normal Tensor_Tensor of f16 and f32",
+    "native_dropout with its mask",
+    "randn out=",
+    "randn complex64",
+    "shape of rand_like",
 ]
 ALWAYS = {
     "trace": RECURRENT,

@@ -57,13 +57,21 @@ def vae() -> None:
     halve = {"kernel_size": 4, "stride": 2, "padding": 1}
     # Needed for the training alone.
     encoder = nn.Sequential(
-        *(nn.Conv2d(1, 8, **halve), nn.ReLU(), nn.Conv2d(8, 16, **halve), nn.ReLU()),
-        *(nn.Flatten(), nn.Linear(256, 2 * LATENT)),
+        nn.Conv2d(1, 8, **halve),
+        nn.ReLU(),
+        nn.Conv2d(8, 16, **halve),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(256, 2 * LATENT),
     )
     layers = nn.Sequential(
-        *(nn.Linear(LATENT, 256), nn.ReLU(), nn.Unflatten(1, (16, 4, 4))),
-        *(nn.ConvTranspose2d(16, 8, **halve), nn.ReLU()),
-        *(nn.ConvTranspose2d(8, 1, **halve), nn.Sigmoid()),
+        nn.Linear(LATENT, 256),
+        nn.ReLU(),
+        nn.Unflatten(1, (16, 4, 4)),
+        nn.ConvTranspose2d(16, 8, **halve),
+        nn.ReLU(),
+        nn.ConvTranspose2d(8, 1, **halve),
+        nn.Sigmoid(),
     )
 
     def decoded(layers: nn.Module, mean: Tensor, log_variance: Tensor) -> Tensor:
@@ -308,8 +316,10 @@ def voice() -> None:
         nn.Conv1d(CHANNELS + 1, 1, 3, padding=1),
         nn.ModuleList(nn.Conv1d(half, half, 3, padding=1) for _ in range(4)),
         nn.Sequential(
-            *(nn.ConvTranspose1d(CHANNELS, CHANNELS, **longer), nn.LeakyReLU(0.1)),
-            *(nn.ConvTranspose1d(CHANNELS, 1, **longer), nn.Tanh()),
+            nn.ConvTranspose1d(CHANNELS, CHANNELS, **longer),
+            nn.LeakyReLU(0.1),
+            nn.ConvTranspose1d(CHANNELS, 1, **longer),
+            nn.Tanh(),
         ),
     )
     given = {

@@ -3,68 +3,94 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from torch_walk.table import Table
+from torch_walk.table import FLOATS, WIDE, Table
 
-TABLE = Table(globals())
+TABLE = Table()
 DROP = ("dropout", "bernoulli")
 ALPHA = ("alpha_dropout", *DROP)
 LAST = {"memory_format": torch.channels_last}
 
 # Torch's numbers are multiplied by the runtime: OpenVINO does it in f32, of 16 bits and of f64.
-TABLE.rows("""
-dropout | functional.dropout(x.to(t), 0.5) | types=FLOATS
-dropout p=0.1 | functional.dropout(x, 0.1, True)
-dropout p=0.3 | functional.dropout(x, 0.3, True)
-dropout p=1/3 | functional.dropout(x, 1 / 3, True)
-dropout p=0.9 | functional.dropout(x, 0.9, True)
-dropout p=1 | functional.dropout(x, 1.0, True)
-dropout p=0.3 of negatives | functional.dropout(-x, 0.3, True)
-dropout p=0.3 of infinities | functional.dropout(torch.where(x > 0.25, torch.inf, x), 0.3, True)
-dropout p=0.333 | functional.dropout(x.to(t), 0.333) | types=FLOATS[2:3]
-dropout p=0.333 | functional.dropout(x.to(t), 0.333) | types=[torch.half], near_torch=1e-3
-dropout p=0.333 | functional.dropout(x.to(t), 0.333) | types=[torch.bfloat16], near_torch=8e-3
-dropout p=0.333 f64 | functional.dropout(x.double(), 0.333) | near=WIDE
-dropout p=0 | functional.dropout(x, 0.0, True)
-dropout off | functional.dropout(x, 0.3, False)
-dropout method of torch | torch.dropout(x, 0.25, True)
-dropout of a transpose | functional.dropout(x.t(), 0.25, True)
-dropout of channels_last
-| functional.dropout(x.reshape(-1, 2, 2, 1).contiguous(**LAST), 0.25, True)
-dropout of an expand | functional.dropout(x[:, :1].expand(-1, 4), 0.25, True)
-dropout in place | functional.dropout(x + 1, 0.25, True, True) | call=DROP, near=WIDE
-dropout in place p=0 | functional.dropout(x + 1, 0.0, True, True) | call=DROP
-dropout in place p=1 | functional.dropout(x + 1, 1.0, True, True) | call=DROP
-Dropout | nn.Dropout(0.25) | call=DROP, is_module=True
-Dropout(0) | nn.Dropout(0.0) | call=DROP, is_module=True
-Dropout(1) | nn.Dropout(1.0) | call=DROP, is_module=True
-Dropout in evaluation | nn.Dropout(0.25).eval() | call=DROP, is_module=True
-native_dropout | torch.native_dropout(x, 0.25, True)[0]
-native_dropout of a transpose | torch.native_dropout(x.t(), 0.15, True)[0] | near=WIDE
-native_dropout train=None | torch.native_dropout(x, 0.25, None)[0]
-native_dropout off | torch.native_dropout(x, 0.25, False)[0]
-native_dropout p=0 | torch.native_dropout(x, 0.0, True)[0]
-native_dropout p=1 | torch.native_dropout(x, 1.0, True)[0]
-native_dropout with its mask | torch.native_dropout(x, 0.25, True)
-native_dropout | torch.native_dropout(x.to(t), 0.5, True)[0] | types=FLOATS
-""")
-for way, shape in {
-    "dropout1d": "-1, 2, 2",
-    "dropout2d": "-1, 2, 2, 1",
-    "dropout3d": "-1, 2, 2, 1, 1",
-    "feature_alpha_dropout": "-1, 2, 2, 1",
-}.items():
-    given = f"functional.{way}(x.reshape({shape})"
-    known = f'call=("{way}", "feature_dropout", *DROP)'
-    TABLE.rows(f"""
-{way} | {given}, 0.25, True) | {known}, near=WIDE
-{way} in place | {given} + 1, 0.25, True, True) | {known}, near=WIDE
-{way} off | {given}, 0.25, False) | call=("{way}", *DROP)
-""")
+TABLE.each("dropout", lambda x, t: functional.dropout(x.to(t), 0.5), types=FLOATS)
+TABLE.add("dropout p=0.1", lambda x: functional.dropout(x, 0.1, True))
+TABLE.add("dropout p=0.3", lambda x: functional.dropout(x, 0.3, True))
+TABLE.add("dropout p=1/3", lambda x: functional.dropout(x, 1 / 3, True))
+TABLE.add("dropout p=0.9", lambda x: functional.dropout(x, 0.9, True))
+TABLE.add("dropout p=1", lambda x: functional.dropout(x, 1.0, True))
+TABLE.add("dropout p=0.3 of negatives", lambda x: functional.dropout(-x, 0.3, True))
+TABLE.add(
+    "dropout p=0.3 of infinities",
+    lambda x: functional.dropout(torch.where(x > 0.25, torch.inf, x), 0.3, True),
+)
+TABLE.each("dropout p=0.333", lambda x, t: functional.dropout(x.to(t), 0.333), types=FLOATS[2:3])
+TABLE.each(
+    "dropout p=0.333",
+    lambda x, t: functional.dropout(x.to(t), 0.333),
+    types=[torch.half],
+    near_torch=1e-3,
+)
+TABLE.each(
+    "dropout p=0.333",
+    lambda x, t: functional.dropout(x.to(t), 0.333),
+    types=[torch.bfloat16],
+    near_torch=8e-3,
+)
+TABLE.add("dropout p=0.333 f64", lambda x: functional.dropout(x.double(), 0.333), near=WIDE)
+TABLE.add("dropout p=0", lambda x: functional.dropout(x, 0.0, True))
+TABLE.add("dropout off", lambda x: functional.dropout(x, 0.3, False))
+TABLE.add("dropout method of torch", lambda x: torch.dropout(x, 0.25, True))
+TABLE.add("dropout of a transpose", lambda x: functional.dropout(x.t(), 0.25, True))
+TABLE.add(
+    "dropout of channels_last",
+    lambda x: functional.dropout(x.reshape(-1, 2, 2, 1).contiguous(**LAST), 0.25, True),
+)
+TABLE.add("dropout of an expand", lambda x: functional.dropout(x[:, :1].expand(-1, 4), 0.25, True))
+TABLE.add(
+    "dropout in place", lambda x: functional.dropout(x + 1, 0.25, True, True), call=DROP, near=WIDE
+)
+TABLE.add("dropout in place p=0", lambda x: functional.dropout(x + 1, 0.0, True, True), call=DROP)
+TABLE.add("dropout in place p=1", lambda x: functional.dropout(x + 1, 1.0, True, True), call=DROP)
+TABLE.add("Dropout", lambda: nn.Dropout(0.25), call=DROP, is_module=True)
+TABLE.add("Dropout(0)", lambda: nn.Dropout(0.0), call=DROP, is_module=True)
+TABLE.add("Dropout(1)", lambda: nn.Dropout(1.0), call=DROP, is_module=True)
+TABLE.add("Dropout in evaluation", lambda: nn.Dropout(0.25).eval(), call=DROP, is_module=True)
+TABLE.add("native_dropout", lambda x: torch.native_dropout(x, 0.25, True)[0])
+TABLE.add(
+    "native_dropout of a transpose", lambda x: torch.native_dropout(x.t(), 0.15, True)[0], near=WIDE
+)
+TABLE.add("native_dropout train=None", lambda x: torch.native_dropout(x, 0.25, None)[0])
+TABLE.add("native_dropout off", lambda x: torch.native_dropout(x, 0.25, False)[0])
+TABLE.add("native_dropout p=0", lambda x: torch.native_dropout(x, 0.0, True)[0])
+TABLE.add("native_dropout p=1", lambda x: torch.native_dropout(x, 1.0, True)[0])
+TABLE.add("native_dropout with its mask", lambda x: torch.native_dropout(x, 0.25, True))
+TABLE.each("native_dropout", lambda x, t: torch.native_dropout(x.to(t), 0.5, True)[0], types=FLOATS)
+
+
+def add_dropout_of_features(way: str, drop: Any, *shape: int) -> None:
+    """The forms of a dropout that drops whole features, of an input of this shape."""
+    call = (way, "feature_dropout", *DROP)
+    TABLE.add(way, lambda x: drop(x.reshape(shape), 0.25, True), call=call, near=WIDE)
+    TABLE.add(
+        f"{way} in place",
+        lambda x: drop(x.reshape(shape) + 1, 0.25, True, True),
+        call=call,
+        near=WIDE,
+    )
+    TABLE.add(f"{way} off", lambda x: drop(x.reshape(shape), 0.25, False), call=(way, *DROP))
+
+
+add_dropout_of_features("dropout1d", functional.dropout1d, -1, 2, 2)
+add_dropout_of_features("dropout2d", functional.dropout2d, -1, 2, 2, 1)
+add_dropout_of_features("dropout3d", functional.dropout3d, -1, 2, 2, 1, 1)
+add_dropout_of_features("feature_alpha_dropout", functional.feature_alpha_dropout, -1, 2, 2, 1)
 
 
 class Layer(nn.Module):
@@ -123,70 +149,150 @@ class Recurrent(nn.Module):
 
 SDPA = ("scaled_dot_product_attention", "dropout")
 MASK = torch.tensor([[True, False, True, True]] * 4)
-TABLE.rows("""
-alpha_dropout
-| functional.alpha_dropout(x.to(t), 0.25, True) | types=FLOATS, call=ALPHA, is_near=True
-alpha_dropout p=0 | functional.alpha_dropout(x, 0.0, True) | call=ALPHA
-alpha_dropout p=1 | functional.alpha_dropout(x, 1.0, True) | call=ALPHA
-alpha_dropout in place
-| functional.alpha_dropout(x + 1, 0.25, True, True) | call=ALPHA, near=WIDE
-AlphaDropout | nn.AlphaDropout(0.25) | call=ALPHA, near=WIDE, is_module=True
-Dropout2d in evaluation
-| nn.Sequential(nn.Unflatten(1, (2, 2, 1)), nn.Dropout2d().eval()) | call=DROP, is_module=True
-rrelu | functional.rrelu((x - 0.25).to(t), 0.125, 0.375, True) | types=FLOATS, is_near=True
-rrelu in place | functional.rrelu(x - 0.25, 0.125, 0.375, True, True) | near=WIDE
-rrelu off | functional.rrelu(x - 0.25, 0.125, 0.375, False) | near=WIDE
-rrelu of two numbers | torch.rrelu(x - 0.25, training=True) | near=WIDE
-RReLU | Layer(nn.RReLU(), lambda x: x - 0.25) | call="rrelu", near=WIDE, is_module=True
-RReLU in evaluation
-| Layer(nn.RReLU(), lambda x: x - 0.25).eval() | call="rrelu", near=WIDE, is_module=True
-rrelu_with_noise | torch._C._nn.rrelu_with_noise(x - 0.25, torch.empty_like(x), 0.125, 0.375, True)
-| call=("rrelu_with_noise", "rrelu"), near=WIDE
-scaled_dot_product_attention
-| attention(x, t, dropout_p=0.25) | types=FLOATS, call=SDPA, is_near=2, near_torch=2e-6
-""")
-for name, options in {
-    "causal": "is_causal=True",
-    "scale": "scale=0.3",
-    "boolean mask": "attn_mask=MASK",
-    "float mask": "attn_mask=MASK.float()",
-}.items():
-    TABLE.rows(f"""
-scaled_dot_product_attention {name}
-| attention(x, dropout_p=0.25, {options}) | call=SDPA, near=2e-6
-scaled_dot_product_attention {name} without dropout
-| attention(x, {options}) | call=SDPA, near=2e-6
-""")
-TABLE.rows("""
-scaled_dot_product_attention enable_gqa | grouped(x, dropout_p=0.25) | call=SDPA, near=2e-6
-scaled_dot_product_attention enable_gqa without dropout | grouped(x) | call=SDPA, near=2e-6
-""")
-TWICE = list(itertools.product((True, False), repeat=2))
-for first, other in TWICE:
-    TABLE.rows(f"""
-MultiheadAttention batch_first={first} need_weights={other}
-| SelfAttention(need_weights={other}, batch_first={first}) | call=SDPA, near=1e-5, is_module=True
-""")
-for first, other in TWICE:
-    TABLE.rows(f"""
-TransformerEncoderLayer batch_first={first} norm_first={other}
-| Layer(nn.TransformerEncoderLayer(4, 2, 8, 0.25, batch_first={first}, norm_first={other}))
-| call=SDPA, near=1e-4, is_module=True
-""")
-for kind, call in {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}.items():
-    known = f'call=("{call}", "{kind}", "dropout"), near=1e-5, is_module=True'
-    TABLE.rows(f"""
-{kind} | Recurrent("{kind}") | {known}
-{kind} of three layers | Recurrent("{kind}", num_layers=3) | {known}
-{kind} both ways | Recurrent("{kind}", bidirectional=True) | {known}
-{kind} time first | Recurrent("{kind}", batch_first=False) | {known}
-{kind} without biases | Recurrent("{kind}", bias=False) | {known}
-{kind} dropout=0 | Recurrent("{kind}", dropout=0.0) | {known}
-{kind} in evaluation | Recurrent("{kind}").eval() | {known}
-""")
-TABLE.rows("""
-RNN relu | Recurrent("RNN", nonlinearity="relu")
-| call=("rnn_relu", "RNN", "dropout"), near=1e-5, is_module=True
-gumbel_softmax | functional.gumbel_softmax(x) | call="exponential", near=1e-5
-gumbel_softmax hard | functional.gumbel_softmax(x, hard=True) | call="exponential", near=1e-5
-""")
+TABLE.each(
+    "alpha_dropout",
+    lambda x, t: functional.alpha_dropout(x.to(t), 0.25, True),
+    types=FLOATS,
+    call=ALPHA,
+    is_near=True,
+)
+TABLE.add("alpha_dropout p=0", lambda x: functional.alpha_dropout(x, 0.0, True), call=ALPHA)
+TABLE.add("alpha_dropout p=1", lambda x: functional.alpha_dropout(x, 1.0, True), call=ALPHA)
+TABLE.add(
+    "alpha_dropout in place",
+    lambda x: functional.alpha_dropout(x + 1, 0.25, True, True),
+    call=ALPHA,
+    near=WIDE,
+)
+TABLE.add("AlphaDropout", lambda: nn.AlphaDropout(0.25), call=ALPHA, near=WIDE, is_module=True)
+TABLE.add(
+    "Dropout2d in evaluation",
+    lambda: nn.Sequential(nn.Unflatten(1, (2, 2, 1)), nn.Dropout2d().eval()),
+    call=DROP,
+    is_module=True,
+)
+TABLE.each(
+    "rrelu",
+    lambda x, t: functional.rrelu((x - 0.25).to(t), 0.125, 0.375, True),
+    types=FLOATS,
+    is_near=True,
+)
+TABLE.add(
+    "rrelu in place", lambda x: functional.rrelu(x - 0.25, 0.125, 0.375, True, True), near=WIDE
+)
+TABLE.add("rrelu off", lambda x: functional.rrelu(x - 0.25, 0.125, 0.375, False), near=WIDE)
+TABLE.add("rrelu of two numbers", lambda x: torch.rrelu(x - 0.25, training=True), near=WIDE)
+TABLE.add(
+    "RReLU", lambda: Layer(nn.RReLU(), lambda x: x - 0.25), call="rrelu", near=WIDE, is_module=True
+)
+TABLE.add(
+    "RReLU in evaluation",
+    lambda: Layer(nn.RReLU(), lambda x: x - 0.25).eval(),
+    call="rrelu",
+    near=WIDE,
+    is_module=True,
+)
+TABLE.add(
+    "rrelu_with_noise",
+    lambda x: torch._C._nn.rrelu_with_noise(x - 0.25, torch.empty_like(x), 0.125, 0.375, True),
+    call=("rrelu_with_noise", "rrelu"),
+    near=WIDE,
+)
+TABLE.each(
+    "scaled_dot_product_attention",
+    lambda x, t: attention(x, t, dropout_p=0.25),
+    types=FLOATS,
+    call=SDPA,
+    is_near=2,
+    near_torch=2e-6,
+)
+
+
+def add_attention(name: str, **options: Any) -> None:
+    """Attention with these options, with dropout and without."""
+    name = f"scaled_dot_product_attention {name}"
+    TABLE.add(name, lambda x: attention(x, dropout_p=0.25, **options), call=SDPA, near=2e-6)
+    TABLE.add(f"{name} without dropout", lambda x: attention(x, **options), call=SDPA, near=2e-6)
+
+
+add_attention("causal", is_causal=True)
+add_attention("scale", scale=0.3)
+add_attention("boolean mask", attn_mask=MASK)
+add_attention("float mask", attn_mask=MASK.float())
+TABLE.add(
+    "scaled_dot_product_attention enable_gqa",
+    lambda x: grouped(x, dropout_p=0.25),
+    call=SDPA,
+    near=2e-6,
+)
+TABLE.add(
+    "scaled_dot_product_attention enable_gqa without dropout",
+    lambda x: grouped(x),
+    call=SDPA,
+    near=2e-6,
+)
+
+
+def add_module(
+    name: str, make: Callable[[], nn.Module], call: tuple[str, ...], near: float
+) -> None:
+    TABLE.add(name, make, call=call, near=near, is_module=True)
+
+
+def add_multihead_attention(*, is_first: bool, needs_weights: bool) -> None:
+    add_module(
+        f"MultiheadAttention batch_first={is_first} need_weights={needs_weights}",
+        lambda: SelfAttention(need_weights=needs_weights, batch_first=is_first),
+        call=SDPA,
+        near=1e-5,
+    )
+
+
+def add_encoder_layer(*, is_first: bool, is_norm_first: bool) -> None:
+    options = {"batch_first": is_first, "norm_first": is_norm_first}
+    add_module(
+        f"TransformerEncoderLayer batch_first={is_first} norm_first={is_norm_first}",
+        lambda: Layer(nn.TransformerEncoderLayer(4, 2, 8, 0.25, **options)),
+        call=SDPA,
+        near=1e-4,
+    )
+
+
+def add_recurrent(kind: str, call: str) -> None:
+    """A recurrent module in all its forms."""
+    calls = (call, kind, "dropout")
+    forms: dict[str, dict[str, Any]] = {
+        "": {},
+        " of three layers": {"num_layers": 3},
+        " both ways": {"bidirectional": True},
+        " time first": {"batch_first": False},
+        " without biases": {"bias": False},
+        " dropout=0": {"dropout": 0.0},
+    }
+    for form, options in forms.items():
+        add_module(f"{kind}{form}", partial(Recurrent, kind, **options), calls, near=1e-5)
+    add_module(f"{kind} in evaluation", lambda: Recurrent(kind).eval(), calls, near=1e-5)
+
+
+BOTH = (True, False)
+for first, other in itertools.product(BOTH, BOTH):
+    add_multihead_attention(is_first=first, needs_weights=other)
+for first, other in itertools.product(BOTH, BOTH):
+    add_encoder_layer(is_first=first, is_norm_first=other)
+add_recurrent("LSTM", "lstm")
+add_recurrent("GRU", "gru")
+add_recurrent("RNN", "rnn_tanh")
+TABLE.add(
+    "RNN relu",
+    lambda: Recurrent("RNN", nonlinearity="relu"),
+    call=("rnn_relu", "RNN", "dropout"),
+    near=1e-5,
+    is_module=True,
+)
+TABLE.add("gumbel_softmax", lambda x: functional.gumbel_softmax(x), call="exponential", near=1e-5)
+TABLE.add(
+    "gumbel_softmax hard",
+    lambda x: functional.gumbel_softmax(x, hard=True),
+    call="exponential",
+    near=1e-5,
+)

@@ -33,8 +33,11 @@ class GumbelQuantiser(Made, score=lambda: nn.Linear(4, 6), codes=lambda: nn.Embe
 class Generator(
     Made,
     layers=lambda: nn.Sequential(
-        *(nn.Linear(7, 8), nn.BatchNorm1d(8).eval(), nn.LeakyReLU()),
-        *(nn.Dropout(0.3), nn.Linear(8, 4)),
+        nn.Linear(7, 8),
+        nn.BatchNorm1d(8).eval(),
+        nn.LeakyReLU(),
+        nn.Dropout(0.3),
+        nn.Linear(8, 4),
     ),
 ):
     def forward(self, x):
@@ -57,7 +60,7 @@ class Discriminator(
 class McDropout(
     Made,
     layers=lambda: nn.Sequential(
-        *(nn.Linear(4, 9), nn.ReLU(), nn.Dropout(0.1), nn.Linear(9, 3), nn.Dropout(0.5))
+        nn.Linear(4, 9), nn.ReLU(), nn.Dropout(0.1), nn.Linear(9, 3), nn.Dropout(0.5)
     ),
 ):
     def forward(self, x):

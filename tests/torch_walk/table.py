@@ -31,23 +31,8 @@ WIDE = 1e-6
 class Table:
     """Cases in order, with names of their own."""
 
-    def __init__(self, names: dict[str, Any]) -> None:
+    def __init__(self) -> None:
         self.cases: list[Case] = []
-        self._names = names
-
-    def rows(self, text: str) -> None:
-        """Cases of lines `name | expression | what is known`, of the input x, and of types t.
-
-        A line that begins with a bar goes on with the one before. What is known are the keywords
-        of `add`, or with `types` those of `each`. All is read with the names of the module.
-        """
-        names = globals() | self._names
-        for row in text.strip().replace("\n|", " |").splitlines():
-            name, made, known = (part.strip() for part in [*row.split(" | "), "", ""][:3])
-            options = eval(f"dict({known})", names)
-            write = self.each if "types" in options else self.add
-            given = "x, t" if "types" in options else "" if options.get("is_module") else "x"
-            write(name, eval(f"lambda {given}: {made}", names), **options)
 
     def add(
         self,
