@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -181,6 +182,10 @@ a high constant behind a concat of one: add(concat([s], 0), words(2**32 - 1))
 -> one made of the u32 constant 4294967295
 a low constant of i64: u32(bitwise_and(i64(s), scalar(-(2**31) - 1)))
 -> one made of the i64 constant -2147483649
+a condition made of a dynamic shape: select(logical_and(d, k), s, t)
+-> what Select chooses by a condition of LogicalAnd of a dynamic shape
+a condition behind what OpenVINO removes: select(identity(logical_not(k)), s, t)
+-> what Select chooses by a condition of LogicalNot of a dynamic shape
 a large table: gather(words(*[2**32 - 1] * 5000), i, scalar(0))
 -> one made of the u32 constant 4294967295
 """)
@@ -190,25 +195,53 @@ def built(graph: str) -> tuple[ov.Node, list[ov.Node]]:
     """What an expression of `opset16` makes of the inputs that it names, and those."""
     code = compile(graph, graph, "eval")
     nodes = {n: parameter(n, [6], a.dtype.type) for n, a in INPUTS.items() if n in code.co_names}
+    if "k" in code.co_names:
+        nodes["k"] = parameter("k", [-1], np.bool_)
     return eval(code, {**vars(op), **globals(), **nodes}), list(nodes.values())
 
 
 @pytest.mark.usefixtures("factories")
 def test_states_from_accepted_nodes_are_exact() -> None:
     """Of all rows, as parts of one model: it takes little longer to compile than each."""
-    made = [built(row.values[0]) for row in EXACT]
+    rows = [row for row in EXACT if selects_exactly() or not str(row.id).startswith("Logical")]
+    made = [built(row.values[0]) for row in rows]
     nodes = [node for _, inputs in made for node in inputs]
     outputs = [random_generator(state, [0]).output(1) for state, _ in made]
     feeds = dict(enumerate(INPUTS[node.friendly_name] for node in nodes))
     for hint in differing([None, "f32", "bf16"]):
         found = OpenVino("auto")(ov.Model(outputs, nodes, "m"), feeds, hint)
-        for i, row in enumerate(EXACT):
+        for i, row in enumerate(rows):
             print(row.id)
-            if str(row.id).startswith("Logical") and not selects_exactly():
-                # docs/limits.md: x86 without AVX2.
-                continue
             expected = np.asarray(eval(row.values[1], globals() | INPUTS), np.uint32)
             assert_same_bits(found[i], expected)
+
+
+@pytest.mark.parametrize("kind", openvino_plugin.LOGICAL)
+@pytest.mark.parametrize("length", [6, -1])
+def test_words_chosen_behind_a_logical_node_are_exact_or_refused(
+    length: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bare runtime rounds what is refused, and nothing else."""
+    k, d = (parameter(name, [length], np.bool_) for name in "kd")
+    s, t = (parameter(name, [length], np.uint32) for name in "st")
+    given = [k] if kind == "LogicalNot" else [k, d]
+    make = {"LogicalAnd": op.logical_and, "LogicalOr": op.logical_or, "LogicalXor": op.logical_xor}
+    chosen = op.select(make.get(kind, op.logical_not)(*given), s, t)
+    fed = [np.array([True, False] * 3)] * len(given) + [INPUTS["s"], INPUTS["s"]]
+    compiled = ov.Core().compile_model(ov.Model([chosen], [*given, s, t], "m"), "CPU")
+    is_exact = np.array_equal(infer(compiled, fed)[0], INPUTS["s"])
+    assert is_exact == (length > 0 and selects_exactly())
+    for backend in ("native", "python"):
+        if backend == "python":
+            no_library = functools.partial(ImportError, "not for this test")
+            monkeypatch.setattr(_native_backend, "unavailable", no_library)
+        if is_exact:
+            random_generator(chosen, [5])
+            continue
+        of = " of a dynamic shape" if length < 0 else ""
+        said = f"got what Select chooses by a condition of {kind}{of}. Make the whole state"
+        with pytest.raises(ValueError, match=re.escape(said)):
+            random_generator(chosen, [5])
 
 
 def test_every_kind_of_node_that_is_taken_has_a_row() -> None:

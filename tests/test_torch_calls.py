@@ -224,6 +224,28 @@ def test_what_torch_draws_by_another_rule_is_refused_with_a_way_out(
     assert make_reproducible(model) is not model
 
 
+MANTISSA = """nine = Constant <value = uint32 {9}> () s = BitShift <direction = "RIGHT"> (b, nine)
+    bits = Constant <value = uint32 {1065353216}> () j = BitwiseOr (s, bits)
+    c = BitCast <to = 1> (j) whole = Constant <value_float = 1.0> () y = Sub (c, whole)"""
+SHARE = """c = Cast <to = 1> (b) part = Constant <value = float {2.3283064365386963e-10}> ()
+    y = Mul (c, part)"""
+
+
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [("y = Identity (b)", "uint32[6]"), (MANTISSA, "float[6]"), (SHARE, "float[6]")],
+)
+def test_bits_that_torch_has_not_are_refused_as_its_numbers(text: str, output: str) -> None:
+    bits = "u = RandomUniformLike <high = 4294967296.0> (x) f = Floor (u) b = Cast <to = 12> (f)"
+    model = model_of(f"{bits} {text}", output, "")
+    words = "24 bits that becomes 32 random bits, as in jax.random.bits. Leave the alignment out"
+    assert_refused(lambda: make_reproducible(model, alignment="pytorch"), words)
+    assert make_reproducible(model) is not model
+    # The module itself makes these of torch.rand.
+    noted = model_of(f"{bits} {text}", output, "aten.rand_like.default")
+    assert make_reproducible(noted, alignment="pytorch") is not noted
+
+
 @pytest.mark.parametrize(
     ("text", "output", "call"),
     [
@@ -291,10 +313,11 @@ def test_a_draw_like_a_transposed_tensor_is_warned_of_by_name(
 ) -> None:
     model = model_of(text, "float[a, b]")
     model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", 1, [rows, 3]))
-    said = warned(lambda: make_reproducible(model, alignment="pytorch"))
+    asked: Any = {"invert_bernoulli": ()}
+    said = warned(lambda: make_reproducible(model, alignment="pytorch", **asked))
     assert bool(said) is warns
     assert all("draws like a transposed tensor, and torch fills memory" in text for text in said)
-    assert warned(lambda: make_reproducible(model)) == []
+    assert warned(lambda: make_reproducible(model, **asked)) == []
 
 
 ATTENTION = "s = Softmax (x)", "d = Dropout (s, half)", "m = MatMul (d, x)"

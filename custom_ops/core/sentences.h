@@ -91,6 +91,14 @@ inline constexpr char kAComputedValue[] = "a computed value";
 inline constexpr char kExactNodes[] =
     "a constant, a model input, or what {0} make of them in integers, since OpenVINO's CPU plugin computes uint32 "
     "as int32";
+inline constexpr char kChosenBehind[] = "what Select chooses by a condition of {0}";
+inline constexpr char kChosenBehindDynamic[] = "what Select chooses by a condition of {0} of a dynamic shape";
+inline constexpr char kConditions[] =
+    "chosen by a condition that is an input, or by one of a static shape, since OpenVINO's CPU plugin chooses in "
+    "f32 behind {0}";
+inline constexpr char kConditionsHere[] =
+    "chosen by a condition that is an input, since OpenVINO's CPU plugin chooses in f32 behind {0} on this "
+    "processor, which has no AVX2";
 inline constexpr char kPadding[] = "padded with a constant within 2^24, since OpenVINO's CPU plugin reads it as f32";
 inline constexpr char kConstantsWith[] = "{0} constants of {1}, one of them {2}";
 inline constexpr char kWholeConstant[] =

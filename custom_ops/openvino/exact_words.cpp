@@ -4,13 +4,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "openvino/core/model.hpp"
 #include "openvino/op/constant.hpp"
+#include "openvino/op/logical_not.hpp"
+#include "openvino/op/parameter.hpp"
 #include "openvino/op/scatter_elements_update.hpp"
 #include "openvino/op/scatter_nd_update.hpp"
+#include "openvino/op/select.hpp"
+#include "openvino/runtime/core.hpp"
+#include "openvino/runtime/properties.hpp"
 #include "plugin_names.h"
 #include "text.h"
 
@@ -87,6 +94,39 @@ std::optional<Alteration> Reduced(const ov::Node& node) {
   return Otherwise(Worded(say::kComputedByWith, {node.get_type_name(), ov::as_string(scatter->get_reduction())}));
 }
 
+/// Whether the plugin chooses integers of a static shape exactly on this processor: it tries.
+bool ChoosesExactly() {
+  static const bool is_exact = [] {
+    using ov::op::v0::Parameter;
+    const auto condition = std::make_shared<Parameter>(ov::element::boolean, ov::Shape{1});
+    const auto one = std::make_shared<Parameter>(ov::element::i32, ov::Shape{1});
+    const auto other = std::make_shared<Parameter>(ov::element::i32, ov::Shape{1});
+    const auto negated = std::make_shared<ov::op::v1::LogicalNot>(condition);
+    const auto chosen = std::make_shared<ov::op::v1::Select>(negated, one, other);
+    const auto model = std::make_shared<ov::Model>(ov::OutputVector{chosen}, ov::ParameterVector{condition, one, other});
+    // f32 does not hold it.
+    const std::int32_t odd = static_cast<std::int32_t>(kF32Integers) + 1;
+    try {
+      ov::Core core;
+      auto request = core.compile_model(model, "CPU", ov::hint::inference_precision(ov::element::f32)).create_infer_request();
+      ov::Tensor is_first(ov::element::boolean, ov::Shape{1});
+      is_first.data<bool>()[0] = false;
+      ov::Tensor word(ov::element::i32, ov::Shape{1});
+      word.data<std::int32_t>()[0] = odd;
+      request.set_input_tensor(0, is_first);
+      request.set_input_tensor(1, word);
+      request.set_input_tensor(2, word);
+      request.infer();
+      return request.get_output_tensor().data<std::int32_t>()[0] == odd;
+    } catch (const ov::Exception&) {
+      return true;  // There is no such device.
+    }
+  }();
+  return is_exact;
+}
+
+std::optional<Alteration> ChosenInF32(const ov::Node& select, Upstream& upstream);
+
 /// What is inexact in a node itself, whatever its inputs.
 std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
   const std::string name = node.get_type_name();
@@ -100,6 +140,9 @@ std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
     }
   } else if (!exact->types.Has(type)) {
     return Otherwise(Worded(say::kComputedByOf, {name, type.get_type_name()}));
+  }
+  if (IsNode(node, "Select")) {
+    if (auto chosen = ChosenInF32(node, upstream)) return chosen;
   }
   if (auto reduced = Reduced<ov::op::v12::ScatterElementsUpdate>(node)) return reduced;
   if (auto reduced = Reduced<ov::op::v15::ScatterNDUpdate>(node)) return reduced;
@@ -134,6 +177,32 @@ std::vector<Followed> FollowedFrom(const ov::Node& node, Upstream& upstream) {
 
 bool IsEnd(const ov::Node& node) {
   return IsOneOf(node, kEnds) || std::strcmp(node.get_type_info().version_id, kExtension) == 0;
+}
+
+/// The condition by which the plugin chooses in f32, of which it makes one node with the Select.
+///
+/// What lies between the two may be a node that OpenVINO removes.
+std::optional<Alteration> ChosenInF32(const ov::Node& select, Upstream& upstream) {
+  std::vector<const ov::Node*> stack{select.get_input_node_ptr(0)};
+  std::unordered_set<const ov::Node*> seen{stack.back()};
+  while (!stack.empty()) {
+    const ov::Node& node = *stack.back();
+    stack.pop_back();
+    if (IsEnd(node) || ConstantIntegers(node, upstream).has_value()) continue;
+    if (IsOneOf(node, kLogical)) {
+      const std::string names = Joined(kLogical, [](const char* name) { return name; });
+      if (node.is_dynamic()) {
+        return Alteration{Worded(say::kChosenBehindDynamic, {node.get_type_name()}), Worded(say::kConditions, {names})};
+      }
+      if (!ChoosesExactly()) {
+        return Alteration{Worded(say::kChosenBehind, {node.get_type_name()}), Worded(say::kConditionsHere, {names})};
+      }
+    }
+    for (const Followed& next : FollowedFrom(node, upstream)) {
+      if (next.role == 'd' && seen.insert(next.source).second) stack.push_back(next.source);
+    }
+  }
+  return {};
 }
 
 /// What the constants on a path to a node may become when OpenVINO merges them.

@@ -106,6 +106,7 @@ inline constexpr ExactNode kExact[] = {
     {"Unsqueeze", "dp", kIntegers},
     {"VariadicSplit", "dp", kIntegers},
 };
+inline constexpr const char* kLogical[] = {"LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor"};
 inline constexpr const char* kMerged[] = {"Add", "Multiply", "Subtract"};
 inline constexpr const char* kEnds[] = {"DeviceSubgraph", "If", "Loop", "Parameter", "ShapeOf", "TensorIterator"};
 inline constexpr const char* kNeverConstant[] = {

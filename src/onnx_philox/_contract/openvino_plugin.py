@@ -112,7 +112,8 @@ EXACT = {
     "BitwiseXor": ExactNode("d", WORDS),
     "Multiply": ExactNode("d", WORDS),
     "Subtract": ExactNode("d", WORDS),
-    # Conditions. Comparisons are not exact: the plugin fuses them with a Select, in f32.
+    # Conditions. Comparisons are not exact: the plugin fuses them with a Select, in f32. These it
+    # fuses in integers, but in f32 where the shape is dynamic, or there is no AVX2.
     "LogicalAnd": ExactNode("d", CONDITIONS),
     "LogicalNot": ExactNode("d", CONDITIONS),
     "LogicalOr": ExactNode("d", CONDITIONS),
@@ -144,6 +145,9 @@ EXACT = {
     "Convert": ExactNode("d", WORDS),
 }
 
+# The plugin fuses these with a Select that reads them, which then chooses in f32: its words
+# are exact only where that is an integer.
+LOGICAL = ("LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor")
 # OpenVINO merges the constants on a path through these into one.
 MERGED = ("Add", "Multiply", "Subtract")
 # Nobody here computes these: they give dimensions, or another graph or operator checks them. HETERO

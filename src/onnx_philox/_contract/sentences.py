@@ -110,6 +110,16 @@ EXACT_NODES = (
     "a constant, a model input, or what {} make of them in integers, since OpenVINO's CPU plugin "
     "computes uint32 as int32"
 )
+CHOSEN_BEHIND = "what Select chooses by a condition of {}"
+CHOSEN_BEHIND_DYNAMIC = "what Select chooses by a condition of {} of a dynamic shape"
+CONDITIONS = (
+    "chosen by a condition that is an input, or by one of a static shape, since OpenVINO's CPU "
+    "plugin chooses in f32 behind {}"
+)
+CONDITIONS_HERE = (
+    "chosen by a condition that is an input, since OpenVINO's CPU plugin chooses in f32 behind {} "
+    "on this processor, which has no AVX2"
+)
 PADDING = "padded with a constant within 2^24, since OpenVINO's CPU plugin reads it as f32"
 CONSTANTS_WITH = "{} constants of {}, one of them {}"
 WHOLE_CONSTANT = (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
+from openvino import opset8
 
 from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract import sentences as say
@@ -94,6 +96,8 @@ def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
             return say.CONVERTED_BY.format(name, source, kind), allowed
     elif kind not in exact.types:
         return say.COMPUTED_BY_OF.format(name, kind), allowed
+    if name == "Select" and (found := _chosen_in_f32(node, upstream)) is not None:
+        return found
     reduction = node.get_attributes().get("reduction", "none")
     if reduction != "none":
         return say.COMPUTED_BY_WITH.format(name, reduction), allowed
@@ -104,6 +108,55 @@ def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
                 value = say.A_COMPUTED_VALUE if size is None else size
                 return say.COMPUTED_BY_WITH.format(name, value), say.PADDING
     return None
+
+
+def _chosen_in_f32(select: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
+    """The condition by which the plugin chooses in f32, of which it makes one node with the Select.
+
+    What lies between the two may be a node that OpenVINO removes.
+    """
+    condition = select.input_value(0).get_node()
+    stack = [condition]
+    seen = {condition.get_name()}
+    while stack:
+        node = stack.pop()
+        if _is_end(node) or _constant(node, upstream) is not None:
+            continue
+        name = node.get_type_name()
+        if name in openvino_plugin.LOGICAL:
+            names = ", ".join(openvino_plugin.LOGICAL)
+            if _is_dynamic(node):
+                return say.CHOSEN_BEHIND_DYNAMIC.format(name), say.CONDITIONS.format(names)
+            if not _chooses_exactly():
+                return say.CHOSEN_BEHIND.format(name), say.CONDITIONS_HERE.format(names)
+        for source, role in _followed(node, upstream):
+            if role == "d" and source.get_name() not in seen:
+                seen.add(source.get_name())
+                stack.append(source)
+    return None
+
+
+def _is_dynamic(node: ov.Node) -> bool:
+    """Whether the plugin takes a node for one of a dynamic shape: its inputs count, too."""
+    shapes = [value.get_partial_shape() for value in (*node.input_values(), *node.outputs())]
+    return any(shape.is_dynamic for shape in shapes)
+
+
+@functools.cache
+def _chooses_exactly() -> bool:
+    """Whether the plugin chooses integers of a static shape exactly on this processor: it tries."""
+    condition = opset8.parameter([1], np.bool_)
+    words = [opset8.parameter([1], np.int32) for _ in range(2)]
+    chosen = opset8.select(opset8.logical_not(condition), *words)
+    model = ov.Model([chosen], [condition, *words], "chosen")
+    try:
+        compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    except RuntimeError:
+        return True  # There is no such device.
+    # f32 does not hold it.
+    odd = np.array([_F32_INTEGERS + 1], np.int32)
+    result = compiled([np.array([False]), odd, odd])[0]
+    return bool(result[0] == odd[0])
 
 
 def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:

@@ -72,7 +72,20 @@ def as_called(random: Replaceable, types: Types) -> Replaceable:
         _refuse(random, given, "multinomial")
     if is_float and (pattern := _pattern(random, types)):
         _refuse(random, pattern)
+    if is_float and not name and _becomes_bits(random, types):
+        # Nor has OpenVINO all of these bits where the model computes them itself.
+        given = "a uniform of 24 bits that becomes 32 random bits, as in jax.random.bits"
+        way_out = "Leave the alignment out: torch has no such call, and Philox draws all 32 bits."
+        _refuse(random, given, way_out=way_out)
     return random
+
+
+def _becomes_bits(random: Replaceable, types: Types) -> bool:
+    """Whether a model makes 32 random bits of a uniform, or floats again of such bits."""
+    absorbed = patterns.absorb(random, types)
+    is_float = isinstance(absorbed.replacement, FloatReplacement)
+    is_made_of_bits = is_float and absorbed.absorbed != random.absorbed
+    return is_made_of_bits or isinstance(absorbed.replacement, patterns.WordsReplacement)
 
 
 def warn_of_attention(node: ir.Node) -> None:
@@ -231,12 +244,13 @@ def _following(node: ir.Node) -> Iterator[ir.Node]:
         yield node
 
 
-def _refuse(random: Replaceable, given: str, name: str = "") -> NoReturn:
+def _refuse(random: Replaceable, given: str, name: str = "", way_out: str = "") -> NoReturn:
     entry = entry_of(name)
     remedy = "Export the module with onnx_philox.torch.export, which keeps torch's calls."
     if isinstance(random.replacement, AwaitingReplacement):
         remedy = "Write it with torch.rand, torch.randn or another call that torch draws itself."
         if entry is not None and entry.instead:
             remedy = entry.instead
+    remedy = way_out or remedy
     allowed = "a call that torch draws by the same rule, with alignment 'pytorch'"
     random.site.refuse("what it stands for", given, allowed, remedy)
