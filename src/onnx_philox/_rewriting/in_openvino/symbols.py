@@ -32,6 +32,7 @@ from onnx_philox._rewriting.in_openvino.tensor_numbers import (
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows.moves import UnclearError
+from onnx_philox._rewriting.rows.sizes import SIZES
 
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
@@ -41,6 +42,17 @@ _BY_AXIS = {
     *("StridedSlice", "Tile", "VariadicSplit"),
 }
 """Of each dimension they make one, where they make as many."""
+_ARITHMETIC = {
+    "Add": "Add",
+    "Divide": "Div",
+    "Maximum": "Max",
+    "Minimum": "Min",
+    "Mod": "Mod",
+    "Multiply": "Mul",
+    "ReduceProd": "",
+    "Subtract": "Sub",
+}
+"""What computes sizes, and what ONNX calls it."""
 _OF_THEIR_OWN = {"Assign", "Parameter", "ReadValue", "Result"}
 """What they give is not made of their inputs alone."""
 
@@ -209,26 +221,30 @@ class Symbols:
             elif node.get_type_name() in operators.ELEMENTWISE:
                 self._follow_broadcast(node)
             follow_numbers(node)
-            if node.get_type_name() in ("Multiply", "ReduceProd"):
-                self._follow_product(node)
+            if node.get_type_name() in _ARITHMETIC:
+                self._follow_arithmetic(node)
             self._follow_contents(node)
 
-    def _follow_product(self, node: ov.Node) -> None:
-        """A product of dimensions is one, too: front ends compute the sizes of a Flatten so."""
+    def _follow_arithmetic(self, node: ov.Node) -> None:
+        """Front ends compute sizes: those of a Flatten are products."""
         output = node.output(0)
         if not is_small(output) or known_numbers(output) is not None:
             return
-        first, *others = (self.numbers(value) for value in node.input_values())
-        if first is None:
-            return
-        if node.get_type_name() == "ReduceProd":
-            made = [self.products.of(first)]
-        else:
-            second = others[0]
-            if second is None or len(second) != len(first):
+        given = []
+        for value in node.input_values():
+            numbers = self.numbers(value)
+            if numbers is None:
                 return
-            made = [self.products.of(pair) for pair in zip(first, second, strict=True)]
-        if len(made) == np.prod(list(output.get_shape())):
+            given.append(np.array(numbers, object).reshape(list(value.get_shape())))
+        kind = node.get_type_name()
+        if kind == "ReduceProd":
+            made = np.array([self.products.of(given[0].reshape(-1).tolist())], object)
+        else:
+            compute = SIZES[_ARITHMETIC[kind]]
+            pairs = np.broadcast_arrays(*given)
+            elements = zip(*(each.reshape(-1).tolist() for each in pairs), strict=True)
+            made = np.array([compute(self.products, *each) for each in elements], object)
+        if made.size == np.prod(list(output.get_shape())):
             output.get_tensor().set_value_symbol([self._of_name(each) for each in made])
 
     def _follow_contents(self, node: ov.Node) -> None:
