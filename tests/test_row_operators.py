@@ -20,7 +20,6 @@ REFUSED = {
         "Unique": "how many it keeps, and in which order, depends on the rows",
         "NonZero": "how many it finds depends on the values",
         "Upsample": "an opset before 13 has no states for rows",
-        "Col2Im": "how many channels it makes is known only in a run",
         "SequenceMap": "the shape of what its body makes is known only in a run",
     },
     "IR": {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import openvino as ov
 import pytest
-from openvino import opset8, opset15
+from openvino import opset5, opset8, opset15
 from openvino_models import model as model_of
 from openvino_models import parameter
 
@@ -32,6 +32,13 @@ def noisy(between: Between, shape: list[int]) -> ov.Model:
 def rows_of_two(x: ov.Output) -> ov.Node:
     """[2 * batch, 4] of [batch, 8]."""
     return opset8.reshape(x, ints(-1, 4), False)
+
+
+def indices_like(x: ov.Output) -> ov.Node:
+    """[..., 1] of all but the last dimension of x."""
+    first_two = opset8.gather(opset8.shape_of(x), ints(0, 1), opset8.constant(0))
+    shape = opset8.concat([first_two, ints(1)], 0)
+    return opset8.broadcast(opset8.constant(np.zeros((1, 1, 1), np.int64)), shape)
 
 
 # -- What moves rows -------------------------------------------------------------------------------
@@ -87,6 +94,16 @@ MOVED: dict[str, tuple[Between, list[int], str]] = {
         lambda x: opset8.reverse_sequence(x, ints(2, 3, 1, 1), 1, 0),
         [-1, 4],
         "(ReverseSequence) turns the rows of",
+    ),
+    "picked, of two dimensions that become one": (
+        lambda x: opset5.gather_nd(x, indices_like(x), 2),
+        [4, -1, 6],
+        NO_DIMENSION,
+    ),
+    "picked, of two dimensions of which the batch is the first": (
+        lambda x: opset5.gather_nd(x, indices_like(x), 2),
+        [-1, 4, 6],
+        "(GatherND) makes one dimension of several",
     ),
     "blocks without a batch": (
         lambda x: opset15.col2im(x, ints(3, 3), ints(2, 2)),

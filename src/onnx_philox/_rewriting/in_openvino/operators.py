@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from onnx_philox._rewriting.places import Dimension
-from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows import index_rules, rules
 from onnx_philox._rewriting.rows.moves import (
     GONE,
     MOVED,
@@ -76,14 +76,20 @@ def _not_whole(
     return found
 
 
-def _strided(step: Step, _: int) -> Sequence[Moves | None]:
-    """A StridedSlice: its masks say of which dimensions it leaves the beginning or end alone."""
+def _masks(step: Step) -> dict[str, list[int]]:
+    """Those of a StridedSlice: of which dimensions it leaves the beginning or the end alone."""
     masks = {
         name: list(step.ints(name) or ())
         for name in ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
     }
     if any(masks["ellipsis_mask"]) or any(masks["new_axis_mask"]):
         raise UnclearError("has a mask that is not followed")
+    return masks
+
+
+def _strided_axes(step: Step) -> Collection[int]:
+    """The axes of which a StridedSlice does not take all, in order."""
+    masks = _masks(step)
     starts, ends = step.numbers(1), step.numbers(2)
     count = max(len(starts or ()), len(ends or ()), len(masks["begin_mask"]))
     steps = step.said(3, "strides") if step.has(3) else [1] * count
@@ -96,8 +102,12 @@ def _strided(step: Step, _: int) -> Sequence[Moves | None]:
 
     begins = [0 if is_set("begin_mask", i) else at(starts, i) for i in range(count)]
     stops = [rules.INT64_MAX if is_set("end_mask", i) else at(ends, i) for i in range(count)]
-    cut = _not_whole(step, range(count), begins, stops, steps)
-    shrunk = [i for i in range(count) if is_set("shrink_axis_mask", i)]
+    return _not_whole(step, range(count), begins, stops, steps)
+
+
+def _strided(step: Step, _: int) -> Sequence[Moves | None]:
+    cut = _strided_axes(step)
+    shrunk = [i for i, is_set in enumerate(_masks(step)["shrink_axis_mask"]) if is_set]
     to: list[int | Fate] = []
     for axis in range(step.rank(0)):
         before = sum(1 for other in shrunk if other < axis)
@@ -154,11 +164,18 @@ def _gather(step: Step, output: int) -> Sequence[Moves | None]:
     shared = step.number("batch_dims", 0)
     if shared < 0:
         shared += step.rank(1)
-    return rules.picked(_gather_axis, lambda _: shared)(step, output)
+    return index_rules.picked(_gather_axis, lambda _: shared)(step, output)
 
 
 def _batch_dims(step: Step) -> int:
     return step.number("batch_dims", 0)
+
+
+def _gathered_at(step: Step, output: int) -> Sequence[Moves | None]:
+    """Before opset 8 it makes one dimension of all that are shared."""
+    if step.opset < 8 and _batch_dims(step) > 1:
+        raise UnclearError("makes one dimension of several")
+    return index_rules.picked_at(_batch_dims)(step, output)
 
 
 def _turns(step: Step) -> tuple[bool, bool]:
@@ -305,10 +322,10 @@ RULES: dict[str, Rule] = {
     "ReverseSequence": _reversed_sequence,
     "OneHot": _one_hot,
     "Gather": _gather,
-    "GatherElements": rules.picked_along(rules.axis_said(0)),
-    "GatherND": rules.picked_at(_batch_dims),
-    "ScatterElementsUpdate": rules.put_along(_axis_given(3)),
-    "ScatterNDUpdate": rules.put_at,
+    "GatherElements": index_rules.picked_along(rules.axis_said(0)),
+    "GatherND": _gathered_at,
+    "ScatterElementsUpdate": index_rules.put_along(_axis_given(3)),
+    "ScatterNDUpdate": index_rules.put_at,
     "ScatterUpdate": _put_at_axis,
     "MatMul": rules.multiplied(_turns),
     "Einsum": rules.of_equation,
@@ -335,6 +352,10 @@ RULES: dict[str, Rule] = {
 """By the names of their types."""
 
 
+ELEMENTWISE = frozenset(_ELEMENTWISE.split()) | frozenset(_COMPARISONS.split())
+"""Those whose inputs are broadcast to each other."""
+CUT: dict[str, rules.Axes] = {"Slice": _sliced_axes, "StridedSlice": _strided_axes}
+"""Which dimensions an operator does not leave whole."""
 _DEEDS = {
     "Concat": "puts rows of {} and of others one behind the other",
     "Reshape": "mixes the rows of {} with what stands before them",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import openvino as ov
 from openvino.op import util
@@ -18,15 +17,14 @@ from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import (
     Owner,
     bodies,
-    constant,
     is_ours,
-    opset_of,
     state_of,
 )
 from onnx_philox._rewriting.in_openvino import operators
 from onnx_philox._rewriting.in_openvino.drawn import DrawnRows, parameters_of
-from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions, known_numbers
-from onnx_philox._rewriting.places import Dimension, Dimensions, Place
+from onnx_philox._rewriting.in_openvino.steps import step_of
+from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions
+from onnx_philox._rewriting.places import Place
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.rows import moves, rules
 from onnx_philox._rewriting.rows.drawing import drawn_by_place
@@ -173,12 +171,16 @@ class RowWalk:
             deed = operators.deed_of(kind, first)
             self._say(output, partial(moves.apply, rule, step, index, meeting, deed))
             known = self._of(output)
-            if kind == "ShapeOf":
-                dims = step.dims[0]
-                is_of_batch = step.may_have_batch(dims)
-                self._known[output] = replace(known, is_of_batch=is_of_batch)
-            elif known.is_of_batch and not known.is_placed and _is_known(output):
+            if known.is_of_batch and not known.is_placed and self._is_without_batch(output):
                 self._known[output] = replace(known, is_of_batch=False)
+
+    def _is_without_batch(self, value: ov.Output) -> bool:
+        """Whether a tensor is numbers of which it is known that none is made of the batch."""
+        made = self._symbols.contents(value)
+        if made is None:
+            return False
+        may_depend = self._symbols.products.may_depend
+        return not any(may_depend(each, self._batch) for each in made if isinstance(each, str))
 
     def _unknown(self, step: Step) -> Knowledge:
         given = [known for known in step.known if known is not None]
@@ -189,35 +191,9 @@ class RowWalk:
             return Knowledge(rows=rows, resized=culprit, is_of_batch=is_of_batch)
         return lost(culprit, given)
 
-    def _dims(self, value: ov.Output) -> Dimensions | None:
-        """The dimensions, with a name for each of which nothing else is known but its symbol."""
-        dims = self._symbols.of(value)
-        if dims is None or None not in dims:
-            return dims
-        shape = value.get_partial_shape()
-        return tuple(
-            self._symbols.of_unknown(shape[axis]) if d is None else d for axis, d in enumerate(dims)
-        )
-
     def _step(self, node: ov.Node) -> Step:
-        values = node.input_values()
-        attributes = _Attributes(node)
-
-        def numbers(index: int) -> Sequence[Dimension] | None:
-            return self._symbols.numbers(values[index]) if index < len(values) else None
-
-        return Step(
-            label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
-            known=[self._of(value) for value in values],
-            dims=[self._dims(value) for value in values],
-            made=[self._dims(value) for value in node.outputs()],
-            products=self._symbols.products,
-            batch=self._batch,
-            ints=attributes.ints,
-            text=attributes.text,
-            numbers=numbers,
-            opset=opset_of(node) or 1,
-        )
+        known = [self._of(value) for value in node.input_values()]
+        return step_of(node, known, self._symbols.sizes, self._batch)
 
     def _draw(self, node: ov.Node) -> None:
         name = node.get_name()
@@ -366,35 +342,5 @@ class RowWalk:
         return known
 
 
-class _Attributes:
-    """Those of a node, which are read when the first of them is asked for."""
-
-    def __init__(self, node: ov.Node) -> None:
-        self._node = node
-        self._read: dict[str, Any] | None = None
-
-    def _of(self, name: str) -> Any:
-        if self._read is None:
-            self._read = self._node.get_attributes()
-        return self._read.get(name)
-
-    def ints(self, name: str) -> Sequence[int] | None:
-        """See `Step`."""
-        found = self._of(name)
-        if found is None or isinstance(found, str):
-            return None
-        return list(found) if isinstance(found, Sequence) else [int(found)]
-
-    def text(self, name: str) -> str | None:
-        """See `Step`."""
-        found = self._of(name)
-        return found.lower() if isinstance(found, str) else None
-
-
 def _label(node: ov.Node) -> str:
     return f"{node.get_friendly_name()!r} ({node.get_type_name()})"
-
-
-def _is_known(output: ov.Output) -> bool:
-    is_number = output.get_element_type() in (ov.Type.i32, ov.Type.i64, ov.Type.boolean)
-    return is_number and (known_numbers(output) is not None or constant(output) is not None)

@@ -86,7 +86,7 @@ class Rows:
             is_said = not draw.names.isdisjoint(named)
             key = draw.site.node.get_name()
             for node in (draw.site.node, *draw.also):
-                shape = self._symbols.of_shape(drawn(node))
+                shape = self._symbols.of_drawn(node)
                 drawings[node.get_name()] = DrawnRows.of(node, key, shape, is_said=is_said)
         self._walk = RowWalk(model, self._symbols, name, drawings)
         self.batch = Batch(inputs[input], input, axis, rivals)

@@ -8,29 +8,53 @@ returns symbols, of which a loop keeps those that no iteration changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import openvino as ov
-from numpy.typing import NDArray
 from openvino import opset8
 from openvino.op import util
 
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
+from onnx_philox._rewriting.in_openvino import operators
+from onnx_philox._rewriting.in_openvino.steps import Sizes, step_of
+from onnx_philox._rewriting.in_openvino.tensor_numbers import (
+    bounds,
+    follow_numbers,
+    hand_over,
+    is_short,
+    is_small,
+    known_numbers,
+)
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.random_names import randomness_of
+from onnx_philox._rewriting.rows.moves import UnclearError
+from onnx_philox._rewriting.rows.sizes import SIZES
 
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
-_MOVES = {
-    *("Convert", "Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Unsqueeze"),
-    "VariadicSplit",
+_BY_AXIS = {
+    *("AvgPool", "Concat", "Convolution", "ConvolutionBackpropData", "GroupConvolution"),
+    *("GroupConvolutionBackpropData", "Interpolate", "MaxPool", "Pad", "Slice", "Split"),
+    *("StridedSlice", "Tile", "VariadicSplit"),
 }
-"""They put numbers of their first input elsewhere."""
-_MOST_NUMBERS = 64
-"""A tensor with more of them is no shape."""
+"""Of each dimension they make one, where they make as many."""
+_ARITHMETIC = {
+    "Add": "Add",
+    "Divide": "Div",
+    "Maximum": "Max",
+    "Minimum": "Min",
+    "Mod": "Mod",
+    "Multiply": "Mul",
+    "ReduceProd": "",
+    "Subtract": "Sub",
+}
+"""What computes sizes, and what ONNX calls it."""
+_OF_THEIR_OWN = {"Assign", "Parameter", "ReadValue", "Result"}
+"""What they give is not made of their inputs alone."""
 
 
 class Symbols:
@@ -50,6 +74,8 @@ class Symbols:
         self.laid: str | None = None
         """The dimension that Layouts call what has been said."""
         self._unknown: list[tuple[ov.Symbol, str]] = []
+        # Of which dimensions numbers are made that have no name each.
+        self._made: dict[ov.Output, Sequence[Dimension]] = {}
         shared: dict[str, ov.Symbol] = {}
         for name, node in inputs.items():
             shape, layout = node.get_partial_shape(), node.get_layout()
@@ -69,6 +95,7 @@ class Symbols:
         if said in shared:
             self.laid = next(name for symbol, name in self._symbols if symbol == shared[said])
         self.products = Products(name for _, name in self._symbols)
+        self.sizes = Sizes(self.products, self.with_unknown, self.numbers)
         self._follow(model)
 
     def of(self, output: ov.Output) -> Dimensions | None:
@@ -81,6 +108,16 @@ class Symbols:
             return None
         return tuple(self.of_dimension(shape[axis]) for axis in range(len(shape)))
 
+    def of_drawn(self, node: ov.Node) -> Dimensions | None:
+        """The dimensions of what a random node draws."""
+        dims, said = self.of_shape(drawn(node)), self.numbers(node.input_value(0))
+        has_shape = node.get_type_name() == "RandomUniform" or (
+            is_ours(node) and OPERATORS[node.get_type_name()].has_shape
+        )
+        if not has_shape or dims is None or said is None or len(said) != len(dims):
+            return dims
+        return tuple(e if d is None else d for d, e in zip(dims, said, strict=True))
+
     def of_dimension(self, dimension: ov.Dimension) -> Dimension:
         """A number, a product of names, or None for what is not known."""
         if dimension.is_static:
@@ -88,6 +125,16 @@ class Symbols:
         if not dimension.has_symbol():
             return None
         return self._of_symbol(dimension.get_symbol())
+
+    def with_unknown(self, value: ov.Output) -> Dimensions | None:
+        """The dimensions, with a name for each of which nothing else is known but its symbol."""
+        dims = self.of(value)
+        if dims is None or None not in dims:
+            return dims
+        shape = value.get_partial_shape()
+        return tuple(
+            self.of_unknown(shape[axis]) if d is None else d for axis, d in enumerate(dims)
+        )
 
     def of_unknown(self, dimension: ov.Dimension) -> Dimension:
         """A name for a dimension of which nothing but its symbol is known; None without one."""
@@ -110,17 +157,17 @@ class Symbols:
                 known = np.arange(*(end.item() for end in ends if end is not None))
         if known is not None:
             return known.reshape(-1).tolist()
-        if not _is_small(value):
+        if not is_small(value):
             return None
         symbols = value.get_tensor().get_value_symbol()
         if not symbols:
             return None
         named = [self._of_symbol(symbol) for symbol in symbols]
-        bounds = _bounds(value)
-        if bounds is not None:
-            low, high = (bound.reshape(-1).tolist() for bound in bounds)
+        found = bounds(value)
+        if found is not None:
+            low, high = (bound.reshape(-1).tolist() for bound in found)
             same = [a if a == b else None for a, b in zip(low, high, strict=True)]
-            named = [d if d is not None else e for d, e in zip(named, same, strict=True)]
+            named = [e if e is not None else d for d, e in zip(named, same, strict=True)]
         return named
 
     def _of_symbol(self, own: ov.Symbol) -> Dimension:
@@ -160,39 +207,166 @@ class Symbols:
                 self._follow_bodies(node)
             elif is_ours(node):
                 for output in node.outputs()[:-1]:
-                    self._give(output, self.of_shape(drawn(node)))
+                    self._give(output, self.of_drawn(node))
             elif node.get_type_name() == "Reshape":
                 self._follow_reshape(node)
+            elif node.get_type_name() == "Broadcast":
+                self._follow_said(node, 1)
+            elif node.get_type_name() == "RandomUniform":
+                self._follow_said(node, 0)
             elif node.get_type_name() == "OneHot":
                 self._follow_one_hot(node)
-            _follow_numbers(node)
-            if node.get_type_name() in ("Multiply", "ReduceProd"):
-                self._follow_product(node)
+            elif node.get_type_name() in _BY_AXIS:
+                self._follow_axes(node)
+            elif node.get_type_name() in operators.ELEMENTWISE:
+                self._follow_broadcast(node)
+            follow_numbers(node)
+            if node.get_type_name() in _ARITHMETIC:
+                self._follow_arithmetic(node)
+            self._follow_contents(node)
 
-    def _follow_product(self, node: ov.Node) -> None:
-        """A product of dimensions is one, too: front ends compute the sizes of a Flatten so."""
+    def _follow_arithmetic(self, node: ov.Node) -> None:
+        """Front ends compute sizes: those of a Flatten are products."""
         output = node.output(0)
-        if not _is_small(output) or known_numbers(output) is not None:
+        if not is_small(output) or known_numbers(output) is not None:
             return
-        first, *others = (self.numbers(value) for value in node.input_values())
+        given = []
+        for value in node.input_values():
+            numbers = self.numbers(value)
+            if numbers is None:
+                return
+            given.append(np.array(numbers, object).reshape(list(value.get_shape())))
+        kind = node.get_type_name()
+        if kind == "ReduceProd":
+            made = np.array([self.products.of(given[0].reshape(-1).tolist())], object)
+        else:
+            compute = SIZES[_ARITHMETIC[kind]]
+            pairs = np.broadcast_arrays(*given)
+            elements = zip(*(each.reshape(-1).tolist() for each in pairs), strict=True)
+            made = np.array([compute(self.products, *each) for each in elements], object)
+        if made.size == np.prod(list(output.get_shape())):
+            output.get_tensor().set_value_symbol([self._of_name(each) for each in made])
+
+    def _follow_contents(self, node: ov.Node) -> None:
+        """Says of which dimensions numbers are made that are computed of others in any way."""
+        kind = node.get_type_name()
+        if kind in _OF_THEIR_OWN or bodies(node) or is_ours(node) or randomness_of(kind):
+            return
+        made: dict[Dimension, None] = {}
+        for value in node.input_values():
+            given = self.contents(value)
+            if given is None:
+                return
+            made.update(dict.fromkeys(each for each in given if isinstance(each, str)))
+        for index, output in enumerate(node.outputs()):
+            if not is_short(output):
+                continue
+            self._made[output] = tuple(made)
+            if not is_small(output) or output.get_element_type() == ov.Type.boolean:
+                continue
+            size = int(np.prod(list(output.get_shape())))
+            numbers = self.numbers(output) or [None] * size
+            if None in numbers:
+                places = [(node.get_name(), index, "element", i) for i in range(size)]
+                names = [self.products.computed(place, made) for place in places]
+                pairs = zip(numbers, names, strict=True)
+                own = [self._of_name(name if number is None else number) for number, name in pairs]
+                output.get_tensor().set_value_symbol(own)
+
+    def contents(self, value: ov.Output) -> Sequence[Dimension] | None:
+        """The numbers of a tensor, or those of which they are made; None where nobody knows."""
+        numbers = self.numbers(value) if is_short(value) else None
+        if numbers is not None and None not in numbers:
+            return numbers
+        return self._made.get(value)
+
+    def _follow_axes(self, node: ov.Node) -> None:
+        """Each dimension is made of the same one of what is given, and of what inputs say."""
+        kind, values = node.get_type_name(), node.input_values()
+        given = [self.of(value) for value in values]
+        first = given[0]
         if first is None:
             return
-        if node.get_type_name() == "ReduceProd":
-            made = [self.products.of(first)]
-        else:
-            second = others[0]
-            if second is None or len(second) != len(first):
+        cut: Collection[int] = range(len(first))
+        if kind in operators.CUT:
+            try:
+                cut = operators.CUT[kind](step_of(node, [], self.sizes))
+            except UnclearError:
                 return
-            made = [self.products.of(pair) for pair in zip(first, second, strict=True)]
-        if len(made) == np.prod(list(output.get_shape())):
-            output.get_tensor().set_value_symbol([self._of_name(each) for each in made])
+        for index, output in enumerate(node.outputs()):
+            made = self.of(output)
+            if made is None or len(made) != len(first) or None not in made:
+                continue
+            dims = list(made)
+            for axis, d in enumerate(made):
+                if d is not None:
+                    continue
+                if kind == "Concat":
+                    dims[axis] = self._joined(given, axis)
+                elif axis not in cut:
+                    dims[axis] = first[axis]
+                else:
+                    dims[axis] = self._cut(node, index, axis, first[axis])
+            self._give(output, dims)
+
+    def _joined(self, given: Sequence[Dimensions | None], axis: int) -> Dimension:
+        """The dimension along which a Concat joins; OpenVINO knows the other ones."""
+        along = [None if dims is None else dims[axis] for dims in given]
+        return self.products.sum(along)
+
+    def _cut(self, node: ov.Node, index: int, axis: int, d: Dimension) -> Dimension:
+        """What an operator makes of a dimension as its other inputs say."""
+        made = [d]
+        for value in node.input_values()[1:]:
+            given = self.contents(value)
+            if given is None and value.get_partial_shape().rank.get_length() < 2:
+                return None
+            made += [each for each in given or () if isinstance(each, str)]
+        return self.products.computed((node.get_name(), index, axis), made)
+
+    def _follow_broadcast(self, node: ov.Node) -> None:
+        """Inputs of other sizes than one have the sizes of the output."""
+        made = self.of(node.output(0))
+        if made is None or None not in made:
+            return
+        given = []
+        for value in node.input_values():
+            dims = self.of(value)
+            if dims is None or len(dims) > len(made):
+                return
+            given.append((1,) * (len(made) - len(dims)) + dims)
+        for axis, d in enumerate(made):
+            others = {dims[axis] for dims in given if dims[axis] != 1}
+            if d is None and len(others) == 1:
+                made = (*made[:axis], *others, *made[axis + 1 :])
+        self._give(node.output(0), made)
+
+    def _follow_said(self, node: ov.Node, index: int) -> None:
+        """An input says the shape, and what is broadcast to it is no longer."""
+        made, said = self.of(node.output(0)), self.numbers(node.input_value(index))
+        if made is None or said is None or len(made) != len(said) or None not in made:
+            return
+        dims = list(made)
+        given = self.of(node.input_value(0)) if index else ()
+        for axis in range(len(made)):
+            behind = len(made) - axis
+            own = 1 if given is None or behind > len(given) else given[-behind]
+            if made[axis] is None and isinstance(said[axis], str) and own in (1, said[axis]):
+                dims[axis] = said[axis]
+        self._give(node.output(0), dims)
 
     def _follow_reshape(self, node: ov.Node) -> None:
         """It gives as many elements as it takes."""
         given, made = self.of(node.input_value(0)), self.of(node.output(0))
         if given is not None and made is not None and made.count(None) == 1:
             rest = self.products.quotient(given, [d for d in made if d is not None])
-            self._give(node.output(0), [rest if d is None else d for d in made])
+            output = node.output(0)
+            if isinstance(rest, int):
+                shape = output.get_partial_shape()
+                shape[made.index(None)] = ov.Dimension(rest)
+                node.set_output_type(0, output.get_element_type(), shape)
+            else:
+                self._give(output, [rest if d is None else d for d in made])
 
     def _follow_one_hot(self, node: ov.Node) -> None:
         """Its new dimension is as long as an input says, which may be a dimension."""
@@ -217,7 +391,7 @@ class Symbols:
                 if isinstance(each, util.MergedInputDescription):
                     carried[each.body_value_index] = parameter
                 elif isinstance(each, util.InvariantInputDescription):
-                    _hand_over(value, parameter.output(0))
+                    hand_over(value, parameter.output(0))
             is_changed = True
             while is_changed:
                 self._follow(body)
@@ -240,77 +414,6 @@ class Symbols:
             known = [self.of(end) or () for end in ends]
             cut = [[None if a == stacked.get(i) else d for a, d in enumerate(e)] for e in known]
             self._give(node.output(i), *cut)
-
-
-def _follow_numbers(node: ov.Node) -> None:
-    """Says which numbers in a tensor are dimensions: OpenVINO goes on saying what they were."""
-    kind, given = node.get_type_name(), node.input_values()
-    for output in node.outputs():
-        # It may have followed a body as if no iteration changed a dimension.
-        if kind != "Parameter" and _is_small(output):
-            output.get_tensor().set_value_symbol([])
-    if kind == "ShapeOf" and given[0].get_partial_shape().rank.is_static:
-        shape = given[0].get_partial_shape()
-        dims = [shape[axis] for axis in range(len(shape))]
-        own = [d.get_symbol() if d.has_symbol() else ov.Symbol() for d in dims]
-        node.output(0).get_tensor().set_value_symbol(own)
-    count = {"Concat": len(given), "Select": 2}.get(kind, int(kind in _MOVES))
-    first = int(kind == "Select")
-    is_flag = node.get_output_size() and node.get_output_element_type(0) == ov.Type.boolean
-    if not count or is_flag or not all(map(_is_small, [*given, *node.outputs()])):
-        return
-    # What is moved are the indices of symbols.
-    symbols: list[ov.Symbol] = []
-    tensors = []
-    for i, value in enumerate(given):
-        numbers = known_numbers(value)
-        if first <= i < first + count:
-            size = int(np.prod(list(value.get_shape())))
-            numbers = np.arange(len(symbols), len(symbols) + size)
-            symbols += value.get_tensor().get_value_symbol() or [ov.Symbol() for _ in range(size)]
-        elif numbers is None:
-            return
-        as_given = numbers.astype(value.get_element_type().to_dtype())
-        tensors.append(ov.Tensor(as_given.reshape(value.get_shape())))
-    moved = [ov.Tensor(output.get_element_type(), output.get_shape()) for output in node.outputs()]
-    if node.evaluate(moved, tensors):
-        for output, tensor in zip(node.outputs(), moved, strict=True):
-            own = [symbols[i] for i in tensor.data.reshape(-1)]
-            output.get_tensor().set_value_symbol(own)
-
-
-def _hand_over(source: ov.Output, target: ov.Output) -> None:
-    """Says that a tensor has the numbers of another one."""
-    given, own = source.get_tensor(), target.get_tensor()
-    if _is_small(source) and given.get_value_symbol():
-        own.set_lower_value(given.get_lower_value())
-        own.set_upper_value(given.get_upper_value())
-        own.set_value_symbol(given.get_value_symbol())
-
-
-def known_numbers(value: ov.Output) -> NDArray[Any] | None:
-    """The numbers that a tensor always is, as far as OpenVINO or a constant says."""
-    bounds = _bounds(value)
-    if bounds is None:
-        return constant(value)
-    low, high = bounds
-    return low if np.array_equal(low, high) else None
-
-
-def _bounds(value: ov.Output) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """The least and the greatest numbers that a tensor may be; None where nobody says."""
-    tensor = value.get_tensor()
-    try:
-        return tensor.get_lower_value().data, tensor.get_upper_value().data
-    except RuntimeError:  # not computed
-        return None
-
-
-def _is_small(value: ov.Output) -> bool:
-    """Whether a tensor may be a shape, or a part of one."""
-    shape = value.get_partial_shape()
-    is_whole = value.get_element_type() in (ov.Type.i32, ov.Type.i64, ov.Type.boolean)
-    return is_whole and shape.is_static and np.prod(list(shape.to_shape())) <= _MOST_NUMBERS
 
 
 def descriptions(node: ov.Node, index: int) -> tuple[list[Any], list[Any]]:

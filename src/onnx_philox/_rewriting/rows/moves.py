@@ -253,8 +253,8 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         rows = max((known.rows for known in given), default=Rows.NONE)
         if not is_of_batch and resized is None and rows is Rows.NONE:
             return FREE
-        if resized is None and meeting is not Meeting.ELEMENTWISE:
-            resized = _resizes(step, output)
+        if resized is None:
+            resized = _resizes(step, output, meeting)
         is_alike = is_of_batch and _is_alike(rule, step, output)
         return Knowledge(rows=rows, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
     is_alike = False
@@ -266,35 +266,64 @@ def apply(rule: Rule, step: Step, output: int, meeting: Meeting, deed: str = REO
         is_alike = _keeps_alike(step, moves)
     except UnclearError as error:
         made = lost(step.culprit(str(error)), given)
+    except IndexError:
+        # Of a node that has fewer dimensions or inputs than its operator says.
+        made = lost(step.culprit("has another shape than its operator says"), given)
     if made.lost is not None:
         return made
     resized = made.resized or resized
-    if resized is None and meeting is not Meeting.ELEMENTWISE:
-        resized = _resizes(step, output)
+    if resized is None:
+        resized = _resizes(step, output, meeting)
     return replace(made, resized=resized, is_of_batch=is_of_batch, is_alike=is_alike)
 
 
-def _resizes(step: Step, output: int) -> Culprit | None:
-    """The operator, where numbers made of the batch may say how long a dimension is."""
-    says_sizes = any(
-        known is not None and known.is_by_place and not known.is_placed for known in step.known
-    )
-    if not says_sizes:
-        return None
+def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
+    """The operator, where the number of rows may say how long a dimension is.
+
+    It may be said by numbers, or be made of a dimension that is as long and has no rows.
+    """
     dims = step.made[output]
-    given = {d for each in step.dims for d in each or ()}
+    known_before = {d for each in step.dims for d in each or ()}
     for index in range(len(step.known)):
-        given.update(step.numbers(index) or ())
-    if dims is not None and all(d in given or step.products.made_of(d) is not None for d in dims):
+        known_before.update(step.numbers(index) or ())
+    new = [
+        axis
+        for axis, d in enumerate(dims or ())
+        if d not in known_before and step.products.made_of(d) is None
+    ]
+    if dims is not None and not new:
+        return None
+    if meeting is Meeting.ELEMENTWISE:
+        behind = [len(dims or ()) - axis for axis in new]
+        of_batch = any(has_size(step, i, axes=[-n for n in behind]) for i in range(len(step.dims)))
+    else:
+        there = [(i, known) for i, known in enumerate(step.known) if known is not None]
+        of_batch = any(known.is_by_place and not known.is_placed for _, known in there)
+        of_batch = of_batch or any(
+            has_size(step, i, but={place.axis for place in known.places})
+            for i, known in there
+            if known.is_of_batch
+        )
+    if not of_batch:
         return None
     return step.culprit("makes a dimension that may be as long as the number of rows says")
+
+
+def has_size(
+    step: Step, index: int, axes: Sequence[int] | None = None, but: Collection[int] = ()
+) -> bool:
+    """Whether dimensions of an input are known to be made of the batch: some, or all but some."""
+    dims = step.dims[index] or ()
+    asked = range(len(dims)) if axes is None else axes
+    there = [axis for axis in asked if -len(dims) <= axis < len(dims) and axis not in but]
+    return any(step.batch in (step.products.made_of(dims[axis]) or ()) for axis in there)
 
 
 def _is_alike(rule: Rule, step: Step, output: int) -> bool:
     """Whether a batch makes an output longer and nothing else."""
     try:
         return _keeps_alike(step, rule(step, output))
-    except UnclearError:
+    except (UnclearError, IndexError):
         return False
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from onnx_philox._models.constants import small_constant, tensor_in
 from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.sizes import SIZES
 
 _INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
 
@@ -197,65 +198,12 @@ class Arithmetic:
         inputs = [given for value in node.inputs if (given := self.of(value)) is not None]
         if len(inputs) < len(node.inputs) or not self._is_whole(input_of(node, -1)):
             return None
-        compute = getattr(self, f"_{node.op_type.lower()}")
+        compute = SIZES[node.op_type]
 
         def element(*given: Dimension) -> Dimension:
-            number: Dimension = compute(*given)
-            if number is None:
-                number = self._products.computed((node.op_type, *given), given)
-            return number
+            return compute(self._products, *given)
 
         return np.array(np.frompyfunc(element, len(inputs), 1)(*inputs), object)
-
-    def _add(self, a: Dimension, b: Dimension) -> Dimension:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        return self._products.sum([a, b])
-
-    def _sub(self, a: Dimension, b: Dimension) -> Dimension:
-        if isinstance(a, int) and isinstance(b, int):
-            return a - b
-        return self._products.sum([a, -b]) if isinstance(b, int) else None
-
-    def _mul(self, a: Dimension, b: Dimension) -> Dimension:
-        return self._products.of((a, b))
-
-    def _div(self, a: Dimension, b: Dimension) -> Dimension:
-        whole = _divided(a, b)
-        return self._products.quotient((a,), (b,)) if whole is None else whole[0]
-
-    def _mod(self, a: Dimension, b: Dimension) -> Dimension:
-        return (_divided(a, b) or (None, None))[1]
-
-    def _equal(self, a: Dimension, b: Dimension) -> Dimension:
-        if a is None or b is None:
-            return None
-        if a == b:
-            return 1
-        if isinstance(a, int) and isinstance(b, int):
-            return 0
-        # No dimension is negative.
-        return 0 if any(isinstance(d, int) and d < 0 for d in (a, b)) else None
-
-    def _where(self, condition: Dimension, a: Dimension, b: Dimension) -> Dimension:
-        if not isinstance(condition, int):
-            return a if a == b else None
-        return a if condition else b
-
-    def _min(self, *given: Dimension) -> Dimension:
-        numbers = [d for d in given if isinstance(d, int)]
-        return min(numbers) if len(numbers) == len(given) else None
-
-    def _max(self, *given: Dimension) -> Dimension:
-        numbers = [d for d in given if isinstance(d, int)]
-        return max(numbers) if len(numbers) == len(given) else None
-
-
-def _divided(a: Dimension, b: Dimension) -> tuple[int, int] | None:
-    """The quotient and the rest, of numbers for which all rules are one."""
-    if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
-        return divmod(a, b)
-    return None
 
 
 def whole(numbers: Numbers | None) -> NDArray[np.int64] | None:
@@ -281,7 +229,5 @@ _RULES: dict[str, Callable[[Arithmetic, ir.Node], Numbers | None]] = {
     "Transpose": Arithmetic._transpose,
     "ConstantOfShape": Arithmetic._filled,
     **dict.fromkeys(("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"), Arithmetic._reshaped),
-    **dict.fromkeys(
-        ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Equal", "Where"), Arithmetic._elementwise
-    ),
+    **dict.fromkeys(SIZES, Arithmetic._elementwise),
 }

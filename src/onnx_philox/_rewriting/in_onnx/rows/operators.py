@@ -8,7 +8,7 @@ from __future__ import annotations
 from onnx_philox._models.graphs import STANDARD_DOMAINS
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MICROSOFT
 from onnx_philox._rewriting.in_onnx.rows import node_rules
-from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows import index_rules, rules
 from onnx_philox._rewriting.rows.moves import GONE, MOVED, REORDERS, Rule
 
 _ELEMENTWISE = """
@@ -79,11 +79,11 @@ RULES: dict[str, Rule] = {
     "Compress": node_rules.compressed,
     "ReverseSequence": node_rules.reversed_sequence,
     "OneHot": node_rules.one_hot,
-    "Gather": rules.picked(node_rules.gather_axis, node_rules.no_batch_dims),
-    "GatherElements": rules.picked_along(rules.axis_said(0)),
-    "GatherND": rules.picked_at(node_rules.batch_dims),
-    **_named("Scatter ScatterElements", rules.put_along(rules.axis_said(0))),
-    "ScatterND": rules.put_at,
+    "Gather": index_rules.picked(node_rules.gather_axis, node_rules.no_batch_dims),
+    "GatherElements": index_rules.picked_along(rules.axis_said(0)),
+    "GatherND": index_rules.picked_at(node_rules.batch_dims),
+    **_named("Scatter ScatterElements", index_rules.put_along(rules.axis_said(0))),
+    "ScatterND": index_rules.put_at,
     "MatMul": _PRODUCT,
     "MatMulInteger": _PRODUCT,
     "QLinearMatMul": node_rules.quantised_product,

@@ -431,7 +431,12 @@ class RowWalk:
         value = node.inputs[0]
         element = self._element(value, axis, culprit)
         keeps = has_sizes or node.attributes.get_int("keepdims", 1) != 0
-        return self._of(value) if keeps and element.lost is None else element
+        known = self._of(value) if keeps and element.lost is None else element
+        step = self._step(node)
+        if known.resized is None and moves.has_size(step, 0, but={p.axis for p in known.places}):
+            deed = "parts a dimension that is as long as the number of rows says"
+            return replace(known, resized=step.culprit(deed))
+        return known
 
     def _unparted(self, node: ir.Node) -> Knowledge:
         """A ConcatFromSequence."""

@@ -1,0 +1,72 @@
+"""A node of OpenVINO as the rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import openvino as ov
+
+from onnx_philox._openvino_models.graphs import opset_of
+from onnx_philox._rewriting.places import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.known import Knowledge
+from onnx_philox._rewriting.rows.moves import Step
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is known of the sizes of tensors."""
+
+    products: Products
+    dims: Callable[[ov.Output], Dimensions | None]
+    """The dimensions of a tensor."""
+    numbers: Callable[[ov.Output], Sequence[Dimension] | None]
+    """The integers that a tensor is."""
+
+
+def step_of(node: ov.Node, known: Sequence[Knowledge], sizes: Sizes, batch: str = "") -> Step:
+    """A node, given what is known of its inputs."""
+    values = node.input_values()
+    attributes = _Attributes(node)
+
+    def numbers(index: int) -> Sequence[Dimension] | None:
+        return sizes.numbers(values[index]) if index < len(values) else None
+
+    return Step(
+        label=f"{node.get_friendly_name()!r} ({node.get_type_name()})",
+        known=known,
+        dims=[sizes.dims(value) for value in values],
+        made=[sizes.dims(value) for value in node.outputs()],
+        products=sizes.products,
+        batch=batch,
+        ints=attributes.ints,
+        text=attributes.text,
+        numbers=numbers,
+        opset=opset_of(node) or 1,
+    )
+
+
+class _Attributes:
+    """Those of a node, which are read when the first of them is asked for."""
+
+    def __init__(self, node: ov.Node) -> None:
+        self._node = node
+        self._read: dict[str, Any] | None = None
+
+    def _of(self, name: str) -> Any:
+        if self._read is None:
+            self._read = self._node.get_attributes()
+        return self._read.get(name)
+
+    def ints(self, name: str) -> Sequence[int] | None:
+        """See `Step`."""
+        found = self._of(name)
+        if found is None or isinstance(found, str):
+            return None
+        return list(found) if isinstance(found, Sequence) else [int(found)]
+
+    def text(self, name: str) -> str | None:
+        """See `Step`."""
+        found = self._of(name)
+        return found.lower() if isinstance(found, str) else None

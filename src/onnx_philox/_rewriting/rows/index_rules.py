@@ -1,0 +1,102 @@
+"""What gathers and scatters do to the dimensions of their inputs, in ONNX and in OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from onnx_philox._rewriting.rows import rules
+from onnx_philox._rewriting.rows.moves import (
+    GONE,
+    MOVED,
+    ByAxis,
+    Fate,
+    Moves,
+    Rule,
+    Step,
+    UnclearError,
+)
+
+
+def picked(axis: Callable[[Step], int], batch_dims: Callable[[Step], int]) -> Rule:
+    """A Gather: the indices stand in place of a dimension of the data."""
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        shared, along = batch_dims(step), rules.axis_of(step, axis(step))
+        ranks = range(step.rank(0)), range(step.rank(1))
+        more = len(ranks[1]) - shared - 1
+        data: list[int | Fate] = [a if a < along else a + more for a in ranks[0]]
+        data[along] = MOVED
+        indices = [a if a < shared else a + along - shared for a in ranks[1]]
+        return [ByAxis(data), ByAxis(indices), *rules.others_free(step, 2)]
+
+    return rule
+
+
+def picked_along(axes: rules.Axes) -> Rule:
+    """A GatherElements: along other dimensions it takes elements of the same index."""
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        (along,) = axes(step)
+        return [_same_index(step, 0, 1, along), rules.kept(step, 1)]
+
+    return rule
+
+
+def _same_index(step: Step, data: int, indices: int, along: int) -> Moves:
+    """Of the data of which the indices have all, but along a dimension."""
+    sizes, chosen = step.dims[data], step.dims[indices]
+    if sizes is None or chosen is None or len(sizes) != len(chosen):
+        raise UnclearError("has an input whose shape nobody knows")
+    to: list[int | Fate] = []
+    for axis, (d, e) in enumerate(zip(sizes, chosen, strict=True)):
+        is_same = d is not None and d == e
+        to.append(axis if is_same and axis != along else MOVED)
+    return ByAxis(to)
+
+
+def put_along(axes: rules.Axes) -> Rule:
+    """A ScatterElements: along other dimensions it writes to the same index."""
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        (along,) = axes(step)
+        written = [_same_index(step, i, 0, along) for i in (1, 2)]
+        return [rules.kept(step, 0, [along]), *written, *rules.others_free(step, 3)]
+
+    return rule
+
+
+def picked_at(batch_dims: Callable[[Step], int]) -> Rule:
+    """A GatherND: the last dimension of the indices is an index of several of the data's."""
+
+    def rule(step: Step, _: int) -> Sequence[Moves | None]:
+        shared, ranks = batch_dims(step), (step.rank(0), step.rank(1))
+        indices = step.dims[1]
+        depth = indices[-1] if indices else None
+        if not isinstance(depth, int):
+            raise UnclearError("has indices whose shape nobody knows")
+        data: list[int | Fate] = []
+        for axis in range(ranks[0]):
+            behind = axis - shared - depth
+            if axis < shared:
+                data.append(axis)
+            else:
+                data.append(MOVED if behind < 0 else ranks[1] - 1 + behind)
+        return [ByAxis(data), ByAxis([*range(ranks[1] - 1), GONE])]
+
+    return rule
+
+
+def put_at(step: Step, _: int) -> Sequence[Moves | None]:
+    """A ScatterND: what is written comes to lie anywhere along the first dimensions."""
+    indices = step.dims[1]
+    depth = indices[-1] if indices else None
+    if indices is None or not isinstance(depth, int):
+        raise UnclearError("has indices whose shape nobody knows")
+    before = len(indices) - 1
+    of_indices: list[int | Fate] = [MOVED] * before
+    behind = [axis - before + depth for axis in range(before, step.rank(2))]
+    return [
+        rules.kept(step, 0, range(depth)),
+        ByAxis([*of_indices, GONE]),
+        ByAxis([*of_indices, *behind]),
+    ]

@@ -1,0 +1,93 @@
+"""What is computed of dimensions, number by number, in ONNX and in OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onnx_philox._rewriting.places import Dimension, Products
+
+
+def _sum(products: Products, a: Dimension, b: Dimension) -> Dimension:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return products.sum([a, b])
+
+
+def _difference(products: Products, a: Dimension, b: Dimension) -> Dimension:
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    if isinstance(b, int):
+        return products.sum([a, -b])
+    return products.computed(("difference", a, b), [a, b])
+
+
+def _product(products: Products, a: Dimension, b: Dimension) -> Dimension:
+    made = products.of((a, b))
+    return products.computed(("product", a, b), [a, b]) if made is None else made
+
+
+def _divided(a: Dimension, b: Dimension) -> tuple[int, int] | None:
+    """The quotient and the rest, of numbers for which all rules are one."""
+    if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
+        return divmod(a, b)
+    return None
+
+
+def _quotient(products: Products, a: Dimension, b: Dimension) -> Dimension:
+    whole = _divided(a, b)
+    if whole is not None:
+        return whole[0]
+    made = products.quotient((a,), (b,))
+    return products.computed(("quotient", a, b), [a, b]) if made is None else made
+
+
+def _rest(products: Products, a: Dimension, b: Dimension) -> Dimension:
+    whole = _divided(a, b)
+    return products.computed(("rest", a, b), [a, b]) if whole is None else whole[1]
+
+
+def _least(products: Products, *given: Dimension) -> Dimension:
+    numbers = [d for d in given if isinstance(d, int)]
+    if len(numbers) == len(given):
+        return min(numbers)
+    return given[0] if len(set(given)) == 1 else products.computed(("least", *given), given)
+
+
+def _greatest(products: Products, *given: Dimension) -> Dimension:
+    numbers = [d for d in given if isinstance(d, int)]
+    if len(numbers) == len(given):
+        return max(numbers)
+    return given[0] if len(set(given)) == 1 else products.computed(("greatest", *given), given)
+
+
+def _equal(products: Products, a: Dimension, b: Dimension) -> Dimension:
+    if a is None or b is None:
+        return None
+    if a == b:
+        return 1
+    if isinstance(a, int) and isinstance(b, int):
+        return 0
+    # No dimension is negative.
+    if any(isinstance(d, int) and d < 0 for d in (a, b)):
+        return 0
+    return products.computed(("equal", a, b), [a, b])
+
+
+def _chosen(products: Products, condition: Dimension, a: Dimension, b: Dimension) -> Dimension:
+    if isinstance(condition, int):
+        return a if condition else b
+    return a if a == b else products.computed(("chosen", condition, a, b), [condition, a, b])
+
+
+SIZES: dict[str, Callable[..., Dimension]] = {
+    "Add": _sum,
+    "Div": _quotient,
+    "Equal": _equal,
+    "Max": _greatest,
+    "Min": _least,
+    "Mod": _rest,
+    "Mul": _product,
+    "Sub": _difference,
+    "Where": _chosen,
+}
+"""By the names of ONNX's operators; None is what is not known."""
