@@ -122,10 +122,10 @@ def _nodes(original: Path, runtime: str) -> list[str]:
         report = inspect(original)
         tried = [trials for trials in report.runtimes if trials.name == runtime]
         said = [
-            f"{operator_of(found.node)}: {sentence}"
+            f"{operator_of(found.node)}: {sentence.text}"
             for trials in tried
             for found in report.found
-            for sentence in report.sentences(trials, found)
+            for sentence in found.today(trials).sentences
         ]
         faults = [fault for trials in tried for fault in report.faults_in(trials)]
         return [*dict.fromkeys(said), *faults]
