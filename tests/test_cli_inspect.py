@@ -182,10 +182,15 @@ def test_the_runtimes_do_what_they_are_said_to_do(tried, op_type):
     assert draws[0] != draws[1]
 
 
+def names_of(trial: trials.Trial) -> list[str]:
+    """The rows of the table of known behaviours that it met."""
+    return [said.known.name for said in trial.known]
+
+
 def test_nodes_that_repeat_each_other_are_said_to(tried):
     def repeats(is_seeded: bool, runtime: str) -> set[str]:
         trials_ = {op_type: tried[op_type, 17, is_seeded, runtime] for op_type in RANDOM}
-        return {op_type for op_type, trial in trials_.items() if "may repeat each" in trial.reason}
+        return {op_type for op_type, trial in trials_.items() if "merged nodes" in names_of(trial)}
 
     # Two equal nodes become one, unless both are outputs.
     assert repeats(False, "onnxruntime") == {"Bernoulli"}
@@ -194,10 +199,11 @@ def test_nodes_that_repeat_each_other_are_said_to(tried):
     like = {"RandomNormalLike", "RandomUniformLike"}
     assert repeats(False, "openvino") == {*like, "Multinomial"}
     assert repeats(True, "openvino") == RANDOM.keys() - {"Dropout"}
-    twins = "; and they may repeat each other: two of them alone drew the same numbers"
-    unseeded = tried["RandomNormalLike", 17, False, "openvino"].reason
-    assert unseeded == f"and in each session: none can be reproduced{twins}"
-    assert tried["RandomNormal", 17, True, "openvino"].reason.endswith(twins)
+    unseeded = tried["RandomNormalLike", 17, False, "openvino"]
+    assert unseeded.reason == "and in each session: none can be reproduced"
+    assert [said.text for said in unseeded.known] == [
+        "They may repeat each other: two of them alone drew the same numbers."
+    ]
 
 
 def test_a_seed_of_the_time_is_seen_through_and_a_node_alone_of_its_kind_repeats_none(works):
@@ -207,7 +213,8 @@ def test_a_seed_of_the_time_is_seen_through_and_a_node_alone_of_its_kind_repeats
     works(ANSWERS % "{n: 'one' if 'twins' in asked else f'{number}{n}' for n in names}")
     given = ("mean = 0.0", "mean = 1.0", "seed = 1.0", "dtype = 10")
     for found in tries(*(nodes(f"y = RandomNormal <shape = [3], {a}> ()") for a in given)):
-        assert ["repeat" in trial.reason for trial in found] == [True, True, False, False]
+        merged = ["merged nodes" in names_of(trial) for trial in found]
+        assert merged == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -507,22 +514,22 @@ def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(path):
 
 def test_onnxruntime_inverts_a_bernoulli_and_this_is_said_of_no_other(tried):
     for is_seeded in (False, True):
-        reason = tried["Bernoulli", 17, is_seeded, "onnxruntime"].reason
-        said, share = reason.partition("; and they may repeat")[0].rsplit(", ", 1)
-        assert said.endswith("; and it is inverted: where p is 0.1")
+        inverted = tried["Bernoulli", 17, is_seeded, "onnxruntime"].known[0].text
+        said, share = inverted.rsplit(", ", 1)
+        assert said == "It is inverted: where p is 0.1"
         # Within five standard deviations.
-        assert 85 < float(share.removesuffix("% are 1")) < 95
+        assert 85 < float(share.removesuffix("% are 1.")) < 95
     of_types = [tried["Bernoulli", name, "onnxruntime"] for name in BERNOULLI]
     loaded = [t for t in of_types if t.behaviour is OTHER]
     assert len(loaded) >= 3
-    assert all("inverted" in trial.reason for trial in loaded)
+    assert all("inverted Bernoulli" in names_of(trial) for trial in loaded)
     for op_type in RANDOM.keys() - {"Bernoulli"}:
-        assert "inverted" not in tried[op_type, 17, False, "onnxruntime"].reason
+        assert "inverted Bernoulli" not in names_of(tried[op_type, 17, False, "onnxruntime"])
     names = ("first", "second", "session", "other_seed")
     for ones, is_inverted in (("0.09", False), ("0.13", False), ("0.9", True)):
         answers = [dict.fromkeys(names, process) | {"ones": ones} for process in "ab"]
         trial = trials._trial(probes.Probe("", has_seed=False, p=0.1), *answers, repeats=False)
-        assert ("inverted" in trial.reason) is is_inverted
+        assert ("inverted Bernoulli" in names_of(trial)) is is_inverted
 
 
 TWO_DRAWS = parse(

@@ -7,6 +7,7 @@ a release that the row names behaves otherwise; of another release the suite's l
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,10 @@ from openvino import opset8
 from runtimes import bare_session
 
 from onnx_philox._command import libraries
-from onnx_philox._command.inspect import search
+from onnx_philox._command.inspect import search, trials
 from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_onnx, in_openvino
+from onnx_philox._command.inspect.known import probed as in_probes
+from onnx_philox._command.inspect.today import Today
 from onnx_philox._rewriting.in_onnx.types import Types
 
 X = np.full(64, 0.5, np.float32)
@@ -124,14 +127,23 @@ def freezes_in_part() -> bool:
     return repeat(runs, 0) and not repeat(runs, 1)
 
 
+def of_seed(seed: float) -> Any:
+    """What ONNX Runtime draws of a seed."""
+    return one(f"y = RandomUniform <shape = [64], seed = {seed}> ()").astype(np.float64)
+
+
 def multiplies() -> bool:
-    first, second, seventh = (
-        one(f"y = RandomUniform <shape = [64], seed = {seed}.0> ()").astype(np.float64)
-        for seed in (1, 2, 7)
+    first = of_seed(1.0)
+    return (
+        bool(np.allclose(of_seed(2.0), 2 * first % 1, atol=1e-6))
+        and bool(np.allclose(of_seed(7.0), 7 * first % 1, atol=1e-6))
+        and bool(np.allclose(of_seed(-3.0), 1 - first, atol=1e-6))
     )
-    return bool(np.allclose(second, 2 * first % 1, atol=1e-6)) and bool(
-        np.allclose(seventh, 7 * first % 1, atol=1e-6)
-    )
+
+
+def are_one_seed() -> bool:
+    first = of_seed(1.0)
+    return all(np.array_equal(of_seed(seed), first) for seed in (0.0, 0.5, 1.9, -1.0))
 
 
 def draws_past_the_last() -> bool:
@@ -226,6 +238,7 @@ BARE: dict[str, Callable[[], bool]] = {
     "noise on the right of a Subtract": freezes,
     "noise on the right of a Subtract and elsewhere": freezes_in_part,
     "seeds that are multiples": multiplies,
+    "seeds that are one seed": are_one_seed,
     "Multinomial of infinite logits": draws_past_the_last,
     "no kernels from opset 22 on": has_no_kernels,
     "uint32 of 31 bits": clamps,
@@ -270,8 +283,15 @@ CHAINS = [
     f"{NOISE}  {ONE}  l = Sub (c, n)  y = Mul (x, l)",
     f"{NOISE}  l = Neg (n)  y = Add (x, l)",
     f"{NOISE}  {MINUS_ONE}  l = Mul (n, c)  y = Add (x, l)",
+    f"{NOISE}  l = Mul (n, n)  y = Sub (x, l)",
 ]
 """OpenVINO draws these once."""
+
+TWO_NOISES = [
+    f"{NOISE}  m = RandomNormalLike (x)  l = Mul (n, m)  y = Sub (x, l)",
+    f"{NOISE}  m = RandomUniform <shape = [64]> ()  k = Log (m)  l = Add (n, k)  y = Sub (x, l)",
+]
+"""OpenVINO draws both of each once."""
 
 FRESH = [
     f"{NOISE}  y = Sub (n, x)",
@@ -296,6 +316,23 @@ def test_inspect_says_of_noise_below_a_subtract_what_openvino_does(body, tmp_pat
     assert node["today"]["onnxruntime"]["does"] == "different numbers each run"
 
 
+@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
+@pytest.mark.parametrize("body", [*TWO_NOISES, CHAINS[1]])
+def test_noise_that_goes_through_other_noise_is_drawn_once_too(body, suffix, tmp_path) -> None:
+    path = tmp_path / f"model{suffix}"
+    model = of_onnx(body)
+    assert repeat(drawn_by_openvino(model))
+    if suffix == ".onnx":
+        onnx.save(model, path)
+    else:
+        core = ov.Core()
+        ov.save_model(core.read_model(model.SerializeToString()), path, compress_to_fp16=False)
+    nodes = cli.document("inspect", path)["random_nodes"]
+    for node in nodes:
+        names = [known["name"] for known in node["today"]["openvino"]["known"]]
+        assert "noise on the right of a Subtract" in names
+
+
 def shape_of(count: int, *attributes: str) -> str:
     return f"<{', '.join([f'shape = [{count}]', *attributes])}> ()"
 
@@ -316,6 +353,29 @@ STRUCTURES = [
             "It draws what seed 1 draws, times 3, modulo 1, as (gives a) does times 2: their "
             "correlation is 0.17.",
         ],
+    ),
+    (
+        pair("RandomUniform", "RandomUniform", (1, -3)),
+        "onnxruntime",
+        [
+            "It draws what seed 1 draws, times 1, modulo 1, as (gives b) does times -1: their "
+            "correlation is -1.00.",
+            "It draws what seed 1 draws, times -1, modulo 1, as (gives a) does times 1: their "
+            "correlation is -1.00.",
+        ],
+    ),
+    (
+        pair("RandomUniform", "RandomUniform", (0, 1)),
+        "onnxruntime",
+        [
+            "It repeats (gives b): seed 0 and seed 1 are one seed there.",
+            "It repeats (gives a): seed 1 and seed 0 are one seed there.",
+        ],
+    ),
+    (
+        pair("RandomUniform", "RandomUniform", (7, 7)),
+        "onnxruntime",
+        [],
     ),
     (
         pair("RandomUniform", "RandomUniform", (20, 21)),
@@ -384,3 +444,68 @@ def test_a_node_without_a_kernel_is_said_to_have_one_at_a_lower_opset() -> None:
         met = in_onnx.Met(each.node, each.record, Types(model))
         found = in_onnx.said(met, [met], "onnxruntime", is_drawn=False)
         assert [said.text for said in found] == sentences
+
+
+def test_a_rewrite_says_what_runtimes_drew_of_the_original(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(of_onnx(f"{CHAINS[1]}  {pair('RandomUniform', 'RandomUniform', (0, 1))}"), "m.onnx")
+    frozen = (
+        "(gives n) in openvino 2026.4.1: It is drawn once, when the model is compiled: its shape "
+        "is static, and a Subtract has it on the right. Now it draws anew in each run."
+    )
+    repeats = (
+        "{} in onnxruntime 1.32.0: It repeats {}: {} are one seed there. Now it draws numbers of "
+        "its own, or the same with keep_seeds."
+    )
+    said = cli.text("rewrite", "m.onnx", "-o", "new.onnx")
+    assert f"Before, {frozen}" in said
+    assert f"Before, {repeats.format('(gives a)', '(gives b)', 'seed 0 and seed 1')}" in said
+    assert f"Before, {repeats.format('(gives b)', '(gives a)', 'seed 1 and seed 0')}" in said
+    (first, *_) = cli.document("rewrite", "m.onnx", "-o", "newer.onnx")["wrong_before"]
+    assert first == {
+        "nodes": ["(gives n)"],
+        "runtime": "openvino",
+        "seen_in": "2026.4.1",
+        **in_probes.FROZEN.said().to_json(),
+    }
+    ov.save_model(ov.convert_model("m.onnx"), "m.xml")
+    before = cli.document("rewrite", "m.xml", "-o", "n.xml")["wrong_before"]
+    assert [each["name"] for each in before] == ["noise on the right of a Subtract"]
+
+
+def test_a_rewrite_says_nothing_of_what_no_runtime_draws_wrong(tmp_path) -> None:
+    path = tmp_path / "m.onnx"
+    for body, opset in ((FRESH[0], 17), (pair("RandomUniform", "RandomUniform", (0, 1)), 22)):
+        onnx.save(of_onnx(body, body.rsplit("  ", 1)[-1].split(" ")[0], opset), path)
+        assert cli.document("rewrite", path, "-o", tmp_path / "n.onnx")["wrong_before"] == []
+
+
+COLOURED = {"COLUMNS": "160", "FORCE_COLOR": "1", "TERM": "xterm"}
+
+
+def test_the_worst_comes_first_in_its_colour_and_no_more_than_three_lines(tmp_path) -> None:
+    path, page = tmp_path / "m.onnx", tmp_path / "page.html"
+    onnx.save(of_onnx("y = Bernoulli (x)"), path)
+    said = cli.invoke("inspect", path, "--html", page, env=COLOURED).stdout
+    red = [line for line in said.splitlines() if "\x1b[31m" in line]
+    assert any("different numbers each run, inverted" in line for line in red)
+    worst = next(i for i, line in enumerate(said.splitlines()) if "It is inverted: where" in line)
+    others = next(i for i, line in enumerate(said.splitlines()) if "none can be repro" in line)
+    assert worst < others
+    assert said.splitlines()[worst] in red
+    assert said.splitlines()[others] not in red
+    cells = re.findall(r'class="cell (\w+)">(.*?)</button>', page.read_text("utf-8"), re.S)
+    looks = [look for look, said in cells if "different numbers each run" in said]
+    assert looks == ["bad"]
+
+
+def test_a_node_has_at_most_three_sentences_among_them_what_it_did() -> None:
+    wrong = [in_onnx.MULTIPLES, in_onnx.ONE_SEED, in_onnx.INFINITE, in_onnx.F64, in_probes.MERGED]
+    details = dict.fromkeys(("seed", "other", "other_seed", "correlation"), "1")
+    known = [row.said(**details) for row in wrong]
+    trial = trials.Trial(trials.Behaviour.SAME_SEQUENCE, "it begins again")
+    sentences = Today(trial, known).sentences
+    assert [each.is_wrong for each in sentences] == [True, True, False]
+    assert sentences[2].text == "same sequence each session: it begins again"
+    gone = trials.Trial(trials.Behaviour.NOT_LOADED, "no kernel")
+    assert Today(gone, [in_onnx.NO_KERNEL.said()]).sentences[0].text == "does not load: no kernel"

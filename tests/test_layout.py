@@ -67,7 +67,8 @@ ROOMS = {
 GENERATORS = (
     *("custom_ops/core/make_operators.py", "custom_ops/core/kernels/make_coefficients.py"),
     "custom_ops/core/torch/make_mt19937_jumps.py",
-    *("docs/make_operators_page.py", "docs/make_pictures.py", "docs/make_torch_calls_page.py"),
+    *("docs/make_known_page.py", "docs/make_operators_page.py", "docs/make_pictures.py"),
+    "docs/make_torch_calls_page.py",
     *("graphs/backend_tests/make.py", "src/make_functions.py"),
 )
 

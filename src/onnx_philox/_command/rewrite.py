@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
+from onnx_philox._command.inspect.known import untried
 from onnx_philox._command.terminal import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
@@ -28,6 +29,8 @@ from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
 _OWNER = "rewrite"
+_MOST = 3
+"""So many behaviours of runtimes are shown."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class RewrittenFile:
     """Whether a page can show its draws."""
     keeps_seeds: bool = False
     """Whether its seeds were to be kept."""
+    past: Sequence[untried.WrongBefore] = ()
+    """What runtimes drew of the original, where it asks for something else."""
 
     def to_json(self) -> str:
         """Returns one JSON document, as docs/json.md says."""
@@ -61,6 +66,7 @@ class RewrittenFile:
             settled=report.settled,
             per_row=report.is_per_row,
             warnings=self.warnings,
+            wrong_before=[each.to_json() for each in self.past],
             of_no_runtime=list(self.inside.of_no_runtime),
             missing_functions=list(self.inside.missing_functions),
             run=self.command,
@@ -84,6 +90,11 @@ class RewrittenFile:
             console.print(_became(self.report.replaced))
         for line in self._of_nodes():
             console.print(Text(line))
+        for past in self.past[:_MOST]:
+            console.print(Text(f"Before, {past}"))
+        if len(self.past) > _MOST:
+            more = len(self.past) - _MOST
+            console.print(f"And {more} more: onnx-philox inspect {self.source} says which.")
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in filter(None, self._lines()):
@@ -279,7 +290,15 @@ def rewrite(
             )
     texts = [str(each.message) for each in caught if each.category is UserWarning]
     return RewrittenFile(
-        source, target, report, texts, inside, standard, is_for_web, asked.keep_seeds
+        source,
+        target,
+        report,
+        texts,
+        inside,
+        standard,
+        is_for_web,
+        asked.keep_seeds,
+        untried.wrong_before(given, report.replaced),
     )
 
 

@@ -19,7 +19,8 @@ from onnx_philox._command.inspect import noise_inputs, probes, rest, search, sta
 from onnx_philox._command.inspect.known import in_onnx
 from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.page import write_page
-from onnx_philox._command.inspect.printed import InspectedNode, Inspection
+from onnx_philox._command.inspect.printed import Inspection
+from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.types import BY_ONNX
 from onnx_philox._files.given import Given
 from onnx_philox._models.streams import states_in, streams_of

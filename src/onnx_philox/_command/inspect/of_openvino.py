@@ -9,7 +9,8 @@ from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
 from onnx_philox._command.inspect.known import in_openvino
 from onnx_philox._command.inspect.known.row import Said
-from onnx_philox._command.inspect.printed import InspectedNode, Inspection
+from onnx_philox._command.inspect.printed import Inspection
+from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
 from onnx_philox._openvino_models import arrays

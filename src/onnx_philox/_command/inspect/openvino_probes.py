@@ -108,7 +108,7 @@ def _uniform(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
     shape = np.ones(length or 1, np.int64)
     shape[-1] = COUNT
     parameters: list[ov.Node] = []
-    if constant(node.input_value(0)) is None:
+    if not node.get_output_partial_shape(0).is_static:
         parameters.append(opset8.parameter([len(shape)], ov.Type.i64))
     bounds = [_bound(node, i) for i in (1, 2)]
     inputs = [parameters[0] if parameters else opset8.constant(shape), *bounds]

@@ -8,7 +8,8 @@ from pathlib import Path
 from onnx_philox._command import pages
 from onnx_philox._command.inspect import in_words
 from onnx_philox._command.inspect import printed as texts
-from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trials
+from onnx_philox._command.inspect.today import InspectedNode
+from onnx_philox._command.inspect.trials import Behaviour, Trials
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW
 
@@ -35,7 +36,7 @@ def write_page(report: texts.Inspection, path: Path) -> None:
             "operator": in_words.operator_of(found.node),
             "place": in_words.place_of(found.node) if report.has_places else "",
             "stream": in_words.stream_of(found.node),
-            "cells": [*(_today(report, r, found) for r in report.runtimes), _after(found)],
+            "cells": [*(_today(r, found) for r in report.runtimes), _after(found)],
         }
         for found in report.found
     ]
@@ -109,19 +110,21 @@ def _rows(answer: str) -> str:
     return answer[:1].upper() + answer[1:]
 
 
-def _today(report: texts.Inspection, runtime: Trials, found: texts.InspectedNode) -> Cell:
-    behaviour = report.trial(runtime, found).behaviour
+def _today(runtime: Trials, found: InspectedNode) -> Cell:
+    today = found.today(runtime)
     kind = SOME
-    if behaviour in (*FAILURES, Behaviour.REMOVED) or report.is_wrong(runtime, found):
+    if today.is_wrong:
         kind = BAD
-    elif behaviour is Behaviour.NOT_INSTALLED:
+    elif today.trial.behaviour is Behaviour.NOT_INSTALLED:
         kind = NONE
-    first, *others = report.sentences(runtime, found)
-    said = " ".join((f"{first.rstrip('.')}.", *others)) if others else first
-    return kind, behaviour.value, said
+    said = [each.text for each in today.sentences]
+    if len(said) > 1:
+        # The runtime's own words may end without one.
+        said = [f"{text.rstrip('.')}." for text in said]
+    return kind, today.label, " ".join(said)
 
 
-def _after(found: texts.InspectedNode) -> Cell:
+def _after(found: InspectedNode) -> Cell:
     becomes = in_words.becomes(found.node).plain
     if found.problem is not None:
         return BAD, becomes, found.problem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,8 @@ from onnx_philox._command.inspect.in_words import (
     stream_of,
 )
 from onnx_philox._command.inspect.known import faults
-from onnx_philox._command.inspect.known.row import Said
 from onnx_philox._command.inspect.standard import Standard
+from onnx_philox._command.inspect.today import InspectedNode, Sentence
 from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_SEEDS, KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.declaration import listed
@@ -39,15 +39,10 @@ from onnx_philox._files.given import Given
 from onnx_philox._rewriting import equal_seeds
 from onnx_philox._rewriting.in_onnx import unrun
 from onnx_philox._rewriting.order import Batch, about_rivals
-from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox._runtime_errors import in_the_way
-from onnx_philox.rewriting import RandomNode
 
 _MOST = 20
 """Of more nodes, equal ones are shown as one."""
-
-_MOST_SENTENCES = 3
-"""So many are shown of a node and a runtime."""
 
 _GROUPED = "Equal nodes are shown as one; --all shows each."
 _WITHOUT_PLUGIN = (
@@ -60,35 +55,8 @@ _WITHOUT_PLUGIN = (
 _TABLE_WIDTH = 110
 
 
-@dataclass(frozen=True)
-class InspectedNode:
-    """A random node, what it would become, and what it does today."""
-
-    node: RandomNode
-    probe: str
-    """The key of its probe."""
-    may_stay: bool
-    """Whether --keep-unknown leaves it as it is, where it cannot be rewritten."""
-    problem: str | None
-    """Why it cannot be rewritten, as the command says it; None where it can."""
-    row_problem: str | None
-    """Why it cannot draw each row of the batch from a state of its own; None where it can."""
-    seeds: str | None
-    """What becomes of its own seeds; None where it has none."""
-    known: Mapping[str, tuple[Said, ...]] = field(hash=False)
-    """What each runtime is known to do with it, by the runtime's name."""
-
-    @classmethod
-    def of(
-        cls,
-        each: Unrewritten[Any],
-        probe: str,
-        seeds: str | None,
-        known: Mapping[str, tuple[Said, ...]],
-    ) -> InspectedNode:
-        """That of what a survey found."""
-        why, of_rows = map(search.problem, (each.error, each.row_problem))
-        return cls(each.record, probe, each.may_stay, why, of_rows, seeds, known)
+def _style(is_wrong: bool) -> str:
+    return "red" if is_wrong else ""
 
 
 @dataclass(frozen=True)
@@ -292,12 +260,8 @@ class Inspection:
             name = Text(node.called)
             if self.has_places:
                 name.append(f"\n{place_of(node)}", "dim")
-            seen = [self.trial(runtime, found).behaviour for runtime in self.runtimes]
-            are_wrong = [self.is_wrong(runtime, found) for runtime in self.runtimes]
-            today = [
-                Text(does.value, "red" if does in FAILURES or is_wrong else "")
-                for does, is_wrong in zip(seen, are_wrong, strict=True)
-            ]
+            each_today = [found.today(runtime) for runtime in self.runtimes]
+            today = [Text(t.label, _style(t.is_wrong)) for t in each_today]
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
@@ -314,13 +278,13 @@ class Inspection:
         """Each reason of each runtime once, with the operators that it concerns."""
         lines = terminal.grid(words=2)
         for runtime in self.runtimes:
-            operators: dict[str, dict[str, None]] = {}
+            operators: dict[Sentence, dict[str, None]] = {}
             for found in self.found:
-                for reason in self.sentences(runtime, found):
+                for reason in found.today(runtime).sentences:
                     operators.setdefault(reason, {})[operator_of(found.node)] = None
             title = runtime.title
             for reason, names in operators.items():
-                lines.add_row(title, "\n".join(names), reason)
+                lines.add_row(title, "\n".join(names), Text(reason.text, _style(reason.is_wrong)))
                 title = ""
         problems = dict.fromkeys(found.problem for found in self.found if found.problem)
         for i, problem in enumerate(problems):
@@ -331,8 +295,8 @@ class Inspection:
         """For each operator, what the runtimes do with it, then its nodes."""
 
         def does(found: InspectedNode) -> tuple[str, ...]:
-            each = (self.sentences(runtime, found) for runtime in self.runtimes)
-            sentences = itertools.chain.from_iterable(each)
+            each = (found.today(runtime).sentences for runtime in self.runtimes)
+            sentences = (sentence.text for sentence in itertools.chain.from_iterable(each))
             return operator_of(found.node), becomes(found.node).plain, *sentences
 
         def apart(found: InspectedNode) -> tuple[str, bool, bool]:
@@ -345,8 +309,9 @@ class Inspection:
             yield Text.assemble((operator_of(first.node), "bold"), count)
             lines = terminal.grid()
             for runtime in self.runtimes:
-                sentences = "\n".join(self.sentences(runtime, first))
-                lines.add_row(f"  {runtime.title}", sentences)
+                said = first.today(runtime).sentences
+                texts = (Text(each.text, _style(each.is_wrong)) for each in said)
+                lines.add_row(f"  {runtime.title}", Text("\n").join(texts))
             lines.add_row("  becomes", becomes(first.node))
             for row in grouped(group, apart if self._groups(self.found) else id):
                 lines.add_row(*self._row(row))
@@ -366,17 +331,6 @@ class Inspection:
     def trial(self, runtime: Trials, found: InspectedNode) -> Trial:
         """What a runtime did with a node."""
         return runtime.trials[found.probe]
-
-    def sentences(self, runtime: Trials, found: InspectedNode) -> list[str]:
-        """What a runtime did with a node, then what it is known to do with it, the worst first."""
-        trial = self.trial(runtime, found)
-        known = [each for each in found.known.get(runtime.name, ()) if each not in trial.known]
-        known.sort(key=lambda each: not each.known.is_wrong)
-        return [trial.sentence, *(each.text for each in known)][:_MOST_SENTENCES]
-
-    def is_wrong(self, runtime: Trials, found: InspectedNode) -> bool:
-        """Whether a runtime draws other numbers than the model asks for."""
-        return any(each.known.is_wrong for each in found.known.get(runtime.name, ()))
 
     def faults_in(self, runtime: Trials) -> list[str]:
         """What a runtime does wrong in it today, a sentence each."""
@@ -490,10 +444,5 @@ class Inspection:
             node["of_its_seeds"] = found.seeds
             node["today"] = {}
             for runtime in self.runtimes:
-                trial = self.trial(runtime, found)
-                node["today"][runtime.name] = {
-                    "does": trial.behaviour.value,
-                    "reason": trial.reason,
-                    "known": [each.to_json() for each in found.known.get(runtime.name, ())],
-                }
+                node["today"][runtime.name] = found.today(runtime).to_json()
         return nodes

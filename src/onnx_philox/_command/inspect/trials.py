@@ -69,11 +69,13 @@ class Trial:
     draw: str | None = None
     """The first numbers that it drew, as a hash."""
     known: tuple[Said, ...] = ()
-    """The rows of the table that it met; most end the reason."""
+    """The rows of the table that it met."""
 
     @property
     def sentence(self) -> str:
-        """Everything known about it, in a sentence."""
+        """What it did, in a sentence."""
+        if not self.reason:
+            return self.behaviour.value
         separator = "," if self.reason.startswith("and ") else ":"
         return f"{self.behaviour.value}{separator} {self.reason}"
 
@@ -295,8 +297,7 @@ def _verdict(probe: Probe, answer: dict[str, str]) -> Trial | None:
     if "failed" in answer:
         return Trial(_FAILURES[answer["failed"]], _runtime_errors.sentence(answer["reason"]))
     if probe.undrawn and answer["first"] == probe.undrawn:
-        removed = probed.REMOVED.said()
-        return Trial(Behaviour.REMOVED, removed.text, known=(removed,))
+        return Trial(Behaviour.REMOVED, known=(probed.REMOVED.said(),))
     return None
 
 
@@ -317,7 +318,6 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
         known.append(probed.REQUESTS.said())
     if repeats:
         known.append(probed.MERGED.said())
-    reason += "".join(each.text for each in known)
     return Trial(behaviour, reason, first, tuple(known))
 
 

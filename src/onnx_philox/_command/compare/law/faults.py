@@ -28,7 +28,7 @@ def of_original(original: Path, runtime: str) -> OfOriginal:
     from onnx_philox._command.inspect.in_words import operator_of
     from onnx_philox._command.inspect.trials import Behaviour
 
-    still = (Behaviour.REMOVED, Behaviour.SAME_IN_EACH_RUN, Behaviour.OTHER_IN_EACH_SESSION)
+    still = (Behaviour.SAME_IN_EACH_RUN, Behaviour.OTHER_IN_EACH_SESSION)
     said: list[str] = []
     faults: list[str] = []
     with suppress(OSError, TypeError, ValueError, ImportError):
@@ -38,14 +38,12 @@ def of_original(original: Path, runtime: str) -> OfOriginal:
                 continue
             for found in report.found:
                 operator = operator_of(found.node)
-                trial = report.trial(trials, found)
-                is_wrong = trial.behaviour in still
-                is_wrong = is_wrong or any(each.known.is_wrong for each in trial.known)
-                (faults if is_wrong else said).append(f"{operator}: {trial.sentence}")
-                for each in found.known.get(runtime, ()):
-                    if each in trial.known:
-                        continue  # the end of the trial's own sentence
-                    place = faults if each.known.is_wrong else said
-                    place.append(f"{operator}: {each.text}")
+                today = found.today(trials)
+                for sentence in today.sentences:
+                    is_wrong = sentence.is_wrong
+                    if sentence.text == today.trial.sentence:
+                        is_wrong = is_wrong or today.trial.behaviour in still
+                    place = faults if is_wrong else said
+                    place.append(f"{operator}: {sentence.text}")
             faults += report.faults_in(trials)
     return OfOriginal(list(dict.fromkeys(said)), list(dict.fromkeys(faults)))

@@ -13,26 +13,29 @@ from onnx_philox._rewriting.report import RandomNode
 FIRST_ELEMENT = KnownBehaviour(
     "Dropout's first element",
     ONNXRUNTIME,
-    True,
-    "ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none of "
-    "them.",
-    "drops each element by itself",
+    is_wrong=True,
+    says="ONNX Runtime's Dropout keeps its first element in thousands of runs on end, or in none "
+    "of them.",
+    met_by="a Dropout in training mode",
+    after="drops each element by itself",
 )
 NORMALS = KnownBehaviour(
     "uniforms of an unseeded normal",
     OPENVINO,
-    True,
-    "OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard deviations "
-    "below the mean.",
-    "draws normals whose uniforms are independent",
+    is_wrong=True,
+    says="OpenVINO draws both uniforms of a normal without a seed alike: none is 2 standard "
+    "deviations below the mean.",
+    met_by="a RandomNormal or RandomNormalLike without a seed",
+    after="draws normals of two independent uniforms",
 )
 BRANCHES = KnownBehaviour(
     "branches of an If",
     ONNXRUNTIME,
-    True,
-    "ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
+    is_wrong=True,
+    says="ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
     "nodes have no seeds.",
-    "gives each node a stream of its own",
+    met_by="nodes without seeds in both branches",
+    after="has a stream of its own",
 )
 ROWS = (FIRST_ELEMENT, NORMALS, BRANCHES)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownB
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, label
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MODULUS, start_of
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.report import RandomNode
 
@@ -21,6 +23,8 @@ _NORMALS = ("RandomNormal", "RandomNormalLike")
 _LIKE = ("RandomUniformLike", "RandomNormalLike")
 # A smaller correlation is no news to anybody.
 _LEAST_CORRELATION = 0.01
+# With so many others a seed is compared.
+_MOST_SEEDS = 256
 # How far a walk from a node looks, and how many elements it reads of a constant.
 _STEPS = 8
 _MOST_NUMBERS = 2**14
@@ -77,35 +81,52 @@ def said(met: Met, among: Sequence[Met], runtime: str, *, is_drawn: bool) -> Ite
 
 
 def _is_multiple(met: Met, among: Sequence[Met]) -> Details | None:
-    if met.node.op_type not in _UNIFORMS or _whole(met.seed) is None:
+    if met.node.op_type not in _UNIFORMS or met.seed is None:
         return None
+    factor = _factor(met.seed)
+    seeded = (each for each in among if each.node.op_type in _UNIFORMS and each.seed is not None)
     best, details = _LEAST_CORRELATION, None
-    for other in among:
-        correlation = _correlation(_whole(met.seed), _whole(other.seed))
-        if other.node.op_type in _UNIFORMS and correlation >= best:
-            best = correlation
+    for other in itertools.islice(seeded, _MOST_SEEDS):
+        other_factor = _factor(other.seed or 0)
+        correlation = _correlation(factor, other_factor)
+        if abs(correlation) >= best:
+            best = abs(correlation)
             details = {
-                "seed": f"{met.seed:g}",
+                "seed": str(factor),
                 "other": other.record.called,
-                "other_seed": f"{other.seed:g}",
+                "other_seed": str(other_factor),
                 "correlation": f"{correlation:.2f}",
             }
     return details
 
 
-def _whole(seed: float | None) -> int | None:
-    """The seed as ONNX Runtime's generator has it; None where another number is what counts."""
-    if seed is None or not 1 <= seed < 2**31 - 1:
-        return None
-    return int(seed)
+def _factor(seed: float) -> int:
+    """What the numbers of seed 1 are multiplied by, modulo 1; below 0 where that is nearer."""
+    start = start_of(seed)
+    return start if start <= MODULUS // 2 else start - MODULUS
 
 
-def _correlation(one: int | None, other: int | None) -> float:
-    """Of a number times one seed and times another, modulo 1; 0 for equal seeds."""
-    if one is None or other is None or one == other:
+def _correlation(one: int, other: int) -> float:
+    """Of a number times one factor and times another, modulo 1; 0 for equal factors."""
+    if one == other:
         return 0
     common = math.gcd(one, other)
     return common * common / (one * other)
+
+
+def _is_one_seed(met: Met, among: Sequence[Met]) -> Details | None:
+    own = met.record
+    if own.seeded is None:
+        return None
+    for each in among:
+        other = each.record
+        if own.seeded == other.seeded and own.explicit_seed != other.explicit_seed:
+            return {
+                "other": other.called,
+                "seed": str(own.explicit_seed),
+                "other_seed": str(other.explicit_seed),
+            }
+    return None
 
 
 def _may_be_infinite(met: Met, _: Sequence[Met]) -> Details | None:
@@ -128,9 +149,14 @@ def _may_be_infinite(met: Met, _: Sequence[Met]) -> Details | None:
     return None
 
 
-def _has_no_kernel(met: Met, _: Sequence[Met]) -> Details | None:
+def has_no_kernel(met: Met) -> bool:
+    """Whether ONNX Runtime has no kernel of a node's operator at its opset."""
     is_late = met.record.version is not None and met.record.version >= _WITHOUT_KERNELS
-    return {} if is_late and met.node.op_type != "Dropout" else None
+    return is_late and met.node.op_type != "Dropout"
+
+
+def _has_no_kernel(met: Met, _: Sequence[Met]) -> Details | None:
+    return {} if has_no_kernel(met) else None
 
 
 def _becomes_uint32(met: Met, _: Sequence[Met]) -> Details | None:
@@ -171,71 +197,77 @@ def _is_odd(met: Met, _: Sequence[Met]) -> Details | None:
     return {"count": str(count), "twice": str(2 * count)} if count % 2 else None
 
 
+MULTIPLES = KnownBehaviour(
+    "seeds that are multiples",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="It draws what seed 1 draws, times {seed}, modulo 1, as {other} does times {other_seed}: "
+    "their correlation is {correlation}.",
+    met_by="the seeds of two uniforms",
+    after="draws independent numbers",
+    label="not independent",
+)
+ONE_SEED = KnownBehaviour(
+    "seeds that are one seed",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="It repeats {other}: {seed} and {other_seed} are one seed there.",
+    met_by="the seeds, kinds, types and sizes of two nodes",
+    after="draws numbers of its own, or the same with keep_seeds",
+    label="not independent",
+)
+INFINITE = KnownBehaviour(
+    "Multinomial of infinite logits",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="Of a row that is -inf throughout it draws a class one past the last; a class of +inf it "
+    "never draws.",
+    met_by="an infinite constant above a Multinomial",
+    after="refuses both",
+    label="impossible classes",
+)
+NO_KERNEL = KnownBehaviour(
+    "no kernels from opset 22 on",
+    ONNXRUNTIME,
+    is_wrong=False,
+    says="It has kernels of this operator up to opset 21.",
+    met_by="the opset, and a session that does not load the node",
+    after="loads at each opset",
+)
+UINT32 = KnownBehaviour(
+    "uint32 of 31 bits",
+    OPENVINO,
+    is_wrong=True,
+    says="OpenVINO's uint32 holds 31 bits: {cast} makes one number, 2^31, of half of them.",
+    met_by="a uniform that a Cast makes a uint32 of 32 bits",
+    after="draws the integers themselves",
+    label="31 bits",
+)
+F64 = KnownBehaviour(
+    "every other number of f64",
+    ONNXRUNTIME,
+    is_wrong=False,
+    says="Of f64 it draws every other number of the sequence that its seed has in f32.",
+    met_by="the seed and the type of a node",
+    after="draws f64 of its own stream",
+)
+ODD = KnownBehaviour(
+    "odd numbers of normals",
+    ONNXRUNTIME,
+    is_wrong=False,
+    says="It draws normals in pairs, and drops the last of {count}: two runs are not the first "
+    "{twice} numbers of the seed.",
+    met_by="the seed and the size of a normal",
+    after="goes on where the run before it ended",
+)
 _ROWS = (
-    Structural(
-        KnownBehaviour(
-            "seeds that are multiples",
-            ONNXRUNTIME,
-            True,
-            "It draws what seed 1 draws, times {seed}, modulo 1, as {other} does times "
-            "{other_seed}: their correlation is {correlation}.",
-            "draws independent numbers",
-        ),
-        _is_multiple,
-    ),
-    Structural(
-        KnownBehaviour(
-            "Multinomial of infinite logits",
-            ONNXRUNTIME,
-            True,
-            "Of a row that is -inf throughout it draws a class one past the last; a class of +inf "
-            "it never draws.",
-            "refuses both",
-        ),
-        _may_be_infinite,
-    ),
-    Structural(
-        KnownBehaviour(
-            "no kernels from opset 22 on",
-            ONNXRUNTIME,
-            False,
-            "It has kernels of this operator up to opset 21.",
-            "loads at each opset",
-        ),
-        _has_no_kernel,
-        of_loaded=False,
-    ),
-    Structural(
-        KnownBehaviour(
-            "uint32 of 31 bits",
-            OPENVINO,
-            True,
-            "OpenVINO's uint32 holds 31 bits: {cast} makes one number, 2^31, of half of them.",
-            "draws the integers themselves",
-        ),
-        _becomes_uint32,
-    ),
-    Structural(
-        KnownBehaviour(
-            "every other number of f64",
-            ONNXRUNTIME,
-            False,
-            "Of f64 it draws every other number of the sequence that its seed has in f32.",
-            "draws f64 of its own stream",
-        ),
-        _is_f64,
-    ),
-    Structural(
-        KnownBehaviour(
-            "odd numbers of normals",
-            ONNXRUNTIME,
-            False,
-            "It draws normals in pairs, and drops the last of {count}: two runs are not the first "
-            "{twice} numbers of the seed.",
-            "goes on where the run before it ended",
-        ),
-        _is_odd,
-    ),
+    Structural(ONE_SEED, _is_one_seed),
+    Structural(MULTIPLES, _is_multiple),
+    Structural(INFINITE, _may_be_infinite),
+    Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
+    Structural(UINT32, _becomes_uint32),
+    Structural(F64, _is_f64),
+    Structural(ODD, _is_odd),
 )
 ROWS = tuple(row.known for row in _ROWS)
 
@@ -243,16 +275,12 @@ ROWS = tuple(row.known for row in _ROWS)
 def takes_noise_from_a_subtract(node: ir.Node, types: Types) -> tuple[bool, bool]:
     """Whether a Subtract has noise of a static shape on the right, and whether others read it, too.
 
-    The noise may go through other nodes, if they read nothing but it and constants: OpenVINO writes
-    a - b as a + b * -1, and computes b * -1 when it compiles the model. An Add of a Neg is one.
+    The noise may go through other nodes, if they read nothing but noise and constants: OpenVINO
+    writes a - b as a + b * -1, and computes b * -1 when it compiles the model. An Add of a Neg is
+    one.
     """
-    if node.domain not in STANDARD_DOMAINS or node.op_type not in (*_UNIFORMS, *_NORMALS):
+    if not _is_static_noise(node, types):
         return False, False
-    if node.op_type in _LIKE:
-        like = node.inputs[0] if node.inputs else None
-        shape = None if like is None else types.shape(like)
-        if shape is None or not shape.is_static():
-            return False, False
     # What only noise and constants make, and whether it is negated.
     made = {node.outputs[0]: False}
     waiting = [node.outputs[0]]
@@ -261,9 +289,11 @@ def takes_noise_from_a_subtract(node: ir.Node, types: Types) -> tuple[bool, bool
         value = waiting.pop(0)
         is_read_elsewhere |= value.is_graph_output()
         for reader, index in value.uses():
+            if reader.op_type in _READ_SHAPES:
+                continue
             if _subtracts(reader, index, is_negated=made[value]):
                 is_subtracted = True
-            elif reader.graph is node.graph and _reads_only(reader, made):
+            elif reader.graph is node.graph and _reads_only_noise(reader, types):
                 for output in reader.outputs:
                     made[output] = _negates(reader)
                     waiting.append(output)
@@ -272,17 +302,40 @@ def takes_noise_from_a_subtract(node: ir.Node, types: Types) -> tuple[bool, bool
     return is_subtracted, is_subtracted and is_read_elsewhere
 
 
+_READ_SHAPES = {*_LIKE, "Shape", "Size"}
+_RANDOM = {*_UNIFORMS, *_NORMALS, "Bernoulli", "Dropout", "Multinomial"}
+
+
+def _is_static_noise(node: ir.Node, types: Types) -> bool:
+    if node.domain not in STANDARD_DOMAINS or node.op_type not in (*_UNIFORMS, *_NORMALS):
+        return False
+    if node.op_type not in _LIKE:
+        return True
+    like = node.inputs[0] if node.inputs else None
+    shape = None if like is None else types.shape(like)
+    return shape is not None and shape.is_static()
+
+
 def _subtracts(reader: ir.Node, index: int, *, is_negated: bool) -> bool:
     if reader.domain not in STANDARD_DOMAINS:
         return False
     return (reader.op_type == "Sub" and index == 1) or (reader.op_type == "Add" and is_negated)
 
 
-def _reads_only(reader: ir.Node, made: Mapping[ir.Value, bool]) -> bool:
-    """Whether a node computes something of these values and constants alone."""
+def _reads_only_noise(reader: ir.Node, types: Types, steps: int = _STEPS) -> bool:
+    """Whether a node computes something of noise and constants alone, as far as a walk sees."""
     inputs = [value for value in reader.inputs if value is not None]
-    is_known = all(value in made or _is_constant(value) for value in inputs)
-    return is_known and reader.domain in STANDARD_DOMAINS
+    is_computed = reader.domain in STANDARD_DOMAINS and reader.op_type not in _RANDOM
+    if not (steps and inputs and is_computed):
+        return False
+    return all(_is_noise_or_constant(value, types, steps - 1) for value in inputs)
+
+
+def _is_noise_or_constant(value: ir.Value, types: Types, steps: int) -> bool:
+    node = value.producer()
+    if node is None or _is_constant(value):
+        return _is_constant(value)
+    return _is_static_noise(node, types) or _reads_only_noise(node, types, steps)
 
 
 def _is_constant(value: ir.Value) -> bool:

@@ -9,25 +9,30 @@ import openvino as ov
 
 from onnx_philox._command.inspect.known.row import OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
-from onnx_philox._openvino_models.graphs import constant
 from onnx_philox._rewriting.report import RandomNode
 
+# How far a walk looks: a normal is six nodes.
+_STEPS = 12
 _KEEP_NUMBERS = {"Add", "Ceiling", "Floor", "Multiply", "Reshape", "Round", "Subtract"}
 
 PYTORCH = KnownBehaviour(
     "alignment pytorch without seeds",
     OPENVINO,
-    True,
-    "With alignment pytorch and seeds of 0 it chooses one seed when the model is compiled.",
-    "draws anew in each run",
+    is_wrong=True,
+    says="With alignment pytorch and seeds of 0 it chooses one seed when the model is compiled.",
+    met_by="the attributes of a RandomUniform of an IR",
+    after="draws anew in each run",
+    label="one seed",
 )
 UINT32 = KnownBehaviour(
     "uint32 of 31 bits in an IR",
     OPENVINO,
-    True,
-    "OpenVINO's uint32 holds 31 bits: the Convert {convert} makes one number, 2^31, of half of "
-    "them.",
-    "draws the integers themselves",
+    is_wrong=True,
+    says="OpenVINO's uint32 holds 31 bits: the Convert {convert} makes one number, 2^31, of half "
+    "of them.",
+    met_by="a uniform that a Convert makes a uint32 of 32 bits",
+    after="draws the integers themselves",
+    label="31 bits",
 )
 ROWS = (PYTORCH, UINT32)
 
@@ -71,33 +76,41 @@ def subtracted(node: ov.Node) -> Subtracted:
 
     As `in_onnx.takes_noise_from_a_subtract`, with what is a node of its own in an IR.
     """
-    is_uniform = node.get_type_name() == "RandomUniform"
-    if not is_uniform or constant(node.input_value(0)) is None:
+    if not _is_static_noise(node):
         return Subtracted(False, False)
-    made = {node.get_name()}
-    waiting = [node]
+    waiting, seen = [node], {node.get_name()}
     is_subtracted = is_read_elsewhere = False
     while waiting:
         for output in waiting.pop(0).outputs():
             for target in output.get_target_inputs():
                 reader = target.get_node()
+                if reader.get_type_name() == "ShapeOf" or reader.get_name() in seen:
+                    continue
                 if reader.get_type_name() == "Subtract" and target.get_index() == 1:
                     is_subtracted = True
-                elif _reads_only(reader, made):
-                    made.add(reader.get_name())
+                elif _reads_only_noise(reader, _STEPS):
+                    seen.add(reader.get_name())
                     waiting.append(reader)
                 else:
                     is_read_elsewhere = True
     return Subtracted(is_subtracted, is_subtracted and is_read_elsewhere)
 
 
-def _reads_only(reader: ov.Node, made: set[str]) -> bool:
-    """Whether a node computes something of these and constants alone."""
-    if reader.get_type_name() in ("Result", "Assign"):
+def _is_static_noise(node: ov.Node) -> bool:
+    is_uniform = node.get_type_name() == "RandomUniform"
+    return is_uniform and bool(node.get_output_partial_shape(0).is_static)
+
+
+def _reads_only_noise(reader: ov.Node, steps: int) -> bool:
+    """Whether a node computes something of noise and constants alone, as far as a walk sees."""
+    if not steps or reader.get_type_name() in ("Assign", "Multinomial", "Parameter", "Result"):
         return False
-    return all(
-        value.get_node().get_name() in made or value.get_node().get_type_name() == "Constant"
-        for value in reader.input_values()
+    given = [value.get_node() for value in reader.input_values()]
+    return bool(given) and all(
+        each.get_type_name() == "Constant"
+        or _is_static_noise(each)
+        or _reads_only_noise(each, steps - 1)
+        for each in given
     )
 
 

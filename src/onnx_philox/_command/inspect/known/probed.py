@@ -1,4 +1,4 @@
-"""What the trial of a node shows: sentences that follow what the runtime does with it."""
+"""What the trial of a node shows."""
 
 from __future__ import annotations
 
@@ -7,45 +7,54 @@ from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownB
 INVERTED = KnownBehaviour(
     "inverted Bernoulli",
     ONNXRUNTIME,
-    True,
-    "; and it is inverted: where p is {p}, {share} are 1",
-    "draws 1 with probability p, or 1 - p with invert_bernoulli",
+    is_wrong=True,
+    says="It is inverted: where p is {p}, {share} are 1.",
+    met_by="1024 draws of the node alone",
+    after="draws 1 with probability p, or 1 - p with invert_bernoulli",
+    label="inverted",
 )
 MERGED = KnownBehaviour(
     "merged nodes",
     ONNXRUNTIME | OPENVINO,
-    False,
-    "; and they may repeat each other: two of them alone drew the same numbers",
-    "gives each node a stream of its own",
+    is_wrong=False,
+    says="They may repeat each other: two of them alone drew the same numbers.",
+    met_by="two such nodes in one model",
+    after="has a stream of its own",
 )
 REQUESTS = KnownBehaviour(
     "requests that share numbers",
     OPENVINO,
-    False,
-    "; requests of one compiled model share them, so their order decides",
-    "draws what the state of a request says",
+    is_wrong=False,
+    says="Requests of one compiled model share its numbers, so their order decides.",
+    met_by="two requests of one compiled model",
+    after="draws what the state of a request says",
 )
 REMOVED = KnownBehaviour(
     "removed Dropout",
     ONNXRUNTIME,
-    True,
-    "the runtime removes the node when it optimizes the model",
-    "drops in every run",
+    is_wrong=True,
+    says="The runtime removes the node when it optimizes the model.",
+    met_by="the node alone between two others",
+    after="drops in every run",
 )
 FROZEN = KnownBehaviour(
     "noise on the right of a Subtract",
     OPENVINO,
-    True,
-    "It is drawn once, when the model is compiled: its shape is static, and a Subtract has it on "
-    "the right.",
-    "draws anew in each run",
+    is_wrong=True,
+    says="It is drawn once, when the model is compiled: its shape is static, and a Subtract has it "
+    "on the right.",
+    met_by="what reads the node; and the node before a Subtract draws the same in each run",
+    after="draws anew in each run",
+    label="drawn once",
 )
 FROZEN_IN_PART = KnownBehaviour(
     "noise on the right of a Subtract and elsewhere",
     OPENVINO,
-    True,
-    "It is drawn once for the Subtract that has it on the right, when the model is compiled, since "
-    "its shape is static; what others read is new in each run, so the two differ.",
-    "draws the same numbers for all that read it, anew in each run",
+    is_wrong=True,
+    says="For the Subtract that has it on the right it is drawn once, when the model is compiled, "
+    "since its shape is static; what others read is new in each run, so the two differ.",
+    met_by="what reads the node; and the node before a Subtract draws the same in each run",
+    after="draws the same numbers for all that read it, anew in each run",
+    label="drawn once in part",
 )
 ROWS = (INVERTED, MERGED, REQUESTS, REMOVED, FROZEN, FROZEN_IN_PART)

@@ -19,15 +19,19 @@ class KnownBehaviour:
         seen_in: The release in which each runtime did so.
         is_wrong: Whether the numbers are not what the model asks for: constant, of another law, or
             dependent on each other.
-        says: The sentence for the user, or the end of one; with names in braces, the details.
-        after: What a rewrite does about it.
+        says: The sentence for the user; with names in braces, the details.
+        met_by: How a node that meets it is recognised.
+        after: What a rewrite does about it: what a rewritten node does.
+        label: A word or two for it in a table; empty where the sentence is enough.
     """
 
     name: str
     seen_in: Mapping[str, str]
     is_wrong: bool
     says: str
+    met_by: str
     after: str
+    label: str = ""
 
     def said(self, **details: str) -> Said:
         """What to say of a node that meets it."""

@@ -45,7 +45,7 @@ def input_at(node: ir.Node, index: int | None) -> ir.Value | None:
     return None if index is None or index >= len(node.inputs) else node.inputs[index]
 
 
-_MODULUS = 2**31 - 1
+MODULUS = 2**31 - 1
 """That of its generator on Linux, C++'s `minstd_rand0`, which starts from the seed itself."""
 _LOWEST, _BEHIND = -(2.0**63), 2.0**63
 _RUNS = 2**32
@@ -59,7 +59,7 @@ def start_of(seed: float) -> int:
     integer of 64 bits (a NaN, and what does not fit, to the lowest), of which the low 32 count.
     """
     cut = int(seed) if _LOWEST <= seed < _BEHIND else int(_LOWEST)
-    return cut % 2**32 % _MODULUS or 1
+    return cut % 2**32 % MODULUS or 1
 
 
 def dropout_start(seed: int) -> int:
@@ -68,4 +68,4 @@ def dropout_start(seed: int) -> int:
     So 0 and 1 are two seeds: they agree in the first run alone. Those just below 0 begin again at 0
     after a few runs, and are like no others.
     """
-    return seed if -_RUNS <= seed < 0 else seed % 2**64 % _MODULUS
+    return seed if -_RUNS <= seed < 0 else seed % 2**64 % MODULUS

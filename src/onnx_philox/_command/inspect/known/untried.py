@@ -1,0 +1,99 @@
+"""What the structure of a model says that runtimes make of its random nodes, without a trial.
+
+For `rewrite`, which runs nothing: so it says in which release each behaviour was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onnx_philox._command.inspect.known import in_onnx, probed
+from onnx_philox._command.inspect.known.row import Said
+from onnx_philox._files.given import Given
+from onnx_philox._models.untouched import graph_of
+from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.found import Irreplaceable
+from onnx_philox._rewriting.in_onnx.model import FORMAT
+from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
+from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.not_rows import few
+from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._runtimes import RUNTIMES
+
+
+@dataclass(frozen=True)
+class WrongBefore:
+    """What a runtime made of nodes before they were rewritten."""
+
+    nodes: list[str]
+    runtime: str
+    said: Said
+
+    def __str__(self) -> str:
+        release = f"{self.runtime} {self.said.known.seen_in[self.runtime]}"
+        return f"{few(self.nodes)} in {release}: {self.said.text} Now it {self.said.known.after}."
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what a document says of it."""
+        seen_in = self.said.known.seen_in[self.runtime]
+        where = {"nodes": [*self.nodes], "runtime": self.runtime, "seen_in": seen_in}
+        return {**where, **self.said.to_json()}
+
+
+def wrong_before(given: Given, replaced: Sequence[RandomNode]) -> list[WrongBefore]:
+    """What runtimes draw of the nodes that were replaced, where the model asks for something else.
+
+    Of equal sentences the nodes are named together.
+    """
+    if not replaced:
+        return []
+    past: dict[tuple[str, str], WrongBefore] = {}
+    each_said = _said_in_ir(given) if given.of_openvino else _said_in_onnx(given)
+    for node, runtime, said in each_said:
+        if said.known.is_wrong:
+            past.setdefault((runtime, said.text), WrongBefore([], runtime, said)).nodes.append(node)
+    return [*past.values()]
+
+
+def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
+    model = graph_of(given)
+    inline_random_functions(model)
+    types = Types(model)
+    found = FORMAT.find(model, Asked())
+    replaced = [each for each in found if not isinstance(each, Irreplaceable)]
+    among = [in_onnx.Met(each.site.node, each.record(), types) for each in replaced]
+    for met in among:
+        for runtime in RUNTIMES:
+            if runtime in in_onnx.NO_KERNEL.seen_in and in_onnx.has_no_kernel(met):
+                continue
+            for said in in_onnx.said(met, among, runtime, is_drawn=True):
+                yield met.record.called, runtime, said
+        is_subtracted, is_read_elsewhere = in_onnx.takes_noise_from_a_subtract(met.node, types)
+        if is_subtracted:
+            yield from _frozen(met.record, is_read_elsewhere)
+
+
+def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
+    from onnx_philox._command.inspect.known import in_openvino
+    from onnx_philox._rewriting.in_openvino.files import openvino_model_of
+    from onnx_philox._rewriting.in_openvino.find import find_nodes
+
+    # Its nodes forget who reads them when it goes.
+    model = openvino_model_of(given)
+    for each in find_nodes(model):
+        if isinstance(each, Irreplaceable):
+            continue
+        record = each.record()
+        for said in in_openvino.said(each.site.node, record):
+            yield record.called, "openvino", said
+        place = in_openvino.subtracted(each.site.node)
+        if place.is_so:
+            yield from _frozen(record, place.is_read_elsewhere)
+
+
+def _frozen(node: RandomNode, is_read_elsewhere: bool) -> Iterator[tuple[str, str, Said]]:
+    row = probed.FROZEN_IN_PART if is_read_elsewhere else probed.FROZEN
+    for runtime in row.seen_in:
+        yield node.called, runtime, row.said()

@@ -1,0 +1,105 @@
+"""What a runtime does with a random node today, in at most three sentences, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from onnx_philox._command.inspect import search
+from onnx_philox._command.inspect.known import probed
+from onnx_philox._command.inspect.known.row import Said
+from onnx_philox._command.inspect.trials import FAILURES, Behaviour, Trial, Trials
+from onnx_philox._rewriting.survey import Unrewritten
+from onnx_philox.rewriting import RandomNode
+
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Something to say of a node in a runtime."""
+
+    text: str
+    is_wrong: bool
+    """Whether the runtime does not draw what the model asks for."""
+
+
+@dataclass(frozen=True)
+class Today:
+    """What a runtime did with a node, and what it is known to do with such nodes."""
+
+    trial: Trial
+    known: Sequence[Said]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the runtime does not draw what the model asks for."""
+        return self._is_undrawn or any(said.known.is_wrong for said in self.known)
+
+    @property
+    def label(self) -> str:
+        """What it does in a few words, and what is wrong with that."""
+        does = self.trial.behaviour.value
+        wrong = next((said.known.label for said in self.known if said.known.is_wrong), "")
+        return f"{does}, {wrong}" if wrong else does
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """All that is to be said, the worst first."""
+        wrong = [Sentence(said.text, True) for said in self.known if said.known.is_wrong]
+        others = [Sentence(said.text, False) for said in self.known if not said.known.is_wrong]
+        own = [Sentence(self.trial.sentence, self._is_undrawn)]
+        if self._is_undrawn:
+            return [*own, *wrong, *others][:_MOST]
+        if any(said.known is probed.FROZEN_IN_PART for said in self.known):
+            # Its trial had the Subtract alone.
+            own = []
+        return [*wrong[: _MOST - 1], *own, *others][:_MOST]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what a document says of it."""
+        return {
+            "does": self.trial.behaviour.value,
+            "reason": self.trial.reason,
+            "known": [said.to_json() for said in self.known],
+        }
+
+    @property
+    def _is_undrawn(self) -> bool:
+        return self.trial.behaviour in (*FAILURES, Behaviour.REMOVED)
+
+
+@dataclass(frozen=True)
+class InspectedNode:
+    """A random node, what it would become, and what it does today."""
+
+    node: RandomNode
+    probe: str
+    """The key of its probe."""
+    may_stay: bool
+    """Whether --keep-unknown leaves it as it is, where it cannot be rewritten."""
+    problem: str | None
+    """Why it cannot be rewritten, as the command says it; None where it can."""
+    row_problem: str | None
+    """Why it cannot draw each row of the batch from a state of its own; None where it can."""
+    seeds: str | None
+    """What becomes of its own seeds; None where it has none."""
+    known: Mapping[str, tuple[Said, ...]] = field(hash=False)
+    """What each runtime is known to do with it, by the runtime's name."""
+
+    @classmethod
+    def of(
+        cls,
+        each: Unrewritten[Any],
+        probe: str,
+        seeds: str | None,
+        known: Mapping[str, tuple[Said, ...]],
+    ) -> InspectedNode:
+        """That of what a survey found."""
+        why, of_rows = map(search.problem, (each.error, each.row_problem))
+        return cls(each.record, probe, each.may_stay, why, of_rows, seeds, known)
+
+    def today(self, runtime: Trials) -> Today:
+        """What a runtime does with it."""
+        return Today(runtime.trials[self.probe], self.known.get(runtime.name, ()))
