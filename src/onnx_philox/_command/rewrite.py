@@ -107,8 +107,11 @@ class RewrittenFile:
         shares = [(node.called, node.share) for node in replaced]
         doubts = [(node.called, node.doubt) for node in replaced]
         for of_each in (shares, doubts):
-            for said in dict.fromkeys(text for _, text in of_each if text is not None):
-                names = [name for name, text in of_each if text == said]
+            alike: dict[str, list[str]] = {}
+            for name, text in of_each:
+                if text is not None:
+                    alike.setdefault(text, []).append(name)
+            for said, names in alike.items():
                 if not any(f": {said}" in text for text in warned):
                     yield f"{', '.join(names)}: {said.removesuffix('.')}."
 
@@ -145,22 +148,20 @@ class RewrittenFile:
         if self.keeps_seeds and self.report.recorded and not self.report.replaced:
             return "--keep-seeds did nothing: pass the model that this one was made from."
         if not count:
-            return "It has no seeds to keep." * (self.keeps_seeds and is_openvino_s)
-        # By the processor that it runs on, which may be another one than this.
-        others = (
-            "others of f64 and i64, of most ranges of f32 where the processor multiplies and adds "
-            "in one step (FMA), and of f16 and bf16 where it computes them in f32 (bf16: on "
-            "processors without AVX-512)"
-        )
-        they, keep, take = (
-            ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
-        )
-        return (
-            f"{count} node{'s'[: count > 1]} {keep} seeds, and {take} no stream. {they} "
-            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0)."
-            + f" OpenVINO's own CPU device draws {others}."
-            * is_openvino_s
-        )
+            return "It has no seeds to keep." if self.keeps_seeds and is_openvino_s else ""
+        if count == 1:
+            keep = "1 node keeps its seeds, and takes no stream. It draws"
+        else:
+            keep = f"{count} nodes keep their seeds, and take no stream. They draw"
+        about = f"{keep} what these seeds document from PhiloxState.for_run(0)."
+        if is_openvino_s:
+            # By the processor that it runs on, which may be another one than this.
+            about += (
+                " OpenVINO's own CPU device draws others of f64 and i64, of most ranges of f32 "
+                "where the processor multiplies and adds in one step (FMA), and of f16 and bf16 "
+                "where it computes them in f32 (bf16: on processors without AVX-512)."
+            )
+        return about
 
     def _about_equal_seeds(self) -> str:
         """What becomes of nodes of one seed, where no warning says it."""
@@ -198,7 +199,8 @@ class RewrittenFile:
                 "Its draws are outputs too. Drop the file on the page examples/web/drop.html, "
                 "which runs it in a browser and shows the same hashes."
             )
-        yield f"Written: {_written(self.target)}.{' Run it:' * (not self._in_the_way)}"
+        run_it = "" if self._in_the_way else " Run it:"
+        yield f"Written: {_written(self.target)}.{run_it}"
 
     @property
     def _in_the_way(self) -> list[str]:

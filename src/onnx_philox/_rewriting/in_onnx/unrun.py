@@ -75,14 +75,15 @@ def missing_functions(model: ir.Model) -> list[str]:
     Not the random ones, which a search names. A domain of a runtime's own may have any operator.
     """
     found: dict[ir.OperatorIdentifier, str] = {}
-    bodies = [model.graph, *(function.graph for function in model.functions.values())]
-    for node in (node for graph in bodies for node in graph.all_nodes()):
-        opset = opset_of(model.opset_imports, node.domain)
-        is_known = node.domain.startswith(_DOMAINS_OF_RUNTIMES) or node.domain in STANDARD_DOMAINS
-        if is_known or node.op_identifier() in model.functions:
-            continue
-        if not schema_of(node, opset) and randomness(node, opset) is None:
-            found.setdefault(node.op_identifier(), f"{node.domain}::{label(node)}")
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        for node in graph.all_nodes():
+            if node.domain.startswith(_DOMAINS_OF_RUNTIMES) or node.domain in STANDARD_DOMAINS:
+                continue
+            if node.op_identifier() in model.functions:
+                continue
+            opset = opset_of(model.opset_imports, node.domain)
+            if not schema_of(node, opset) and randomness(node, opset) is None:
+                found.setdefault(node.op_identifier(), f"{node.domain}::{label(node)}")
     return list(found.values())
 
 
@@ -119,7 +120,7 @@ def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
             "and compute that before or behind it."
         )
     if for_training:
-        nodes = f"random node{'s'[: for_training > 1]}"
+        nodes = "random nodes" if for_training > 1 else "random node"
         said.append(
             f"The graphs that train the model have {for_training} {nodes}, which no run uses and "
             "no rewrite changes."
@@ -131,32 +132,43 @@ def faults(runtime: str, nodes: Iterable[RandomNode]) -> list[str]:
     """What a runtime does wrong where it draws these nodes today, a sentence each."""
     nodes = [node for node in nodes if node.domain in STANDARD_DOMAINS]
     unseeded = [node for node in nodes if not (node.seeds or node.explicit_seed)]
+    said = []
     if runtime == "openvino":
-        normals = any(node.replacement == RANDOM_NORMAL.name for node in unseeded)
-        bits = [node.called for node in nodes if node.replacement == RANDOM_GENERATOR.name]
-        return [_NORMALS] * normals + [_BITS.format(few([*map(repr, bits)]))] * bool(bits)
+        if any(node.replacement == RANDOM_NORMAL.name for node in unseeded):
+            said.append(_NORMALS)
+        bits = [repr(node.called) for node in nodes if node.replacement == RANDOM_GENERATOR.name]
+        if bits:
+            said.append(_BITS.format(few(bits)))
+        return said
+    if any(node.op_type == "Dropout" for node in nodes):
+        said.append(_DROPOUT)
     branches = defaultdict[str, set[str]](set)
-    for step in (step for node in unseeded for step in node.path):
-        owner, _, branch = step.rpartition(" ")
-        if owner.startswith("If "):
-            branches[owner].add(branch)
-    return [_DROPOUT] * any(node.op_type == "Dropout" for node in nodes) + [
-        f"ONNX Runtime draws the same numbers in one branch of {name} as in the other, since their "
-        "nodes have no seeds."
-        for name, both in branches.items()
-        if len(both) > 1
-    ]
+    for node in unseeded:
+        for step in node.path:
+            owner, _, branch = step.rpartition(" ")
+            if owner.startswith("If "):
+                branches[owner].add(branch)
+    for name, both in branches.items():
+        if len(both) > 1:
+            said.append(
+                f"ONNX Runtime draws the same numbers in one branch of {name} as in the other, "
+                "since their nodes have no seeds."
+            )
+    return said
 
 
 def random_nodes_for_training(proto: onnx.ModelProto) -> int:
     """How many random nodes of ONNX's stand in the graphs that train a model."""
-    graphs = (g for info in proto.training_info for g in (info.initialization, info.algorithm))
-    return sum(map(_random_nodes, graphs))
+    count = 0
+    for info in proto.training_info:
+        count += _random_nodes(info.initialization) + _random_nodes(info.algorithm)
+    return count
 
 
 def _random_nodes(graph: onnx.GraphProto) -> int:
-    inner: Iterable[onnx.GraphProto] = (
-        g for node in graph.node for a in node.attribute for g in tensors.subgraphs(a)
-    )
-    own = sum(node.op_type in STANDARD_OPERATORS for node in graph.node)
-    return own + sum(map(_random_nodes, inner))
+    count = 0
+    for node in graph.node:
+        count += node.op_type in STANDARD_OPERATORS
+        for attribute in node.attribute:
+            count += sum(map(_random_nodes, tensors.subgraphs(attribute)))
+    return count
