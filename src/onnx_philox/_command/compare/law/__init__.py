@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onnx_philox._command import paths, rewritten
+from onnx_philox._command import inside_model, paths
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.statistics import Sample
@@ -52,7 +52,7 @@ def compare_laws(
         RunError: The runtime does not load a model, or a run fails.
     """
     given, given_original = (paths.given("compare", each) for each in (model, original))
-    inside, inside_original = rewritten.inside(given), rewritten.inside(given_original)
+    inside, inside_original = inside_model.inside(given), inside_model.inside(given_original)
     inside.check_rewritten(model, wanted.seed)
     has_ir = given.of_openvino or given_original.of_openvino
     takes = [r.name for r in RUNTIMES.values() if r.takes_ir or not has_ir]

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
-from onnx_philox._command import paths, rewritten, web
+from onnx_philox._command import inside_model, paths, web
 from onnx_philox._command.terminal import document
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
@@ -38,7 +38,7 @@ class RewrittenFile:
     target: Path
     report: rewriting.Report
     warnings: list[str]
-    inside: rewritten.Inside
+    inside: inside_model.Inside
     """What decides the numbers of the new model."""
     standard: str | None = None
     """The runtime that its standard nodes are made for; None for nodes of this package."""
@@ -75,7 +75,7 @@ class RewrittenFile:
     def command(self) -> str:
         """The command line that runs the new model."""
         inside = self.inside
-        return rewritten.command_to_run(self.target, inside.inputs, inside.state, self.standard)
+        return inside_model.command_to_run(self.target, inside.inputs, inside.state, self.standard)
 
     def print(self, console: Console) -> None:
         """Prints what the rewrite did and what to do next."""
@@ -301,7 +301,7 @@ def _to_the_same(
     inexact: str = "refuse",
     *,
     is_for_web: bool = False,
-) -> tuple[rewriting.Report, rewritten.Inside]:
+) -> tuple[rewriting.Report, inside_model.Inside]:
     """Writes ONNX from ONNX, or an IR from an IR; returns what is in it, too."""
     if is_for_web:
         report = web.write_for_web(source, target, inexact, asked, progress)
@@ -309,12 +309,12 @@ def _to_the_same(
         report = standard_nodes.write_standard(source, target, asked, standard, inexact, progress)
     else:
         report = api.write_rewritten(source, target, asked, progress)
-    return report, rewritten.inside(Given.of(_OWNER, target))
+    return report, inside_model.inside(Given.of(_OWNER, target))
 
 
 def _to_ir(
     source: Given, target: Path, asked: Asked, progress: Progress
-) -> tuple[rewriting.Report, rewritten.Inside]:
+) -> tuple[rewriting.Report, inside_model.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
 
