@@ -189,7 +189,7 @@ def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
 # Says when it is in the middle, and goes on slowly.
 SLOW = """
 import signal, sys, time
-from onnx_philox._command import app, rewrite
+from onnx_philox._command import app, rewritten_file
 name = sys.argv.pop(1)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, and pytest hands that on
 
@@ -198,8 +198,8 @@ def wait(*_, **__):
     time.sleep(60)
 
 if name == "onnx":
-    original = rewrite.rewrite
-    rewrite.rewrite = lambda *a, **k: original(*a, **{**k, "progress": wait})
+    original = rewritten_file.rewrite
+    rewritten_file.rewrite = lambda *a, **k: original(*a, **{**k, "progress": wait})
 else:
     import openvino
     original = openvino.save_model

@@ -48,14 +48,17 @@ def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
     per_row = arguments["per_row"]
     shape = arguments.get("shape")
     rank = arguments.get("rank")
-    types = {i.name: arguments[f"{i.name}_type"] for i in op.parameters if len(i.types) > 1}
     inputs = arguments.get("inputs", ())
     complete = checks.check_attributes(op, attributes)
     values = checks.output_type(op, complete, {})
-    for name, type_name in types.items():
-        _check_type_name(op, name, type_name)
+    types = {}
+    for declared in op.parameters:
+        if len(declared.types) > 1:
+            type_name = arguments[f"{declared.name}_type"]
+            _check_type_name(op, declared.name, type_name)
+            types[declared.name] = type_name
     _check_inputs(op, parameters, inputs)
-    given = {i.name: parameters.get(i.name) for i in op.parameters}
+
     # What an array tells the size by comes first.
     tensors: dict[str, Tensor] = {}
     if op.has_shape:
@@ -63,26 +66,29 @@ def build(op: Operator, arguments: Mapping[str, Any]) -> onnx.ModelProto:
         tensors["shape"] = _shape(dimensions, shape)
     else:
         size = op.size_input
+        given = parameters.get(size.name)
         of_size: list[int | str] = []
-        if size.role is Role.DATA and given[size.name] is None:
+        if size.role is Role.DATA and given is None:
             sizes = _dimensions(op, None, rank, per_row=per_row)
             of_size = _symbols(size.name, sizes, _rows(sizes, per_row=per_row))
-        tensors[size.name] = _parameter(op, size, given[size.name], values, types, of_size)
-        known = {size.name: _known(tensors[size.name])}
+        tensor = _parameter(op, size, given, values, types, of_size)
+        tensors[size.name] = tensor
+        known = {size.name: _known(tensor)}
         dimensions = list(checks.output_dimensions(op, known, complete) or [])
         _check_rows(op, dimensions, per_row=per_row)
     rows = _rows(dimensions, per_row=per_row)
+
     for declared in op.parameters:
-        if declared.name not in tensors:
-            is_each = arguments.get("per_element")
-            of_each = _symbols(declared.name, dimensions, rows) if is_each else []
-            tensors[declared.name] = _parameter(
-                op, declared, given[declared.name], values, types, of_each
-            )
-        if declared.name in inputs:
+        name = declared.name
+        if name not in tensors:
+            of_each: list[int | str] = []
+            if arguments.get("per_element"):
+                of_each = _symbols(name, dimensions, rows)
+            given = parameters.get(name)
+            tensors[name] = _parameter(op, declared, given, values, types, of_each)
+        if name in inputs:
             # A dimension of its own: as many as rows, or one.
-            of_rows = [f"{declared.name}s"]
-            tensors[declared.name] = _input(declared.name, declared.types[0], of_rows)
+            tensors[name] = _input(name, declared.types[0], [f"{name}s"])
     # Where the state may not be left out, there is nothing to say.
     if arguments.get("stateful", True) or rows is not None:
         words = alignment.generator_of(complete).words

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onnx_philox._command import libraries as libraries
     from onnx_philox._command import pages as pages
     from onnx_philox._command import replay as replay
-    from onnx_philox._command import rewrite as rewrite
+    from onnx_philox._command import rewritten_file as rewritten_file
     from onnx_philox._command import run as run
     from onnx_philox._command import terminal as terminal
     from onnx_philox._command import verify as verify

@@ -16,7 +16,7 @@ from onnx_philox import _command as rooms
 from onnx_philox import _native_library
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame, options
-from onnx_philox._command.rewriting import rewrite
+from onnx_philox._command.rewrite_command import rewrite
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.refusal import RefusalError
 

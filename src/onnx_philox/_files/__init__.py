@@ -1,1 +1,1 @@
-"""Model files: read without their weights, and written whole or not at all."""
+"""Reads model files without their weights, and writes files completely or not at all."""

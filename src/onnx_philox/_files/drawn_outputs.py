@@ -15,15 +15,19 @@ def name_of_mask(values: str) -> str:
 def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
     """Makes what random nodes of the main graph draw outputs; their names, and the operators."""
     graph = model.graph
-    nodes = [n for n in graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
     drawn = {}
-    for node in nodes:
+    for node in graph.node:
+        if node.domain != DOMAIN or node.op_type not in OPERATORS:
+            continue
         index = OPERATORS[node.op_type].drawn_output
-        node.output.extend([""] * (index + 1 - len(node.output)))
-        node.output[index] = node.output[index] or name_of_mask(node.output[0])
-        drawn[node.output[index]] = node.op_type
-    drawn.pop("", None)
+        missing = index + 1 - len(node.output)
+        node.output.extend([""] * missing)
+        name = node.output[index] or name_of_mask(node.output[0])
+        node.output[index] = name
+        if name:
+            drawn[name] = node.op_type
     known = {info.name: info for info in graph.value_info}
-    for name in sorted(drawn.keys() - {output.name for output in graph.output}):
+    shown = {output.name for output in graph.output}
+    for name in sorted(drawn.keys() - shown):
         graph.output.append(known.get(name) or onnx.ValueInfoProto(name=name))
     return drawn

@@ -49,15 +49,21 @@ def check_location(owner: str, model: Path, place: str, *, is_needed: bool) -> P
         checks.refuse(owner, "the place of external data", repr(place), allowed, _SAVE_ANEW)
     file = model.parent / place
     what = f"the external data {place!r}"
-    folders = dict.fromkeys(str(f) for f in (_real(model.parent), _real(model).parent))
-    if not any(_real(file).is_relative_to(folder) for folder in folders):
-        allowed = f"a file in the model's folder, {' or '.join(map(repr, folders))}"
+    led_to = _real(file)
+    own = _real(model.parent)
+    of_link = _real(model).parent
+    if not (led_to.is_relative_to(own) or led_to.is_relative_to(of_link)):
+        folders = repr(str(own))
+        if of_link != own:
+            folders += f" or {str(of_link)!r}"
+        allowed = f"a file in the model's folder, {folders}"
         remedy = "Put the file itself there."
-        checks.refuse(owner, what, f"a link to {str(_real(file))!r}", allowed, remedy)
+        checks.refuse(owner, what, f"a link to {str(led_to)!r}", allowed, remedy)
     if not file.is_file() and (is_needed or os.path.lexists(file)):
         allowed = f"a file in the folder of {str(model)!r}"
         remedy = "Put the file beside the model."
-        checks.refuse(owner, what, "no plain file" if file.exists() else "no file", allowed, remedy)
+        given = "no plain file" if file.exists() else "no file"
+        checks.refuse(owner, what, given, allowed, remedy)
     return file
 
 

@@ -112,16 +112,22 @@ class Given:
             ValueError: It takes paths of ONNX files alone, or it is no path of a file's.
         """
         form = _form_of(model)
-        if form in PATHS and ("\0" in (path := os.fspath(model)) or not path):
-            refuse(owner, what, repr(path), "the path of a file", "Pass such a path.")
+        if form in PATHS:
+            path = os.fspath(model)
+            if not path or "\0" in path:
+                refuse(owner, what, repr(path), "the path of a file", "Pass such a path.")
         if form is not None and form in takes:
             return cls(owner, model, form, what)
-        words = [each.value for each in Form if each in takes] + [also] * bool(also)
+        words = [each.value for each in Form if each in takes]
+        if also:
+            words.append(also)
         if takes >= PATHS:
             words = ["a path", *words[2:]]
-        what_it_is = f"{str(model)!r}, an OpenVINO IR" if form is Form.IR else _kind_of(model)
-        error = ValueError if form is Form.IR else TypeError
-        return refuse(owner, what, what_it_is, listed(words), _remedy(form, takes), error)
+        allowed = listed(words)
+        remedy = _remedy(form, takes)
+        if form is Form.IR:
+            return refuse(owner, what, f"{str(model)!r}, an OpenVINO IR", allowed, remedy)
+        return refuse(owner, what, _kind_of(model), allowed, remedy, TypeError)
 
     def by(self, owner: str) -> Given:
         """The same, of another function."""

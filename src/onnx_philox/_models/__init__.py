@@ -1,1 +1,1 @@
-"""Models of ONNX in memory: their graphs, our nodes in them, and how to change them."""
+"""Looks at ONNX models in memory, finds the nodes of this package in them, and changes them."""

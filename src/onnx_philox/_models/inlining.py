@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import graphlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
@@ -27,28 +27,39 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
     Raises:
         ValueError: They call themselves, or grow too large; the text is half a sentence.
     """
-    own = {f: list(model.functions[f].all_nodes()) for f in functions}
-    called = {
-        f: Counter(i for node in nodes if (i := node.op_identifier()) in own)
-        for f, nodes in own.items()
-    }
+    bodies = {f: list(model.functions[f].all_nodes()) for f in functions}
+
+    def called_by(nodes: Iterable[ir.Node]) -> Counter[ir.OperatorIdentifier]:
+        identifiers = (node.op_identifier() for node in nodes)
+        return Counter(each for each in identifiers if each in bodies)
+
+    called = {f: called_by(nodes) for f, nodes in bodies.items()}
     try:
+        # Each function after those that it calls.
         order = list(graphlib.TopologicalSorter(called).static_order())
     except graphlib.CycleError as error:
         names = " -> ".join(f"{domain}::{name}" for domain, name, _ in reversed(error.args[1]))
         raise ValueError(f"a function calls itself: {names}") from error
     calls: dict[ir.OperatorIdentifier, int] = {}
     nodes: dict[ir.OperatorIdentifier, int] = {}
+
+    def calls_within(counts: Counter[ir.OperatorIdentifier]) -> int:
+        return sum(count * (1 + calls[f]) for f, count in counts.items())
+
+    def nodes_within(counts: Counter[ir.OperatorIdentifier]) -> int:
+        return sum(count * nodes[f] for f, count in counts.items())
+
     for f in order:
-        calls[f] = sum(count * (1 + calls[c]) for c, count in called[f].items())
-        nodes[f] = len(own[f]) + sum(count * nodes[c] for c, count in called[f].items())
-    in_graph = Counter(i for node in model.graph.all_nodes() if (i := node.op_identifier()) in own)
-    for what, count, most in (
-        ("calls", sum(n * (1 + calls[f]) for f, n in in_graph.items()), MOST_CALLS),
-        ("nodes", sum(n * nodes[f] for f, n in in_graph.items()), MOST_NODES),
-    ):
-        if count > most:
-            raise ValueError(f"they are {count:,} {what}, and at most {most:,} are inlined")
+        calls[f] = calls_within(called[f])
+        nodes[f] = len(bodies[f]) + nodes_within(called[f])
+    in_graph = called_by(model.graph.all_nodes())
+    _check_count("calls", calls_within(in_graph), MOST_CALLS)
+    _check_count("nodes", nodes_within(in_graph), MOST_NODES)
+
+
+def _check_count(what: str, count: int, most: int) -> None:
+    if count > most:
+        raise ValueError(f"they are {count:,} {what}, and at most {most:,} are inlined")
 
 
 def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, what: str) -> bool:

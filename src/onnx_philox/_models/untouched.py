@@ -7,6 +7,7 @@ original, wherever a node, a graph or a function is what it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,18 +65,17 @@ class Originals:
         """
         result = onnx.ModelProto()
         _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
+        known = set()
         versions = self.model.opset_imports
-        result.opset_import.extend(e for e in self._proto.opset_import if e.domain in versions)
-        for entry in result.opset_import:
-            entry.version = versions[entry.domain]
-        known = {entry.domain for entry in result.opset_import}
+        for entry in self._proto.opset_import:
+            if entry.domain in versions:
+                known.add(entry.domain)
+                result.opset_import.append(entry)
+                result.opset_import[-1].version = versions[entry.domain]
         for domain, version in versions.items():
             if domain not in known:
                 result.opset_import.add(domain=domain, version=version)
-        functions = self.model.functions
-        given = {(f.domain, f.name, f.overload): f for f in self._proto.functions}
-        result.functions.extend(f for key, f in given.items() if key in functions)
-        result.functions.extend(ir.to_proto(f) for key, f in functions.items() if key not in given)
+        self._write_functions(result)
         entries = {entry.key: entry for entry in result.metadata_props}
         for key, value in self.model.metadata_props.items():
             if key not in entries:
@@ -85,6 +85,17 @@ class Originals:
         self._write_graph(self.model.graph, result.graph)
         tensors.store_raw(result)
         return result
+
+    def _write_functions(self, result: onnx.ModelProto) -> None:
+        """The functions that are left, as they were, then the new ones."""
+        functions = self.model.functions
+        given = {(f.domain, f.name, f.overload): f for f in self._proto.functions}
+        for key, proto in given.items():
+            if key in functions:
+                result.functions.append(proto)
+        for key, function in functions.items():
+            if key not in given:
+                result.functions.append(ir.to_proto(function))
 
     def _remember(self, graph: ir.Graph, proto: onnx.GraphProto) -> None:
         self._graphs[graph] = proto
@@ -98,11 +109,12 @@ class Originals:
         original = self._nodes.get(node)
         if original is None or original.interface != _interface(node):
             return False
-        return all(
-            all(self._is_untouched(inner) for inner in graph)
-            and len(graph) == len(self._graphs[graph].node)
-            for _, graph in subgraphs(node)
-        )
+        for _, graph in subgraphs(node):
+            if not all(self._is_untouched(inner) for inner in graph):
+                return False
+            if len(graph) != len(self._graphs[graph].node):
+                return False
+        return True
 
     def _write_graph(self, graph: ir.Graph, result: onnx.GraphProto) -> None:
         proto = self._graphs.get(graph)
@@ -110,12 +122,8 @@ class Originals:
             result.CopyFrom(ir.to_proto(graph))
             return
         _copy_all_but(proto, result, {"node", "input", "output", "initializer", "value_info"})
-        for original, values, written in (
-            (proto.input, graph.inputs, result.input),
-            (proto.output, graph.outputs, result.output),
-        ):
-            infos = {info.name: info for info in original}
-            written.extend(_declared(infos.get(value.name or ""), value) for value in values)
+        _declare(proto.input, graph.inputs, result.input)
+        _declare(proto.output, graph.outputs, result.output)
         initializers = {tensor.name for tensor in proto.initializer}
         initializers |= {sparse.values.name for sparse in proto.sparse_initializer}
         kept = graph.initializers.keys()
@@ -126,11 +134,9 @@ class Originals:
         outputs = {value.name: value for node in graph for value in node.outputs}
         removed = initializers | {name for node in proto.node for name in node.output}
         removed -= kept | outputs.keys()
-        result.value_info.extend(
-            _declared(info, outputs.get(info.name))
-            for info in proto.value_info
-            if info.name not in removed
-        )
+        for info in proto.value_info:
+            if info.name not in removed:
+                result.value_info.append(_declared(info, outputs.get(info.name)))
         declared = {info.name for info in (*result.value_info, *result.output)}
         for node in graph:
             if self._is_untouched(node):
@@ -161,6 +167,13 @@ class Originals:
                 is_one = attribute.type == onnx.AttributeProto.GRAPH
                 inner = written.g if is_one else written.graphs.add()
                 self._write_graph(graph, inner)
+
+
+def _declare(original: Any, values: Iterable[ir.Value], result: Any) -> None:
+    """Writes the inputs or outputs of a graph, given those of the original."""
+    infos = {info.name: info for info in original}
+    for value in values:
+        result.append(_declared(infos.get(value.name or ""), value))
 
 
 def _declared(original: onnx.ValueInfoProto | None, value: ir.Value | None) -> onnx.ValueInfoProto:

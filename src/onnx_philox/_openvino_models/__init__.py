@@ -1,1 +1,1 @@
-"""Models of OpenVINO in memory, and how they are run."""
+"""Looks at OpenVINO models in memory, and runs them."""

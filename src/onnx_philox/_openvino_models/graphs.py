@@ -17,7 +17,7 @@ from onnx_philox._contract import alignment
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.openvino_plugin import EXTENSION
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY, STATE
+from onnx_philox._contract.streams import AWAITS_STATE, STATE
 from onnx_philox._contract.types import ElementType
 from onnx_philox._openvino_models import arrays
 
@@ -196,12 +196,12 @@ def own_seeds(node: ov.Node) -> tuple[int, int] | None:
     return None if awaits_state(node) or not any(seeds_of(node)) else seeds_of(node)
 
 
-def recorded_streams(model: ov.Model) -> str:
-    """What an earlier rewrite recorded, of this model or its file of ONNX; empty for nothing."""
-    for path in ([METADATA_KEY], [_OF_ONNX, METADATA_KEY]):
+def metadata(model: ov.Model, key: str) -> str | None:
+    """What a rewrite wrote of this model, or of the ONNX file that it was; None for nothing."""
+    for path in ([key], [_OF_ONNX, key]):
         if model.has_rt_info(path):
             return str(model.get_rt_info(path).value)
-    return ""
+    return None
 
 
 def only_reader(output: ov.Output) -> tuple[ov.Node, int] | None:

@@ -1,1 +1,1 @@
-"""Models in an inference pipeline: seeds for requests, and states that are carried."""
+"""`Pipeline` serves a model: each request has a seed, and its state goes on from run to run."""

@@ -93,14 +93,19 @@ def read_checkpoint(
 
 def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:
     """A seed, or one for each row."""
-    seeds = given if isinstance(given, list) else [given]
-    is_right = all(type(seed) is int and 0 <= seed < 2**64 for seed in seeds)
-    if given is not None and (
-        not is_right or (given is seeds and (state.ndim == 1 or len(seeds) != len(state)))
-    ):
+    if given is None:
+        return None
+    is_right = _is_seed(given)
+    if isinstance(given, list):
+        is_right = state.ndim > 1 and len(given) == len(state) and all(map(_is_seed, given))
+    if not is_right:
         allowed = "null, a seed of 0 to 2^64-1, or one for each row"
         refuse(_OWNER, "resume's seed", shown(given), allowed, _REMEDY)
-    return tuple(seeds) if given is seeds else given
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _is_seed(given: Any) -> bool:
+    return type(given) is int and 0 <= given < 2**64
 
 
 def words_of(
@@ -116,9 +121,11 @@ def words_of(
     count = streams.generator.words
     if not is_rows and is_one_state(words.shape, count):
         words = words.reshape(-1)
-    is_right = words.ndim == 1 + is_rows and words.shape[-1] == count
+    rank = 2 if is_rows else 1
+    is_right = words.ndim == rank and words.shape[-1] == count
     is_integer = words.dtype.kind in "iu" and not _holds_bool(given)
-    if not (is_right and is_integer and ((words >= 0) & (words < 2**32)).all()):
+    are_words = is_right and is_integer and ((words >= 0) & (words < 2**32)).all()
+    if not are_words:
         many = "six" if count == STATE_WORDS else str(count)
         allowed = f"{many} words of 32 bits"
         if is_rows:

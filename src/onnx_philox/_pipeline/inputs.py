@@ -115,8 +115,11 @@ class Inputs:
 
     def _listed(self, names: Iterable[str]) -> list[str]:
         """The inputs of these names, with their types."""
-        ports = [self._ports[name] for name in names]
-        return [p.name if p.dtype is None else f"{p.name} ({p.dtype.name})" for p in ports]
+        listed = []
+        for name in names:
+            dtype = self._ports[name].dtype
+            listed.append(name if dtype is None else f"{name} ({dtype.name})")
+        return listed
 
 
 def _in_type(numbers: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
@@ -166,16 +169,18 @@ class RowCount:
         named = {port.name: port for port in ports if port.shape}
         self._aliases = aliases
         self._carriers: list[tuple[Port, int]] = []
-        if batch in named:
-            first = (named.pop(batch), axis)
-            name = dict(enumerate(first[0].shape or ())).get(axis)
-            others = [
-                (port, axis)
-                for port in (first[0], *named.values())
-                for axis, dimension in enumerate(port.shape or ())
-                if isinstance(dimension, str) and dimension == name and (port, axis) != first
-            ]
-            self._carriers = [first, *others]
+        if batch not in named:
+            return
+        first = named.pop(batch)
+        self._carriers.append((first, axis))
+        shape = first.shape or ()
+        name = shape[axis] if axis < len(shape) else None
+        if not isinstance(name, str):
+            return
+        for port in (first, *named.values()):
+            for i, dimension in enumerate(port.shape or ()):
+                if dimension == name and (port, i) != (first, axis):
+                    self._carriers.append((port, i))
 
     def of(self, feed: Mapping[str, Any]) -> int | None:
         """How many rows a feed has; None if no input shows it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -76,7 +76,8 @@ def wanted(model: Any, runtime: str, asked: Asked, options: Mapping[str, Any]) -
     if given.runtime is None:
         others = {name: r.name for r in RUNTIMES.values() for name in r.options.names()}
         kind = RUNTIMES[runtime].options
-        return Wanted(given, runtime, asked, of_runtimes.read_options(kind, options, _OWN, others))
+        read = of_runtimes.read_options(kind, options, _OWN, others)
+        return Wanted(given, runtime, asked, read)
     if runtime not in (given.runtime, _DEFAULT):
         allowed = f"{given.runtime!r}, in which the {given.name} is, or left out"
         refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")
@@ -246,15 +247,26 @@ def _adopted(given: Given, runtime: Runtime, source: Any) -> tuple[LoadedModel, 
 
 def _is_of(source: Served, loaded: LoadedModel) -> bool:
     """Whether a loaded model has no input but its source's, and the state in the same rank."""
+    ranks: dict[str, int | None] = {}
     if source.graph is not None:
-        declared = [(value.name, port_of(value, True).shape) for value in source.graph.input]
-        ranks = {name: shape and len(shape) for name, shape in declared}
+        for value in source.graph.input:
+            ranks[value.name] = _rank(port_of(value, True).shape)
     else:
-        shapes = {n: p.partial_shape for p in source.model.inputs for n in p.get_names()}
-        ranks = {n: len(s) if s.rank.is_static else None for n, s in shapes.items()}
-    here = {port.name: port.shape and len(port.shape) for port in loaded.inputs}
-    of_state = {by_name.get(source.streams.state) for by_name in (ranks, here)} - {None}
-    return here.keys() <= ranks.keys() and len(of_state) < 2
+        for port in source.model.inputs:
+            shape = port.partial_shape
+            rank = len(shape) if shape.rank.is_static else None
+            ranks |= dict.fromkeys(port.get_names(), rank)
+    here = {port.name: _rank(port.shape) for port in loaded.inputs}
+    if not here.keys() <= ranks.keys():
+        return False
+    state = source.streams.state
+    own = ranks.get(state)
+    loaded_s = here.get(state)
+    return own is None or loaded_s is None or own == loaded_s
+
+
+def _rank(shape: Sequence[object] | None) -> int | None:
+    return None if shape is None else len(shape)
 
 
 def _said_by_source(source: Given) -> Served:

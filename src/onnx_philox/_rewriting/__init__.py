@@ -1,1 +1,5 @@
-"""Rewriting of models: the rooms behind `onnx_philox.rewriting`."""
+"""Rewrites models so that their random nodes draw from a state.
+
+`api` holds what users call, `order` the steps that both formats share, `in_onnx` and `in_openvino`
+what each format needs, and `rows` what keeps the rows of a batch apart.
+"""

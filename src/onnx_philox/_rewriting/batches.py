@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from onnx_philox._contract import checks
 from onnx_philox._rewriting.asked import OWNER
@@ -41,14 +41,15 @@ def choose(
     Raises:
         ValueError: There is none, or none of this name.
     """
-    named = [
-        (axis, str(d), input)
-        for input, shape in shapes.items()
-        for axis, d in enumerate(shape or ())
-        if isinstance(d, str)
-    ]
+    named = []
+    for input, shape in shapes.items():
+        for axis, dimension in enumerate(shape or ()):
+            if isinstance(dimension, str):
+                named.append((axis, dimension, input))
+    # First dimensions first, in the order of the inputs.
+    named.sort(key=lambda each: each[0])
     found: dict[str, tuple[str, int]] = {}
-    for axis, name, input in sorted(named, key=lambda each: each[0]):
+    for axis, name, input in named:
         if said in (name, f"{input}:{axis}"):
             return ChosenBatch(name, input, axis, ())
         found.setdefault(name, (input, axis))
@@ -57,23 +58,32 @@ def choose(
         has_rank = shapes.get(said.partition(":")[0], ()) is not None
         how = "Choose one of these." if has_rank else "Give the input a rank: reshape the model."
         checks.refuse(OWNER, "batch", repr(said), allowed, how)
-    firsts = [name for name, (_, axis) in found.items() if not axis]
-    candidates = firsts or (list(found) if len(found) == 1 else [])
+    candidates = [name for name, (_, axis) in found.items() if axis == 0]
+    if not candidates and len(found) == 1:
+        candidates = list(found)
     if not candidates:
-        inputs = [f"{input} {written(shape)}" for input, shape in shapes.items()]
-        given = f"one with the inputs {', '.join(inputs)}" if inputs else "one without inputs"
-        others = f", say which dimension it is with {saying(next(iter(found)))}" if found else ""
-        checks.refuse(
-            OWNER,
-            "the model",
-            given,
-            "one with an input whose first dimension, the batch, is dynamic",
-            f"{remedy}{others}, or {ONE_STATE}.",
-        )
+        _refuse_without(shapes, next(iter(found), None), remedy)
     places = {name: places_of(name) for name in found}
     best = min(candidates, key=lambda name: _rank(places[name]))
-    rivals = [n for n in found if n != best and all(map(_is_one, places[n]))]
-    return ChosenBatch(best, *found[best], tuple(rivals))
+    rivals = [name for name in found if name != best and all(map(_is_one, places[name]))]
+    input, axis = found[best]
+    return ChosenBatch(best, input, axis, tuple(rivals))
+
+
+def _refuse_without(
+    shapes: Mapping[str, Dimensions | None], example: str | None, remedy: str
+) -> NoReturn:
+    """Refuses a model whose batch nobody knows; `example` is one of several that it could be."""
+    inputs = [f"{input} {written(shape)}" for input, shape in shapes.items()]
+    given = f"one with the inputs {', '.join(inputs)}" if inputs else "one without inputs"
+    others = "" if example is None else f", say which dimension it is with {saying(example)}"
+    checks.refuse(
+        OWNER,
+        "the model",
+        given,
+        "one with an input whose first dimension, the batch, is dynamic",
+        f"{remedy}{others}, or {ONE_STATE}.",
+    )
 
 
 def _is_one(places: list[Place]) -> bool:

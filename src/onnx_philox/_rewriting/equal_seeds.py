@@ -60,8 +60,13 @@ def in_doubt(nodes: Iterable[RandomNode]) -> list[Alike]:
     for node, seeded in _seeded(nodes):
         one = seeded.seed, seeded.numbers, seeded.place
         alike.setdefault(one, []).append((node, seeded))
-    doubts = [[n for n, own in some if _is_in_doubt(own, some)] for some in alike.values()]
-    return [Alike.of(some) for some in doubts if some]
+    found = []
+    for some in alike.values():
+        rules = [seeded for _, seeded in some]
+        doubtful = [node for node, own in some if _may_repeat_any(own, rules)]
+        if doubtful:
+            found.append(Alike.of(doubtful))
+    return found
 
 
 def remarks(nodes: Sequence[RandomNode], option: str) -> list[tuple[Alike, str]]:
@@ -88,10 +93,6 @@ def documents(nodes: Sequence[RandomNode]) -> list[dict[str, Any]]:
     return plain
 
 
-def _is_in_doubt(own: Seeded, others: Iterable[tuple[RandomNode, Seeded]]) -> bool:
-    return any(own != other and own.may_repeat(other) for _, other in others)
-
-
 def about_those_apart(nodes: Iterable[RandomNode]) -> str:
     """A line about nodes of one seed that do not go together in the runtimes; empty without any.
 
@@ -99,20 +100,24 @@ def about_those_apart(nodes: Iterable[RandomNode]) -> str:
     """
     of_one_seed: dict[Hashable, dict[Seeded, list[RandomNode]]] = {}
     for node, seeded in _seeded(nodes):
-        of_one_seed.setdefault(seeded.seed, {}).setdefault(seeded, []).append(node)
+        groups = of_one_seed.setdefault(seeded.seed, {})
+        groups.setdefault(seeded, []).append(node)
     said = []
     first_runs: dict[str, None] = {}
     for groups in of_one_seed.values():
-        apart = [s for s in groups if not any(s != o and s.may_repeat(o) for o in groups)]
+        apart = [each for each in groups if not _may_repeat_any(each, groups)]
         if len(apart) < 2:
             continue
-        everything = [node for each in apart for node in groups[each]]
-        parts = (f"{few(Alike.of(groups[s]).names)} ({_what(s)})" for s in apart)
-        said.append(f"{Alike.of(everything).seeds}: {', '.join(parts)}")
+        everything = []
+        parts = []
         for each in apart:
-            others = (other for other in apart if other is not each)
+            everything += groups[each]
+            names = Alike.of(groups[each]).names
+            parts.append(f"{few(names)} ({_what(each)})")
+            others = [other for other in apart if other is not each]
             if any(o.numbers == each.numbers and o.size != each.size for o in others):
                 first_runs[each.kind.partition(" ")[0]] = None
+        said.append(f"{Alike.of(everything).seeds}: {', '.join(parts)}")
     if not said:
         return ""
     line = "Nodes of one seed that do not go together in ONNX Runtime share nothing, each group "
@@ -120,6 +125,10 @@ def about_those_apart(nodes: Iterable[RandomNode]) -> str:
     for kind in first_runs:
         line += f" There {kind} of other sizes agree in a session's first run alone."
     return line
+
+
+def _may_repeat_any(own: Seeded, groups: Iterable[Seeded]) -> bool:
+    return any(own != other and own.may_repeat(other) for other in groups)
 
 
 def _what(seeded: Seeded) -> str:

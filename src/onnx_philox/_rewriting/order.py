@@ -24,7 +24,6 @@ from onnx_philox._rewriting.not_rows import NotRowsError, check_names, few, of_a
 from onnx_philox._rewriting.places import saying
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.report import Report
-from onnx_philox._rewriting.shares import Share
 
 
 def number_nodes(nodes: Sequence[Random], recorded: Recorded[Any]) -> list[Random]:
@@ -89,11 +88,13 @@ def choose_shares(nodes: Sequence[Random], asked: bool | Collection[str]) -> lis
     known = (node.names for node in nodes if node.share is not None)
     check_names(named, frozenset[str]().union(*known), "a Bernoulli to invert")
 
-    def chosen_share(share: Share | None, names: frozenset[str]) -> Share | None:
-        is_asked = share and (names & named or (asked is True and share.doubt))
-        return share.inverted if share and is_asked else share
-
-    chosen = [replace(node, share=chosen_share(node.share, node.names)) for node in nodes]
+    chosen = []
+    for node in nodes:
+        share = node.share
+        is_named = bool(node.names & named)
+        if share is not None and (is_named or (asked is True and share.doubt)):
+            node = replace(node, share=share.inverted)
+        chosen.append(node)
     for share in dict.fromkeys(node.share for node in chosen):
         if share is not None and share.doubt:
             names = [node.site.called for node in chosen if node.share == share]

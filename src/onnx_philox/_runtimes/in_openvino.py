@@ -26,7 +26,7 @@ from onnx_philox._files.drawn_outputs import name_of_mask
 from onnx_philox._files.given import Given
 from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_models import arrays as ov_arrays
-from onnx_philox._openvino_models import requests
+from onnx_philox._openvino_models import graphs, requests
 from onnx_philox._openvino_models.ports import input_names, output_names
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
@@ -97,8 +97,6 @@ def _fits(model: ov.Model, shapes: dict[int, ov.PartialShape], sizes: dict[Place
 
 # What OpenVINO calls its ways to choose among devices.
 _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
-# Where OpenVINO keeps the metadata of an ONNX model.
-_METADATA = "framework"
 
 
 class OpenvinoModel(models.LoadedModel):
@@ -197,8 +195,7 @@ class OpenvinoModel(models.LoadedModel):
         """What a rewrite of OpenVINO's model wrote, or what it had as a file of ONNX."""
         if isinstance(model, ov.CompiledModel):
             return None
-        paths = [path for path in ([key], [_METADATA, key]) if model.has_rt_info(path)]
-        return str(model.get_rt_info(paths[0]).value) if paths else None
+        return graphs.metadata(model, key)
 
     @staticmethod
     def names_of_inputs(model: ov.CompiledModel) -> set[str]:

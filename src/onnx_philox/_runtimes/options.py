@@ -36,10 +36,14 @@ class Options:
     @classmethod
     def of(cls, backend: str, precision: str | None = None, device: str | None = None) -> Self:
         """What a command asks for, as far as the runtime has it; on a CPU, if nothing is said."""
-        asked: dict[str, Any] = {"backend": backend, "device": device}
-        asked |= {"providers": ["CPUExecutionProvider"]}
-        asked |= {"config": {} if precision is None else {PRECISION: precision}}
-        return cls(**{name: asked[name] for name in cls.names() if name in asked})
+        asked: dict[str, Any] = {
+            "backend": backend,
+            "device": device,
+            "providers": ["CPUExecutionProvider"],
+            "config": {} if precision is None else {PRECISION: precision},
+        }
+        taken = {name: asked[name] for name in cls.names() if name in asked}
+        return cls(**taken)
 
 
 @dataclass(frozen=True, kw_only=True)

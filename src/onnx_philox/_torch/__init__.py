@@ -1,11 +1,11 @@
-"""The wing of torch: its numbers, its calls, and what its users export and check.
+"""Everything that is about torch: its numbers, its random calls, and the export of modules.
 
-The house draws, rewrites and runs by Philox, and is read without this. It asks a generator's record
-(`generator.GENERATOR`, which `_contract.generators` names in a string) what differs, and loads the
-rest of the wing only for who draws as torch does. The wing uses the house freely. torch itself is
-imported inside the functions that need it: numbers, states and rewrites need none.
+The rest of the package draws by Philox and can be read without this part. Where torch's numbers
+differ it asks `generator.GENERATOR`, which `_contract.generators` names in a string, and the other
+modules here are loaded only when somebody draws as torch does. torch itself is imported inside the
+functions that need it: numbers, states and rewrites do not.
 
-    generator    the record: what the house asks
+    generator    what the rest of the package asks
     sentences    what refusals of torch's numbers say, in Python and in the native core
     numbers/     MT19937, `TorchState`, draws on a CPU, normals on a card, noise
     calls/       torch's calls that draw: a table, and the meaning of each, once

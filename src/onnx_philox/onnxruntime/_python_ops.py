@@ -143,7 +143,9 @@ def _declare(python: PythonOp) -> None:
     op = python.operator
     run = PyCustomOpDef.dt_int64
     inputs = [run, *(_PYOP_TYPES[given] for given in python.inputs)]
-    outputs = [_PYOP_TYPES[o.type or carried(op, python.values)] for o in op.outputs]
+    drawn = carried(op, python.values)
+    types = [declared.type or drawn for declared in op.outputs]
+    outputs = [_PYOP_TYPES[type_] for type_ in types]
     attributes = {
         a.name: PyCustomOpDef.dt_string if a.allowed else PyCustomOpDef.dt_int64
         for a in op.attributes

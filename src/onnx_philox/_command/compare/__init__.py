@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnx_philox._command import paths, rewritten
+from onnx_philox._command import inside_model, paths
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.law import compare_laws, write_page
 from onnx_philox._command.compare.printed import ComparedRuns
@@ -86,7 +86,7 @@ def _compare(
     progress: Progress,
 ) -> ComparedRuns:
     """The runs of what a rewrite made of a model, or of the model itself."""
-    inside = rewritten.inside(given)
+    inside = inside_model.inside(given)
     inside.check_rewritten(model, wanted.seed)
     load = _load_ir if given.of_openvino else _load
     one, other = load(given, runtimes, precisions, devices)

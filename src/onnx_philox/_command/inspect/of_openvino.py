@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from onnx_philox._command import refusals, rewritten
+from onnx_philox._command import inside_model, refusals
 from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
 from onnx_philox._command.inspect.known import in_openvino
 from onnx_philox._command.inspect.known.row import Said
@@ -64,7 +64,7 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     states = earlier.states_in(model, recorded)
     several = search.several_in_words(states)
     if recorded.rewritten and not several:
-        run = rewritten.command_to_run(given.path, rewritten.inputs_of_ir(model), name)
+        run = inside_model.command_to_run(given.path, inside_model.inputs_of_ir(model), name)
     if recorded.state is not None:
         said = recorded.seed, recorded.generator, models.streams_of_ir(model)
         state = search.state_in_words(name, *said)

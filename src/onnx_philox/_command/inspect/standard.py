@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx_ir as ir
 
-from onnx_philox._command import rewritten
+from onnx_philox._command import inside_model
 from onnx_philox._command.inspect.search import rows_in_words
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
@@ -87,8 +87,8 @@ def find(model: ir.Model, path: Path) -> Standard | None:
 
 
 def command_to_run(model: ir.Model, path: Path, target: str | None = None) -> str:
-    """The command line that runs a rewritten model; see `onnx_philox._command.rewritten`."""
-    return rewritten.command_to_run(path, rewritten.inputs_of(model), _state(model), target)
+    """The command line that runs a rewritten model; see `onnx_philox._command.inside_model`."""
+    return inside_model.command_to_run(path, inside_model.inputs_of(model), _state(model), target)
 
 
 def _state(model: ir.Model) -> str | None:

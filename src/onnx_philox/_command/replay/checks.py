@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,22 +101,35 @@ def of_seed(written: Record) -> Iterator[Check]:
     seed = written["seed"]
     if seed is None:
         return
+    # A state of the seed says so once for all runs, another one for its own.
     checks: dict[Check, None] = {}
     if all(run["state"] is None for run in written["runs"]):
         yield Check(None, "seed", "seed", str(seed), None, what=TEXT)
     for run in written["runs"]:
         if run["state"] is None:
             continue
-        rows = _rows_of(run["state"])
-        kinds = (generators.of_words(len(row)) or generators.named(None) for row in rows)
-        words = (row[kind.seed_at] for row, kind in zip(rows, kinds, strict=True))
-        keys = [low | high << 32 for low, high in words]
-        found = keys if isinstance(seed, list) else sorted(set(keys))
-        seeds = seed if isinstance(seed, list) else [seed] * bool(keys)
-        said, key = (", ".join(map(str, s)) for s in (seeds, found))
+        keys = [_key_of(row) for row in _rows_of(run["state"])]
+        if isinstance(seed, list):
+            said = _listed(seed)
+            key = _listed(keys)
+        else:
+            # All rows have the key of the one seed.
+            said = str(seed) if keys else ""
+            key = _listed(sorted(set(keys)))
         place = None if said == key else run["run"]
         checks[Check(place, "seed", "seed", said, key, what=TEXT)] = None
     yield from checks
+
+
+def _key_of(row: Sequence[int]) -> int:
+    """The seed that the words of a state say."""
+    kind = generators.of_words(len(row)) or generators.named(None)
+    low, high = row[kind.seed_at]
+    return low | high << 32
+
+
+def _listed(numbers: Iterable[Any]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def of_inputs(written: Record, feeds: Arrays) -> Iterator[Check]:
@@ -153,21 +166,25 @@ def of_run(
     run: Record, outputs: list[Hash], next_state: str | None, *, is_same_runtime: bool
 ) -> Iterator[Check]:
     """The outputs of a run."""
+    number = run["run"]
     recorded = {entry["name"]: entry for entry in run["outputs"]}
     now = {output.name: output for output in outputs}
     for name in dict.fromkeys([*recorded, *now]):
         entry = recorded.get(name)
         output = now.get(name)
-        # A kind that the record gives may be altered; what is drawn here counts.
-        kind = kind_of(output, next_state) if output else recorded[name]["kind"]
-        said_sum = entry and entry["sha256"]
-        sum_now = output.sha256 if output else None
+        then = None if entry is None else entry["sha256"]
+        if output is None:
+            kind = recorded[name]["kind"]
+            found = None
+        else:
+            # A kind that the record gives may be altered; what is drawn here counts.
+            kind = kind_of(output, next_state)
+            found = output.sha256
         counts = kind != COMPUTED or is_same_runtime
-        yield Check(run["run"], kind, name, said_sum, sum_now, counts)
+        yield Check(number, kind, name, then, found, counts)
         if entry is not None and output is not None:
-            yield from _of_type(run["run"], kind, entry, output.type, output.shape)
-            said = entry["kind"]
-            yield from _differing(kind, name, said, kind, run=run["run"], what=KIND)
+            yield from _of_type(number, kind, entry, output.type, output.shape)
+            yield from _differing(kind, name, entry["kind"], kind, run=number, what=KIND)
 
 
 def of_state(run: Record, *, takes_state: bool) -> Iterator[Check]:
@@ -181,25 +198,30 @@ def _of_streams(
 ) -> Iterator[Check]:
     """The random nodes: one check if they are equal, else one for each key that is not."""
     if recorded is not None and found is not None:
-        # Records from before had one answer.
-        plain = (json.loads(json.dumps(each)) for each in (recorded, found))
-        then, now = ({"alignment": TENSORFLOW, **each} for each in plain)
+        then = _plain(recorded)
+        now = _plain(found)
         unequal = [key for key in now if then.get(key) != now[key]]
         for key in unequal:
-            yield Check(
-                None, "streams", key, json.dumps(then.get(key)), json.dumps(now[key]), what=TEXT
-            )
+            said = json.dumps(then.get(key))
+            is_now = json.dumps(now[key])
+            yield Check(None, "streams", key, said, is_now, what=TEXT)
         if unequal:
             return
-    was, is_now = (None if each is None else str(each["fingerprint"]) for each in (recorded, found))
-    yield Check(None, "streams", "random nodes", was, is_now)
+    was = None if recorded is None else str(recorded["fingerprint"])
+    now_is = None if found is None else str(found["fingerprint"])
+    yield Check(None, "streams", "random nodes", was, now_is)
+
+
+def _plain(streams: Mapping[str, Any]) -> dict[str, Any]:
+    """Streams as JSON has them; records from before had one alignment."""
+    return {"alignment": TENSORFLOW, **json.loads(json.dumps(streams))}
 
 
 def _of_type(
     run: int | None, kind: str, entry: Record, type: str, shape: Sequence[int]
 ) -> Iterator[Check]:
-    kinds = (entry["type"], entry["shape"]), (type, shape)
-    said, is_now = (f"{t} {shape_name(s)}" for t, s in kinds)
+    said = f"{entry['type']} {shape_name(entry['shape'])}"
+    is_now = f"{type} {shape_name(shape)}"
     yield from _differing(kind, entry["name"], said, is_now, run=run, what=TYPE)
 
 

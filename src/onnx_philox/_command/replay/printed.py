@@ -63,10 +63,10 @@ class ReplayedRecord:
     def print(self, console: Console) -> None:
         """Prints the table and the verdict."""
         then = self.written
-        words = (f"{then['runtime']} {then['version']}", f"backend {then['backend']}", then["how"])
-        console.print(
-            Text.assemble((str(self.record), "bold"), f" of {', '.join(filter(None, words))}")
-        )
+        ran_by = f"{then['runtime']} {then['version']}, backend {then['backend']}"
+        if then["how"]:
+            ran_by += f", {then['how']}"
+        console.print(Text.assemble((str(self.record), "bold"), f" of {ran_by}"))
         console.print(Text(f"run again in {self.loaded.title}"))
         terminal.print_table(console, self._table())
         for line in self._meaning():
@@ -83,11 +83,13 @@ class ReplayedRecord:
                 verdict = Text("different", "bold red")
                 if not check.counts:
                     verdict = Text("other" if check.kind == "runtime" else "other rounding")
+            style = "green" if check.kind == DRAWN else ""
             table.add_row(
                 "" if check.run is None else str(check.run),
-                Text(_KINDS.get(check.kind, check.kind), "green" if check.kind == DRAWN else ""),
+                Text(_KINDS.get(check.kind, check.kind), style),
                 Text(check.name),
-                *(_short(check, text) for text in (check.recorded, check.found)),
+                _short(check, check.recorded),
+                _short(check, check.found),
                 verdict,
             )
         return table
@@ -138,9 +140,11 @@ def _sentence(check: Check) -> str:
     recorded = check.recorded
     found = check.found
     if check.kind == "streams":
-        which = f": {check.name} was {recorded}, and is {found}" if check.what == TEXT else ""
+        which = ""
         if check.name == "nodes":  # which are many
             which = ": the list of nodes is another"
+        elif check.what == TEXT:
+            which = f": {check.name} was {recorded}, and is {found}"
         return f"the model's random nodes are not those in the record{which}"
     if check.kind == "number":
         return f"the run number {recorded} is {found} by the states"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from onnx_philox._command import paths, rewritten
+from onnx_philox._command import inside_model, paths
 from onnx_philox._command.drawn import with_draws
 from onnx_philox._command.run import beginning, loading, ports
 from onnx_philox._command.run.loading import Settings
@@ -87,7 +87,7 @@ def _run(
     if written:
         with refusing_as_argument():
             check_apart("run", written, _read(given, wanted.inputs))
-    inside = rewritten.inside(served)
+    inside = inside_model.inside(served)
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import generate
-from onnx_philox._command.rewritten import Inside
+from onnx_philox._command.inside_model import Inside
 from onnx_philox._command.run import ports
 from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._command.wanted import Seed, WantedRuns, option_of

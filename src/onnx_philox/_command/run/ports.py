@@ -212,11 +212,12 @@ def _note(port: Port, state: str | None) -> str:
 
 def _listed(ports: Iterable[Port], state: str | None) -> str:
     rows = [(p.name, p.type_name, p.shape_name, _note(p, state)) for p in ports]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
-    return "\n".join(
-        "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append(f"  {'  '.join(cells)}".rstrip())
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)

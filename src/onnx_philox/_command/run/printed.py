@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.rewritten import Inside
+from onnx_philox._command.inside_model import Inside
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.ports import StatePorts

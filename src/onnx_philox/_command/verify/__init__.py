@@ -41,13 +41,18 @@ def run(
     """
     found = choice.select(runtimes, backends, device)
     all_cases = cases.load_cases() if expected is None else expected
-    runners = (member for member in found if isinstance(member, Runner))
-    jobs = [(runner, case) for runner in runners for case in all_cases if runner.takes(case)]
-    results = [CaseResult(a, reason=a.reason) for a in found if isinstance(a, Absent)]
+    jobs = []
+    results = []
+    for member in found:
+        if isinstance(member, Absent):
+            results.append(CaseResult(member, reason=member.reason))
+        if isinstance(member, Runner):
+            jobs += [(member, case) for case in all_cases if member.takes(case)]
     for done, (runner, case) in enumerate(jobs):
         progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
         results.append(_verify(runner, case))
-    return Verification(sorted(results, key=lambda result: found.index(result.by)), is_verbose)
+    results.sort(key=lambda result: found.index(result.by))
+    return Verification(results, is_verbose)
 
 
 def _verify(runner: Runner, case: cases.Case) -> CaseResult:

@@ -73,18 +73,19 @@ def _compare_output(vector: Vector, name: str, got: NDArray[Any] | None) -> Comp
     expected = vector.expected[name]
     wanted = f"{expected.dtype} of shape {list(expected.shape)}"
     came = "nothing" if got is None else f"{got.dtype} of shape {list(got.shape)}"
+    size = expected.size
     if got is None or wanted != came:
         form = FirstDifference(str(vector.example), name, None, None, wanted, None, came, None)
-        return Comparison(0, expected.size, form, b"\1" * expected.size)
+        return Comparison(0, size, form, b"\1" * size)
     differs = (_bits(expected) != _bits(got)).reshape(-1)
-    if not differs.any():
-        return Comparison(expected.size, expected.size, None, differs.tobytes())
-    element = int(differs.argmax())
-    wanted = str(expected.flat[element])
-    bits = _hex(expected, element)
-    difference = _difference(vector, name, element, got, wanted, bits)
-    equal = int(expected.size - differs.sum())
-    return Comparison(equal, expected.size, difference, differs.tobytes())
+    equal = size - int(differs.sum())
+    difference = None
+    if equal < size:
+        element = int(differs.argmax())
+        number = str(expected.flat[element])
+        bits = _hex(expected, element)
+        difference = _difference(vector, name, element, got, number, bits)
+    return Comparison(equal, size, difference, differs.tobytes())
 
 
 def _compare_printed(vector: Vector, got: NDArray[Any]) -> FirstDifference | None:

@@ -155,17 +155,25 @@ class Example:
 
 def together(examples: Sequence[Example]) -> tuple[onnx.ModelProto, Arrays]:
     """Draws as one model, with a node for each whose names begin with its number; and its feeds."""
-    numbered = [(f"{number}.", example) for number, example in enumerate(examples)]
-    whole, *others = (compose.add_prefix(example.model(), number) for number, example in numbered)
+    models = []
+    feeds = {}
+    for number, example in enumerate(examples):
+        models.append(compose.add_prefix(example.model(), f"{number}."))
+        for name, array in example.feeds().items():
+            feeds[f"{number}.{name}"] = array
+    whole, *others = models
     for other in others:
         whole.graph.MergeFrom(other.graph)
-    return whole, {number + name: a for number, e in numbered for name, a in e.feeds().items()}
+    return whole, feeds
 
 
 def apart(outputs: Arrays, count: int) -> list[Arrays]:
     """The outputs of each draw, from those of all in one model."""
-    named = [(name.partition("."), array) for name, array in outputs.items()]
-    return [{own: a for (of, _, own), a in named if of == str(number)} for number in range(count)]
+    by_number: dict[str, dict[str, NDArray[Any]]] = {}
+    for name, array in outputs.items():
+        number, _, own = name.partition(".")
+        by_number.setdefault(number, {})[own] = array
+    return [by_number.get(str(number), {}) for number in range(count)]
 
 
 def _shown(argument: Any) -> str:

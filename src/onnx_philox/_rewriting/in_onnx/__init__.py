@@ -1,1 +1,1 @@
-"""Models of ONNX: finds, proves, replaces and carries."""
+"""Rewrites ONNX models: finds random nodes, proves which draw rows, and replaces them."""

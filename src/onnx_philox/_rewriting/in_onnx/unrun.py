@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
@@ -60,14 +60,15 @@ def missing_functions(model: ir.Model) -> list[str]:
     Not the random ones, which a search names. A domain of a runtime's own may have any operator.
     """
     found: dict[ir.OperatorIdentifier, str] = {}
-    bodies = [model.graph, *(function.graph for function in model.functions.values())]
-    for node in (node for graph in bodies for node in graph.all_nodes()):
-        opset = opset_of(model.opset_imports, node.domain)
-        is_known = node.domain.startswith(_DOMAINS_OF_RUNTIMES) or node.domain in STANDARD_DOMAINS
-        if is_known or node.op_identifier() in model.functions:
-            continue
-        if not schema_of(node, opset) and randomness(node, opset) is None:
-            found.setdefault(node.op_identifier(), f"{node.domain}::{label(node)}")
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        for node in graph.all_nodes():
+            if node.domain.startswith(_DOMAINS_OF_RUNTIMES) or node.domain in STANDARD_DOMAINS:
+                continue
+            if node.op_identifier() in model.functions:
+                continue
+            opset = opset_of(model.opset_imports, node.domain)
+            if not schema_of(node, opset) and randomness(node, opset) is None:
+                found.setdefault(node.op_identifier(), f"{node.domain}::{label(node)}")
     return list(found.values())
 
 
@@ -104,7 +105,7 @@ def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
             "and compute that before or behind it."
         )
     if for_training:
-        nodes = f"random node{'s'[: for_training > 1]}"
+        nodes = "random nodes" if for_training > 1 else "random node"
         said.append(
             f"The graphs that train the model have {for_training} {nodes}, which no run uses and "
             "no rewrite changes."
@@ -114,13 +115,16 @@ def about(of_no_runtime: Sequence[str], for_training: int = 0) -> list[str]:
 
 def random_nodes_for_training(proto: onnx.ModelProto) -> int:
     """How many random nodes of ONNX's stand in the graphs that train a model."""
-    graphs = (g for info in proto.training_info for g in (info.initialization, info.algorithm))
-    return sum(map(_random_nodes, graphs))
+    count = 0
+    for info in proto.training_info:
+        count += _random_nodes(info.initialization) + _random_nodes(info.algorithm)
+    return count
 
 
 def _random_nodes(graph: onnx.GraphProto) -> int:
-    inner: Iterable[onnx.GraphProto] = (
-        g for node in graph.node for a in node.attribute for g in tensors.subgraphs(a)
-    )
-    own = sum(node.op_type in STANDARD_OPERATORS for node in graph.node)
-    return own + sum(map(_random_nodes, inner))
+    count = 0
+    for node in graph.node:
+        count += node.op_type in STANDARD_OPERATORS
+        for attribute in node.attribute:
+            count += sum(map(_random_nodes, tensors.subgraphs(attribute)))
+    return count

@@ -10,7 +10,15 @@ import openvino as ov
 
 from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
 from onnx_philox._contract.operators import OUTPUT_TYPE
-from onnx_philox._contract.streams import STATE, Stream, Streams, kept_in, next_name, states_among
+from onnx_philox._contract.streams import (
+    METADATA_KEY,
+    STATE,
+    Stream,
+    Streams,
+    kept_in,
+    next_name,
+    states_among,
+)
 from onnx_philox._openvino_models import arrays, graphs
 from onnx_philox._rewriting import recorded
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
@@ -104,7 +112,8 @@ class FoundState:
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
-    kept = frozenset(each.order for each in kept_in(graphs.recorded_streams(model)))
+    streams = graphs.metadata(model, METADATA_KEY) or ""
+    kept = frozenset(each.order for each in kept_in(streams))
     ours = tuple(
         _ours(node, owners, kept)
         for node, owners in graphs.walk(model)

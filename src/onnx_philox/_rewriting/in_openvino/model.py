@@ -12,7 +12,7 @@ from openvino import opset8
 from onnx_philox._contract import checks
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Streams, check_one_state
-from onnx_philox._openvino_models.graphs import forget_order, recorded_streams
+from onnx_philox._openvino_models.graphs import forget_order, metadata
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
 from onnx_philox._rewriting.in_openvino import earlier
@@ -158,7 +158,7 @@ def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     has_kept = any(each.is_kept for each in recorded.rewritten)
     if recorded.next_state is None and not has_kept:
         return
-    before = Streams.recorded(recorded_streams(model))
+    before = Streams.recorded(metadata(model, METADATA_KEY) or "")
     streams = replace(recorded.all_streams, inverted=before.inverted + plan.inverted)
     if plan.batch is not None:
         streams = replace(streams, batch=plan.batch.name, batch_axis=plan.batch.axis)

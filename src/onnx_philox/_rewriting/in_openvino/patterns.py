@@ -76,37 +76,31 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
     # convert_model makes one of the two uniforms of a normal of ONNX, which then is none.
     is_merged = len(drawn.get_target_inputs()) == 2
     logarithm = _logarithm(drawn) if is_merged else _after(drawn, "Log")
-    product = _after(_scaled(logarithm, -2), "Sqrt")
-    reader = None if product is None else only_reader(product)
+    radius = _after(_scaled(logarithm, -2), "Sqrt")
+    reader = None if radius is None else only_reader(radius)
     if reader is None or reader[0].get_type_name() != "Multiply":
         return None
     node, index = reader
     wave = node.input_value(1 - index)
     if wave.get_node().get_type_name() not in ("Cos", "Sin") or only_reader(wave) is None:
         return None
-    angle = wave.get_node().input_value(0)
-    turn = 1.0
-    if angle.get_node().get_type_name() == "Multiply":
-        if only_reader(angle) is None:
-            return None
-        factors = angle.get_node().input_values()
-        numbers = [number(factor) for factor in factors]
-        i = next((i for i, known in enumerate(numbers) if known is not None), None)
-        if i is None or not _fits(factors[i], factors[1 - i]):
-            return None
-        turn = numbers[i] or 0.0
-        angle = factors[1 - i]
+    factored = _factored(wave.get_node().input_value(0))
+    if factored is None:
+        return None
+    angle, turn = factored
     v = by_name.get(angle.get_node().get_name())
     if v is None or (v is u) != is_merged or not _are_alike(u, v):
         return None
     if not is_merged and only_reader(angle) is None:
         return None
-    (low, high), (start, end) = u.bounds, v.bounds
+    low, high = u.bounds
+    start, end = v.bounds
     if low is None or high is None or start is None or end is None:
         return None
     is_radius = 0 <= low.item() <= _TINY and high.item() == 1
     is_circle = math.isclose(end.item() * turn, 2 * math.pi, rel_tol=_NEAR)
-    if not (is_radius and is_circle and 0 <= start.item() <= _TINY):
+    begins_at_0 = 0 <= start.item() <= _TINY
+    if not (is_radius and is_circle and begins_at_0):
         return None
     output, mean, scale = _moved(node.output(0))
     values = u.values.name
@@ -116,6 +110,21 @@ def _normal(u: UniformNode, by_name: Mapping[str, UniformNode]) -> NewDraw | Non
         return emit(factories.random_normal, shape, mean, scale, values).output(0)
 
     return NewDraw(u.site, RANDOM_NORMAL, values, output, make, (u.site.node, v.site.node))
+
+
+def _factored(angle: ov.Output) -> tuple[ov.Output, float] | None:
+    """What is multiplied by a constant, and that; None of a product that is no such one."""
+    node = angle.get_node()
+    if node.get_type_name() != "Multiply":
+        return angle, 1.0
+    if only_reader(angle) is None:
+        return None
+    left, right = node.input_values()
+    for factor, other in ((left, right), (right, left)):
+        known = number(factor)
+        if known is not None:
+            return (other, known) if _fits(factor, other) else None
+    return None
 
 
 def _logarithm(output: ov.Output) -> ov.Output | None:
@@ -212,7 +221,9 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
     thresholds = None
     if array is None:
         is_inner = bool(site.owners)
-        if values is not F32 or not _is_own(uniform, p) or not _gives_probabilities(p, is_inner):
+        if values is not F32 or not _is_own(uniform, p):
+            return None
+        if not _gives_probabilities(p, is_inner):
             return None
     elif not _is_within(array, uniform):
         return None
@@ -226,13 +237,17 @@ def comparison(uniform: UniformNode) -> NewDraw | None:
     def make(emit: EmitDraw) -> ov.Output:
         if thresholds is not None:
             whole = np.array(1 << comparisons.BITS[values], np.int32)
-            bounds = np.zeros_like(whole), whole
-            drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32")
-            values_ = opset8.less(drawn.output(0), opset8.constant(thresholds)).output(0)
+            zero = np.zeros_like(whole)
+            drawn = emit(factories.random_uniform, uniform.shape, zero, whole, "i32")
+            is_below = opset8.less(drawn.output(0), opset8.constant(thresholds))
         else:
-            given: Any = _clamped(p, is_negated=not is_less) if array is None else array
-            values_ = emit(factories.random_bernoulli, uniform.shape, given).output(0)
-        return values_ if is_less else opset8.logical_not(values_).output(0)
+            given: Any = array
+            if array is None:
+                given = _clamped(p, is_negated=not is_less)
+            is_below = emit(factories.random_bernoulli, uniform.shape, given)
+        if not is_less:
+            is_below = opset8.logical_not(is_below.output(0))
+        return is_below.output(0)
 
     operator = RANDOM_BERNOULLI if thresholds is None else RANDOM_UNIFORM
     return NewDraw(site, operator, "bool", node.output(0), make)
@@ -276,14 +291,18 @@ def integers(uniform: UniformNode) -> NewDraw | None:
 
     def make(emit: EmitDraw) -> ov.Output:
         # Always i32, as of an ONNX file; further down where that has no such bound.
-        is_moved = lowest + count == comparisons.MOST_OF_I32
-        first = lowest - comparisons.FURTHER_DOWN * is_moved
-        bounds = np.array(first, np.int32), np.array(first + count, np.int32)
-        drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32").output(0)
-        if is_moved:
-            up = opset8.constant(np.array(comparisons.FURTHER_DOWN, np.int32))
-            drawn = opset8.add(drawn, up).output(0)
-        return drawn if type_ is I32 else opset8.convert(drawn, value.get_element_type()).output(0)
+        down = 0
+        if lowest + count == comparisons.MOST_OF_I32:
+            down = comparisons.FURTHER_DOWN
+        minval = np.array(lowest - down, np.int32)
+        maxval = np.array(lowest - down + count, np.int32)
+        drawn = emit(factories.random_uniform, uniform.shape, minval, maxval, "i32")
+        if down:
+            back = opset8.constant(np.array(down, np.int32))
+            drawn = opset8.add(drawn.output(0), back)
+        if type_ is not I32:
+            drawn = opset8.convert(drawn.output(0), value.get_element_type())
+        return drawn.output(0)
 
     return NewDraw(uniform.site, RANDOM_UNIFORM, output_type, value, make)
 

@@ -74,12 +74,13 @@ class Rows:
         self._symbols = Symbols(model, inputs, asked.batch)
         shapes = {name: self._symbols.of(node.output(0)) for name, node in inputs.items()}
         self._shapes = {each.site.node.get_name(): drawn(each.site.node) for each in draws}
-        name, input, axis, rivals = choose(
-            shapes,
-            self._symbols.laid or asked.batch,
-            lambda name: [self._sized(draw, name) for draw in draws],
-            "Convert or reshape the model with a batch of -1",
-        )
+        said = self._symbols.laid or asked.batch
+        remedy = "Convert or reshape the model with a batch of -1"
+
+        def places_of(name: str) -> list[list[Place]]:
+            return [self._sized(draw, name) for draw in draws]
+
+        name, input, axis, rivals = choose(shapes, said, places_of, remedy)
         named = asked.named or frozenset()
         drawings = {}
         for draw in draws:
@@ -95,37 +96,42 @@ class Rows:
     def obstacle(self, draw: NewDraw, *, is_named: bool = False) -> RefusalError | None:
         """See `order.Rows`."""
         site = draw.site
+        key = site.node.get_name()
         batch = self.batch.where
+        rivals = self.batch.rivals
         if not draw.generator.is_counter_based:
+            given = repr(draw.generator.alignment)
             allowed = f"{TENSORFLOW!r} where seeds are kept, for a state for each row"
             remedy = f"Rewrite the model without keep_seeds, or {ONE_STATE}."
-            return ValueRefusalError(
-                site.title, "the alignment", repr(draw.generator.alignment), allowed, remedy
-            )
-        known = arrays.known_dimensions(self._shapes[site.node.get_name()])
-        places = self._walk.places[site.node.get_name()]
+            return ValueRefusalError(site.title, "the alignment", given, allowed, remedy)
+        known = arrays.known_dimensions(self._shapes[key])
+        places = self._walk.places[key]
         if known == () or (known and known[0] is not None and not places):
-            return of_shape(site.title, known, batch, self.batch.rivals, is_shared=self._is_shared)
-        if error := of_operator(site.title, draw.operator, known, places, batch, self.batch.rivals):
+            return of_shape(site.title, known, batch, rivals, is_shared=self._is_shared)
+        error = of_operator(site.title, draw.operator, known, places, batch, rivals)
+        if error is not None:
             return error
-        for index, owner in enumerate(site.owners):
-            loop = next((o for o in site.owners[:index] if o.node.get_type_name() != "If"), None)
+        # How often a body inside of a loop runs must not depend on the rows.
+        loop = None
+        for owner in site.owners:
             if loop is not None and self._walk.of_how_often(owner):
                 return of_count(site.title, owner.label, loop.label)
-        culprit = self._walk.culprits.get(site.node.get_name())
+            if loop is None and owner.node.get_type_name() != "If":
+                loop = owner
+        culprit = self._walk.culprits.get(key)
         if not places:
             return unproved(site.title, site.called, known, batch, culprit)
         if culprit is not None and not is_named:
             return out_of_order(site.title, site.called, culprit, batch)
-        (self.batch.places[site.node.get_name()],) = places
+        (place,) = places
+        self.batch.places[key] = place
         return None
 
     def _sized(self, draw: NewDraw, name: str) -> list[Place]:
         """Where a dimension of this name stands in what a node draws, by its size alone."""
         shape = self._symbols.of_shape(self._shapes[draw.site.node.get_name()]) or ()
-        products = self._symbols.products
-        return [
-            Place(axis, len(shape), dimension != name)
-            for axis, dimension in enumerate(shape)
-            for _ in range(products.count(dimension, name))
-        ]
+        places = []
+        for axis, dimension in enumerate(shape):
+            count = self._symbols.products.count(dimension, name)
+            places += [Place(axis, len(shape), dimension != name)] * count
+        return places

@@ -52,12 +52,17 @@ def _view(node: ov.Node, shape: ov.Node, place: Place) -> ov.Node:
     state = state_of(node)
     assert state is not None, "it has rows"
     rows = _gathered(opset8.shape_of(state), [0])
+    whole = _gathered(shape, [place.axis])
     # No rows would be divided by.
-    each = opset8.divide(_gathered(shape, [place.axis]), opset8.maximum(rows, np.array([1])))
-    before, behind = range(place.axis), range(place.axis + 1, place.rank)
-    parts = [rows, each]
-    parts = [_gathered(shape, before), *parts] if before else parts
-    return opset8.concat([*parts, _gathered(shape, behind)] if behind else parts, 0)
+    least = opset8.maximum(rows, np.array([1]))
+    parts = [rows, opset8.divide(whole, least)]
+    before = range(place.axis)
+    behind = range(place.axis + 1, place.rank)
+    if before:
+        parts.insert(0, _gathered(shape, before))
+    if behind:
+        parts.append(_gathered(shape, behind))
+    return opset8.concat(parts, 0)
 
 
 def _gathered(vector: ov.Node, indices: Sequence[int]) -> ov.Node:

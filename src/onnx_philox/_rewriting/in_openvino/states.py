@@ -89,7 +89,8 @@ def _new_input(model: ov.Model, batch: Batch | None) -> ov.Output:
         words = _checked(words, batch)
         steps = RUNS[:, np.newaxis]
     runs = opset8.add(opset8.constant(steps), words)
-    this_run, next_run = (opset8.gather(runs, np.int64(row), np.int64(0)) for row in (0, 1))
+    this_run = opset8.gather(runs, np.int64(0), np.int64(0))
+    next_run = opset8.gather(runs, np.int64(1), np.int64(0))
     this_run.set_friendly_name(_THIS_RUN)
     following = opset8.convert(next_run, "u32")
     following.set_friendly_name(NEXT_STATE)
@@ -150,7 +151,7 @@ class Carrier:
         value = opset8.convert(next_state, "i64").output(0)
         for i in reversed(range(self._first_back, len(self._owners))):
             owner = self._owners[i]
-            (around, inner, other) = self._crossed[i]
+            around, inner, other = self._crossed[i]
             result = opset8.result(value)
             owner.body.add_results([result])
             if other is not None:

@@ -1,1 +1,1 @@
-"""Whether an exported file draws what its module draws."""
+"""Checks that an exported file draws what its module draws."""

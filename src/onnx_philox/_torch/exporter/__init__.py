@@ -1,1 +1,1 @@
-"""PyTorch modules as files of ONNX whose random calls are nodes of ours."""
+"""Exports PyTorch modules to ONNX files whose random calls are nodes of this package."""

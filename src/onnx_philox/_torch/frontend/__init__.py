@@ -1,1 +1,1 @@
-"""Torch's random calls as nodes of ours in OpenVINO's PyTorch front end."""
+"""Converts torch's random calls to nodes of this package in OpenVINO's PyTorch front end."""

@@ -167,10 +167,8 @@ class _Lowering:
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
             after = PhiloxNext([states, layer.output(0)], self._words()).output(0)
-        values, *masks = self._values(drawn)
-        for output, new in zip(
-            self.node.outputs(), [values, *masks, self._next(after)], strict=True
-        ):
+        outputs = [*self._values(drawn), self._next(after)]
+        for output, new in zip(self.node.outputs(), outputs, strict=True):
             if output.get_target_inputs():
                 new.get_node().set_friendly_name(f"{self.node.get_friendly_name()}/{output.index}")
                 _replace(output, new)
@@ -180,14 +178,16 @@ class _Lowering:
         deciding = self._type()
         rule = _RULES.get((name, deciding))
         if rule is None:
-            if types := [type_ for operator, type_ in _RULES if operator == name]:
+            types = [type_ for operator, type_ in _RULES if operator == name]
+            if types:
                 self._refuse(f"of {deciding}", f"of {' or '.join(types)}")
-            others = sorted({operator for operator, _ in _RULES})
-            self._refuse(f"of {deciding}", f"{', '.join(others[:-1])} or {others[-1]}", of="")
+            *others, last = sorted({operator for operator, _ in _RULES})
+            self._refuse(f"of {deciding}", f"{', '.join(others)} or {last}", of="")
         for other in self.operator.attributes:
+            if other.name in _UNDERSTOOD:
+                continue
             given = self.attributes.get(other.name, other.default)
-            is_understood = other.name in _UNDERSTOOD or given in ("", other.default)
-            if not is_understood:
+            if given not in ("", other.default):
                 allowed = f"with {other.name} {other.default!r}"
                 self._refuse(f"with {other.name} {given!r}", allowed)
         return rule
@@ -302,7 +302,8 @@ class _Lowering:
             axis = _constant(0, np.int64)
             first = ops.gather(shape, _constant([0], np.int64), axis)
             others = ops.gather(shape, _constant(range(1, rank), np.int64), axis)
-            shape = ops.concat([first, ops.reduce_prod(others, axis, keep_dims=True)], 0).output(0)
+            as_one = ops.reduce_prod(others, axis, keep_dims=True)
+            shape = ops.concat([first, as_one], 0).output(0)
         return ops.broadcast(_constant(0, np.int32), shape).output(0)
 
     def _values(self, drawn: ov.Output) -> Iterator[ov.Output]:

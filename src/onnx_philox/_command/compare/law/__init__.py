@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onnx_philox._command import paths, rewritten
+from onnx_philox._command import inside_model, paths
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law.faults import of_original
 from onnx_philox._command.compare.law.noise import FedModel
@@ -76,12 +76,12 @@ def compare_laws(
         RunError: The runtime does not load a model, or a run fails.
     """
     given = paths.given("compare", model)
-    taken = rewritten.inside(given).inputs
+    taken = inside_model.inside(given).inputs
     # What the model still takes as an input becomes a draw first, as without --original.
     still = {name: law for name, law in wanted.draw.items() if name in taken}
     clock = Clock(wanted.runs, seconds, progress)
     with with_draws(given, still) as served:
-        inside = rewritten.inside(served)
+        inside = inside_model.inside(served)
         inside.check_rewritten(model, wanted.seed)
         given_original = paths.given("compare", original)
         for option, given_ones in zip(_ONCE, (runtimes, precisions, devices), strict=True):
@@ -96,7 +96,7 @@ def compare_laws(
             before = FedModel(before, wanted.draw, after.inputs, wanted.first_run)
         _check_inputs(before.inputs, after.inputs, set(inside.inputs))
         of_original_alone = replace(wanted, first_run=0)
-        olds = Serving(before, of_original_alone, rewritten.inside(given_original))
+        olds = Serving(before, of_original_alone, inside_model.inside(given_original))
         news = Serving(after, wanted, inside, like=olds)
         both = Running(olds, news, tolerances or Tolerances())
         look = both.run(clock, may_end=may_end)

@@ -81,10 +81,14 @@ class TypeRow(NamedTuple):
 def matrix(results: Sequence[CaseResult]) -> list[TypeRow]:
     """Sorts results into rows; what is not installed is in none of their columns."""
     tried = [(by, group) for by, group in groups(results).items() if isinstance(by, Runner)]
-    keys = {result.kind for _, group in tried for result in group}
+    kinds = {result.kind for _, group in tried for result in group}
     operators = list(OPERATORS)
     types = list(BY_NAME)
-    return [
-        TypeRow(*key, [Cell(by, [r for r in group if r.kind == key]) for by, group in tried])
-        for key in sorted(keys, key=lambda key: (operators.index(key[0]), types.index(key[1])))
-    ]
+    rows = []
+    for operator, type_ in sorted(kinds, key=lambda k: (operators.index(k[0]), types.index(k[1]))):
+        cells = []
+        for by, group in tried:
+            of_kind = [result for result in group if result.kind == (operator, type_)]
+            cells.append(Cell(by, of_kind))
+        rows.append(TypeRow(operator, type_, cells))
+    return rows

@@ -70,13 +70,14 @@ class Verification:
             console.print(Text(f"not installed: {how}"))
         explained = set()
         for result in self.results:
+            is_open = result.verdict is CaseVerdict.NOT_INSTALLED and not result.by.how_to_install
             # A library that does not load breaks every case for the same reason: once is enough.
             key = (result.by, result.reason or id(result))
-            is_open = result.verdict is CaseVerdict.NOT_INSTALLED and not result.by.how_to_install
             if (result.is_failure or is_open) and key not in explained:
                 explained.add(key)
                 console.print(_explanation(result))
-        for note in self.notes if self.is_verbose else _notes_on_others(self.results):
+        notes = self.notes if self.is_verbose else _notes_on_others(self.results)
+        for note in notes:
             console.print(Text(note, "dim"))
         if not self.is_verbose:
             console.print(Text("Every vector: --verbose. As a page: --html FILE.", "dim"))
@@ -113,14 +114,15 @@ class Verification:
             counts = _counts(r for r in self.results if r.case and r.by.is_peer is is_peer)
             if not counts["cases"]:
                 continue
-            verdicts = ", ".join(
-                f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
-                for verdict, count in counts["verdicts"].items()
+            verdicts = []
+            for verdict, count in counts["verdicts"].items():
                 # Readers look for mismatches, so it also says that there are none.
-                if count or (verdict == CaseVerdict.MISMATCH.value and not is_peer)
-            )
-            count = f"{counts['cases']} cases, {counts['vectors']} vectors"
-            lines.append(f"{name}: {count}; {verdicts}.")
+                is_looked_for = verdict == CaseVerdict.MISMATCH.value and not is_peer
+                if count or is_looked_for:
+                    word = verdict if count == 1 else _PLURALS.get(verdict, verdict)
+                    verdicts.append(f"{count} {word}")
+            counted = f"{counts['cases']} cases, {counts['vectors']} vectors"
+            lines.append(f"{name}: {counted}; {', '.join(verdicts)}.")
         return "\n".join(lines)
 
     @property
@@ -191,8 +193,11 @@ def _lines(rows: list[TypeRow]) -> Iterator[Text]:
         before = row.operator
         line = Text.assemble((f"{operator:<{_OPERATOR}}", "bold"), f"{row.type:<{_TYPE}}")
         for cell, wide in zip(row.cells, widths, strict=True):
-            word, style = (s.word, s.style) if (s := cell.standing) else ("", "")
-            line.append(f"{word:<{wide}}", style)
+            standing = cell.standing
+            if standing is None:
+                line.append(" " * wide)
+            else:
+                line.append(f"{standing.word:<{wide}}", standing.style)
         yield line
 
 
@@ -207,13 +212,11 @@ def _explanation(result: CaseResult) -> RenderableType:
         lines.append(("because", result.reason))
     if first is not None:
         index = "" if first.index is None else str(list(first.index))
-        lines += [
-            ("draw", first.parameters),
-            ("where", f"{first.output}{index}; {result.compared.equal:,} of "
-             f"{result.compared.total:,} elements are equal"),
-            ("expected", " ".join(filter(None, (first.expected, first.expected_hex)))),
-            ("got", " ".join(filter(None, (first.got, first.got_hex)))),
-        ]  # fmt: skip
+        equal = f"{result.compared.equal:,} of {result.compared.total:,} elements are equal"
+        lines.append(("draw", first.parameters))
+        lines.append(("where", f"{first.output}{index}; {equal}"))
+        lines.append(("expected", _beside(first.expected, first.expected_hex)))
+        lines.append(("got", _beside(first.got, first.got_hex)))
     (head, text), *rest = lines
     style = "bold red" if result.is_failure else "bold"
     details = Table.grid(padding=(0, 1))
@@ -222,36 +225,51 @@ def _explanation(result: CaseResult) -> RenderableType:
     return Group(Text(f"{head}: {text}", style), details, "")
 
 
+def _beside(number: str | None, bits: str | None) -> str:
+    """A number and its bits, of which one may be missing."""
+    return " ".join(filter(None, (number, bits)))
+
+
 def _notes_on_others(results: list[CaseResult]) -> list[str]:
     notes = []
+    right = []
     for by, group in groups(results).items():
-        by_operator: dict[str, dict[str, None]] = {}
         refused = [r for r in group if r.verdict is CaseVerdict.NOT_CARRIED]
-        if not refused:
-            continue
-        for operator, type_ in (result.kind for result in refused):
-            by_operator.setdefault(operator, {})[type_] = None
-        all_types = joined(dict.fromkeys(t for types in by_operator.values() for t in types))
-        are_alike = len({tuple(types) for types in by_operator.values()}) == 1
-        if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
-            all_types = "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
-        # Of a type it may carry some draws and refuse others.
-        carried = {r.kind for r in group if r.verdict is CaseVerdict.SAME}
-        is_part = any(r.kind in carried for r in refused)
-        words = (Standing.PART, Standing.NOT_CARRIED) if is_part else (Standing.NOT_CARRIED,)
-        place = f" on {by.how}" if by.how else ""
-        notes.append(
-            f"{', '.join(standing.word for standing in words)}: not carried. {by.runtime}'s "
-            f"backend {by.backend}{place} refuses {'draws of ' * is_part}{all_types} when it loads "
-            "a model."
-        )
-    peers = ((p, g) for p, g in groups(results).items() if isinstance(p, OpenvinoOwnRunner))
-    if right := "; ".join(f"{peer.where}: {_right(group)}" for peer, group in peers):
+        if refused:
+            # Of a type it may carry some draws and refuse others.
+            carried = {r.kind for r in group if r.verdict is CaseVerdict.SAME}
+            is_part = any(r.kind in carried for r in refused)
+            words = Standing.NOT_CARRIED.word
+            what = _types_of(refused)
+            if is_part:
+                words = f"{Standing.PART.word}, {words}"
+                what = f"draws of {what}"
+            place = f" on {by.how}" if by.how else ""
+            notes.append(
+                f"{words}: not carried. {by.runtime}'s backend {by.backend}{place} refuses {what} "
+                "when it loads a model."
+            )
+        if isinstance(by, OpenvinoOwnRunner):
+            right.append(f"{by.where}: {_right(group)}")
+    if right:
         notes.append(
             f"some, other: OpenVINO's own RandomUniform, to compare, draws different bits "
-            f"from those that it documents. These seeded draws are as documented: {right}."
+            f"from those that it documents. These seeded draws are as documented: "
+            f"{'; '.join(right)}."
         )
     return notes
+
+
+def _types_of(refused: Iterable[CaseResult]) -> str:
+    """What a backend refuses, in words: the types, of each operator where these are few."""
+    by_operator: dict[str, dict[str, None]] = {}
+    for result in refused:
+        operator, type_ = result.kind
+        by_operator.setdefault(operator, {})[type_] = None
+    are_alike = len({tuple(types) for types in by_operator.values()}) == 1
+    if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
+        return "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
+    return joined(dict.fromkeys(type_ for types in by_operator.values() for type_ in types))
 
 
 def _right(results: list[CaseResult]) -> str:

@@ -82,20 +82,27 @@ def _rows(results: list[CaseResult]) -> list[VerdictRow]:
 
 def family_rows(family: list[CaseResult]) -> list[VerdictRow]:
     mergeable = (CaseVerdict.SAME, CaseVerdict.NOT_CARRIED, CaseVerdict.ERROR)
-    if len({r.verdict for r in family}) == 1 and family[0].verdict in mergeable:
-        return [VerdictRow(family, is_whole_family=True)]
     verdicts: dict[Any, set[CaseVerdict]] = {}
     for result in family:
-        verdicts.setdefault(result.case and result.case.type, set()).add(result.verdict)
+        type_ = None if result.case is None else result.case.type
+        verdicts.setdefault(type_, set()).add(result.verdict)
+    if family[0].verdict in mergeable and set().union(*verdicts.values()) == {family[0].verdict}:
+        return [VerdictRow(family, is_whole_family=True)]
     types = list(verdicts)
+
+    def place(result: CaseResult) -> int:
+        return types.index(None if result.case is None else result.case.type)
+
     rows: dict[Any, VerdictRow] = {}
-    for result in sorted(family, key=lambda r: types.index(r.case and r.case.type)):
+    for result in sorted(family, key=place):
         case = result.case
         is_merged = result.verdict in mergeable
-        is_whole = case is None or (is_merged and len(verdicts[case.type]) == 1)
-        part = "" if is_whole or case is None else case.part
+        part = ""
+        if case is not None and not (is_merged and len(verdicts[case.type]) == 1):
+            part = case.part
         key = (part, result.verdict) if is_merged else id(result)
-        rows.setdefault(key, VerdictRow([], part)).results.append(result)
+        row = rows.setdefault(key, VerdictRow([], part))
+        row.results.append(result)
     order = list(CaseVerdict)
     return sorted(rows.values(), key=lambda row: order.index(row.verdict))
 

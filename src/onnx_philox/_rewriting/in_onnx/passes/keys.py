@@ -49,7 +49,7 @@ class _Constant:
 
 
 @dataclass(frozen=True)
-class _Operation:
+class _Computation:
     """What gives equal values wherever it stands."""
 
     domain: str
@@ -161,7 +161,7 @@ class Keys:
         # A type is none, and two nodes of another type have other inputs.
         attributes = sorted(each for each in values if isinstance(each[1], Hashable))
         inputs = tuple(self._name(value, passed) for value in node.inputs)
-        what = _Operation(node.domain, operator, tuple(attributes), inputs, index)
+        what = _Computation(node.domain, operator, tuple(attributes), inputs, index)
         return self._operations.setdefault(what, len(self._operations))
 
     def _name(self, value: ir.Value | None, passed: tuple[str, ...]) -> Hashable:

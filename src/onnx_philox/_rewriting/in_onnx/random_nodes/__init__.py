@@ -1,1 +1,1 @@
-"""Which nodes are random, where each stands, and what it must have."""
+"""Finds the random nodes of an ONNX model, and says where each stands and what it has."""

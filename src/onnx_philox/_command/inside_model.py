@@ -130,7 +130,8 @@ class Inside:
     @property
     def counted(self) -> str:
         """The random nodes of its own, in words."""
-        return f"{len(self.own)} random node{'s'[: len(self.own) > 1]} of its own"
+        nodes = "random node" if len(self.own) == 1 else "random nodes"
+        return f"{len(self.own)} {nodes} of its own"
 
 
 def inside(given: Given) -> Inside:
@@ -155,14 +156,23 @@ def _inside_onnx(given: Given) -> Inside:
     drawn_by = generator_of(model)
     inputs = inputs_of(model)
     if state is not None:
-        said = state.name or "", next_of(model, state), drawn_by, streams_of(model)
-        return Inside(inputs, own, False, True, *said, "", states_in(model), unrun, missing)
-    seed = earlier.read(model).seed
+        return Inside(
+            inputs,
+            own,
+            has_state=True,
+            state=state.name or "",
+            next_state=next_of(model, state),
+            generator=drawn_by,
+            streams=streams_of(model),
+            several=states_in(model),
+            of_no_runtime=unrun,
+            missing_functions=missing,
+        )
     return Inside(
         inputs,
         own,
-        seed is not None,
-        False,
+        has_seed=earlier.read(model).seed is not None,
+        has_state=False,
         generator=drawn_by,
         of_no_runtime=unrun,
         missing_functions=missing,
@@ -193,13 +203,27 @@ def _inside_ir(given: Given) -> Inside:
     inputs = inputs_of_ir(model)
     drawn_by = recorded.generator
     if recorded.is_input:
-        said = recorded.state_name, recorded.next_state, drawn_by, models.streams_of_ir(model)
-        several = earlier.states_in(model, recorded)
-        return Inside(inputs, own, False, True, *said, several=several)
+        return Inside(
+            inputs,
+            own,
+            has_state=True,
+            state=recorded.state_name,
+            next_state=recorded.next_state,
+            generator=drawn_by,
+            streams=models.streams_of_ir(model),
+            several=earlier.states_in(model, recorded),
+        )
     has_seed = recorded.seed is not None and not recorded.variable
     # Standard nodes draw too, and nothing here knows them.
     has_state = False if own or has_seed or recorded.variable else None
-    return Inside(inputs, own, has_seed, has_state, generator=drawn_by, variable=recorded.variable)
+    return Inside(
+        inputs,
+        own,
+        has_seed=has_seed,
+        has_state=has_state,
+        generator=drawn_by,
+        variable=recorded.variable,
+    )
 
 
 def _own(nodes: list[RandomNode]) -> list[RandomNode]:

@@ -139,7 +139,7 @@ def rewrite(
             invert_bernoulli=invert_bernoulli,
             draw=draw,
         )
-        return rooms.rewrite.rewrite(
+        return rooms.rewritten_file.rewrite(
             model,
             output,
             asked,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
-from onnx_philox._command import paths, rewritten, web
+from onnx_philox._command import inside_model, paths, web
 from onnx_philox._command.inspect.known import untried
 from onnx_philox._command.terminal import document
 from onnx_philox._contract import alignment, checks, choices
@@ -41,7 +41,7 @@ class RewrittenFile:
     target: Path
     report: rewriting.Report
     warnings: list[str]
-    inside: rewritten.Inside
+    inside: inside_model.Inside
     """What decides the numbers of the new model."""
     standard: str | None = None
     """The runtime that its standard nodes are made for; None for nodes of this package."""
@@ -81,7 +81,7 @@ class RewrittenFile:
     def command(self) -> str:
         """The command line that runs the new model."""
         inside = self.inside
-        return rewritten.command_to_run(self.target, inside.inputs, inside.state, self.standard)
+        return inside_model.command_to_run(self.target, inside.inputs, inside.state, self.standard)
 
     def print(self, console: Console) -> None:
         """Prints what the rewrite did and what to do next."""
@@ -118,8 +118,11 @@ class RewrittenFile:
         shares = [(node.called, node.share) for node in replaced]
         doubts = [(node.called, node.doubt) for node in replaced]
         for of_each in (shares, doubts):
-            for said in dict.fromkeys(text for _, text in of_each if text is not None):
-                names = [name for name, text in of_each if text == said]
+            alike: dict[str, list[str]] = {}
+            for name, text in of_each:
+                if text is not None:
+                    alike.setdefault(text, []).append(name)
+            for said, names in alike.items():
                 if not any(f": {said}" in text for text in warned):
                     yield f"{', '.join(names)}: {said.removesuffix('.')}."
 
@@ -156,22 +159,20 @@ class RewrittenFile:
         if self.keeps_seeds and self.report.recorded and not self.report.replaced:
             return "--keep-seeds did nothing: pass the model that this one was made from."
         if not count:
-            return "It has no seeds to keep." * (self.keeps_seeds and is_openvino_s)
-        # By the processor that it runs on, which may be another one than this.
-        others = (
-            "others of f64 and i64, of most ranges of f32 where the processor multiplies and adds "
-            "in one step (FMA), and of f16 and bf16 where it computes them in f32 (bf16: on "
-            "processors without AVX-512)"
-        )
-        they, keep, take = (
-            ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
-        )
-        return (
-            f"{count} node{'s'[: count > 1]} {keep} seeds, and {take} no stream. {they} "
-            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0)."
-            + f" OpenVINO's own CPU device draws {others}."
-            * is_openvino_s
-        )
+            return "It has no seeds to keep." if self.keeps_seeds and is_openvino_s else ""
+        if count == 1:
+            keep = "1 node keeps its seeds, and takes no stream. It draws"
+        else:
+            keep = f"{count} nodes keep their seeds, and take no stream. They draw"
+        about = f"{keep} what these seeds document from PhiloxState.for_run(0)."
+        if is_openvino_s:
+            # By the processor that it runs on, which may be another one than this.
+            about += (
+                " OpenVINO's own CPU device draws others of f64 and i64, of most ranges of f32 "
+                "where the processor multiplies and adds in one step (FMA), and of f16 and bf16 "
+                "where it computes them in f32 (bf16: on processors without AVX-512)."
+            )
+        return about
 
     def _about_equal_seeds(self) -> str:
         """What becomes of nodes of one seed, where no warning says it."""
@@ -209,7 +210,8 @@ class RewrittenFile:
                 "Its draws are outputs too. A page of this project's sources, "
                 "examples/web/drop.html, runs it in a browser and shows the same hashes."
             )
-        yield f"Written: {_written(self.target)}.{' Run it:' * (not self._in_the_way)}"
+        run_it = "" if self._in_the_way else " Run it:"
+        yield f"Written: {_written(self.target)}.{run_it}"
 
     @property
     def _in_the_way(self) -> list[str]:
@@ -318,7 +320,7 @@ def _to_the_same(
     inexact: str = "refuse",
     *,
     is_for_web: bool = False,
-) -> tuple[rewriting.Report, rewritten.Inside]:
+) -> tuple[rewriting.Report, inside_model.Inside]:
     """Writes ONNX from ONNX, or an IR from an IR; returns what is in it, too."""
     if is_for_web:
         report = web.write_for_web(source, target, inexact, asked, progress)
@@ -326,12 +328,12 @@ def _to_the_same(
         report = standard_nodes.write_standard(source, target, asked, standard, inexact, progress)
     else:
         report = api.write_rewritten(source, target, asked, progress)
-    return report, rewritten.inside(Given.of(_OWNER, target))
+    return report, inside_model.inside(Given.of(_OWNER, target))
 
 
 def _to_ir(
     source: Given, target: Path, asked: Asked, progress: Progress
-) -> tuple[rewriting.Report, rewritten.Inside]:
+) -> tuple[rewriting.Report, inside_model.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
 
