@@ -112,6 +112,8 @@ class Rows:
             loop = next((o for o in site.owners[:index] if o.node.get_type_name() != "If"), None)
             if loop is not None and self._walk.of_how_often(owner):
                 return of_count(site.title, owner.label, loop.label)
+            if self._walk.goes_along_batch(owner.node):
+                return of_count(site.title, owner.label, "")
         culprit = self._walk.culprits.get(site.node.get_name())
         if not places:
             return unproved(site.title, site.called, known, batch, culprit)

@@ -290,9 +290,7 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
     for index in range(len(step.known)):
         known_before.update(step.numbers(index) or ())
     new = [
-        axis
-        for axis, d in enumerate(dims or ())
-        if d not in known_before and made_of(d) is None
+        axis for axis, d in enumerate(dims or ()) if d not in known_before and made_of(d) is None
     ]
     if dims is not None and not new:
         return None
