@@ -115,6 +115,16 @@ def test_a_sequence_of_parts_of_the_batch_is_refused() -> None:
         make_reproducible(model_of(body, 3), per_row=True, batch="batch")
 
 
+def test_a_draw_in_a_scan_along_such_a_dimension_is_refused() -> None:
+    scanned = f"""{HOT} r = Scan <num_scan_inputs = 1, scan_input_axes = [2],
+        scan_output_axes = [2], body = b (float[u, v] w) => (float[p, q] z)
+        {{ n = RandomNormalLike (w) z = Add (w, n) }}> (o)"""
+    model = parse(f"g (float[batch, time] x) => (float[a, b, c] r) {{ {NUMBERS} {scanned} }}", 20)
+    for given, batch in ((model, "batch"), (read(model), "x:0")):
+        with pytest.raises(ValueError, match="how often it draws must be the same for every batch"):
+            make_reproducible(given, per_row=True, batch=batch)
+
+
 # -- Made of others --------------------------------------------------------------------------------
 
 OF_OTHERS: dict[str, tuple[str, int]] = {

@@ -13,7 +13,7 @@ from openvino import opset8
 
 from onnx_philox._contract import openvino_plugin
 from onnx_philox._contract import sentences as say
-from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models import arrays, requests
 from onnx_philox._openvino_models.upstream import Upstream
 
 _INT32 = np.iinfo(np.int32)
@@ -155,8 +155,9 @@ def _chooses_exactly() -> bool:
         return True  # There is no such device.
     # f32 does not hold it.
     odd = np.array([_F32_INTEGERS + 1], np.int32)
-    result = compiled([np.array([False]), odd, odd])[0]
-    return bool(result[0] == odd[0])
+    request = compiled.create_infer_request()
+    requests.run(request, [np.array([False]), odd, odd])
+    return bool(request.get_output_tensor().data[0] == odd[0])
 
 
 def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:

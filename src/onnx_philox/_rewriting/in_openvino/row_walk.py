@@ -94,6 +94,20 @@ class RowWalk:
         ]
         return any(self._has_batch(node.input_value(c.input_index), c.axis) for c in cut)
 
+    def goes_along_batch(self, node: ov.Node) -> bool:
+        """Whether a loop takes slices along a dimension that is made of the batch."""
+        if node.get_type_name() == "If":
+            return False
+        for each in node.get_input_descriptions():
+            if not isinstance(each, util.SliceInputDescription):
+                continue
+            dims = self._symbols.of(node.input_value(each.input_index))
+            if dims is None or each.axis not in range(-len(dims), len(dims)):
+                continue
+            if self._batch in (self._symbols.products.made_of(dims[each.axis]) or ()):
+                return True
+        return False
+
     def _is_counted(self, node: ov.Node, body: ov.Model) -> bool:
         _, condition = node.get_special_body_ports()
         goes_on = body.get_results()[condition].input_value(0)

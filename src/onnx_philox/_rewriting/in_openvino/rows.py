@@ -118,6 +118,8 @@ class Rows:
                 return of_count(site.title, owner.label, loop.label)
             if loop is None and owner.node.get_type_name() != "If":
                 loop = owner
+            if self._walk.goes_along_batch(owner.node):
+                return of_count(site.title, owner.label, "")
         culprit = self._walk.culprits.get(key)
         if not places:
             return unproved(site.title, site.called, known, batch, culprit)

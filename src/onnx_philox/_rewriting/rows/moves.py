@@ -283,13 +283,14 @@ def _resizes(step: Step, output: int, meeting: Meeting) -> Culprit | None:
     It may be said by numbers, or be made of a dimension that is as long and has no rows.
     """
     dims = step.made[output]
+    made_of = step.products.made_of
+    if dims is not None and all(isinstance(d, int) or made_of(d) is not None for d in dims):
+        return None
     known_before = {d for each in step.dims for d in each or ()}
     for index in range(len(step.known)):
         known_before.update(step.numbers(index) or ())
     new = [
-        axis
-        for axis, d in enumerate(dims or ())
-        if d not in known_before and step.products.made_of(d) is None
+        axis for axis, d in enumerate(dims or ()) if d not in known_before and made_of(d) is None
     ]
     if dims is not None and not new:
         return None

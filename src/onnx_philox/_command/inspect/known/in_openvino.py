@@ -15,7 +15,7 @@ from onnx_philox._rewriting.report import RandomNode
 _STEPS = 12
 _KEEP_NUMBERS = {"Add", "Ceiling", "Floor", "Multiply", "Reshape", "Round", "Subtract"}
 
-PYTORCH = KnownBehaviour(
+UNSEEDED = KnownBehaviour(
     "alignment pytorch without seeds",
     OPENVINO,
     is_wrong=True,
@@ -34,7 +34,7 @@ UINT32 = KnownBehaviour(
     after="draws the integers themselves",
     label="31 bits",
 )
-ROWS = (PYTORCH, UINT32)
+ROWS = (UNSEEDED, UINT32)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def said(node: ov.Node, record: RandomNode) -> Iterator[Said]:
     attributes = node.get_attributes()
     has_seed = int(attributes["global_seed"]) or int(attributes["op_seed"])
     if str(attributes.get("alignment")).lower() == "pytorch" and not has_seed:
-        yield PYTORCH.said()
+        yield UNSEEDED.said()
     is_of_words = record.replacement == RANDOM_GENERATOR.name
     convert = _conversion_to_uint32(node) if is_of_words else ""
     if convert:

@@ -119,6 +119,8 @@ class BatchRows:
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
             if (loop is not None or self._is_walk) and self._walk.of_how_often(owner):
                 return of_count(title, owner.label, loop.label if loop else "")
+            if self._walk.goes_along_batch(owner.node):
+                return of_count(title, owner.label, "")
         culprit = self._walk.culprits.get(node)
         if not places:
             return unproved(title, site.called, shape, batch, culprit)

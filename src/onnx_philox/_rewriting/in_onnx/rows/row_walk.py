@@ -324,6 +324,21 @@ class RowWalk:
         is_counted = self.of_how_often(Owner(node, name, body))
         self._stack(node, stacked, carried, axes, is_counted)
 
+    def goes_along_batch(self, node: ir.Node) -> bool:
+        """Whether a node is a Scan along a dimension that is made of the batch."""
+        if node.op_type != "Scan":
+            return False
+        count = node.attributes["num_scan_inputs"].as_int()
+        axes = node.attributes.get_ints("scan_input_axes", [0] * count)
+        scanned = zip(node.inputs[len(node.inputs) - count :], axes, strict=True)
+        for value, axis in scanned:
+            dims = self._shapes.walk.dimensions(value)
+            if dims is None or axis not in range(-len(dims), len(dims)):
+                continue
+            if self._batch in (self._shapes.products.made_of(dims[axis]) or ()):
+                return True
+        return False
+
     def of_how_often(self, owner: Owner) -> bool:
         """Whether how often a subgraph runs may depend on the batch."""
         node, body = owner.node, owner.graph

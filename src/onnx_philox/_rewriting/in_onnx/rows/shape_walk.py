@@ -74,6 +74,9 @@ class Walk:
         # A function's values are others in each call.
         self._of_calls: dict[tuple[ir.Node, ...], dict[ir.Value, onnx.TypeProto]] = {}
         self._types = self._of_calls.setdefault((), {})
+        # What has been read of these types, since it is asked for often.
+        self._read_in_calls: dict[tuple[ir.Node, ...], dict[ir.Value, Dimensions | None]] = {}
+        self._read = self._read_in_calls.setdefault((), {})
         self._numbers = Arithmetic(products, self.dimensions, self._is_whole)
         self._rules = ShapeRules(products, self._numbers, self.dimensions)
         self.carried: list[CarriedValue] = []
@@ -88,11 +91,16 @@ class Walk:
         """Goes to the function that is called by the last of some calls; to the graph by none."""
         self._calls = calls
         self._types = self._of_calls.setdefault(calls, {})
+        self._read = self._read_in_calls.setdefault(calls, {})
         self._numbers.enter(calls)
 
     def dimensions(self, value: ir.Value | None) -> Dimensions | None:
         """The shape of a value, as far as it is known."""
-        return None if value is None else self._dimensions_of(self._type(value))
+        if value is None:
+            return None
+        if value not in self._read:
+            self._read[value] = self._dimensions_of(self._type(value))
+        return self._read[value]
 
     def _type(self, value: ir.Value) -> onnx.TypeProto:
         if value not in self._types:
@@ -105,6 +113,7 @@ class Walk:
         inferred: onnx.TypeProto | None = None,
     ) -> None:
         """Notes what the model declares of a value, and what is inferred of it."""
+        self._read.pop(value, None)
         dtype, dims = value.dtype or ir.DataType.UNDEFINED, self._declared(value)
         if inferred is not None:
             if inferred.WhichOneof("value") not in (None, "tensor_type"):
