@@ -116,8 +116,8 @@ def test_a_pages_examples_print_what_it_says(
 
 def test_every_page_for_a_task_is_tested_here() -> None:
     others = [
-        *("README", "cuda", "design", "json", "limits", "operators", "promise"),
-        *("torchs-calls", "troubleshooting"),
+        *("README", "cuda", "design", "json", "known-behaviours", "limits", "operators"),
+        *("promise", "torchs-calls", "troubleshooting"),
     ]
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}
 
