@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from drawing import models, numbers, terminal
+from drawing import models, numbers, served, terminal
 from drawing.canvas import PALETTES, PICTURES, ROOT, save
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ ALL = {
     "mc-dropout": Picture(models.draw_dropout, models.draws_of_dropout, models.DROPOUT.read_bytes),
     "rewrite": Picture(models.draw_rewrite, models.graphs_of_the_vae, models.VAE.read_bytes),
     "state": Picture(models.draw_state),
+    "served": Picture(served.draw_served),
     "speed": Picture(
         numbers.draw_speed,
         lambda: list(numbers.speed_rows()),

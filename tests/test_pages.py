@@ -130,6 +130,7 @@ def test_every_page_for_a_task_is_tested_here() -> None:
         "cuda",
         "design",
         "json",
+        "known-behaviours",
         "limits",
         "operators",
         "promise",

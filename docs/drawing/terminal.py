@@ -33,8 +33,8 @@ MODEL = """
 
 FINDINGS = (
     "draws nothing",
-    r"inverted: where p is 0\.1, [\d.]+% are 1",
-    "two of them alone drew the same numbers",
+    r"It is inverted: where p is 0\.1, [\d.]+% are 1\.",
+    r"They may repeat each other: two of them alone drew the same numbers\.",
 )
 COLUMNS, SIZE, STEP = 104, 12, 18
 LEFT, TOP = 22, 30
