@@ -23,9 +23,13 @@ def input_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) 
 
     `graph` is the ONNX model's; None if there is none.
     """
-    declared = {value.name for value in graph.input} if graph else set()
-    dropouts = [n for n in graph.node if n.op_type == "Dropout"] if graph else []
-    before = {node.output[0]: node.input[0] for node in dropouts}
+    declared: set[str] = set()
+    before: dict[str, str] = {}
+    if graph:
+        declared = {value.name for value in graph.input}
+        for node in graph.node:
+            if node.op_type == "Dropout":
+                before[node.output[0]] = node.input[0]
 
     def name_of(port: ov.ConstOutput) -> str:
         names: set[str] = port.get_names()

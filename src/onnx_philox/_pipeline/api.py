@@ -123,7 +123,8 @@ class Pipeline:
         where = f"{model.runtime} {model.version}"
         if self._device:
             where += f" on {self._device}"
-        nodes = f"{len(streams.nodes)} random node{'s' * (len(streams.nodes) != 1)}"
+        count = len(streams.nodes)
+        nodes = "1 random node" if count == 1 else f"{count} random nodes"
         rows = "one state"
         if streams.batch is not None:
             rows = f"a state for each row of {streams.batch!r}"

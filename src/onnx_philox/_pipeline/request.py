@@ -153,10 +153,12 @@ class Request:
         """Whose numbers, from which seed, and how many runs so far."""
         seed = "no seed" if self._seed is None else f"seed {self._seed}"
         if isinstance(self._seed, tuple):
-            many = ", ..." * (len(self._seed) > _SHOWN)
-            seed = f"seeds {', '.join(map(str, self._seed[:_SHOWN]))}{many}"
+            shown = [str(each) for each in self._seed[:_SHOWN]]
+            if len(self._seed) > _SHOWN:
+                shown.append("...")
+            seed = f"seeds {', '.join(shown)}"
         model = self._engine.model
-        runs = f"{self._runs} run{'s' * (self._runs != 1)}"
+        runs = "1 run" if self._runs == 1 else f"{self._runs} runs"
         whose = self._engine.streams.generator.whose
         return f"<Request of {seed} after {runs}: {whose} in {model.runtime} {model.version}>"
 

@@ -440,7 +440,9 @@ def _show_drawn(model: ov.Model) -> dict[str, str]:
 def _port(name: str, given: Any, value: onnx.ValueInfoProto | None) -> Port:
     """An input; the names of its dimensions are those of the ONNX model's."""
     shape: Any = ov_arrays.known_dimensions(given.partial_shape)
-    names = [d.dim_param or None for d in value.type.tensor_type.shape.dim] if value else []
+    names = []
+    if value:
+        names = [d.dim_param or None for d in value.type.tensor_type.shape.dim]
     if shape is not None and len(shape) == len(names):
         shape = tuple(n if d is None else d for d, n in zip(shape, names, strict=True))
     known = ov_arrays.element_type(given.element_type)

@@ -75,11 +75,13 @@ def outline(model: Buffer) -> Outline:
             found[field.number].append(field)
     if len(found[_GRAPH]) != 1:
         raise ValueError("not one graph")
-    functions = [Message.within(model, field) for field in found[_FUNCTIONS]]
     imports = [Message.within(model, field) for field in found[_OPSETS]]
-    imports += [opset for function in functions for opset in function.messages(_FUNCTION_OPSETS)]
+    for field in found[_FUNCTIONS]:
+        function = Message.within(model, field)
+        imports += function.messages(_FUNCTION_OPSETS)
     opsets = [i.integer(_OPSET_VERSION) for i in imports if i.text(_OPSET_DOMAIN) == _DOMAIN]
-    return Outline(opsets, found[_GRAPH][0], bool(functions))
+    (graph,) = found[_GRAPH]
+    return Outline(opsets, graph, bool(found[_FUNCTIONS]))
 
 
 class Graph:

@@ -56,8 +56,9 @@ def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
         return bool((same | (arrived == kept)).all())
     # A conversion clamps wide numbers to a narrow type's largest.
     largest = float(ml_dtypes.finfo(arrived.dtype).max)  # type: ignore[no-untyped-call]
-    a, b = (np.clip(x.astype(np.float64), -largest, largest) for x in (arrived, kept))
-    return bool(np.allclose(a, b, rtol=_RELATIVE, atol=_ABSOLUTE))
+    one = np.clip(arrived.astype(np.float64), -largest, largest)
+    other = np.clip(kept.astype(np.float64), -largest, largest)
+    return bool(np.allclose(one, other, rtol=_RELATIVE, atol=_ABSOLUTE))
 
 
 def is_captured(declared: Input) -> bool:

@@ -446,7 +446,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             return np.empty(arrays.dimensions(tensor.get_shape()), types[0].dtype)
         kept = str(self._attributes.get(captured(declared), ""))
         if kept:
-            return _constants.from_text(kept, types).reshape(arrays.dimensions(tensor.get_shape()))
+            numbers = _constants.from_text(kept, types)
+            return numbers.reshape(arrays.dimensions(tensor.get_shape()))
         arrived = arrays.element_type(tensor.get_element_type())
         type_ = self._declared.get(declared.name)
         if type_ is None:
@@ -467,7 +468,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if type_ is U32:
             return array.view(np.uint32)
         array = array.astype(type_.dtype)
-        return _clamped.clamp(array, self._clamp) if self._is_clamped(declared) else array
+        if self._is_clamped(declared):
+            return _clamped.clamp(array, self._clamp)
+        return array
 
 
 OPS: dict[str, type[RandomOp]] = {

@@ -127,13 +127,12 @@ def _initial(
     is_rows = len(dims) == 2 and dims[0] != 1
     if given is None and (is_rows or not generator.is_counter_based):
         given_text = f"nothing, for states of shape {shape}"
-        allowed = (
-            f"[B, {count}], a state for each row"
-            if is_rows
-            else f"a state of {generator.owner}'s generator"
-        )
+        allowed = f"a state of {generator.owner}'s generator"
+        if is_rows:
+            allowed = f"[B, {count}], a state for each row"
         refuse(_NAME, "initial", given_text, allowed, remedy)
-    words = array_of(_NAME, "initial", PhiloxState() if given is None else given)
+    begun = PhiloxState() if given is None else given
+    words = array_of(_NAME, "initial", begun)
     if words.dtype != np.uint32:
         refuse(_NAME, "initial", words.dtype, "uint32", remedy, TypeError)
     if shape.is_static and words.size == count == math.prod(shape.to_shape()):

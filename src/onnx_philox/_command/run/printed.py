@@ -136,10 +136,10 @@ class ModelRuns:
 
     def print(self, console: Console) -> None:
         """Prints the table, the hash of all runs, and what they mean."""
-        seed = "" if self.serving.seed is None else f"; seed {self.serving.seed}"
-        console.print(
-            Text.assemble((str(self.model), "bold"), f" in {self.serving.loaded.title}{seed}")
-        )
+        where = f" in {self.serving.loaded.title}"
+        if self.serving.seed is not None:
+            where += f"; seed {self.serving.seed}"
+        console.print(Text.assemble((str(self.model), "bold"), where))
         terminal.print_table(console, self._table())
         count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
         console.print(Text.assemble(f"{count}, all outputs: ", (self.sha256[:_SHOWN], "bold")))

@@ -30,7 +30,8 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
         ValueError: The model uses a newer opset of the domain, or a tensor has the name of the
             state but is no state.
     """
-    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
+    functions = model.functions.values()
+    for imports in (model.opset_imports, *(f.opset_imports for f in functions)):
         checks.check_opset(imports.get(DOMAIN, 1), OWNER)
     ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
     stateful = [node for node in ours if not awaits_state(node) and state_of(node) is not None]
@@ -60,7 +61,8 @@ def read(model: ir.Model) -> Recorded[ir.Value]:
         return found
     words = _words(state)
     assert words is not None, "it is no input"
-    if (key := found.generator.seed_in(words)) or not found.generator.is_counter_based:
+    key = found.generator.seed_in(words)
+    if key or not found.generator.is_counter_based:
         return replace(found, seed=key, has_key=True)
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
@@ -76,12 +78,13 @@ def counts_runs(model: ir.Model) -> bool:
     if node is None or node.op_type != "Add":
         return False
     added = [value for value in node.inputs if value is not None]
-    # Of an IR version before 4 a constant is an input, too.
-    return any(
-        are_runs(_words(steps) if (given := steps.const_value) is None else given.numpy())
-        and graphs.source(words).name == STATE
-        for steps, words in permutations(added, 2)
-    )
+    for steps, words in permutations(added, 2):
+        # Of an IR version before 4 a constant is an input, too.
+        given = steps.const_value
+        numbers = _words(steps) if given is None else given.numpy()
+        if are_runs(numbers) and graphs.source(words).name == STATE:
+            return True
+    return False
 
 
 def _state(model: ir.Model) -> ir.Value | None:

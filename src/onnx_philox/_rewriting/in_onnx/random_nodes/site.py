@@ -39,13 +39,21 @@ def site_of(node: ir.Node, owners: tuple[Owner, ...], version: int | None, opset
 
 
 def _explicit_seed(node: ir.Node) -> str | None:
-    given = {name: node.attributes.get(name) for name in ("seed", "seed2")}
-    seeds = {n: a.value for n, a in given.items() if a and isinstance(a.value, int | float)}
+    seeds: dict[str, float] = {}
+    for name in ("seed", "seed2"):
+        attribute = node.attributes.get(name)
+        if attribute and isinstance(attribute.value, int | float):
+            seeds[name] = attribute.value
     if is_known(node):
         # TensorFlow's are a pair, and 0 and 0 is none.
-        seeds = {"seed": 0, "seed2": 0} | seeds if any(seeds.values()) else {}
-    # A float, such as 12.0, equals the integer of a Dropout.
-    shown = (f"{n} {format(s, '.9g') if isinstance(s, float) else s}" for n, s in seeds.items())
+        if not any(seeds.values()):
+            return None
+        seeds = {"seed": 0, "seed2": 0} | seeds
+    shown = []
+    for name, seed in seeds.items():
+        # A float, such as 12.0, equals the integer of a Dropout.
+        text = format(seed, ".9g") if isinstance(seed, float) else str(seed)
+        shown.append(f"{name} {text}")
     return " and ".join(shown) or None
 
 
@@ -96,15 +104,12 @@ def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) ->
     if schema is None:
         return
     site = site_of(node, owners, opset, 0)
-    for what, given, least, most in (
-        ("inputs", node.inputs, 0, schema.max_input),
-        ("outputs", node.outputs, schema.min_output, schema.max_output),
-    ):
-        if not least <= len(given) <= most:
-            allowed = f"at least {least} and at most {most}"
-            site.refuse(f"the number of {what}", len(given), allowed, "Correct the node.")
+    _check_number(site, "inputs", len(node.inputs), 0, schema.max_input)
+    _check_number(site, "outputs", len(node.outputs), schema.min_output, schema.max_output)
+    last = len(schema.inputs) - 1
     for index in range(schema.min_input):
-        if schema.inputs[min(index, len(schema.inputs) - 1)].option is not _OPTIONAL:
+        declared_input = schema.inputs[min(index, last)]
+        if declared_input.option is not _OPTIONAL:
             required_input(site, index)
     for name, declared in schema.attributes.items():
         wanted = str(declared.type).rpartition(".")[2]
@@ -114,6 +119,12 @@ def check_schema(node: ir.Node, owners: tuple[Owner, ...], opset: int | None) ->
         if attribute and not attribute.is_ref() and attribute.type.name != wanted:
             remedy = "Give it that type, or remove it."
             site.refuse(f"attribute {name!r}", attribute.type.name, wanted, remedy, TypeError)
+
+
+def _check_number(site: Site, what: str, given: int, least: int, most: int) -> None:
+    if not least <= given <= most:
+        allowed = f"at least {least} and at most {most}"
+        site.refuse(f"the number of {what}", given, allowed, "Correct the node.")
 
 
 class DeclaredTypeError(TypeRefusalError):
