@@ -29,20 +29,6 @@ Bad = dict[str, tuple[dict[str, Any], list[str]]]
 what must be, what it got, what to do; its operator, too."""
 
 
-def read(rows: str, **names: Any) -> Bad:
-    """Of rows `what is wrong: inputs and attributes -> words`, `...` standing for any between.
-
-    A line that begins with the arrow goes on with the one before.
-    """
-    bad: Bad = {}
-    for row in rows.replace("\n->", " ->").strip().splitlines():
-        wrong, _, words = row.partition(" -> ")
-        what, _, given = wrong.partition(": ")
-        texts = words.replace(" -> ", " ").split(" ... ")
-        bad[what] = eval(f"dict({given})", {**globals(), **names}), texts
-    return bad
-
-
 # A call that is right, for the bad part to go into.
 SHAPE = np.array([2, 3])
 LOGITS = np.zeros((2, 3), F32)
@@ -107,21 +93,31 @@ def of_every_operator(operator: str) -> Bad:
     """What any operator refuses that declares such inputs and attributes."""
     op = OPERATORS[operator]
     size = "[2, 1]" if op.size_input.role is Role.LOGITS else "[2, 3]"
-    bad = read(f"""
-states for other rows: state=np.stack([STATE] * 3)
--> got 3 states (shape [3, 6]) for 2 rows (output shape {size}).
-state of five words: state=STATE[:5], global_seed=0
--> got shape [5] ... [6], or [1, ..., 1, 6] up to rank 8 ... PhiloxState
-""")
+    bad: Bad = {
+        "states for other rows": (
+            {"state": np.stack([STATE] * 3)},
+            [f"got 3 states (shape [3, 6]) for 2 rows (output shape {size})."],
+        ),
+        "state of five words": (
+            {"state": STATE[:5], "global_seed": 0},
+            ["got shape [5]", "[6], or [1, ..., 1, 6] up to rank 8", "PhiloxState"],
+        ),
+    }
     if op.input("state").optional:
-        bad |= read("""neither state nor seed: global_seed=0
--> input 'state' must be connected ... both 0: got nothing ... PhiloxState.from_entropy""")
+        bad["neither state nor seed"] = (
+            {"global_seed": 0},
+            [
+                "input 'state' must be connected",
+                "both 0: got nothing",
+                "PhiloxState.from_entropy",
+            ],
+        )
     if op.has_shape:
-        bad |= read("""
-a negative dimension: shape=np.array([2, -1])
--> input 'shape' must be dimensions of 0 or more: got [2, -1]. Give the size itself.
-more than memory: shape=np.array([2**31 - 1, 2**20]) -> memory ... in parts
-""")
+        bad["a negative dimension"] = (
+            {"shape": np.array([2, -1])},
+            ["input 'shape' must be dimensions of 0 or more: got [2, -1]. Give the size itself."],
+        )
+        bad["more than memory"] = {"shape": np.array([2**31 - 1, 2**20])}, ["memory", "in parts"]
     if any(a.name == "output_type" for a in op.attributes):
         names = [t.name for t in op.output_types]
         other = next(name for name in ("f16", "i32", "f8") if name not in names)
@@ -146,120 +142,220 @@ def of_input(operator: str, declared: Input) -> Bad:
     for number in numbers:
         says = [f"{must}{rule}: got {dtype(number).item()}. {remedy}"]
         bad[f"{name} of {number}"] = {name: dtype(number)}, says
-    rows = ""
     many = np.full((2, 3), good)
     match declared.role:
         case Role.NUMBER:
             one = f"{must}a scalar, or 1-D of one element: got shape ["
-            rows = f"""
-{name} of two elements: {name}=np.ones(2, F32) -> {one}2]. Pass one number.
-{name} of rank 2: {name}=np.ones((1, 1), F32) -> {one}"""
+            bad[f"{name} of two elements"] = {name: np.ones(2, F32)}, [f"{one}2]. Pass one number."]
+            bad[f"{name} of rank 2"] = {name: np.ones((1, 1), F32)}, [one]
         case Role.NUMBERS:
             many[1, 1:] = numbers[:2]
-            rows = f"""
-one of many {name}: {name}=many -> {must}{rule}: got {dtype(numbers[0]).item()} at [1, 1].
-{name} of another rank: {name}=np.full((1, 2, 3), good) -> {must}{P_RULE} ... : got shape [
-{name} of another length: {name}=np.full(3, good)
--> {must}{P_RULE}2, 3]: got shape [3] ... expand it to that shape
-{name} to be broadcast: {name}=np.full((1, 3), good) -> {must}{P_RULE}2, 3]: got shape [1, 3]."""
+            bad[f"one of many {name}"] = (
+                {name: many},
+                [f"{must}{rule}: got {dtype(numbers[0]).item()} at [1, 1]."],
+            )
+            bad[f"{name} of another rank"] = (
+                {name: np.full((1, 2, 3), good)},
+                [f"{must}{P_RULE}", ": got shape ["],
+            )
+            bad[f"{name} of another length"] = (
+                {name: np.full(3, good)},
+                [f"{must}{P_RULE}2, 3]: got shape [3]", "expand it to that shape"],
+            )
+            bad[f"{name} to be broadcast"] = (
+                {name: np.full((1, 3), good)},
+                [f"{must}{P_RULE}2, 3]: got shape [1, 3]."],
+            )
         case Role.ROW_NUMBERS:
             # Where only the rank is known, the second says neither the rows nor the shape.
-            rows = f"""
-{name} for other rows: {name}=np.ones(3, dtype)
--> {must}{OF_ROWS_RULE} (2): got shape [3]. Pass one number, or one for each
-{name} of two dimensions: {name}=np.ones((2, 1), dtype)
--> {must}{OF_ROWS_RULE} ... Pass one number, or one for"""
+            bad[f"{name} for other rows"] = (
+                {name: np.ones(3, dtype)},
+                [f"{must}{OF_ROWS_RULE} (2): got shape [3]. Pass one number, or one for each"],
+            )
+            bad[f"{name} of two dimensions"] = (
+                {name: np.ones((2, 1), dtype)},
+                [f"{must}{OF_ROWS_RULE}", "Pass one number, or one for"],
+            )
         case Role.LOGITS:
-            rank = f"{must}2-D, [batch, classes]: got shape [ ... Reshape it to 2-D."
-            rows = f"""
-logits of rank 1: logits=np.zeros(3, F32) -> {rank}
-logits of rank 3: logits=np.zeros((1, 2, 3), F32) -> {rank}
-no classes: logits=np.zeros((2, 0), F32) -> must be of at least one class: got shape [2, 0]
-a logit that is NaN: logits=F32([[0, 1], [2, NAN], [INF, 0]]) -> RULE nan in row 1. REMEDY
-a logit that is infinite: logits=F32([[0, 1], [-INF, 1], [INF, 0]]) -> RULE inf in row 2. REMEDY
-a row of -inf: logits=F32([[0, 1], [-INF] * 2]) -> RULE -inf in all of row 1. REMEDY
-a NaN beside -inf: logits=F32([[-INF, NAN]]) -> RULE nan in row 0. REMEDY
-an infinite logit beside a NaN: logits=F32([[INF, NAN]]) -> RULE inf in row 0. REMEDY
-""".replace("RULE", f"{must}finite numbers or -inf, at least one of them finite in each row: got")
-            rows = rows.replace("REMEDY", "Correct what computes the logits.")
-    return bad | read(rows, good=good, many=many, dtype=dtype)
+            bad |= of_logits(must)
+    return bad
 
 
-OF_ITS_OWN = {
-    "RandomGenerator": """
-state of another type: state=STATE.astype(np.int64)
--> input 'state' must be u32: got i64 ... Cast it
-states for other rows: state=np.stack([STATE] * 3)
--> input 'state' must be one state for all of the output, or one for each of its rows: got 3 states
--> (shape [3, 6]) for 2 rows (output shape [2, 3]). Pass as many states as rows, from
--> row_states(...) for instance (in C,
-no states for two rows: state=np.stack([STATE])[:0]
--> got 0 states (shape [0, 6]) for 2 rows (output shape [2, 3]).
-two states for one row: state=np.stack([STATE] * 2), shape=np.array([1, 2])
--> got 2 states (shape [2, 6]) for 1 row (output shape [1, 2]).
-two states for a scalar: state=np.stack([STATE] * 2), shape=np.zeros(0, np.int64)
--> got 2 states (shape [2, 6]) for a scalar (output shape []).
-states of rank 3: state=np.stack([STATE] * 2)[None]
--> or [B, 6], a state for each row of the output: got shape [1, 2, 6].
-state of rank 0: state=np.array(3, np.uint32) -> got shape [] ... up to rank 8
-state of rank 9: state=STATE.reshape((1,) * 8 + (6,)) -> up to rank 8
-state of rank 12: state=STATE.reshape((1,) * 11 + (6,)) -> up to rank 8
-shape of another type: shape=F32([2, 3])
--> input 'shape' must be  ... got f32 ... must be i64 or i32
-shape of rank 2: shape=np.array([[2, 3]]) -> got shape [ ... must be 1-D
-shape of rank 0: shape=np.array(3) -> got shape [] ... must be 1-D
-nine dimensions: shape=np.ones(9, np.int64) -> of 0 to 8 dimensions: got 9 dim
-elements over int64: shape=np.array([2**31 - 1] * 4) -> OVER_INT64
-bytes over int64: shape=np.array([2**31 - 1] * 2) -> OVER_INT64
-an overflow beside a 0: shape=np.array([2**31 - 1] * 4 + [0]) -> OVER_INT64
-an unknown type: type="mt19937" -> attribute 'type' must be 'philox4x32_10': got 'mt19937'
-a negative seed: op_seed=-1 -> 'op_seed' must be an integer from 0 to 2^63-1: got -1
-""".replace("OVER_INT64", "at most 2^63-1 bytes of u32: got [2147483647,  ... in parts"),
-    "RandomUniform": """
-a negative seed: global_seed=-5 -> 'global_seed' must be an integer from 0 to 2^63-1: got -5
-a difference that overflows: minval=F32(-3e38), maxval=F32(3e38)
--> so close to maxval that f32 holds their difference ... closer together
-float bounds in the wrong order: minval=F32(2), maxval=F32(1)
--> 'minval' must be at most maxval: got 2.0 with maxval 1.0
-an empty range of integers: minval=np.int32(5), maxval=np.int32(5), output_type="i32"
--> 'minval' must be less than maxval: got 5 with maxval 5
-""",
-    "RandomBernoulli": f"""
-p of half precision: p=np.array(1, np.float16) -> must be f32 or f64: got f16
-a p of f64 5 ulp above 1: p=np.array(1 + 5 * 2**-52) -> {ULP}0000000001. Pass probabilities.
-each p 5 ulp above 1: p=np.full((2, 3), 1 + 5 * 2**-23, F32) -> {ULP} ... at [0, 0]. Pass
-each p of f64 5 ulp above 1: p=np.full((2, 3), 1 + 5 * 2**-52) -> {ULP}0000000001 at [0, 0]. Pass
-p that is empty: p=np.zeros(0, F32) -> : got shape [0]. ... {P_RULE}
-""",
-    "RandomCategorical": """
-state of another type: state=STATE.astype(np.int64)
--> input 'state' must be u32: got i64 ... Cast it
-no samples: sample_size=0 -> 'sample_size' must be an integer from 1 to 2^63-1: got 0 ... number.
-bytes over int64: sample_size=2**61
--> the output must be at most 2^63-1 bytes of i32: got [2, 2305843009213693952].
-more than memory: sample_size=2**50
--> the output must be small enough for the  ... memory ... got [2,  ... in parts
-a replacement of 2: replacement=2 -> 'replacement' must be 0 or 1: got 2
-more samples than classes: replacement=0, sample_size=4
--> 'sample_size' must be at most  ... got 4, more than the 3 given. Draw fewer samples
-more samples than classes of a weight: replacement=0, sample_size=2, logits=OF_ONE_CLASS
--> with replacement 0: got 2, more than the 1 in row 1. Draw fewer samples
-""",
-    "RandomPermutation": """
-states for one row: state=np.stack([STATE] * 3), shape=np.array([3])
--> got 3 states (shape [3, 6]) for 1 row (output shape [3]).
-a scalar: shape=np.array([], np.int64) -> ROWS 0 dimensions. Pass [n], or
-a shape of rank 3: shape=np.array([2, 3, 4]) -> ROWS 3 dimensions. Pass
-a shape of rank 9: shape=np.ones(9, np.int64) -> of 0 to 8 dimensions: got 9
-""".replace("ROWS", "input 'shape' must be of 1 or 2 dimensions, [n] or [m, n]: got"),
-    "RandomToken": """
-logits of f64: logits=np.zeros((2, 3))
--> input 'logits' must be f32 or f16 or bf16: got f64. Cast it to f32.
-one of many temperature: temperature=F32([1, -0.5]) -> above: got -0.5 at [1].
-one of many top_p: top_p=F32([0.5, 0]) -> at most 1: got 0.0 at [1]. Pass a
-""",
+def of_logits(must: str) -> Bad:
+    """What logits may not be."""
+    rank = [f"{must}2-D, [batch, classes]: got shape [", "Reshape it to 2-D."]
+    rule = f"{must}finite numbers or -inf, at least one of them finite in each row: got"
+    remedy = "Correct what computes the logits."
+    return {
+        "logits of rank 1": ({"logits": np.zeros(3, F32)}, rank),
+        "logits of rank 3": ({"logits": np.zeros((1, 2, 3), F32)}, rank),
+        "no classes": (
+            {"logits": np.zeros((2, 0), F32)},
+            ["must be of at least one class: got shape [2, 0]"],
+        ),
+        "a logit that is NaN": (
+            {"logits": F32([[0, 1], [2, NAN], [INF, 0]])},
+            [f"{rule} nan in row 1. {remedy}"],
+        ),
+        "a logit that is infinite": (
+            {"logits": F32([[0, 1], [-INF, 1], [INF, 0]])},
+            [f"{rule} inf in row 2. {remedy}"],
+        ),
+        "a row of -inf": (
+            {"logits": F32([[0, 1], [-INF] * 2])},
+            [f"{rule} -inf in all of row 1. {remedy}"],
+        ),
+        "a NaN beside -inf": ({"logits": F32([[-INF, NAN]])}, [f"{rule} nan in row 0. {remedy}"]),
+        "an infinite logit beside a NaN": (
+            {"logits": F32([[INF, NAN]])},
+            [f"{rule} inf in row 0. {remedy}"],
+        ),
+    }
+
+
+OVER_INT64 = "at most 2^63-1 bytes of u32: got [2147483647, "
+ROWS_RULE = "input 'shape' must be of 1 or 2 dimensions, [n] or [m, n]: got"
+OF_ITS_OWN: dict[str, Bad] = {
+    "RandomGenerator": {
+        "state of another type": (
+            {"state": STATE.astype(np.int64)},
+            ["input 'state' must be u32: got i64", "Cast it"],
+        ),
+        "states for other rows": (
+            {"state": np.stack([STATE] * 3)},
+            [
+                "input 'state' must be one state for all of the output, or one for each of its "
+                "rows: got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3]). Pass as "
+                "many states as rows, from row_states(...) for instance (in C,"
+            ],
+        ),
+        "no states for two rows": (
+            {"state": np.stack([STATE])[:0]},
+            ["got 0 states (shape [0, 6]) for 2 rows (output shape [2, 3])."],
+        ),
+        "two states for one row": (
+            {"state": np.stack([STATE] * 2), "shape": np.array([1, 2])},
+            ["got 2 states (shape [2, 6]) for 1 row (output shape [1, 2])."],
+        ),
+        "two states for a scalar": (
+            {"state": np.stack([STATE] * 2), "shape": np.zeros(0, np.int64)},
+            ["got 2 states (shape [2, 6]) for a scalar (output shape [])."],
+        ),
+        "states of rank 3": (
+            {"state": np.stack([STATE] * 2)[None]},
+            ["or [B, 6], a state for each row of the output: got shape [1, 2, 6]."],
+        ),
+        "state of rank 0": ({"state": np.array(3, np.uint32)}, ["got shape []", "up to rank 8"]),
+        "state of rank 9": ({"state": STATE.reshape((1,) * 8 + (6,))}, ["up to rank 8"]),
+        "state of rank 12": ({"state": STATE.reshape((1,) * 11 + (6,))}, ["up to rank 8"]),
+        "shape of another type": (
+            {"shape": F32([2, 3])},
+            ["input 'shape' must be ", "got f32", "must be i64 or i32"],
+        ),
+        "shape of rank 2": ({"shape": np.array([[2, 3]])}, ["got shape [", "must be 1-D"]),
+        "shape of rank 0": ({"shape": np.array(3)}, ["got shape []", "must be 1-D"]),
+        "nine dimensions": ({"shape": np.ones(9, np.int64)}, ["of 0 to 8 dimensions: got 9 dim"]),
+        "elements over int64": (
+            {"shape": np.array([2**31 - 1] * 4)},
+            [f"{OVER_INT64}", "in parts"],
+        ),
+        "bytes over int64": ({"shape": np.array([2**31 - 1] * 2)}, [f"{OVER_INT64}", "in parts"]),
+        "an overflow beside a 0": (
+            {"shape": np.array([2**31 - 1] * 4 + [0])},
+            [f"{OVER_INT64}", "in parts"],
+        ),
+        "an unknown type": (
+            {"type": "mt19937"},
+            ["attribute 'type' must be 'philox4x32_10': got 'mt19937'"],
+        ),
+        "a negative seed": (
+            {"op_seed": -1},
+            ["'op_seed' must be an integer from 0 to 2^63-1: got -1"],
+        ),
+    },
+    "RandomUniform": {
+        "a negative seed": (
+            {"global_seed": -5},
+            ["'global_seed' must be an integer from 0 to 2^63-1: got -5"],
+        ),
+        "a difference that overflows": (
+            {"minval": F32(-3e38), "maxval": F32(3e38)},
+            ["so close to maxval that f32 holds their difference", "closer together"],
+        ),
+        "float bounds in the wrong order": (
+            {"minval": F32(2), "maxval": F32(1)},
+            ["'minval' must be at most maxval: got 2.0 with maxval 1.0"],
+        ),
+        "an empty range of integers": (
+            {"minval": np.int32(5), "maxval": np.int32(5), "output_type": "i32"},
+            ["'minval' must be less than maxval: got 5 with maxval 5"],
+        ),
+    },
+    "RandomBernoulli": {
+        "p of half precision": ({"p": np.array(1, np.float16)}, ["must be f32 or f64: got f16"]),
+        "a p of f64 5 ulp above 1": (
+            {"p": np.array(1 + 5 * 2**-52)},
+            [f"{ULP}0000000001. Pass probabilities."],
+        ),
+        "each p 5 ulp above 1": (
+            {"p": np.full((2, 3), 1 + 5 * 2**-23, F32)},
+            [f"{ULP}", "at [0, 0]. Pass"],
+        ),
+        "each p of f64 5 ulp above 1": (
+            {"p": np.full((2, 3), 1 + 5 * 2**-52)},
+            [f"{ULP}0000000001 at [0, 0]. Pass"],
+        ),
+        "p that is empty": ({"p": np.zeros(0, F32)}, [": got shape [0].", f"{P_RULE}"]),
+    },
+    "RandomCategorical": {
+        "state of another type": (
+            {"state": STATE.astype(np.int64)},
+            ["input 'state' must be u32: got i64", "Cast it"],
+        ),
+        "no samples": (
+            {"sample_size": 0},
+            ["'sample_size' must be an integer from 1 to 2^63-1: got 0", "number."],
+        ),
+        "bytes over int64": (
+            {"sample_size": 2**61},
+            ["the output must be at most 2^63-1 bytes of i32: got [2, 2305843009213693952]."],
+        ),
+        "more than memory": (
+            {"sample_size": 2**50},
+            ["the output must be small enough for the ", "memory", "got [2, ", "in parts"],
+        ),
+        "a replacement of 2": ({"replacement": 2}, ["'replacement' must be 0 or 1: got 2"]),
+        "more samples than classes": (
+            {"replacement": 0, "sample_size": 4},
+            ["'sample_size' must be at most ", "got 4, more than the 3 given. Draw fewer samples"],
+        ),
+        "more samples than classes of a weight": (
+            {"replacement": 0, "sample_size": 2, "logits": OF_ONE_CLASS},
+            ["with replacement 0: got 2, more than the 1 in row 1. Draw fewer samples"],
+        ),
+    },
+    "RandomPermutation": {
+        "states for one row": (
+            {"state": np.stack([STATE] * 3), "shape": np.array([3])},
+            ["got 3 states (shape [3, 6]) for 1 row (output shape [3])."],
+        ),
+        "a scalar": (
+            {"shape": np.array([], np.int64)},
+            [f"{ROWS_RULE} 0 dimensions. Pass [n], or"],
+        ),
+        "a shape of rank 3": ({"shape": np.array([2, 3, 4])}, [f"{ROWS_RULE} 3 dimensions. Pass"]),
+        "a shape of rank 9": ({"shape": np.ones(9, np.int64)}, ["of 0 to 8 dimensions: got 9"]),
+    },
+    "RandomToken": {
+        "logits of f64": (
+            {"logits": np.zeros((2, 3))},
+            ["input 'logits' must be f32 or f16 or bf16: got f64. Cast it to f32."],
+        ),
+        "one of many temperature": ({"temperature": F32([1, -0.5])}, ["above: got -0.5 at [1]."]),
+        "one of many top_p": ({"top_p": F32([0.5, 0])}, ["at most 1: got 0.0 at [1]. Pass a"]),
+    },
 }
-BAD = {name: of_every_operator(name) | read(OF_ITS_OWN.get(name, "")) for name in GOOD}
+BAD = {name: of_every_operator(name) | OF_ITS_OWN.get(name, {}) for name in GOOD}
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
 

@@ -4,7 +4,7 @@ without streams, runs or rows. A state is a seed's two words, and how many block
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,24 +119,28 @@ def command(words: str) -> str:
     return " ".join(done.output.split())
 
 
-def names() -> dict[str, Any]:
-    """What the calls name."""
-    model = parse("""two (float[rows, 3] x) => (float[rows, 3] u, float[rows, 3] n) {
-        u = RandomUniformLike (x)  n = RandomNormalLike (x) }""")
-    plain = op.graphs.random_uniform([4], 0, 1, "f32", alignment="blocks", stateful=True)
-    rows = op.graphs.random_uniform([None, 4], 0, 1, "f32", alignment="blocks", per_row=True)
-    run = ReferenceEvaluator(plain, new_ops=op.onnx_reference.OPS).run
-    evaluated, after = run(None, {"state": BlockState(7, 5).to_array()})
-    expected, out = np.empty((2, 4), np.float32)
-    op.generate(op.PhiloxState(5, 7), out=expected)
-    x = {"x": np.zeros((2, 3), np.float32)}
-    onnx.save(model, "m.onnx")
-    np.save("x.npy", x["x"])
-    pipeline = op.Pipeline(model, alignment="blocks", backend="python")
-    by_rows = op.Pipeline(model, alignment="blocks", per_row=True, backend="python")
-    request = pipeline.request(seed=9)
-    results = [request(x), request(x)]
-    return globals() | locals()
+class Given:
+    """What the rows call, and what they call it with."""
+
+    def __init__(self) -> None:
+        model = parse("""two (float[rows, 3] x) => (float[rows, 3] u, float[rows, 3] n) {
+            u = RandomUniformLike (x)  n = RandomNormalLike (x) }""")
+        self.plain = op.graphs.random_uniform([4], 0, 1, "f32", alignment="blocks", stateful=True)
+        self.rows = op.graphs.random_uniform(
+            [None, 4], 0, 1, "f32", alignment="blocks", per_row=True
+        )
+        run = ReferenceEvaluator(self.plain, new_ops=op.onnx_reference.OPS).run
+        self.evaluated, self.after = run(None, {"state": BlockState(7, 5).to_array()})
+        self.expected = np.empty(4, np.float32)
+        self.out = np.empty(4, np.float32)
+        op.generate(op.PhiloxState(5, 7), out=self.expected)
+        self.x = {"x": np.zeros((2, 3), np.float32)}
+        onnx.save(model, "m.onnx")
+        np.save("x.npy", self.x["x"])
+        self.pipeline = op.Pipeline(model, alignment="blocks", backend="python")
+        self.by_rows = op.Pipeline(model, alignment="blocks", per_row=True, backend="python")
+        self.request = self.pipeline.request(seed=9)
+        self.results = [self.request(self.x), self.request(self.x)]
 
 
 def dims(model: onnx.ModelProto) -> list[int | str]:
@@ -148,14 +152,107 @@ def noise_of(like: str) -> list[float]:
     return op.diffusers.generator(7, like=like).randn(4).tolist()
 
 
-def said(call_: str, of: dict[str, Any]) -> str:
+Row = tuple[Callable[["Given"], Any], str]
+# What is called, and what is said: `...` stands for any words.
+ROWS: dict[str, Row] = {
+    "a state is an input": (lambda of: dims(of.plain), "[3]"),
+    "the states of rows are an input": (lambda of: dims(of.rows), "['batch', 3]"),
+    "onnx.reference draws": (
+        lambda of: (np.array_equal(of.evaluated, of.expected), of.after.tolist()),
+        "(True, [7, 0, 6])",
+    ),
+    "generate fills and goes on": (
+        lambda of: (op.generate(BlockState(7, 5), out=of.out), np.array_equal(of.out, of.expected)),
+        "(BlockState(seed=7, block=6), True)",
+    ),
+    "generate goes on by words": (
+        lambda of: op.generate(BlockState(7, 5).to_array(), out=of.out, alignment="blocks"),
+        "BlockState(seed=7, block=6)",
+    ),
+    "the words of another generator": (
+        lambda _: op.reference.random_uniform(
+            [4], 0, 1, "f32", state=np.zeros(6, "u4"), alignment="blocks"
+        ),
+        "ValueRefusalError: RandomUniform: input 'state' must be [3], or [1, ..., 1, 3] "
+        "up to rank 8, or [B, 3], a state for each row of the output: got shape [6]. "
+        "Pass BlockState(seed).to_array().",
+    ),
+    "noise of it": (lambda _: noise_of("blocks") == noise_of("philox"), "True"),
+    "noise of none": (
+        lambda _: noise_of("numpy"),
+        "...like must be 'philox', 'torch' or 'torch_cuda': got 'numpy'...",
+    ),
+    "runs draw in turn": (
+        lambda of: [is_philox_s(result, 9, 4 * i) for i, result in enumerate(of.results)],
+        "[True, True]",
+    ),
+    "a result has its state": (lambda of: of.results[1].states, "[BlockState(seed=9, block=4)]"),
+    "a request is resumed": (
+        lambda of: is_philox_s(
+            of.pipeline.request(resume=json.dumps(of.request.checkpoint()))(of.x), 9, 8
+        ),
+        "True",
+    ),
+    "a seed is small": (lambda of: of.pipeline.request().seed < 2**BLOCKS.seed_bits, "True"),
+    "a pipeline prints it": (
+        lambda of: of.pipeline,
+        "...2 random nodes with Block's numbers, one state...",
+    ),
+    "a request of several seeds": (
+        lambda of: of.by_rows.request(seeds=[3, 4])(of.x).states,
+        "[BlockState(seed=3, block=0), BlockState(seed=4, block=0)]",
+    ),
+    "rows have no rule": (
+        lambda of: of.by_rows.request(seed=9, rows=2)(of.x),
+        "...must be given for each row, since Block has no rule...",
+    ),
+    "rewrite": (
+        lambda _: command("rewrite m.onnx -o new.onnx --alignment blocks"),
+        "...one generator of Block's goes through them in the order of the file...The "
+        "input random_state (uint32[3]: BlockState(seed).to_array()) is the block at "
+        "first; the output next_random_state is the input of the next run....",
+    ),
+    "rewrite for rows": (
+        lambda _: command("rewrite m.onnx -o rows.onnx --alignment blocks --per-row"),
+        "...The input random_state (uint32[batch, 3]: BlockState(seed).to_array() for "
+        "each row) is a block for each row; the output next_random_state is the input of "
+        "the next run....",
+    ),
+    "inspect": (
+        lambda _: command("inspect new.onnx"),
+        "...random_state, Block's generator (BlockState(seed).to_array());...",
+    ),
+    "run": (
+        lambda _: command("run new.onnx --seed 9 --runs 2 --input x=x.npy --backend python"),
+        "...seed 9...Each run gave different numbers...",
+    ),
+    "run from a later run": (
+        lambda _: command("run new.onnx --first-run 3 --input x=x.npy --backend python"),
+        "...that draws Block's numbers, whose generator counts no runs...",
+    ),
+    "run of rows": (
+        lambda _: command("run rows.onnx --seed 9 --input x=x.npy --backend python"),
+        "...since Block has no rule that numbers rows: got the seed 9...",
+    ),
+    "standard nodes": (
+        lambda of: op.to_standard_nodes(of.plain),
+        "...must be 'tensorflow'...got 'blocks'...",
+    ),
+    "a session": (
+        lambda of: op.onnxruntime.InferenceSession(of.plain),
+        "...must be 'tensorflow'...got 'blocks'...",
+    ),
+}
+
+
+def said(call_: Callable[[Given], Any], given: Given) -> str:
     try:
-        return str(eval(call_, of))
+        return str(call_(given))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":
     register()
-    known = names()
-    print(json.dumps([said(call_, known) for call_ in sys.argv[1:]]))
+    given = Given()
+    print(json.dumps({name: said(call_, given) for name, (call_, _) in ROWS.items()}))

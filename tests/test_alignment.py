@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
-from cases import DTYPES, assert_all_same, assert_refused, assert_same_bits, table
+from cases import DTYPES, assert_all_same, assert_refused, assert_same_bits
 from foreign import evaluate, in_onnxruntime, in_openvino
 from onnx import helper
 from operators import OPERATORS
@@ -235,45 +235,83 @@ TORCH_RULE = (
     "[632], or [1, ..., 1, 632] up to rank 8, or [B, 632], a state for each row of the output"
 )
 WEIGHTS = np.array([[0, -1, -104]], np.float32)
-BAD = table(f"""
-state=PhiloxState(1, 2).to_array() -> input 'state' must be {TORCH_RULE}: got shape [6].
-    -> 6 words are a PhiloxState, of alignment 'tensorflow': pass
-    -> TorchState.from_seed(seed).to_array() (in C,
-state=SEED_42, alignment="tensorflow" -> a state for each row of the output: got shape [632].
-    -> 632 words are a TorchState: set alignment to 'pytorch', or pass
-    -> PhiloxState(...).to_array() (in C,
-state=SEED_42[:631] -> got shape [631]. Pass TorchState.from_seed(seed).to_array() (in C,
-state=np.stack([SEED_42] * 3) -> got 3 states (shape [3, 632]) for 2 rows (output shape [2, 3]).
-state=bad_state(4, 625) -> the state's next must be from 0 to 624: got 625. {AGAIN}
-state=changed() -> the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}
-state=bad_state(2, 9) -> the state's left must be 1, or 625 less its next of 0: got 9. {AGAIN}
-state=bad_state(3, 0) -> the state's seeded must be 1: got 0. {AGAIN}
-state=bad_state([630, 631], [0x7FF00000, 1]) -> cached normal must be a finite number: got inf.
-state=bad_state(631, 2) -> the state's is_cached must be 0 or 1: got 2. {AGAIN}
-state=SEED_42, op_seed=3 -> attribute 'op_seed' must be 0 with alignment 'pytorch': got 3.
-    -> torch's generator has one seed: set global_seed, or connect a state.
-state=SEED_42, global_seed=42 -> attribute 'global_seed' must be 0 where a state is connected,
-    -> with alignment 'pytorch': got 42. Remove one of the two.
-global_seed=0 -> input 'state' must be connected where global_seed is 0, with alignment 'pytorch':
-    -> got nothing. Without one every run would draw the same numbers, so nothing is unseeded: set
-    -> global_seed, which is torch's seed, or connect a state, such as TorchState.from_seed(0) in
-    -> Python.
-state=SEED_42, alignment="torch"
-    -> attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of
-state=np.zeros(16, np.uint8) -> input 'state' must be u32: got uint8. Bytes of get_state() become
-    -> words by TorchState.from_torch(state).to_array() in Python.
-state=SEED_42, logits=LOGITS, sample_size=2 -> attribute 'sample_size' must be 1 where replacement
-    -> is 1, with alignment 'pytorch': got 2. Set replacement to 0, or draw one sample at a time.
-state=SEED_42, logits=WEIGHTS, sample_size=3, replacement=0 -> 'sample_size' must be at most the
-    -> number of classes of a weight above 0, with replacement 0: got 3, more than the 2 in row 0.
-""")
+BAD: list[tuple[dict[str, Any], str]] = [
+    (
+        {"state": PhiloxState(1, 2).to_array()},
+        f"input 'state' must be {TORCH_RULE}: got shape [6]. 6 words are a PhiloxState, of "
+        "alignment 'tensorflow': pass TorchState.from_seed(seed).to_array() (in C,",
+    ),
+    (
+        {"state": SEED_42, "alignment": "tensorflow"},
+        "a state for each row of the output: got shape [632]. 632 words are a TorchState: "
+        "set alignment to 'pytorch', or pass PhiloxState(...).to_array() (in C,",
+    ),
+    (
+        {"state": SEED_42[:631]},
+        "got shape [631]. Pass TorchState.from_seed(seed).to_array() (in C,",
+    ),
+    (
+        {"state": np.stack([SEED_42] * 3)},
+        "got 3 states (shape [3, 632]) for 2 rows (output shape [2, 3]).",
+    ),
+    ({"state": bad_state(4, 625)}, f"the state's next must be from 0 to 624: got 625. {AGAIN}"),
+    ({"state": changed()}, f"the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}"),
+    (
+        {"state": bad_state(2, 9)},
+        f"the state's left must be 1, or 625 less its next of 0: got 9. {AGAIN}",
+    ),
+    ({"state": bad_state(3, 0)}, f"the state's seeded must be 1: got 0. {AGAIN}"),
+    (
+        {"state": bad_state([630, 631], [0x7FF00000, 1])},
+        "cached normal must be a finite number: got inf.",
+    ),
+    ({"state": bad_state(631, 2)}, f"the state's is_cached must be 0 or 1: got 2. {AGAIN}"),
+    (
+        {"state": SEED_42, "op_seed": 3},
+        "attribute 'op_seed' must be 0 with alignment 'pytorch': got 3. torch's generator "
+        "has one seed: set global_seed, or connect a state.",
+    ),
+    (
+        {"state": SEED_42, "global_seed": 42},
+        "attribute 'global_seed' must be 0 where a state is connected, with alignment "
+        "'pytorch': got 42. Remove one of the two.",
+    ),
+    (
+        {"global_seed": 0},
+        "input 'state' must be connected where global_seed is 0, with alignment 'pytorch': "
+        "got nothing. Without one every run would draw the same numbers, so nothing is "
+        "unseeded: set global_seed, which is torch's seed, or connect a state, such as "
+        "TorchState.from_seed(0) in Python.",
+    ),
+    (
+        {"state": SEED_42, "alignment": "torch"},
+        "attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of",
+    ),
+    (
+        {"state": np.zeros(16, np.uint8)},
+        "input 'state' must be u32: got uint8. Bytes of get_state() become words by "
+        "TorchState.from_torch(state).to_array() in Python.",
+    ),
+    (
+        {"state": SEED_42, "logits": LOGITS, "sample_size": 2},
+        "attribute 'sample_size' must be 1 where replacement is 1, with alignment 'pytorch': "
+        "got 2. Set replacement to 0, or draw one sample at a time.",
+    ),
+    (
+        {"state": SEED_42, "logits": WEIGHTS, "sample_size": 3, "replacement": 0},
+        "'sample_size' must be at most the number of classes of a weight above 0, with "
+        "replacement 0: got 3, more than the 2 in row 0.",
+    ),
+]
 
 
 @pytest.mark.parametrize(("given", "said"), BAD)
-def test_bad_input_is_refused_in_the_same_words_everywhere(given: str, said: str) -> None:
+def test_bad_input_is_refused_in_the_same_words_everywhere(
+    given: dict[str, Any], said: str
+) -> None:
     operator = "RandomCategorical" if "logits" in given else "RandomNormal"
     good = {name: x for name, x in bad_calls.GOOD[operator].items() if name != "global_seed"}
-    call = good | PYTORCH | eval(f"dict({given})")
+    call = good | PYTORCH | given
     model = bad_calls.model_of(operator, call, constant=True)
     for load in (
         lambda: getattr(reference, OPERATORS[operator].function)(**call),
