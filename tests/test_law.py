@@ -418,10 +418,10 @@ def test_what_a_runtime_does_wrong_is_named_as_the_originals(noise):
     said = r"'y' and 'z' went together, now they do not: rank correlation \S+, was 0\.(4|5)\d"
     assert re.fullmatch(said, change)
     assert given["faults"] == [
-        "RandomUniform-1: It draws what seed 1 draws, times 1, modulo 1, as (gives z) does times 2: "
-        "their correlation is 0.50.",
-        "RandomUniform-1: It draws what seed 1 draws, times 2, modulo 1, as (gives y) does times 1: "
-        "their correlation is 0.50.",
+        "RandomUniform-1: It draws what seed 1 draws, times 1, modulo 1, as (gives z) does times "
+        "2: their correlation is 0.50.",
+        "RandomUniform-1: It draws what seed 1 draws, times 2, modulo 1, as (gives y) does times "
+        "1: their correlation is 0.50.",
     ]
 
 
