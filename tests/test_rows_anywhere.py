@@ -374,7 +374,8 @@ REORDERED = {
     ),
     "unpooled": (
         """s = Shape (x) i = ConstantOfShape <value = int64[1] {0}> (s)
-        o = Constant <value_ints = [1]> () w = Unsqueeze (x, o) j = Unsqueeze (i, o) u = MaxUnpool <kernel_shape = [1]> (w, j)
+        o = Constant <value_ints = [1]> () w = Unsqueeze (x, o) j = Unsqueeze (i, o)
+        u = MaxUnpool <kernel_shape = [1]> (w, j)
         f = Squeeze (u, o) """
         + MEETS,
         "'u' (MaxUnpool) puts rows to places that numbers say",
