@@ -69,6 +69,12 @@ def of_bits(nodes: str, said: str, to: int = 12, high: float = 2.0**32) -> Doubt
     return Doubtful(f"{bits} {nodes}", said)
 
 
+def of_floats(nodes: str, said: str | None = WIDE.format("uint32")) -> Doubtful:
+    """What nodes make, as r, of s: a uniform number u times 2^32, which no words can stand for."""
+    scaled = "[u] u = RandomUniformLike (x) m = Constant <value_float = 4294967296.0> ()"
+    return Doubtful(f"{scaled} s = Mul (u, m) {nodes} [b] y = Cast <to = 12> (r)", said)
+
+
 DOUBTFUL: dict[str, Doubtful] = {
     "a Softmax": of_classes("p = Softmax <axis = -1> (x)"),
     "a Sigmoid behind an Identity": of_classes("s = Sigmoid (x) p = Identity (s)"),
@@ -81,6 +87,13 @@ DOUBTFUL: dict[str, Doubtful] = {
     "a Softmax in its parts": of_classes("""e = Exp (x) a = Constant <value_ints = [1]> ()
         t = ReduceSum (e, a) p = Div (e, t)"""),
     "the Exp of a LogSoftmax": of_classes("l = LogSoftmax <axis = -1> (x) p = Exp (l)"),
+    "numbers divided by their sum": of_classes("""e = Exp (x)
+        p = LpNormalization <axis = -1, p = 1> (e)"""),
+    "a Softmax behind a Clip": of_classes("""s = Softmax <axis = -1> (x)
+        l = Constant <value_float = 1e-6> () p = Clip (s, l)"""),
+    "numbers divided by their length": of_classes(
+        "p = LpNormalization <axis = -1, p = 2> (x)", None
+    ),
     "constants with the sum 1": of_classes(
         "p = Constant <value = float[1, 4] {0.1, 0.2, 0.3, 0.4}> ()"
     ),
@@ -116,6 +129,23 @@ DOUBTFUL: dict[str, Doubtful] = {
     ),
     "words in an int64": of_bits("y = Neg (b)", WIDE.format("int64"), to=7),
     "more than the words": of_bits("y = Identity (b)", WIDE.format("uint32"), high=3e9),
+    "bits that are rounded to the nearest": of_floats("r = Round (s)"),
+    "bits that end at a limit": of_floats("""t = Constant <value_float = 4294967040.0> ()
+        z = Constant <value_float = 0.0> () r = Clip (s, z, t)"""),
+    "bits up to the least of two": of_floats(
+        "t = Constant <value_float = 4294967040.0> () r = Min (t, s)"
+    ),
+    "bits that go through f64": of_floats("r = Cast <to = 11> (s)"),
+    "floats that two read": of_floats("r = Floor (s) [e] e = Exp (u)"),
+    "bits that a limit keeps below 2^31": of_floats(
+        """t = Constant <value_float = 2147483000.0> () r = Min (t, s)""", None
+    ),
+    "bits of a branch that reads floats from outside": Doubtful(
+        """[u] u = RandomUniformLike <high = 4294967296.0> (x) c = Constant <value = bool {1}> ()
+        y = If (c) <then_branch = t () => (a) { f = Floor (u) [b] a = Cast <to = 12> (f) },
+        else_branch = e () => (d) { d = Cast <to = 12> (x) }>""",
+        WIDE.format("uint32"),
+    ),
     "words in a uint64": of_bits("y = Identity (b)", UINT64, to=13),
 }
 

@@ -407,6 +407,12 @@ STRUCTURES = [
         "openvino",
         ["OpenVINO's uint32 holds 31 bits: Cast 'bits' makes one number, 2^31, of half of them."],
     ),
+    (
+        "n = RandomUniformLike (x)  t = Constant <value_float = 2.3283064365386963e-10> ()  "
+        "m = Div (n, t)  [bits] y = Cast <to = 12> (m)",
+        "openvino",
+        ["OpenVINO's uint32 holds 31 bits: Cast 'bits' makes one number, 2^31, of half of them."],
+    ),
     ("n = RandomUniformLike (x)  [dice] y = Cast <to = 12> (n)", "openvino", []),
     ("n = RandomUniformLike (x)  y = Cast <to = 6> (n)", "openvino", []),
     (

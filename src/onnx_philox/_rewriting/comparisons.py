@@ -158,11 +158,6 @@ class Scaled:
         is_of_a_word = dtype.itemsize == _BYTES_OF_A_WORD
         return is_of_a_word and self.is_floored and lowest == -WORDS // 2
 
-    def reaches(self, most: int) -> bool:
-        """Whether it makes numbers of this size, of either sign."""
-        first = self.offset + self.after
-        return max(abs(first), abs(first + self.scale)) > most
-
 
 def is_power_of_two(number: Fraction | None) -> bool:
     """Whether a number is a power of two, also one below 1: to multiply by it rounds nothing."""

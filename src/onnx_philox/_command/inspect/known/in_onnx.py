@@ -173,7 +173,7 @@ def _becomes_uint32(met: Met, _: Sequence[Met]) -> Details | None:
     return None
 
 
-_KEEP_NUMBERS = {"Add", "Ceil", "Floor", "Identity", "Mul", "Reshape", "Round", "Sub"}
+_KEEP_NUMBERS = {"Add", "Ceil", "Div", "Floor", "Identity", "Mul", "Reshape", "Round", "Sub"}
 
 
 def _is_cast_to_uint32(node: ir.Node) -> bool:

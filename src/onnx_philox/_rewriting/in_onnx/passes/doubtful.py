@@ -43,6 +43,8 @@ def _are_probabilities(value: ir.Value | None) -> bool:
     if node.op_type == "Exp":
         logarithm = given[0].producer() if given[0] is not None else None
         return logarithm is not None and logarithm.op_type == "LogSoftmax"
+    if node.op_type in ("LpNormalization", "Clip"):
+        return _are_normalized(node, given[0])
     if node.op_type == "TopK":
         # Its other output holds indices.
         return value is node.outputs[0] and _are_probabilities(given[0])
@@ -50,6 +52,13 @@ def _are_probabilities(value: ir.Value | None) -> bool:
         _, one, other = given
         return any(_are_probabilities(a) and is_all(b, 0) for a, b in ((one, other), (other, one)))
     return node.op_type == "Div" and _is_sum_of(given[1], given[0])
+
+
+def _are_normalized(node: ir.Node, given: ir.Value | None) -> bool:
+    """Whether a node divides by the sum of absolute values, or clips what are probabilities."""
+    if node.op_type == "Clip":
+        return _are_probabilities(given)
+    return node.attributes.get_int("p", 2) == 1
 
 
 def _is_sum_of(total: ir.Value | None, value: ir.Value | None) -> bool:

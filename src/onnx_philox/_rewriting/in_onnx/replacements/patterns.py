@@ -32,7 +32,7 @@ from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, label, only_reader
 from onnx_philox._rewriting import comparisons, doubts
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
-from onnx_philox._rewriting.in_onnx.replacements import bits
+from onnx_philox._rewriting.in_onnx.replacements import bits, wide
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
@@ -184,11 +184,11 @@ def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replac
             return replace(random, replacement=replacement, absorbed=(*random.absorbed, *absorbed))
         integers = chain.integers()
         made = None if integers is None else _of_integers(random, uniform, integers, shares=shares)
+        if made is None:
+            return _doubting(random, chain.bounds)
     except (TypeError, ValueError):
         # An unreadable neighbour cannot be part of a pattern.
         return random
-    if made is None:
-        return random if integers is None else _doubting(random, integers)
     is_float = isinstance(made.replacement, FloatReplacement)
     return absorb(made, types, shares=shares) if is_float else made
 
@@ -212,7 +212,7 @@ def _of_integers(
             return replace(random, replacement=replacement, absorbed=(*made.nodes, *more))
         absorbed = made.nodes
         found = replace(found, count=made.count, dtype=made.dtype)
-    if shares or not found.is_drawn:
+    if shares:
         return None
     if found.count < comparisons.WORDS:
         integers = IntegerReplacement(uniform, found.lowest, found.count, found.dtype)
@@ -239,11 +239,13 @@ def _of_words(random: Replaceable, uniform: FloatReplacement, dtype: ir.DataType
     return replace(random, replacement=words, doubt=doubt)
 
 
-def _doubting(random: Replaceable, found: Integers) -> Replaceable:
+def _doubting(random: Replaceable, drawn: wide.Bounds) -> Replaceable:
     """A draw whose integers stay the runtimes' own, and what OpenVINO makes of large ones."""
-    if not found.is_wide:
+    cast = wide.wide_cast(random.last.outputs[0], drawn)
+    if cast is None:
         return random
-    return replace(random, doubt=doubts.wide_integers(label(found.nodes[-1]), found.dtype.name))
+    dtype = ir.DataType(cast.attributes.get_int("to"))
+    return replace(random, doubt=doubts.wide_integers(label(cast), dtype.name))
 
 
 @dataclass(frozen=True)
@@ -252,10 +254,6 @@ class Integers:
 
     lowest: int
     count: int
-    is_drawn: bool
-    """Whether they can be drawn: each is equally likely, and the type holds it."""
-    is_wide: bool
-    """Whether they reach beyond 31 bits."""
     dtype: ir.DataType
     nodes: tuple[ir.Node, ...]
     rank: int
@@ -264,13 +262,15 @@ class Integers:
     def of(
         cls, scaled: comparisons.Scaled, dtype: ir.DataType, nodes: tuple[ir.Node, ...], rank: int
     ) -> Integers | None:
-        """What a Cast to a type makes of such numbers; None where nothing is known of it."""
+        """What a Cast to a type makes of such numbers.
+
+        None where they cannot be drawn: each must be equally likely, and the type must hold it.
+        """
         found = scaled.integers(dtype.numpy())
-        is_wide = dtype.is_integer() and scaled.reaches(comparisons.MOST_OF_I32)
-        if found is None and not is_wide:
+        if found is None:
             return None
-        lowest, count = found or (0, 0)
-        return cls(lowest, count, found is not None, is_wide, dtype, nodes, rank)
+        lowest, count = found
+        return cls(lowest, count, dtype, nodes, rank)
 
 
 class _Chain:
@@ -282,6 +282,11 @@ class _Chain:
         self._types = types
         (self._start,) = random.last.outputs
         self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
+
+    @property
+    def bounds(self) -> wide.Bounds:
+        """The bounds of what is drawn."""
+        return wide.Bounds(float(self._low), float(self._high))
 
     def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
         """What a comparison with probabilities makes of it; None if there is no comparison."""
