@@ -47,7 +47,8 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 GOOD |= {name: call | {"global_seed": 7} for name, call in GOOD.items() if "state" not in call}
 
-NAN, INF = math.nan, math.inf
+NAN = math.nan
+INF = math.inf
 ABOVE_1 = float(np.nextafter(F32(1), F32(2)))
 TINY = -1.401298464324817e-45
 RULES: dict[tuple[str, str], tuple[str, str, list[float]]] = {
@@ -131,8 +132,10 @@ def of_every_operator(operator: str) -> Bad:
 
 def of_input(operator: str, declared: Input) -> Bad:
     """What an input other than shape and state may not be."""
-    name, good = declared.name, GOOD[operator].get(declared.name, F32(1))
-    must, types = f"input '{name}' must be ", " or ".join(t.name for t in declared.types)
+    name = declared.name
+    good = GOOD[operator].get(declared.name, F32(1))
+    must = f"input '{name}' must be "
+    types = " or ".join(t.name for t in declared.types)
     first = declared.types[0] if types else FLOAT
     other, rule, got = (np.int32, types, "i32") if types else (np.float64, AS_TYPE, "f64")
     says = [f"{must}{rule}: got {got}. Cast it to {first.name}."]
@@ -392,7 +395,8 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
         **{k: v for k, v in call.items() if k not in names and v is not None},
     )
     # The ranks of inputs and outputs are known, since OpenVINO's CPU plugin needs them.
-    info, type_of = onnx.helper.make_tensor_value_info, onnx.helper.np_dtype_to_tensor_dtype
+    info = onnx.helper.make_tensor_value_info
+    type_of = onnx.helper.np_dtype_to_tensor_dtype
     infos = [
         info(n, type_of(a.dtype), list(a.shape) if n == "shape" else [None] * a.ndim)
         for n, a in arrays.items()

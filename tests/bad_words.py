@@ -23,10 +23,12 @@ def pairs(names: str, *values: tuple[Any, ...]) -> Calls:
     return [dict(zip(names.split(), each_, strict=True)) for each_ in values]
 
 
-INT32, SHAPE_9 = np.int32, np.ones(9, np.int64)
+INT32 = np.int32
+SHAPE_9 = np.ones(9, np.int64)
 TWO = np.stack([STATE] * 2)
 LARGE = np.array([2**31 - 1] * 4)
-NAN, INF = np.nan, np.inf
+NAN = np.nan
+INF = np.inf
 HALVES = (np.float16(-65504), np.float16(65504)), (np.float16(6e-8), np.float16(0))
 # Kinds of attributes, how numbers are printed, and of two faults the one that is named first.
 MORE_BAD: dict[str, Calls] = {

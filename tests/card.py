@@ -21,7 +21,8 @@ class Card:
         self._call("cuDevicePrimaryCtxRetain", byref(context), 0)
         self._call("cuCtxPushCurrent_v2", context)
         self._call("cuModuleLoadDataEx", byref(self._module), ptx.encode() + b"\0", 0, None, None)
-        name, version = ctypes.create_string_buffer(100), ctypes.c_int()
+        name = ctypes.create_string_buffer(100)
+        version = ctypes.c_int()
         self._call("cuDeviceGetName", name, len(name), 0)
         self._call("cuDriverGetVersion", byref(version))
         self.name = f"{name.value.decode()}, driver for CUDA {version.value / 1000:g}"

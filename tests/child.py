@@ -110,7 +110,8 @@ def forked(
         env = {"PYTHONPATH": os.pathsep.join(sys.path), **(env or {})}
         return python(*how, *command, code=code, env=env, cwd=cwd)
     sys.audit("child.forked")  # as Python says of a process that it starts
-    server, command = _server(), [*map(str, command)]
+    server = _server()
+    command = [*map(str, command)]
     with tempfile.NamedTemporaryFile("r+") as out, tempfile.NamedTemporaryFile("r+") as error:
         asked = (
             command,

@@ -179,7 +179,8 @@ def build(
 ) -> tuple[onnx.ModelProto, dict[str, Any], dict[str, Any]]:
     """The model, what to feed it with, and what it must give: what `onnx.reference` draws."""
     write, feeds, stacked = CONSTRUCTS[construct]
-    written, element = write(node), node.type.partition("[")[0]
+    written = write(node)
+    element = node.type.partition("[")[0]
     outputs = [f"{element}[{', '.join('?' * len(stacked + node.shape))}] y"]
     outputs += ["uint32[6] next_random_state"] + ["uint32[6] final"] * ("final" in written)
     # OpenVINO runs a Scan once only if nothing that is used comes of what it scans.

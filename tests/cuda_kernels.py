@@ -61,7 +61,8 @@ class Launch(ctypes.Structure):
 def library(ptx: str, *, only: str = "", may_fuse: bool = False, level: int = 0) -> ctypes.CDLL:
     """The kernels of a PTX file, or one, compiled for this processor, at a level of `-O`."""
     with tempfile.TemporaryDirectory() as folder:
-        source, built = Path(folder, "kernels.c"), Path(folder, "kernels.so")
+        source = Path(folder, "kernels.c")
+        built = Path(folder, "kernels.so")
         source.write_text(translated(ptx, only=only, may_fuse=may_fuse))
         options = [f"-O{level}", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
         subprocess.run(["cc", *options, str(source), "-o", str(built), "-lm"], check=True)
@@ -179,13 +180,15 @@ def launched(
     for around in (memory[:begin], memory[end:], masks[:mask_begin], masks[mask_end:]):
         assert (around == 0xA5).all(), "wrote beside an output"
     assert (following[[0, -1]] == 0xA5A5A5A5).all(), "wrote beside the next states"
-    values, mask_found = memory[begin:end].view(draw.dtype), masks[mask_begin:mask_end]
+    values = memory[begin:end].view(draw.dtype)
+    mask_found = masks[mask_begin:mask_end]
     return Drawn(values, mask_found, following[1:-1], int(error[0]))
 
 
 def expected(draw: Draw) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.uint32]]:
     """The same of the reference: output, mask, next states."""
-    shape, kind = [draw.rows, draw.elements], draw.number_kind or draw.kind
+    shape = [draw.rows, draw.elements]
+    kind = draw.number_kind or draw.kind
     given: dict[str, Any] = {"global_seed": draw.global_seed, "op_seed": draw.op_seed}
     given["state"] = np.zeros(6, np.uint32) if draw.states is None else draw.states
     for name, value in draw.numbers.items():
@@ -234,9 +237,11 @@ def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, fl
     """Parameters to try of a kernel, and their type."""
     names, types, values = NUMBERS_OF[distribution]
     if kind == "bits":
-        names, values = (), [()]
+        names = ()
+        values = [()]
     elif distribution == "uniform" and kind[0] == "i":
-        half, wide = 2 ** (int(kind[1:]) - 1), 2 ** (int(kind[1:]) - 8)
+        half = 2 ** (int(kind[1:]) - 1)
+        wide = 2 ** (int(kind[1:]) - 8)
         values = [(0, 100), (-half, half - 1), (-7, 2), (-3, wide + 17)]
     for numbers in values:
         for number in types:

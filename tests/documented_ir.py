@@ -45,7 +45,8 @@ _RESULT = """\
 
 def page_s_ir(low: float, high: float) -> tuple[bytes, bytes]:
     """The text of the IR and its weights, for bounds that the page does not name."""
-    shape, bounds = np.array(SHAPE, np.int32), np.array([low, high], np.float32)
+    shape = np.array(SHAPE, np.int32)
+    bounds = np.array([low, high], np.float32)
     rows = [("shape", "i32", "3", 0, 12, "I32", "<dim>3</dim>")]
     rows += [(name, "f32", "", 12 + 4 * i, 4, "FP32", "") for i, name in enumerate(("min", "max"))]
     layers = [_CONSTANT.format(i, *row) for i, row in enumerate(rows)]

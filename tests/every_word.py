@@ -71,7 +71,8 @@ class Rule(NamedTuple):
 
 def every_word(slice_: int) -> Iterator[Words]:
     """A 64th of the integers below 2^32, in order."""
-    first, count = slice_ * 2**32 // SLICES, 2**32 // SLICES
+    first = slice_ * 2**32 // SLICES
+    count = 2**32 // SLICES
     for start in range(first, first + count, _AT_ONCE):
         yield np.arange(start, start + _AT_ONCE, dtype=np.uint64).astype(np.uint32)
 
@@ -107,7 +108,8 @@ def _spread(slice_: int, count: int, low_first: bool) -> Words:
     bits >>= generator.integers(0, 64, count, np.uint64)
     bits[::2] ^= np.uint64(2**52 - 1)
     bits[: _EDGES.size] = _EDGES
-    low, high = bits.astype(np.uint32), (bits >> np.uint64(32)).astype(np.uint32)
+    low = bits.astype(np.uint32)
+    high = (bits >> np.uint64(32)).astype(np.uint32)
     return _pairs(low, high) if low_first else _pairs(high, low)
 
 
@@ -127,7 +129,10 @@ def gamma_words(slice_: int) -> Iterator[Words]:
     yield np.concatenate([np.zeros_like(pairs), pairs], axis=1).reshape(-1)
 
 
-F16, BF16, F32, F64 = np.float16, ml_dtypes.bfloat16, np.float32, np.float64
+F16 = np.float16
+BF16 = ml_dtypes.bfloat16
+F32 = np.float32
+F64 = np.float64
 _FLOATS = {"f32": F32, "f16": F16, "bf16": BF16, "f64": F64}
 _RANGES = ((0, 1), (-3, 7.1), (100, 101), (-1e-3, 2e-3))
 _I32 = ((-50, 100), (-(2**31), 2**31 - 1), (0, 2**31 - 1))
@@ -174,16 +179,20 @@ def states_before(words: Words, back: int = 0) -> Words:
     """The states [n, 6] of key 0 whose block `back` further on has these words, four at a time."""
     w = words.reshape(-1, 4).astype(np.uint64)
     c0, c1, c2, c3 = (w[:, i] for i in range(4))
-    low, shift = np.uint64(2**32 - 1), np.uint64(32)
+    low = np.uint64(2**32 - 1)
+    shift = np.uint64(32)
     m0, m1 = (np.uint64(int(m)) for m in _philox.MULTIPLIERS[:, 0])
     i0, i1 = (np.uint64(pow(int(m), -1, 2**32)) for m in _philox.MULTIPLIERS[:, 0])
     for round_ in reversed(range(_philox.ROUNDS)):
         k0, k1 = (np.uint64(int(weyl) * round_ % 2**32) for weyl in _philox.WEYL[:, 0])
-        before0, before2 = c3 * i0 & low, c1 * i1 & low
-        c1, c3 = (before2 * m1 >> shift) ^ c0 ^ k0, (before0 * m0 >> shift) ^ c2 ^ k1
+        before0 = c3 * i0 & low
+        before2 = c1 * i1 & low
+        c1 = (before2 * m1 >> shift) ^ c0 ^ k0
+        c3 = (before0 * m0 >> shift) ^ c2 ^ k1
         c0, c2 = before0, before2
     states = np.zeros((len(w), 6), np.uint32)
-    lower, upper = c0 | c1 << shift, c2 | c3 << shift
+    lower = c0 | c1 << shift
+    upper = c2 | c3 << shift
     if back:
         upper = upper - (lower < back)
         lower = lower - np.uint64(back)

@@ -134,7 +134,8 @@ def _plain() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any], Arrays]]:
         chosen = [given[0], *others, *[g for g in given if g.edge][:1]]
         for case, kind in [*itertools.product(chosen, ("", ", constants")), (given[0], ", rows")]:
             shape = case.shape()
-            inputs, is_rows = case.inputs(shape), kind == ", rows"
+            inputs = case.inputs(shape)
+            is_rows = kind == ", rows"
             of_kind = {"constant": kind == ", constants" and not case.has_data, "per_row": is_rows}
             model = case.model(shape, inputs, **of_kind)
             state = operators.some_states(3) if is_rows else STATE
@@ -351,7 +352,8 @@ def _tried(group: str, words: list[str], parts: int) -> int:
         print(f"{case.name}: ", end="", flush=True)
         total, found = _everywhere(case, part, parts)
         print(total, *(f"FOUND {line}" for line in found), sep="\n  ", flush=True)
-        cases, allocations = cases + 1, allocations + total
+        cases = cases + 1
+        allocations = allocations + total
         is_wrong = is_wrong or bool(found)
     which = "" if parts == 1 else f", of which part {part} of {parts}"
     print(f"{group}: {cases} cases, {allocations} allocations{which}: alone, and with all later")

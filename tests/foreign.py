@@ -143,12 +143,15 @@ def of_shape(draw: Any, first: str, second: str) -> Any:
     """A rule for floats of the shape that an attribute, an input, or the input itself says."""
 
     def rule(inputs: Any, said: Any, given: Any, *, like: bool = False) -> Any:
-        shape, own = said.get("shape"), 1
+        shape = said.get("shape")
+        own = 1
         if like:
-            shape, own = inputs[0].shape, helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
+            shape = inputs[0].shape
+            own = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
         elif shape is None:
             shape = inputs[0]
-        type_ = _TYPES[said.get("dtype") or own]
+        dtype = said.get("dtype") or own
+        type_ = _TYPES[dtype]
         bounds = said.get(first, 0), said.get(second, 1)
         return draw(np.asarray(shape, np.int64), *bounds, type_, **given)
 
@@ -191,7 +194,8 @@ def _bernoulli(inputs: Any, said: Any, given: Any) -> Any:
 
 def _classes(inputs: Any, said: Any, given: Any) -> Any:
     """ONNX's has the number of samples as an attribute, TensorFlow's as an input."""
-    logits, count = inputs[0], int(inputs[1]) if len(inputs) > 1 else said["sample_size"]
+    logits = inputs[0]
+    count = int(inputs[1]) if len(inputs) > 1 else said["sample_size"]
     type_ = _TYPES[said.get("output_dtype", 7) if len(inputs) > 1 else said["dtype"]]
     rows = np.atleast_2d(logits).astype(np.float32)
     values, after = reference.random_categorical(rows, count, type_, **given)

@@ -139,7 +139,9 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     path = rng.choice(sorted((work / "in").iterdir()))
     path.write_bytes(damage(path.read_bytes(), others, rng))
     model = str(work / "in" / ("m.xml" if base.name == "ir" else "m.onnx"))
-    out, options, has_trials = work / "out", [], number % TRIALS_EVERY == 0
+    out = work / "out"
+    options = []
+    has_trials = number % TRIALS_EVERY == 0
     commands = ("inspect", "rewrite", "rewrite", "run", "run")
     what = "inspect" if has_trials else rng.choice(commands)
     if what == "rewrite":
@@ -198,8 +200,10 @@ def hide_runtimes() -> None:
 
 def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
     """Returns what is wrong with how a command ended, its exit code, and what it printed."""
-    before_in, before_out = tree(work / "in"), tree(work / "out")
-    log, is_inspect = work / "log", case.command[0] == "inspect"
+    before_in = tree(work / "in")
+    before_out = tree(work / "out")
+    log = work / "log"
+    is_inspect = case.command[0] == "inspect"
     seconds = LIMIT_OF_TRIALS_SECONDS if case.has_trials else LIMIT_SECONDS
 
     def action() -> None:

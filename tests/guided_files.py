@@ -37,7 +37,8 @@ def readers(folder: Path) -> dict[str, Read]:
     from onnx_philox._rewriting.in_openvino import files
 
     pipeline = _pipeline()
-    model, ir = folder / "model.onnx", folder / "model.xml"
+    model = folder / "model.onnx"
+    ir = folder / "model.xml"
     ir.with_suffix(".bin").write_bytes(b"0123")
 
     def of_models(data: bytes) -> None:

@@ -42,7 +42,8 @@ def main() -> None:
                 what: len(re.findall(rf"\b{letter}{what}\b", codes[name]))
                 for what in ("ADD", "MUL", "FMA")
             }
-            sums, products = different(body, "add|sub", kind), different(body, "mul", kind)
+            sums = different(body, "add|sub", kind)
+            products = different(body, "mul", kind)
             if re.search(r"\b(?:div|sqrt|rcp)\.rn\.", body):
                 is_wrong = found["ADD"] < sums or found["MUL"] < products
             else:

@@ -45,7 +45,8 @@ import tree_sitter_python
 
 ROOT = Path(__file__).parents[1]
 LISTED = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text())
-SRC, CORE = Path("src/onnx_philox"), Path("custom_ops/core")
+SRC = Path("src/onnx_philox")
+CORE = Path("custom_ops/core")
 OTHERS = {
     "neon.h",
     "cuda",
@@ -130,7 +131,8 @@ def changes(root: Path, file: Path) -> Iterator[Change]:
 
 def changed(node: Any, negation: str) -> Iterator[tuple[Any, str]]:
     """What can change in a node, its own word or its condition."""
-    word, above = node.text.decode(), node.parent
+    word = node.text.decode()
+    above = node.parent
     if node.type == "integer" or (node.type == "number_literal" and not set(word) & set(".p")):
         yield node, f"({word} + 1)"
     elif not node.is_named and above.type in BINARY and word in SWAPPED:
@@ -164,7 +166,8 @@ def copied(folder: Path) -> Path:
 def made(folder: Path, change: Change) -> Iterator[None]:
     """The change, for as long as it lasts."""
     path = folder / change.file
-    source, compiled = path.read_bytes(), Path(importlib.util.cache_from_source(str(path)))
+    source = path.read_bytes()
+    compiled = Path(importlib.util.cache_from_source(str(path)))
     path.write_bytes(source[: change.start] + change.after.encode() + source[change.end :])
     try:
         compiled.unlink(missing_ok=True)
@@ -323,7 +326,8 @@ def covered(folder: Path, marks: str) -> Path:
 
 def reached(data: Path) -> Cases:
     """What a run with contexts says, of files as they are named in the repository."""
-    read, found = coverage.CoverageData(str(data)), {}
+    read = coverage.CoverageData(str(data))
+    found = {}
     read.read()
     for file in read.measured_files():
         lines = read.contexts_by_lineno(file)
@@ -390,7 +394,8 @@ def main() -> None:
         run = Pytest(given.marks)
         if red := run(folders[0], LIMIT, "tests/test_state.py"):
             raise SystemExit(f"red without a change: {red}")
-        listed, results = list[Change](), Tried()
+        listed = list[Change]()
+        results = Tried()
         if given.python:
             python = Python(run, reached(given.coverage or covered(folders[0], given.marks)))
             places = drawn(SRC, ".py")
@@ -400,7 +405,8 @@ def main() -> None:
             some = [change for change in found[: given.python] if change not in listed]
             results |= tried(run, folders, some, python)
         if given.cpp:
-            cpp, places = Cpp(run, folders[0]), drawn(CORE, ".h", ".cpp")
+            cpp = Cpp(run, folders[0])
+            places = drawn(CORE, ".h", ".cpp")
             while given.cpp > (compiled := sum(c.file.suffix != ".py" for c in results)) and places:
                 some = [places.pop() for _ in range(min(given.cpp - compiled, len(places)))]
                 listed += filter(unseen, some)

@@ -132,7 +132,8 @@ def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> di
     import onnx_philox as op
     from onnx_philox._numbers import call, fill_native
 
-    feed, shape = {"state": given["state"]}, given["shape"].tolist()
+    feed = {"state": given["state"]}
+    shape = given["shape"].tolist()
     by_row = {"per_row": True} if given["state"].ndim == 2 else {"stateful": True}
     numbers = {name: given[name] for name in ("peak", "width", "floor")}
     made = {module.path: _function(module) for module in make_functions.MODULES}
@@ -168,7 +169,8 @@ def _outcomes() -> dict[str, dict[str, str]]:
         return call.run(RANDOM_TRIANGLE, fill_numpy.fill, inputs, given)
 
     op.reference.random_triangle = reference
-    one, three = op.PhiloxState(2**64 - 5, 42).to_array(), op.row_states(7, range(3))
+    one = op.PhiloxState(2**64 - 5, 42).to_array()
+    three = op.row_states(7, range(3))
     attributes = {"output_type": "f32", "op_seed": 7, "global_seed": 0}
     outcomes: dict[str, dict[str, str]] = {}
     for name, has_floor, state in (

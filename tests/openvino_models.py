@@ -66,7 +66,8 @@ def normal(
 ) -> ov.Node:
     """A normal number as front ends write it: 2 pi is a bound of the angle, or a factor."""
     dtype = DTYPES[type_]
-    first, second = next(_SEEDS), next(_SEEDS)
+    first = next(_SEEDS)
+    second = next(_SEEDS)
     u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, first))
     radius = opset8.sqrt(opset8.multiply(opset8.log(u), _number(-2, dtype)))
     if is_folded:

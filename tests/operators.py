@@ -356,7 +356,8 @@ class Case:
 def cases(operator: str) -> list[Case]:
     """The cases of an operator: plain numbers in all types, edges in each type of the values."""
     settings_of = listed(TABLE, operator, "TABLE")
-    op, found = OPERATORS[operator], []
+    op = OPERATORS[operator]
+    found = []
     varying = [
         i.types for i in op.parameters if len(i.types) > 1 and i.name != op.outputs[0].type_of
     ]

@@ -85,7 +85,8 @@ def main() -> None:
             of_kernel += wrong(kernels, draw, shift=shift, blocks=97)
             count += draw.count
         print(f"{distribution:12} {kind:5} {of_kernel:8} of {count:8} differ", flush=True)
-        different, drawn = different + of_kernel, drawn + count
+        different = different + of_kernel
+        drawn = drawn + count
     print(f"{different} of {drawn} differ")
     sys.exit(int((different > 0) != is_fused))
 

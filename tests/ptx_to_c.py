@@ -115,7 +115,8 @@ def move(kind: str, to: str, value: str) -> str:
 def converted(parts: list[str], value: str) -> str:
     """A conversion between numbers."""
     to, of = parts[-2:]
-    rounding, read_value = parts[1:-2], read(value, of)
+    rounding = parts[1:-2]
+    read_value = read(value, of)
     if to[0] != "f" and of[0] != "f" and not rounding:
         return read_value
     if to[0] == "f" and (
@@ -131,10 +132,12 @@ def converted(parts: list[str], value: str) -> str:
 
 
 def compared(parts: list[str], a: str, b: str) -> str:
-    comparison, kind = parts[1], parts[-1]
+    comparison = parts[1]
+    kind = parts[-1]
     if len(parts) != 3:
         raise UnknownInstructionError(".".join(parts))
-    x, y = read(a, kind), read(b, kind)
+    x = read(a, kind)
+    y = read(b, kind)
     if comparison in ("nan", "num"):
         return f"{'!' if comparison == 'num' else ''}({x} != {x} || {y} != {y})"
     if kind[0] == "f" and comparison == "ne":
@@ -148,7 +151,8 @@ def compared(parts: list[str], a: str, b: str) -> str:
 
 def on_floats(parts: list[str], values: list[str], may_fuse: bool) -> str:
     """Arithmetic on floats."""
-    base, kind = parts[0], parts[-1]
+    base = parts[0]
+    kind = parts[-1]
     if base == "fma" and parts[1:-1] == ["rn"] and may_fuse:
         return f"{'fma' if kind == 'f64' else 'fmaf'}({', '.join(values)})"
     if parts[1:-1] != ["rn"] and not (
@@ -166,7 +170,8 @@ def on_floats(parts: list[str], values: list[str], may_fuse: bool) -> str:
 
 def on_integers(parts: list[str], operands: list[str]) -> tuple[str, str]:
     """Arithmetic on integers and bits: the type and the value of the result."""
-    base, kind = parts[0], parts[-1]
+    base = parts[0]
+    kind = parts[-1]
     unsigned = kind if kind == "pred" else f"u{kind[1:]}"
     if base in ("shl", "shr"):
         sign = "" if base == "shl" else "_s" if kind[0] == "s" else "_u"
@@ -202,7 +207,8 @@ def on_integers(parts: list[str], operands: list[str]) -> tuple[str, str]:
 def statement(instruction: str, operands: list[str], may_fuse: bool) -> str:
     """An instruction as a statement of C."""
     parts = instruction.split(".")
-    base, kind = parts[0], parts[-1]
+    base = parts[0]
+    kind = parts[-1]
     if base == "bra":
         return f"goto {name_of(operands[0])};"
     if base == "ret":
@@ -303,7 +309,9 @@ def unwanted(ptx: str) -> list[str]:
     for line in map(str.strip, ptx.splitlines()):
         instruction = re.split(r"\s", re.sub(r"^@!?%p\d+\s+", "", line))[0]
         parts = instruction.split(".")
-        base, how, kind = parts[0], parts[1:-1], parts[-1]
+        base = parts[0]
+        how = parts[1:-1]
+        kind = parts[-1]
         is_wrong = {"ftz", "sat", "approx", "full"} & {*how} or re.search(
             r"\.extern|\.func|^call", instruction
         )
@@ -318,7 +326,9 @@ def unwanted(ptx: str) -> list[str]:
 
 def contracted(ptx: str) -> tuple[str, int]:
     """The same with sums of products as one instruction; how many these are."""
-    lines, products, count = [], {}, 0
+    lines = []
+    products = {}
+    count = 0
     for line in ptx.splitlines():
         parts = re.split(r"[\s,;]+", line.strip())
         if parts[0].startswith("mul.rn."):

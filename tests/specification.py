@@ -17,7 +17,8 @@ import mpmath
 import numpy as np
 
 PAGE = Path(__file__).parents[1] / "docs/specification.md"
-F32, F64 = np.float32, np.float64
+F32 = np.float32
+F64 = np.float64
 FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": F32, "f64": F64}
 
 Word = int
@@ -41,12 +42,17 @@ COEFFICIENTS, TEXT = _coefficients()
 
 def philox(counter: int, key: int) -> list[Word]:
     c0, c1, c2, c3 = (counter >> 32 * i & 0xFFFFFFFF for i in range(4))
-    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    k0 = key & 0xFFFFFFFF
+    k1 = key >> 32
     for _ in range(10):
         h0, l0 = divmod(c0 * 0xD2511F53, 2**32)
         h1, l1 = divmod(c2 * 0xCD9E8D57, 2**32)
-        c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
-        k0, k1 = (k0 + 0x9E3779B9) % 2**32, (k1 + 0xBB67AE85) % 2**32
+        c0 = h1 ^ c1 ^ k0
+        c1 = l1
+        c2 = h0 ^ c3 ^ k1
+        c3 = l0
+        k0 = (k0 + 0x9E3779B9) % 2**32
+        k1 = (k1 + 0xBB67AE85) % 2**32
     return [c0, c1, c2, c3]
 
 
@@ -181,11 +187,13 @@ def random_uniform(stream: Stream, n: int, low: Any, high: Any, output_type: str
             yield _signed((stream.word() % (high - low) + low) % 2**32, 32)
     elif output_type == "i64":
         for _ in range(n):
-            x0, x1 = stream.word(), stream.word()
+            x0 = stream.word()
+            x1 = stream.word()
             yield _signed(((x1 << 32 | x0) % (high - low) + low) % 2**64, 64)
     else:
         type_ = FLOATS[output_type]
-        low, high = type_(low), type_(high)
+        low = type_(low)
+        high = type_(high)
         for _ in range(n):
             yield type_(type_(stream.uniform(type_) * type_(high - low)) + low)
 
@@ -231,7 +239,8 @@ def random_categorical(
 
 
 def _sums(weights: Sequence[Any]) -> list[Any]:
-    sums, total = [], F64(0)
+    sums = []
+    total = F64(0)
     for weight in weights:
         total = total + weight
         sums.append(total)
@@ -267,7 +276,8 @@ def random_gamma(
         d = (a + one if a < 1 else a) - one / F64(3)
         c = one / np.sqrt(F64(9) * d)
         for t in range(attempts):
-            u, v = uniform(F64, *blocks[2 * t][:2]), uniform(F64, *blocks[2 * t][2:])
+            u = uniform(F64, *blocks[2 * t][:2])
+            v = uniform(F64, *blocks[2 * t][2:])
             w = uniform(F64, *blocks[2 * t + 1][:2])
             x = _box_muller(u, v)[1]
             z = one + c * x
@@ -323,7 +333,8 @@ def random_permutation(stream: Stream, rows: int, n: int) -> Iterator[int]:
     for _ in range(rows):
         keys = []
         for _ in range(n):
-            x0, x1 = stream.word(), stream.word()
+            x0 = stream.word()
+            x1 = stream.word()
             keys.append(x1 << 32 | x0)
         yield from sorted(range(n), key=keys.__getitem__)
 

@@ -49,7 +49,8 @@ def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
         if not is_wanted:
             continue
         type_.elem_type = TensorProto.FLOAT
-        is_input, inner = value in graph.input, f"{value.name}_bf16"
+        is_input = value in graph.input
+        inner = f"{value.name}_bf16"
         for node in graph.node:
             names = node.input if is_input else node.output
             names[:] = [inner if name == value.name else name for name in names]

@@ -162,7 +162,8 @@ def test_what_cannot_be_rewritten_so_is_refused(call: Callable[[], Any], words: 
 
 
 def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
-    source, target = tmp_path / "model.onnx", tmp_path / "new.onnx"
+    source = tmp_path / "model.onnx"
+    target = tmp_path / "new.onnx"
     onnx.save(parse(STRAIGHT), source)
     rewrite = ("rewrite", source, "-o", target, "--alignment", "pytorch")
     said = cli.text(*rewrite)
@@ -195,7 +196,8 @@ def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_rewritten", [True, False])
 def test_a_record_is_replayed(tmp_path: Path, is_rewritten: bool) -> None:
-    path, record = tmp_path / "model.onnx", tmp_path / "record.json"
+    path = tmp_path / "model.onnx"
+    record = tmp_path / "record.json"
     onnx.save(rewritten(STRAIGHT) if is_rewritten else parse(STRAIGHT), path)
     pipe = op.Pipeline(path, alignment="pytorch")
     told = pipe(FEED, seed=42).record()
@@ -219,7 +221,8 @@ def test_a_variable_keeps_torch_s_generator() -> None:
     assert_refused(lambda: stateful(op.PhiloxState.for_run(42)), said)
     config = {"INFERENCE_PRECISION_HINT": "f32"}
     compiled = runtime.core.compile_model(stateful(STATE), "CPU", config)
-    request, state = compiled.create_infer_request(), STATE
+    request = compiled.create_infer_request()
+    state = STATE
     for _ in range(2):
         *expected, after = by_torch(STRAIGHT, FEED, state)
         results = infer(request, FEED)
@@ -259,7 +262,8 @@ def test_a_whole_model_has_a_generator_for_each_row(runtime: str) -> None:
     seeds = (3, 4, 5)
     for which in (True, False):
         feed = {"x": np.ones((3, 20), np.float32), "which": np.array(which)}
-        request, states = pipe.request(seeds=seeds), [op.TorchState.from_seed(n) for n in seeds]
+        request = pipe.request(seeds=seeds)
+        states = [op.TorchState.from_seed(n) for n in seeds]
         for _ in range(2):
             result = request(feed)
             for row, state in enumerate(states):

@@ -80,7 +80,8 @@ def in_reference(state: Any) -> list[np.ndarray]:
 
 
 OV = onnx_philox.openvino
-F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))
+F32 = np.array(2, np.float32)
+LOGITS = np.log(np.array([[1, 2, 5]], np.float32))
 # What takes arrays and gives arrays, and the arrays.
 CALLS = [
     (lambda a: [PhiloxState.from_array(a).to_array()], [STATE]),

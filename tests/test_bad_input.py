@@ -91,7 +91,7 @@ REFUSED = [
         lambda: graphs.random_generator([None, -3], per_row=True),
         "dimensions of 0 or more: got [-3]",
     ),
-    (lambda: graphs.random_generator([2], rank=2), "rank must be None or 1, the len"),
+    (lambda: graphs.random_generator([2], rank=2), "rank must be None or 1, the length of shape"),
     (lambda: uniform(0, 2**31, "i32"), "2147483647"),
     (lambda: uniform(0.5, 2, "i32"), "TypeError: an integer"),
     (lambda: uniform("0", 2, "i32"), "TypeError: an integer"),

@@ -52,7 +52,8 @@ def wrongly_seeded(op: str, seed: str, wrong: str) -> onnx.ModelProto:
 def test_a_seed_of_a_wrong_type_is_refused_in_each_runtime_and_elsewhere(
     op: str, seed: str, wrong: str
 ):
-    model, refusal = wrongly_seeded(op, seed, wrong), f"{op}: attribute '{seed}' must be "
+    model = wrongly_seeded(op, seed, wrong)
+    refusal = f"{op}: attribute '{seed}' must be "
     for backend in onnx_philox.onnxruntime.BACKENDS:
         session = partial(onnx_philox.onnxruntime.InferenceSession, backend=backend)
         for load in (session, bare_session):
@@ -127,7 +128,8 @@ BAD_FILES = {
 
 @pytest.mark.parametrize("what", BAD_FILES)
 def test_the_commands_report_a_bad_model_in_a_line_and_write_nothing(what: str, tmp_path: Path):
-    path, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    path = tmp_path / "m.onnx"
+    out = tmp_path / "out.onnx"
     onnx.save(BAD_FILES[what], path)
     # Inspect shows a standard node as it is.
     inspect = [("inspect",)] * (what != "a seed of a standard node")
@@ -268,5 +270,5 @@ STATUS = "Non-zero status code returned while running X node. Name:'x' Status Me
         (f"[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : {STATUS}X: shape is 1", "X: shape is 1"),
     ],
 )
-def test_what_is_not_wrapped_stays(text, said):
+def test_a_message_without_a_wrapper_is_unchanged(text, said):
     assert sentence(text) == said

@@ -115,7 +115,8 @@ def run(call: Call) -> tuple[int, str]:
 
 STATE = PhiloxState(2**64 - 1, key=42)
 SHAPE = np.array([3, 5])
-ZERO, ONE = np.zeros((), np.float32), np.ones((), np.float32)
+ZERO = np.zeros((), np.float32)
+ONE = np.ones((), np.float32)
 
 
 def uniform_inputs(state: np.ndarray, shape: np.ndarray = SHAPE) -> dict[str, np.ndarray]:
@@ -263,7 +264,8 @@ def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) ->
 GOOD = ctypes.byref(call_of("RandomGenerator", {}, {}))
 DRAWING = ctypes.byref(call_of("RandomGenerator", {}, {"op_seed": 1}, [OUT]))
 HANDLE = ctypes.byref(c_void_p())
-ONE_SEED, A_STATE = (c_uint64 * 1)(3), (c_uint32 * 632)()
+ONE_SEED = (c_uint64 * 1)(3)
+A_STATE = (c_uint32 * 632)()
 NULLS: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "no call": ("run", (None,), "the call must be an onnx_philox_call: got NULL."),
     "no call to prepare": ("prepare", (None, HANDLE), "must be an onnx_philox_call: got NULL."),
@@ -306,7 +308,8 @@ def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
 def test_a_dropout_s_outputs_lie_in_memory_of_their_own() -> None:
     """Data are not overwritten while they are read, but for those that the same draw has read."""
     inputs = {"data": IN_DATA[:15], "ratio": np.full((), 0.5, np.float32)}
-    stateful, memory = {**inputs, "state": WORDS}, np.zeros(19, np.float32)
+    stateful = {**inputs, "state": WORDS}
+    memory = np.zeros(19, np.float32)
     status, text = run(call_of("RandomDropout", stateful, {}, [IN_DATA[14:29]]))
     assert (status, f"output 'output' {OWN}" in text) == (INVALID, True)
     assert run(call_of("RandomDropout", stateful, {}, [IN_DATA[15:]])) == (0, "")
@@ -318,14 +321,16 @@ def test_a_dropout_s_outputs_lie_in_memory_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("state", [WORDS, TorchState.from_seed(3).to_array()])
-def test_what_nobody_wants_is_checked_and_not_drawn(state: np.ndarray) -> None:
+def test_a_call_without_outputs_is_checked_and_draws_nothing(state: np.ndarray) -> None:
     """Of more values than any memory holds, which would take days, too."""
     alignment = "pytorch" if state.shape == (632,) else "tensorflow"
-    inputs, attributes = uniform_inputs(state, np.array([2**40])), {"alignment": alignment}
+    inputs = uniform_inputs(state, np.array([2**40]))
+    attributes = {"alignment": alignment}
     assert run(call_of("RandomUniform", inputs, F32 | attributes)) == (0, "")
 
 
-F32, F64 = {"output_type": "f32"}, {"output_type": "f64"}
+F32 = {"output_type": "f32"}
+F64 = {"output_type": "f64"}
 WIDE = [np.zeros(()), np.ones(())]
 TORCH_DRAWS: dict[str, tuple[str, dict[str, Any], dict[str, np.ndarray]]] = {
     "uniform": ("RandomUniform", F32, {"minval": ZERO, "maxval": ONE}),
@@ -377,7 +382,8 @@ for name in ("uniform f64", "normal", "permutation"):
 
 @pytest.mark.parametrize("state", [WORDS, ROWS, TorchState.from_seed(3).to_array()])
 def test_the_next_state_may_lie_where_the_state_does(state: np.ndarray) -> None:
-    place, values = state.copy(), np.empty((3, 5), np.float32)
+    place = state.copy()
+    values = np.empty((3, 5), np.float32)
     alignment = "pytorch" if state.shape == (632,) else "tensorflow"
     attributes = {"output_type": "f32", "alignment": alignment}
     for _ in range(3):
@@ -389,7 +395,8 @@ def test_the_next_state_may_lie_where_the_state_does(state: np.ndarray) -> None:
 
 
 def prepared(operator: str, attributes: dict[str, int | str], **numbers: Any) -> c_void_p:
-    handle, call = c_void_p(), call_of(operator, numbers, attributes)
+    handle = c_void_p()
+    call = call_of(operator, numbers, attributes)
     pointers = ctypes.byref(call), ctypes.byref(handle)
     assert status_of(LIBRARY.onnx_philox_prepare, *pointers) == (0, "")
     return handle
@@ -418,7 +425,8 @@ def test_a_prepared_draw_moves_its_state_on() -> None:
 def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     handle = prepared("RandomUniform", {"output_type": "f32"}, minval=ZERO, maxval=ONE)
     out = np.zeros(9, np.float32)
-    part, memory = Part((c_uint32 * 6)(), 30), c_void_p(out.ctypes.data)
+    part = Part((c_uint32 * 6)(), 30)
+    memory = c_void_p(out.ctypes.data)
     assert fill(handle, part, memory) == INVALID
     part.bytes = 28
     among = [c_void_p(out.ctypes.data + at) for at in (0, 24)]
@@ -467,7 +475,8 @@ UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], st
 @pytest.mark.parametrize("what", UNPREPARED)
 def test_only_draws_of_single_numbers_are_prepared(what: str) -> None:
     operator, arrays, attributes, text = UNPREPARED[what]
-    call, handle = call_of(operator, arrays, attributes), c_void_p()
+    call = call_of(operator, arrays, attributes)
+    handle = c_void_p()
     status, told = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(call), ctypes.byref(handle))
     assert (status, handle.value) == (INVALID, None)
     assert text in told
@@ -492,14 +501,16 @@ def test_threads_draw_from_one_prepared_draw_at_the_same_time() -> None:
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32])
 def test_bounds_are_checked_though_the_caller_has_checked_numbers(dtype: Any) -> None:
     numbers = {"minval": np.ones((), dtype), "maxval": np.zeros((), dtype)}
-    inputs, type_ = {"shape": SHAPE, **numbers, "state": WORDS}, NAMES[np.dtype(dtype)]
+    inputs = {"shape": SHAPE, **numbers, "state": WORDS}
+    type_ = NAMES[np.dtype(dtype)]
     call = call_of("RandomUniform", inputs, {"output_type": type_}, flags=CHECKED)
     status, text = run(call)
     assert (status, "than maxval" in text or "at most maxval" in text) == (INVALID, True)
 
 
 def test_many_numbers_are_checked_unless_the_caller_has_checked_them() -> None:
-    p, out = np.linspace(0, 2, 15).reshape(3, 5), np.zeros((3, 5), np.bool_)
+    p = np.linspace(0, 2, 15).reshape(3, 5)
+    out = np.zeros((3, 5), np.bool_)
     inputs = {"shape": SHAPE, "p": p, "state": WORDS}
     status, text = run(call_of("RandomBernoulli", inputs, {}, [out]))
     assert (status, "input 'p' must be from 0 to 1" in text) == (INVALID, True)

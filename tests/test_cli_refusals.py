@@ -50,7 +50,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models, arrays, and files that are neither."""
     folder = tmp_path_factory.mktemp("refusals")
     parsed = {name: parse(text) for name, text in MODELS.items()}
-    rewrite, noisy = onnx_philox.make_reproducible, parsed["model"]
+    rewrite = onnx_philox.make_reproducible
+    noisy = parsed["model"]
     built = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
     for name, model in {
         **parsed,

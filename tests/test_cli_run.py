@@ -31,8 +31,10 @@ RUNTIMES = [(runtime, b) for runtime in ("onnxruntime", "openvino") for b in ("n
 RUNTIMES += [("reference", "onnx")]
 SEED = 2**40 + 42
 
-invoke, document = partial(cli.invoke, "run"), partial(cli.document, "run")
-text, refusal = partial(cli.text, "run"), partial(cli.refusal, "run")
+invoke = partial(cli.invoke, "run")
+document = partial(cli.document, "run")
+text = partial(cli.text, "run")
+refusal = partial(cli.refusal, "run")
 
 MODELS = {"model": NOISY, "own": COUNTING}
 
@@ -134,7 +136,8 @@ def test_a_draw_from_probabilities_is_said_to_be_as_equal_as_those():
 def test_an_ir_draws_what_its_onnx_model_draws():
     cli.text("rewrite", "model.onnx", "-o", "noisy.xml")
     common = ("--seed", SEED, "--input", INPUT, "--drawn")
-    of_ir, of_onnx = document("noisy.xml", *common), document("noisy.onnx", *common)
+    of_ir = document("noisy.xml", *common)
+    of_onnx = document("noisy.onnx", *common)
     assert of_ir["runtime"] == "openvino"
     assert of_ir["drawn_sha256"] == of_onnx["drawn_sha256"]
     assert [o["name"] for o in of_ir["runs"][0]["outputs"]] == ["y", "next_random_state", "noise"]
@@ -148,7 +151,8 @@ def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
     model = parse(NOISY.replace("Add (x", "Add (weights"))
     weights = np.arange(3, dtype=np.float32)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
-    path, made = folder / "weights.onnx", onnx_philox.make_reproducible(model)
+    path = folder / "weights.onnx"
+    made = onnx_philox.make_reproducible(model)
     onnx.save(made, path, save_as_external_data=True, size_threshold=0)
     for runtime in ("onnxruntime", "openvino", "reference"):
         how = ("--runtime", runtime, "--seed", SEED, "--drawn", "-o", "./")
@@ -377,7 +381,8 @@ def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
 
 
 def test_a_runtime_that_is_not_installed_is_an_error_only_if_it_was_asked_for():
-    given, without = ("run", "noisy.onnx", "--input", INPUT), ["onnxruntime"]
+    given = ("run", "noisy.onnx", "--input", INPUT)
+    without = ["onnxruntime"]
     result = cli.apart(*given, "--json", without=without)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["runtime"] == "openvino"
@@ -460,7 +465,8 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired():
     assert held.uint64_data
     model.graph.initializer.append(held)
     del model.graph.input[:]
-    path, run = save(model, "m.onnx"), ("--runtime", "openvino")
+    path = save(model, "m.onnx")
+    run = ("--runtime", "openvino")
     words = "the constant 'state' must be raw data: got the field uint64_data"
     assert words in refusal(path, *run)
     (expected,) = document(path, "--runtime", "onnxruntime")["runs"]

@@ -104,7 +104,7 @@ def test_a_thread_draws_32_bytes_at_once_or_16_of_wide_uniforms(
 
 
 @pytest.mark.parametrize("wanted", ["output", "mask", "next_state"])
-def test_what_nobody_wants_is_not_written(driver: StandIn, wanted: str) -> None:
+def test_an_output_that_no_node_reads_is_not_written(driver: StandIn, wanted: str) -> None:
     data = np.arange(7, dtype=np.float32)
     model = graphs.random_dropout(None, 0.5, rank=1, stateful=True)
     everything = session(model).run(None, {"data": data, "state": STATE})
@@ -133,7 +133,8 @@ def test_an_empty_draw_launches_only_what_writes_the_next_state(driver: StandIn)
 
 def bound(model: Any, states: np.ndarray) -> tuple[Any, ort.IOBinding, ort.OrtValue]:
     """A session, and its states in memory that an output may have as well."""
-    running, value = session(model), ort.OrtValue.ortvalue_from_numpy(states)
+    running = session(model)
+    value = ort.OrtValue.ortvalue_from_numpy(states)
     binding = running.io_binding()
     binding.bind_ortvalue_input("state", value)
     return running, binding, value
@@ -180,7 +181,8 @@ def test_a_rewritten_model_draws_there_in_a_pipeline(driver: StandIn) -> None:
     feeds = {"x": np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)}
     options = register(ort.SessionOptions(), cuda=True)
     pipeline = Pipeline(rewritten, sess_options=options, providers=["CPUExecutionProvider"])
-    drawn, wanted = pipeline(feeds, seed=5), Pipeline(rewritten)(feeds, seed=5)
+    drawn = pipeline(feeds, seed=5)
+    wanted = Pipeline(rewritten)(feeds, seed=5)
     assert_all_same((drawn[name] for name in wanted), wanted.values())
     names = {name for name, *_ in driver.launches}
     assert names == {"onnx_philox_normal_f32", "onnx_philox_bernoulli_f32"}

@@ -82,7 +82,8 @@ def test_an_error_that_the_driver_has_no_words_for_is_a_number(driver: StandIn) 
 
 
 def test_sessions_share_the_kernels_and_the_last_one_unloads_them(driver: StandIn) -> None:
-    first, second = session(NORMAL), session(by_p())
+    first = session(NORMAL)
+    second = session(by_p())
     assert driver.calls.count("cuModuleLoadDataEx") == 1
     del first
     assert "cuModuleUnload" not in driver.calls
@@ -99,7 +100,8 @@ def test_a_thread_without_a_context_takes_the_first_card_s_and_gives_it_back(
     running = session(NORMAL)
     running.run(None, {})
     del running
-    calls, given_back = driver.calls, "cuDevicePrimaryCtxRelease_v2"
+    calls = driver.calls
+    given_back = "cuDevicePrimaryCtxRelease_v2"
     assert calls.count("cuDevicePrimaryCtxRetain") == calls.count(given_back) > 0
     assert calls.count("cuCtxPushCurrent_v2") == calls.count("cuCtxPopCurrent_v2") > 0
     assert calls.index("cuModuleUnload") < calls.index(given_back)

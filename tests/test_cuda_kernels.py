@@ -114,7 +114,8 @@ def test_a_kernel_draws_the_reference_s_bits(
         for state in STATES.values():
             for elements, shift in ((1, 0), (4, 1), (130 if rejects else 1027, 3)):
                 data = data_of(distribution, kind, elements)
-                words, seeds = np.array(state, np.uint32), (2**63 - 1, 2**33 + 5)
+                words = np.array(state, np.uint32)
+                seeds = (2**63 - 1, 2**33 + 5)
                 draw = Draw(distribution, kind, elements, words, numbers, number_kind, data, *seeds)
                 assert wrong(built, draw, shift=shift) == 0, (numbers, state, elements)
 

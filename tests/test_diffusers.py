@@ -25,7 +25,8 @@ g (float[b, 4, h, w] latent_sample) => (float[b, 3, h, w] sample)
 
 
 def test_a_generator_draws_random_normal_and_goes_on() -> None:
-    generator, state = diffusers.generator(2**64 - 1), PhiloxState.for_run(2**64 - 1).to_array()
+    generator = diffusers.generator(2**64 - 1)
+    state = PhiloxState.for_run(2**64 - 1).to_array()
     for shape in ([2, 3], [5]):
         expected, state = reference.random_normal(shape, 0, 1, "f32", state=state)
         assert_same_bits(generator.randn(*shape), expected)
@@ -34,7 +35,8 @@ def test_a_generator_draws_random_normal_and_goes_on() -> None:
 
 def test_rows_are_independent_and_go_on() -> None:
     seeds = [7, 2**64 - 1, 99]
-    together, alone = diffusers.generator(seeds), diffusers.generator([seeds[1]])
+    together = diffusers.generator(seeds)
+    alone = diffusers.generator([seeds[1]])
     one = diffusers.generator(seeds[1])
     for _ in range(2):
         rows = together.randn(3, 4, 5)

@@ -19,7 +19,8 @@ from runtimes import OpenVino
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox.onnxruntime import InferenceSession
 
-F32, F64 = np.float32, np.float64
+F32 = np.float32
+F64 = np.float64
 STATES = st.builds(PhiloxState, st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1))
 
 
@@ -188,7 +189,7 @@ REFUSED = [
     ),
 ]
 WORDS = {
-    "OF_P": "must be a scalar, 1-D of one element, or the out",
+    "OF_P": "must be a scalar, 1-D of one element, or the output",
     "SIZE": "an integer from 1 to 2^63-1",
 }
 

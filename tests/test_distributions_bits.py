@@ -20,7 +20,8 @@ from onnx_philox import PhiloxState, _native, reference
 KEY = 2**63 + 12345
 ISAS = ["scalar", "avx2", "avx512", "neon"]
 
-QUICK, MANY = 2**13, 2**22
+QUICK = 2**13
+MANY = 2**22
 
 Draw = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 """A name, an operator, its inputs and its attributes."""
@@ -58,11 +59,15 @@ def short_draws() -> Iterator[Draw]:
 
 def state_before(block: tuple[int, int, int, int]) -> PhiloxState:
     """The state whose block is these words: runs the generator, a bijection, backwards."""
-    m0, m2, mask = 0xD2511F53, 0xCD9E8D57, 2**32 - 1
+    m0 = 0xD2511F53
+    m2 = 0xCD9E8D57
+    mask = 2**32 - 1
     w0, w1, w2, w3 = block
     for i in reversed(range(10)):
-        k0, k1 = (KEY + i * 0x9E3779B9) & mask, ((KEY >> 32) + i * 0xBB67AE85) & mask
-        c0, c2 = w3 * pow(m0, -1, 2**32) & mask, w1 * pow(m2, -1, 2**32) & mask
+        k0 = (KEY + i * 0x9E3779B9) & mask
+        k1 = ((KEY >> 32) + i * 0xBB67AE85) & mask
+        c0 = w3 * pow(m0, -1, 2**32) & mask
+        c2 = w1 * pow(m2, -1, 2**32) & mask
         w0, w1, w2, w3 = c0, w0 ^ k0 ^ (m2 * c2 >> 32), c2, w2 ^ k1 ^ (m0 * c0 >> 32)
     return PhiloxState(w0 | w1 << 32 | w2 << 64 | w3 << 96, KEY)
 
@@ -98,9 +103,11 @@ def edge_draws() -> Iterator[Draw]:
     for i, (name, block) in enumerate(chosen_words()):
         state = PhiloxState((state_before(block).counter - i % 19) % 2**128, KEY).to_array()
         for type_ in ("f32", "f16", "bf16") if name == "f32" else ("f64",):
-            zero, one = np.array(0, DTYPES[type_]), np.array(1, DTYPES[type_])
+            zero = np.array(0, DTYPES[type_])
+            one = np.array(1, DTYPES[type_])
             inputs = {"shape": np.array([80]), "state": state}
-            moments, said = {"mean": zero, "scale": one}, {"output_type": type_}
+            moments = {"mean": zero, "scale": one}
+            said = {"output_type": type_}
             yield f"edge {type_} {block}", "RandomNormal", inputs | moments, said
             yield f"edge {type_} {block}", "RandomExponential", inputs | {"scale": one}, said
     # Thresholds that a running sum is equal to, where all sums are kept and where not.

@@ -105,7 +105,8 @@ def model_of(type_: str = "f32", *, ratio_type: str = "float", mode: str = "on")
 def test_a_rewritten_dropout_has_the_mask_of_before(openvino: OpenVino, type_: str) -> None:
     rewritten = make_reproducible(model_of(type_))
     assert [n.op_type for n in rewritten.graph.node if n.domain] == ["RandomDropout"] * 2
-    x, state = data_of(type_, (5, 8)), PhiloxState.for_run(7).to_array()
+    x = data_of(type_, (5, 8))
+    state = PhiloxState.for_run(7).to_array()
     feeds = {"x": x, "random_state": state}
     # What RandomBernoulli draws from the node's stream.
     dropped, _ = reference.random_bernoulli([5, 8], np.float32(0.3), state=state, op_seed=0)
@@ -153,8 +154,11 @@ def test_masks_that_nothing_reads_have_names_of_their_own(
         }}""")
     rewritten = make_reproducible(model)
     onnx.checker.check_model(rewritten, full_check=True)
-    x, state = data_of("f32", (4, 8)).clip(-9, 9), PhiloxState.for_run(7).to_array()
-    states, expected, val_0 = [state, state], x, x if "Identity" in around else -x
+    x = data_of("f32", (4, 8)).clip(-9, 9)
+    state = PhiloxState.for_run(7).to_array()
+    states = [state, state]
+    expected = x
+    val_0 = x if "Identity" in around else -x
     for _ in range(2):
         one, _, states[0] = reference.random_dropout(expected, np.float32(0.5), state=states[0])
         other, _, states[1] = reference.random_dropout(
@@ -175,7 +179,8 @@ def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str)
     bits = np.random.default_rng(2).integers(0, 2 ** (8 * dtype.itemsize), 2**16, unsigned)
     data = (np.arange(2**16, dtype=unsigned) if dtype.itemsize == 2 else bits).view(dtype)
     for ratio in (np.float32(r) for r in (0, 0.3, 0.999999, 1)):
-        inputs, seeds = {"data": data, "ratio": ratio}, {"global_seed": 3}
+        inputs = {"data": data, "ratio": ratio}
+        seeds = {"global_seed": 3}
         expected = in_numpy("RandomDropout", inputs, seeds)
         drawn = by_core("RandomDropout", inputs, seeds)
         for got, wanted in zip(drawn, expected, strict=True):

@@ -45,7 +45,8 @@ class Draw:
 
     def text(self, name: str) -> str:
         """The node, whose output has this name, and the nodes before it."""
-        code, seed = CODES[self.type], f"seed = {self.seed:.1f}"
+        code = CODES[self.type]
+        seed = f"seed = {self.seed:.1f}"
         match self.kind:
             case "RandomUniform" | "RandomNormal":
                 said = f"shape = [{self.size}], dtype = {code}, {seed}{self.asked}"
@@ -124,8 +125,11 @@ def go_together(runs: Runs) -> bool:
     return bool(abs(np.corrcoef(one, other)[0, 1]) > GO_TOGETHER)
 
 
-UNIFORM, NORMAL = Draw("RandomUniform"), Draw("RandomNormal")
-BERNOULLI, MULTINOMIAL, DROPOUT = Draw("Bernoulli"), Draw("Multinomial"), Draw("Dropout")
+UNIFORM = Draw("RandomUniform")
+NORMAL = Draw("RandomNormal")
+BERNOULLI = Draw("Bernoulli")
+MULTINOMIAL = Draw("Multinomial")
+DROPOUT = Draw("Dropout")
 
 
 def double(draw: Draw) -> Draw:

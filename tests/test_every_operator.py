@@ -116,7 +116,8 @@ def in_onnxruntime_s_backends(
 
 
 OPENVINOS = [OpenVino(backend) for backend in OPENVINO_BACKENDS]
-NATIVE, IN_PYTHON = OPENVINOS[:1], OPENVINOS[1:]
+NATIVE = OPENVINOS[:1]
+IN_PYTHON = OPENVINOS[1:]
 
 
 def in_openvino_s_backends(
@@ -156,7 +157,8 @@ def test_the_core_draws_what_numpy_draws(operator: str) -> None:
 @every_operator
 def test_the_next_state_is_as_many_words_on_as_the_draw_takes(operator: str) -> None:
     for case, counter in itertools.product(plain(operator), EDGE_COUNTERS):
-        before, shape = PhiloxState(counter, 77), case.shape()
+        before = PhiloxState(counter, 77)
+        shape = case.shape()
         *_, after = case.oracle(shape, before.to_array(), case.inputs(shape))
         assert PhiloxState.from_array(after) == before.advance(words(case, shape)), case.name
 
@@ -173,7 +175,8 @@ def test_a_draw_cut_in_two_at_a_block_is_the_draw(operator: str) -> None:
             state = PhiloxState(RNG.choice(EDGE_COUNTERS), 2**63 + 5).to_array()
             inputs = case.inputs(case.shape(head + rest, ()))
             *whole, end = case.oracle(case.shape(head + rest, ()), state, inputs)
-            parts, after = [], state
+            parts = []
+            after = state
             for rows, part in ((head, slice(head)), (rest, slice(head, None))):
                 *values, after = case.oracle(
                     case.shape(rows, ()), after, case.of_rows(inputs, part)
@@ -214,7 +217,8 @@ def test_a_caller_that_flushes_subnormals_gets_the_same_bits(operator: str) -> N
 @every_operator
 def test_a_state_has_any_rank_and_seeds_are_those_of_their_state(operator: str) -> None:
     for case in plain(operator):
-        d, shape = drawn(case, constant=()), case.shape()
+        d = drawn(case, constant=())
+        shape = case.shape()
         inputs = {name: x for name, x in d.feeds.items() if name not in ("shape", "state")}
         for rank in range(2, 9):
             deep = STATE.reshape((1,) * (rank - 1) + (6,))
@@ -232,7 +236,7 @@ def test_a_state_has_any_rank_and_seeds_are_those_of_their_state(operator: str) 
 
 
 @every_operator
-def test_what_is_left_out_of_a_call_is_what_is_declared(operator: str) -> None:
+def test_default_arguments_are_the_declared_attributes_defaults(operator: str) -> None:
     op = OPERATORS[operator]
     for module in (graphs, reference, onnx_philox.openvino):
         given = inspect.signature(getattr(module, op.function)).parameters
@@ -334,7 +338,8 @@ def test_compiled_models_that_are_cached_or_exported_draw_the_same(
     parts = [(d.model, d.feeds) for d in draws]
     whole, feeds = joined(parts)
     for openvino in OPENVINOS:
-        core, model = openvino.core, openvino.read(whole)
+        core = openvino.core
+        model = openvino.read(whole)
         cache_dir = {"CACHE_DIR": str(tmp_path / openvino.backend)}
         compiled = [core.compile_model(model, "CPU", cache_dir) for _ in range(2)]
         is_cached = [c.get_property("LOADED_FROM_CACHE") for c in compiled]
@@ -350,7 +355,9 @@ def test_compiled_models_that_are_cached_or_exported_draw_the_same(
 def test_a_factory_makes_the_node_also_in_a_file(
     operator: str, factories: str, tmp_path: Path
 ) -> None:
-    openvino, draws, outputs = OpenVino(factories), [], []
+    openvino = OpenVino(factories)
+    draws = []
+    outputs = []
     for case, state in itertools.product(plain(operator), (STATE, some_states(3))):
         d = drawn(case, state=state, per_row=state.ndim == 2)
         make: Callable[..., ov.Node] = getattr(onnx_philox.openvino, case.operator.function)
@@ -371,7 +378,8 @@ def test_a_factory_makes_the_node_also_in_a_file(
 
 @every_operator
 def test_states_go_through_loops_scans_and_branches(operator: str) -> None:
-    case, draws = in_bodies(operator), []
+    case = in_bodies(operator)
+    draws = []
     for construct in CONSTRUCTS:
         model, feeds, expected = build(construct, Node(case))
         wanted = tuple(expected[output.name] for output in model.graph.output)
@@ -449,7 +457,8 @@ def test_inputs_that_are_left_out_mean_their_defaults(operator: str) -> None:
 def test_the_reference_draws_each_row_as_if_alone(operator: str) -> None:
     shapes = [(0, (3,)), (1, ()), (4, (2, 0, 3)), (10, ()), (10, (3,))]
     for case, (rows, row) in itertools.product(cases(operator), shapes):
-        shape, states = case.shape(rows, row), some_states(rows)
+        shape = case.shape(rows, row)
+        states = some_states(rows)
         inputs = case.inputs(shape)
         d = Drawn(case, onnx.ModelProto(), {}, case.oracle(shape, states, inputs))
         d.check(case.alone(shape, states, inputs))

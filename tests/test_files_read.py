@@ -214,7 +214,8 @@ def test_names_that_are_no_utf_8_are_refused(tmp_path, prefix):
     made = parse("""graphNAME (float[4] xNAME) => (float[4] yNAME) <float wNAME = {1.0}> {
         [nodeNAME] nNAME = RandomNormalLike (xNAME)  yNAME = Add (nNAME, wNAME) }""")
     made.graph.doc_string = "docNAME"
-    source, name = tmp_path / "m.onnx", prefix.encode()
+    source = tmp_path / "m.onnx"
+    name = prefix.encode()
     data = made.SerializeToString().replace(name + b"NAME", name + b"N\xff\xfeE")
     source.write_bytes(data)
     assert_refused_everywhere(source, r"N\xff\xfeE'...UTF-8", RUNS[2:])
@@ -277,7 +278,8 @@ WORDS = {
 @pytest.mark.parametrize(("given", "said"), REFUSED)
 def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, given, said):
     for name, words in WORDS.items():
-        given, said = given.replace(name, words), said.replace(name, words)
+        given = given.replace(name, words)
+        said = said.replace(name, words)
     entries = [entry.split("=") for entry in given.split()]
     path = save(tmp_path, entries)
     with pytest.raises(Exception, match=r"(?i)external|offset|length|invalid|parse|format"):
@@ -371,7 +373,8 @@ def test_a_pipeline_reads_external_data_where_it_is(
     feed = {"x": np.ones((3, 128), np.float32)}
     expected = Pipeline(make_reproducible(path), backend=backend)(feed, seed=42)
     given = _linked(path) if is_linked else path
-    own, folder = ort.SessionOptions(), "session.model_external_initializers_file_folder_path"
+    own = ort.SessionOptions()
+    folder = "session.model_external_initializers_file_folder_path"
     own.add_session_config_entry(folder, "a user's")
     for options in ({}, {"sess_options": own}):
         found = Pipeline(given, backend=backend, **options)(feed, seed=42)

@@ -238,7 +238,8 @@ def test_a_signal_leaves_what_was_there(tmp_path, name, number, is_there):
 
 @pytest.mark.parametrize("name", ["m.onnx", "m.xml"])
 def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatch, name):
-    source, last = write(tmp_path / "in" / "m.onnx", "data/weights.bin"), tmp_path / "out" / name
+    source = write(tmp_path / "in" / "m.onnx", "data/weights.bin")
+    last = tmp_path / "out" / name
     last.parent.mkdir()
     for old in (last, last.with_suffix(".bin")):
         old.write_bytes(b"old")

@@ -100,7 +100,8 @@ def test_next_draws_for_each_image_in_turn_what_its_seed_draws_alone(like: Like)
 def test_a_generator_like_torch_draws_what_genai_s_own_of_torch_draws() -> None:
     import openvino_genai
 
-    ours, theirs = op.genai_generator(42, like="torch"), openvino_genai.TorchGenerator(42)
+    ours = op.genai_generator(42, like="torch")
+    theirs = openvino_genai.TorchGenerator(42)
     for _ in range(2):
         for shape in ([1, 4, 8, 8], [3, 7], [5]):
             expected = np.array(theirs.randn_tensor(ov.Shape(shape)).data)

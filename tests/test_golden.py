@@ -142,7 +142,8 @@ def test_onnx_reference_gives_the_golden_bits(stem: Path) -> None:
 def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
     stem: Path, backend: str
 ) -> None:
-    path, type_ = stem.with_suffix(".onnx"), values_type(stem)
+    path = stem.with_suffix(".onnx")
+    type_ = values_type(stem)
     if type_ in NOT_CARRIED.get(backend, ()) and not stem.name.startswith("dropout"):
         with pytest.raises(
             ort.capi.onnxruntime_pybind11_state.NotImplemented,
@@ -167,7 +168,8 @@ def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
 @pytest.mark.parametrize(("suffix", "backend"), [*product((".onnx", ".xml"), OPENVINO_BACKENDS)])
 def test_openvino_gives_the_golden_bits(part: int, suffix: str, backend: str) -> None:
     """Every fourth file, as parts of one model: it takes little longer to compile than each."""
-    stems, openvino = STEMS[part::4], OpenVino(backend)
+    stems = STEMS[part::4]
+    openvino = OpenVino(backend)
     models = [openvino.read(stem.with_suffix(suffix)) for stem in stems]
     nodes = zip(*((m.get_results(), m.get_parameters()) for m in models), strict=True)
     run = openvino.loaded(ov.Model(*([*chain(*each)] for each in nodes), "golden"))

@@ -220,8 +220,10 @@ def test_a_layer_is_given_what_its_node_says(draw: Callable[[Given], ov.Node], g
 @pytest.mark.parametrize("rank", [1, 2, 5, 8])
 def test_a_constant_state_of_any_rank_is_one_state_of_six_words(rank: int) -> None:
     words = np.array([1, 2, 3, 4, 2**32 - 1, 6], np.uint32)
-    constant, x = op.constant(words.reshape([1] * (rank - 1) + [6])), op.parameter([-1], np.float32)
-    node, empty = random_generator(constant, op.shape_of(x)), random_generator(constant, [0, 3])
+    constant = op.constant(words.reshape([1] * (rank - 1) + [6]))
+    x = op.parameter([-1], np.float32)
+    node = random_generator(constant, op.shape_of(x))
+    empty = random_generator(constant, [0, 3])
     drawn = lowered(ov.Model([*node.outputs(), *empty.outputs()], [x]), "PhiloxBits")
     # A kernel counts the rows by this shape, of which the plugin knows four dimensions.
     assert_same_bits(drawn.input_value(0).get_node().data, words.view(np.int32))

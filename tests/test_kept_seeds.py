@@ -28,7 +28,9 @@ SEEDS = (150, 10)
 SAID = {"global_seed": 150, "op_seed": 10}
 
 FORM = FORMS["OpenVINO"]
-kept, seeds_of, record = FORM.rewrite, FORM.seeds_of, FORM.record
+kept = FORM.rewrite
+seeds_of = FORM.seeds_of
+record = FORM.record
 
 
 def reference(
@@ -40,7 +42,8 @@ def reference(
 
 @pytest.mark.parametrize("row", load_vectors("openvino"))
 def test_the_documented_outputs_are_drawn(row: dict[str, Any]) -> None:
-    seeds, type_ = (row["global_seed"], row["op_seed"]), row["type"]
+    seeds = (row["global_seed"], row["op_seed"])
+    type_ = row["type"]
     given = made.model(
         {"y": made.uniform(row["shape"], *row["arguments"].values(), type_, seeds)}, []
     )
@@ -133,7 +136,8 @@ def test_integers_of_floats_and_pairs_of_normals_stay_what_their_seeds_document(
     scaled = opset8.multiply(made.uniform([50], seeds=SEEDS), np.float32(10))
     integers = opset8.convert(opset8.floor(scaled), "i32")
     # A Multinomial keeps none.
-    weights, count = made.constant(np.float32([[1, 2, 3]])), made.constant(np.array([4], np.int32))
+    weights = made.constant(np.float32([[1, 2, 3]]))
+    count = made.constant(np.array([4], np.int32))
     classes = made.named(opset13.multinomial(weights, count, "i32", True, False, 5, 6), "m")
     new = kept(made.model({"i": integers, "n": made.normal([4]), "m": classes}, []))
     seeds = seeds_of(new)
@@ -181,10 +185,12 @@ def test_seeds_that_are_a_number_of_a_conversion_are_refused() -> None:
 @pytest.mark.parametrize("seed", [-7, 2**63, 2**64 - 1])
 @pytest.mark.parametrize("name", ["global_seed", "op_seed"])
 def test_seeds_that_openvino_does_not_take_are_refused_at_every_door(seed, name, tmp_path) -> None:
-    path, open_ir = tmp_path / "m.xml", partial(op.Pipeline, runtime="openvino")
+    path = tmp_path / "m.xml"
+    open_ir = partial(op.Pipeline, runtime="openvino")
     noise = made.named(made.uniform([4], seeds=(77, 88)), "noise")
     ov.save_model(made.model({"y": noise}, []), path)
-    text, old = path.read_text(), "77" if name == "global_seed" else "88"
+    text = path.read_text()
+    old = "77" if name == "global_seed" else "88"
     path.write_text(text.replace(f'{name}="{old}"', f'{name}="{seed}"'))
     said = f"{name} must be an integer from 0 to 2^63-1: got {seed}. Convert the model with"
     for call in (kept, open_ir):
@@ -258,7 +264,8 @@ def test_in_a_loop_and_for_rows_such_a_node_is_refused(make) -> None:
 
 
 def test_in_a_branch_a_kept_node_draws() -> None:
-    x, condition = made.parameter("x", [2, 4]), made.parameter("c", [], ov.Type.boolean)
+    x = made.parameter("x", [2, 4])
+    condition = made.parameter("c", [], ov.Type.boolean)
     chosen = made.branch(condition, x, lambda s: made.uniform(s, seeds=(2**63 - 1, 8)))
     new = kept(made.model({"z": chosen}, [x, condition]))
     for state in (ZEROS, STATE):
@@ -268,7 +275,8 @@ def test_in_a_branch_a_kept_node_draws() -> None:
 
 
 def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
-    path, target = tmp_path / "m.xml", tmp_path / "new.xml"
+    path = tmp_path / "m.xml"
+    target = tmp_path / "new.xml"
     nodes = {
         "a": made.named(made.uniform([4], seeds=SEEDS), "a"),
         "b": opset8.less(made.named(made.uniform([4], seeds=(0, 7)), "b"), np.float32(0.5)),
@@ -297,7 +305,8 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
 
 
 def test_seeds_that_an_earlier_rewrite_dropped_cannot_be_kept(tmp_path) -> None:
-    path, target = tmp_path / "m.xml", tmp_path / "new.xml"
+    path = tmp_path / "m.xml"
+    target = tmp_path / "new.xml"
     lost = op.make_reproducible(
         made.model({"a": made.named(made.uniform([4], seeds=SEEDS), "a")}, [])
     )

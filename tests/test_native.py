@@ -29,7 +29,8 @@ from onnx_philox.onnxruntime import InferenceSession
 RELEASES = Path(__file__).parents[1] / "custom_ops/onnxruntime/tests/run_releases.py"
 TORCH = onnx_philox.TorchState.from_seed(1)
 STATE = PhiloxState(2**64 - 3, 2**63 + 12345)
-MODEL, FEED = graphs.random_generator([3]), {"state": STATE.to_array()}
+MODEL = graphs.random_generator([3])
+FEED = {"state": STATE.to_array()}
 BITS = reference.random_generator(STATE.to_array(), [3])[0]
 
 
@@ -43,7 +44,8 @@ def test_the_libraries_are_where_other_languages_find_them() -> None:
 
 
 def test_options_are_registered_by_us_or_by_hand_and_shared() -> None:
-    by_hand, registered = ort.SessionOptions(), ort.SessionOptions()
+    by_hand = ort.SessionOptions()
+    registered = ort.SessionOptions()
     by_hand.register_custom_ops_library(onnx_philox.onnxruntime.library_path())
     for _ in range(2):
         assert onnx_philox.onnxruntime.register(registered) is registered
@@ -131,7 +133,8 @@ def run_with_isa(isa: str, program: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("isa", ["scalar", "avx2", "avx512", "neon"])
 def test_every_instruction_set_gives_the_same_bits_in_both_runtimes(isa: str) -> None:
-    done, here = run_with_isa(isa, PEERS), _native.instruction_sets()
+    done = run_with_isa(isa, PEERS)
+    here = _native.instruction_sets()
     if isa in here:
         assert done.returncode == 0, done.stderr
         assert done.stdout.split() == [isa], "another instruction set ran"
@@ -183,7 +186,8 @@ for place in (by_core, by_onnxruntime, by_openvino):
 def test_generate_fills_bits_unit_floats_and_normals_by_default(
     output_type: str, given: dict[str, float]
 ) -> None:
-    state, out = STATE.to_array(), np.empty((7, 3), DTYPES[output_type])
+    state = STATE.to_array()
+    out = np.empty((7, 3), DTYPES[output_type])
     expected, after = reference.random_uniform([7, 3], 0, 1, output_type, state=state)
     if given:
         moments = {"mean": 0, "scale": 1, **given}
@@ -200,8 +204,9 @@ def test_generate_fills_bits_unit_floats_and_normals_by_default(
 
 
 @pytest.mark.parametrize("given", [{}, {"operator": "RandomGamma", "alpha": 2.5}], ids=str)
-def test_what_generate_has_looked_at_it_draws_again_in_a_few_calls(given: dict[str, Any]) -> None:
-    out, calls = np.empty(4, np.float32), []
+def test_generate_repeats_the_same_arguments_in_fewer_than_12_calls(given: dict[str, Any]) -> None:
+    out = np.empty(4, np.float32)
+    calls = []
     generate(STATE, out=out, **given)
     sys.setprofile(lambda _frame, event, _what: calls.append(event))
     try:
@@ -372,7 +377,7 @@ REFUSED = [
     ),
     (
         lambda: generate(TORCH, out=np.empty(4, "f4"), operator="RandomGamma", alpha=2.0),
-        "RandomGamma: alignment must be 'tensorflow': got 'pyt",
+        "RandomGamma: alignment must be 'tensorflow': got 'pytorch'",
     ),
     (
         lambda: generate(np.zeros(6, np.int64), out=np.empty(4)),

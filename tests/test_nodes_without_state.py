@@ -69,7 +69,8 @@ class InOnnx:
     def with_node(
         self, model: onnx.ModelProto, name: str, seeds: tuple[int, int] | None = None
     ) -> onnx.ModelProto:
-        new, more = onnx.ModelProto(), self.model({name: seeds}).graph
+        new = onnx.ModelProto()
+        more = self.model({name: seeds}).graph
         new.CopyFrom(model)
         new.graph.node.extend(more.node)
         new.graph.output.extend(more.output)
@@ -242,7 +243,8 @@ def test_each_row_s_state_is_shifted_by_the_seeds(form: Form) -> None:
 
 
 ONNX = InOnnx()
-LOGITS, WARM = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50), np.ones(3, np.float32)
+LOGITS = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50)
+WARM = np.ones(3, np.float32)
 
 
 def test_a_hand_written_node_gains_the_state_and_keeps_its_seeds() -> None:
@@ -271,7 +273,8 @@ def test_every_operator_without_a_state_gains_it_with_all_that_is_read_of_it() -
             [flip] flip = onnx_philox.RandomBernoulli <global_seed = 5, op_seed = 7> (shape, p)
             }""")
     )
-    x, half = np.float32([[1, 2, 3], [4, 5, 6]]), np.float32(0.5)
+    x = np.float32([[1, 2, 3], [4, 5, 6]])
+    half = np.float32(0.5)
     seeds = {"global_seed": 5, "op_seed": 7, "state": STATE}
     wanted = op.reference.random_dropout(x, half, global_seed=5, state=STATE)
     flip, _ = op.reference.random_bernoulli([2, 3], half, **seeds)

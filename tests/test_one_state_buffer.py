@@ -72,7 +72,8 @@ def rewritten(name: str) -> onnx.ModelProto:
 def separate(name: str) -> list[list[np.ndarray]]:
     """The outputs of each run, with memory of its own for each state."""
     session = InferenceSession(rewritten(name))
-    state, runs = begin(name), []
+    state = begin(name)
+    runs = []
     for _ in range(RUNS):
         *outputs, state = session.run(None, {"x": X, "random_state": state})
         runs.append([*outputs, state])
@@ -140,7 +141,8 @@ def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
     onnx.checker.check_model(model)
     feed = {"x": X, "random_state": begin(name)}
     (node,) = (node for node in model.graph.node if "late" in node.output)
-    stream, state = {a.name: a.i for a in node.attribute}["op_seed"], STATE.to_array()
+    stream = {a.name: a.i for a in node.attribute}["op_seed"]
+    state = STATE.to_array()
     late, _ = reference.random_uniform([4], 0, 1, "f32", op_seed=stream, state=state)
     model.graph.output.append(onnx.helper.make_tensor_value_info("late", 1, [4]))
     assert_same_bits(InferenceSession(model).run(["late"], feed)[0], late)

@@ -133,7 +133,8 @@ def by_ort_values(session: InferenceSession, feeds: Feeds) -> list[np.ndarray]:
 
 def by_a_vector(session: InferenceSession, feeds: Feeds) -> list[np.ndarray]:
     vector = ort.capi.onnxruntime_pybind11_state.OrtValueVector
-    values, fetches = vector(), vector()
+    values = vector()
+    fetches = vector()
     for value in feeds.values():
         values.push_back(ort.OrtValue.ortvalue_from_numpy(value)._get_c_value())
     devices = [ort.OrtDevice.make("cpu", 0)._get_c_device()] * 2
@@ -161,7 +162,8 @@ def by_binding(
 
 
 def by_a_callback(session: InferenceSession, feeds: Feeds) -> list[np.ndarray]:
-    done, got = threading.Event(), []
+    done = threading.Event()
+    got = []
 
     def callback(results, user_data, error) -> None:
         got.extend([results, user_data, error])
@@ -588,7 +590,8 @@ def test_auto_says_once_in_the_log_what_it_takes_and_what_is_missing() -> None:
 
 def test_onnxruntime_gets_the_very_model_that_was_given(tmp_path: Path, ort_backend: str) -> None:
     model = graphs.random_generator([5])
-    path, given = tmp_path / "model.onnx", model.SerializeToString()
+    path = tmp_path / "model.onnx"
+    given = model.SerializeToString()
     path.write_bytes(given)
     session = InferenceSession(path, backend=ort_backend)
     assert session._model_path == str(path)

@@ -25,7 +25,8 @@ def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
     """Logits of all sizes, with classes that are never drawn."""
     random = np.random.default_rng(1)
     logits = random.normal(size=(rows, classes)) * random.choice([0.1, 3, 100], (rows, 1))
-    logits[random.random((rows, classes)) < 0.1] = -np.inf
+    is_never_drawn = random.random((rows, classes)) < 0.1
+    logits[is_never_drawn] = -np.inf
     logits[:, 0] = np.maximum(logits[:, 0], -5)
     return logits.astype(dtype)
 
@@ -99,7 +100,8 @@ def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
     }"""
     x = logits_of(2, 4, np.float64)
     (tokens,) = run_text(parse(text), ort_backend, n=np.array(3), state=STATE.astype(np.int64), x=x)
-    rows, state = [], STATE
+    rows = []
+    state = STATE
     for _ in range(3):
         row, state = reference.random_categorical(x * 1.5, 1, "i64", state=state)
         rows.append(row)

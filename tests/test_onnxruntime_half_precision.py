@@ -23,7 +23,8 @@ from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
-F16, F32 = np.float16, np.float32
+F16 = np.float16
+F32 = np.float32
 LEVELS = ["DISABLE_ALL", "ENABLE_BASIC", "ENABLE_EXTENDED", "ENABLE_ALL"]
 REFERENCES: dict[str, Callable[..., tuple[np.ndarray, np.ndarray]]] = {
     "RandomUniform": reference.random_uniform,
@@ -169,7 +170,8 @@ def test_numbers_that_other_nodes_compute_are_rounded_to_float16(level: str) -> 
                 y = Mul(r, one)
             }}"""
         )
-        u, v = F16(0.3333), F16(1.777)
+        u = F16(0.3333)
+        v = F16(1.777)
         assert F32(u) * F32(u) != F32(u * u)
         values, _ = expected_of(operator, numbers=(u * u, v * v))
         assert_same_bits(run(model, level, x=np.zeros(SHAPE, F16), u=u, v=v)[0], values)
@@ -230,8 +232,10 @@ def test_what_make_reproducible_makes_of_float16_like_nodes(
     y, following = run(make_reproducible(model), level, x=x, random_state=STATE)
 
     operator = op_type.removesuffix("Like")
-    function, numbers = REFERENCES[operator], numbers_of(operator).values()
-    state, expected = STATE, []
+    function = REFERENCES[operator]
+    numbers = numbers_of(operator).values()
+    state = STATE
+    expected = []
     for _ in range(times):
         values, state = function(SHAPE, *numbers, "f16", state=state)
         expected.append(values)
@@ -245,7 +249,8 @@ def test_what_make_reproducible_makes_of_float16_like_nodes(
 def test_an_optimised_model_that_is_saved_draws_the_same(
     operator: str, level: str, tmp_path: Path
 ) -> None:
-    model, options = product_of(operator), settings(level)
+    model = product_of(operator)
+    options = settings(level)
     options.optimized_model_filepath = str(tmp_path / "saved.onnx")
     InferenceSession(model, options, backend="native")
     for again in LEVELS:
@@ -260,11 +265,10 @@ def test_a_model_s_own_float32_is_refused(operator: str, level: str, wrong: str)
         for name, value in numbers_of(operator).items()
     }
     model = product_of(operator, "p = Cast<to=10>(r) y = Mul(p, one)", **given)
-    name = {"RandomUniform": ("minval", "maxval"), "RandomNormal": ("mean", "scale")}[operator]
-    text = (
-        f"{operator}: input {name[wrong == 'b']!r} must be f16, as output_type says: got f32. "
-        "Cast it to f16."
-    )
+    names = {"RandomUniform": ("minval", "maxval"), "RandomNormal": ("mean", "scale")}
+    first, second = names[operator]
+    name = second if wrong == "b" else first
+    text = f"{operator}: input {name!r} must be f16, as output_type says: got f32. Cast it to f16."
     graph = model.graph
     for numbers in ([], [t for t in graph.initializer if t.name in ("a", "b")]):
         for t in numbers:

@@ -89,7 +89,9 @@ def test_the_default_of_an_input_is_no_constant() -> None:
         ("int8[1]", "input 'shape' must be i64 or i32: got"),
     ],
 )
-def test_what_is_declared_of_a_value_counts(declared: str, said: str | None) -> None:
+def test_a_shape_input_is_judged_by_its_declared_dimensions(
+    declared: str, said: str | None
+) -> None:
     model = parse(f"g ({declared} shape) => (float[n] values) <{NUMBERS}> {{ {DRAW} }}")
     with pytest.raises(InvalidArgument, match=said) if said else nullcontext():
         InferenceSession(model, backend="native")
@@ -126,7 +128,8 @@ def test_what_is_damaged_within_a_function_or_an_import_is_onnx_runtime_s_to_rep
     model = drawing("raw data", 2)
     node = helper.make_node("Neg", ["a"], ["b"])
     model.functions.append(helper.make_function("d", "F", ["a"], ["b"], [node], []))
-    whole, part = model.SerializeToString(), node.SerializeToString()
+    whole = model.SerializeToString()
+    part = node.SerializeToString()
     # A node that ends before its input's name does; a version of four bytes.
     for damaged in (
         whole.replace(part, b"\x0a\x7f" + part[2:]),

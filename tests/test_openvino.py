@@ -144,7 +144,8 @@ def test_a_model_s_own_attributes_are_read_and_have_defaults(openvino: OpenVino)
             <sample_size = 4, output_type = "i64", global_seed = 9223372036854775807> (x, "")
         c = onnx_philox.RandomBernoulli <op_seed = 5> (m, p, state)
     }"""
-    state, x = STATE.to_array(), np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    state = STATE.to_array()
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
     largest = {"global_seed": 2**63 - 1}
     wanted = (
         reference.random_generator(state, [3], **largest, op_seed=5),
@@ -182,7 +183,8 @@ def test_states_of_rows_say_how_many_are_drawn() -> None:
     states = [([3, 6], "[3,?]"), ([1, 6], "[?,?]"), ([-1, 6], "[?,?]"), ([6], "[?,?]")]
     known = [(state, [2], said) for state, said in states]
     for state, shape, said in (*known, ([3, 6], [-1], "[...]")):
-        given, rows = parameter("shape", shape, np.int32), parameter("state", state, np.uint32)
+        given = parameter("shape", shape, np.int32)
+        rows = parameter("state", state, np.uint32)
         drawn = random_uniform(given, 0.5, 2, "f32", state=rows).output(0)
         assert drawn.get_partial_shape().to_string() == said
 
@@ -332,6 +334,7 @@ def test_a_shape_of_a_model_input_arrives_whole(openvino: OpenVino, operator: st
     if not OPERATORS[operator].has_shape:
         return
     case = next(c for c in cases(operator) if not any(map(callable, c.setting.values())))
-    shape, inputs = (2**32 + 1,) * 2, case.inputs((1, 1))
+    shape = (2**32 + 1,) * 2
+    inputs = case.inputs((1, 1))
     with pytest.raises(RuntimeError, match=r"'shape' must be .*: got \[4294967297, 4294967297\]"):
         openvino(case.model(shape, inputs, constant=inputs), case.feeds(shape, HIGH, {}))

@@ -26,7 +26,8 @@ from onnx_philox.openvino import random_bernoulli, random_categorical
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 PRECISIONS = [None, "f32", "bf16", "f16"]
 MAX_ELEMENTS = 4096  # of a constant that feeds a state, a bound or a shape
-F32, F64 = np.float32, np.float64
+F32 = np.float32
+F64 = np.float64
 
 
 SHAPE = [5, 7]
@@ -36,7 +37,8 @@ EACH = np.linspace(0, 1, 35).reshape(SHAPE)
 def logits_of(type_: str, batch: int = 3, classes: int = 11) -> np.ndarray:
     random = np.random.default_rng(5)
     logits = random.normal(0, 3, (batch, classes)).astype(DTYPES[type_])
-    logits[random.random(logits.shape) < 0.2] = -np.inf
+    is_never_drawn = random.random(logits.shape) < 0.2
+    logits[is_never_drawn] = -np.inf
     if classes:
         logits[:, -1] = 0
     return logits
@@ -85,7 +87,8 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
             results += [made.output(0) if isinstance(made, ov.Node) else made, node.output(1)]
     drop, after = reference.random_bernoulli(SHAPE, 0.3, **SEED)
     wanted = [x for _, expect in CONSUMERS for x in (expect(drop), after)] * 2
-    model, feeds = ov.Model(results, [source]), {"shape": np.array(SHAPE, shape_type)}
+    model = ov.Model(results, [source])
+    feeds = {"shape": np.array(SHAPE, shape_type)}
     for precision in differing([None, "f32"]):
         assert_all_same(openvino(model, feeds, precision), wanted)
     ov.save_model(model, tmp_path / "mask.xml")
@@ -94,7 +97,8 @@ def test_booleans_feed_the_plugin_s_operators_also_in_files(
     assert_all_same(request_of(openvino.core.import_model(exported, "CPU"))(feeds), wanted)
 
 
-EACH_P, LOGITS = np.random.default_rng(2).random(SHAPE), logits_of("f64")
+EACH_P = np.random.default_rng(2).random(SHAPE)
+LOGITS = logits_of("f64")
 FEW = np.random.default_rng(0).normal(size=24).astype(F32)
 # What OpenVINO computes of constants, and what it is. The plugin clamps those of uint32 to 2^31-1.
 COMPUTED = [
@@ -253,7 +257,8 @@ def test_constants_of_a_model_saved_in_f16_are_exact(openvino: OpenVino, tmp_pat
     models, drawn = zip(*draws_that_show_f16(), strict=True)
     whole, feeds = joined([(model, {"state": STATE}) for model in models])
     expected = list(chain(*drawn))
-    path, again = tmp_path / "model.xml", tmp_path / "again.xml"
+    path = tmp_path / "model.xml"
+    again = tmp_path / "again.xml"
     ov.save_model(openvino.read(whole), path)
     for backend in onnx_philox.openvino.BACKENDS:
         reader = OpenVino(backend)
@@ -332,7 +337,8 @@ def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
     ours = Draws(onnx_philox.openvino)
     theirs = Draws(reference)
     x = parameter("logits", [-1, 11], F32)
-    outputs, wanted = [], []
+    outputs = []
+    wanted = []
     for made, index, other, drawn in REPLACED:
         node = made(ours)
         source = x if other is None else fixed(other)
@@ -374,9 +380,14 @@ REFUSED = [
     ),
     (
         lambda draw: draw.bernoulli([3], parameter("f64", [], F64)),
-        "'p' must be a constant of at most 4096 ele",
+        "'p' must be a constant of at most 4096 elements in OpenVINO, whose CPU plugin "
+        "rounds such inputs to 32 bits",
     ),
-    (lambda draw: draw.categorical(np.zeros((1, 4097))), "a constant of at most 4096 ele"),
+    (
+        lambda draw: draw.categorical(np.zeros((1, 4097))),
+        "a constant of at most 4096 elements in OpenVINO, whose CPU plugin rounds such "
+        "inputs to 32 bits",
+    ),
     (
         lambda draw: draw.bernoulli(parameter("n", [2], np.int64), np.zeros(4, F32)),
         "shape [?, ?]: got shape [4]",

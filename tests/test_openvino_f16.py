@@ -104,7 +104,8 @@ def assert_are_the_draws(values: np.ndarray, draws: np.ndarray) -> None:
 @pytest.mark.parametrize("is_chosen", [False, True])
 def test_p_that_is_an_input_or_a_constant_draws_exactly(run: Runner, is_chosen: bool) -> None:
     """As an output, and where a Select takes the booleans."""
-    x, p = parameter("x", [COUNT]), parameter("p", [COUNT])
+    x = parameter("x", [COUNT])
+    p = parameter("p", [COUNT])
     for probabilities, used in ((p, [x, p]), (SHARP, [x])):
         node = random_bernoulli([COUNT], probabilities, op_seed=3)
         if is_chosen:
@@ -138,7 +139,9 @@ def test_a_p_that_another_node_draws_is_not_rounded(run: Runner) -> None:
 @pytest.mark.parametrize("shape", ["constant", "input"])
 @pytest.mark.parametrize("numbers", ["constants", "inputs", "a shared constant", "computed"])
 def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None:
-    x, low, n = parameter("x", [COUNT]), parameter("low", []), parameter("n", [1], np.int64)
+    x = parameter("x", [COUNT])
+    low = parameter("low", [])
+    n = parameter("n", [1], np.int64)
     zero = opset8.constant(np.float32(0))
     minval = {
         "constants": np.float32(0),
@@ -148,7 +151,8 @@ def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None
     }[numbers]
     node = random_uniform(n if shape == "input" else [COUNT], minval, 1, "f32", op_seed=3)
     values = node.output(0)
-    moved, axis = opset8.unsqueeze(values, np.array([0])), np.array([0])
+    moved = opset8.unsqueeze(values, np.array([0]))
+    axis = np.array([0])
     products = [opset8.multiply(values, x), opset8.multiply(x, opset8.squeeze(moved, axis))]
     used = [x, *[low] * (numbers == "inputs"), *[n] * (shape == "input")]
     model = model_of([values, *products, opset8.add(x, zero), moved], *used)
@@ -197,11 +201,14 @@ BODIES = {
 
 def crossing(openvino: OpenVino, body: str, *, is_wide: bool) -> ov.Model:
     """A p that a body takes from outside, as float or as double."""
-    text, name = BODIES[body].replace("COUNT", f"{COUNT}"), {"If": "p", "Loop": "q"}[body]
+    text = BODIES[body].replace("COUNT", f"{COUNT}")
+    name = {"If": "p", "Loop": "q"}[body]
     draw, first = "a = onnx_philox.RandomBernoulli <op_seed = 3>", "Identity (p32)"
     if is_wide:
-        text, first = text.replace("float[", "double["), "Cast <to = 11> (p32)"
-        draw, name = f"s = Cast <to = 1> ({name})  {draw}", "s"
+        text = text.replace("float[", "double[")
+        first = "Cast <to = 11> (p32)"
+        draw = f"s = Cast <to = 1> ({name})  {draw}"
+        name = "s"
     given, first = ("p32", f"p = {first}") if is_wide else ("p", "")
     text = text.replace("DRAW (n, s)", f"{draw} (n, {name})")
     shape = "c" if body == "If" else "c, d"
@@ -248,13 +255,15 @@ def test_a_p_that_crosses_it_as_double_is_exact(
 
 
 def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -> None:
-    p, x = parameter("p", [COUNT]), parameter("x", [COUNT])
+    p = parameter("p", [COUNT])
+    x = parameter("x", [COUNT])
     half = parameter("half", [2, 501], np.float16)
     logits = opset8.multiply(half, opset8.constant(np.float16(0.333)))
     draw = random_uniform([COUNT], 0, 1, "f32", op_seed=3).output(0)
     by_inputs = random_bernoulli([COUNT], p, op_seed=3), random_categorical(logits, 9999, op_seed=3)
     outputs = [by_inputs[0], draw, opset8.multiply(draw, x), by_inputs[1], logits]
-    model, core = model_of(outputs, p, x, half), OpenVino(factories).core
+    model = model_of(outputs, p, x, half)
+    core = OpenVino(factories).core
     feeds = {"p": SHARP, "x": ONES, "half": COMPUTED_FROM.astype(np.float16)}
 
     def check(results: list[np.ndarray]) -> None:
@@ -320,7 +329,8 @@ def test_a_draw_that_a_body_returns_meets_no_f16_in_silence(factories: str) -> N
 def test_a_draw_that_the_model_rounds_right_behind_it_is_rounded_without_such_arithmetic(
     factories: str,
 ) -> None:
-    core, ones = OpenVino(factories).core, {"x": ONES}
+    core = OpenVino(factories).core
+    ones = {"x": ONES}
     exponentials, _ = reference.random_exponential([COUNT], 0.7, "f64", op_seed=3)
     # The Converts of a type stay where the processor has it: the other type shows the rounding.
     for name in ("f16", "bf16"):

@@ -100,7 +100,8 @@ def test_draws_that_the_plugin_would_round_or_clamp_in_a_loop_of_constants_are_r
     if callable(how):
         # A zero in 16 bits is no constant to the plugin, which then adds in f32, as ever.
         (ov.serialize if "Add" in row else how)(model, tmp_path / "m.xml")
-        model, how = tmp_path / "m.xml", None
+        model = tmp_path / "m.xml"
+        how = None
     said = pattern_of(
         f"{got.replace('...', 'must be numbers ...')}, in a Loop that OpenVINO computes when it "
         "compiles the model... Draw outside of the Loop"

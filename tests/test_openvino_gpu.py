@@ -151,7 +151,8 @@ def test_next_states_chain_constants_draw_and_nothing_draws_nothing() -> None:
 
 
 def test_a_constant_state_of_five_dimensions_draws() -> None:
-    state, x = op.constant(CARRIES.reshape(1, 1, 1, 1, 6)), op.parameter([-1, 5], np.float32)
+    state = op.constant(CARRIES.reshape(1, 1, 1, 1, 6))
+    x = op.parameter([-1, 5], np.float32)
     node = factory.random_generator(state, op.shape_of(x))
     compiled = factory.compile_model(CORE, ov.Model(node.outputs(), [x]), "GPU")
     drawn = infer(compiled, [np.zeros([3, 5], np.float32)])
@@ -163,10 +164,8 @@ def test_a_constant_state_of_five_dimensions_draws() -> None:
 @pytest.mark.parametrize("type_", ["f32", "f16"])
 @pytest.mark.parametrize("hint", ["f32", "f16"])
 def test_a_draw_meets_what_a_gpu_computes_at_any_precision(type_: str, hint: str) -> None:
-    state, x = (
-        op.parameter([6], np.uint32),
-        op.parameter([3, 5], np.dtype(f"f{int(type_[1:]) // 8}")),
-    )
+    state = op.parameter([6], np.uint32)
+    x = op.parameter([3, 5], np.dtype(f"f{int(type_[1:]) // 8}"))
     drawn = factory.random_uniform([3, 5], 0, 1, type_, state=state).output(0)
     model = ov.Model([drawn, op.add(drawn, x).output(0)], [state, x])
     compiled = factory.compile_model(CORE, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
@@ -194,7 +193,8 @@ def test_a_rewritten_model_runs_wholly_on_the_gpu(per_row: bool) -> None:
 
 
 def test_a_state_for_each_row_must_fit_the_values_on_a_gpu() -> None:
-    state, x = op.parameter([-1, 6], np.uint32), op.parameter([-1, 2], np.float32)
+    state = op.parameter([-1, 6], np.uint32)
+    x = op.parameter([-1, 2], np.float32)
     node = factory.random_generator(state, op.shape_of(x))
     compiled = factory.compile_model(CORE, ov.Model(node.outputs(), [state, x]), "GPU")
     words = np.stack(states(4))

@@ -149,7 +149,8 @@ def test_a_matrix_product_takes_a_draw(openvino: OpenVino) -> None:
     # Under the other hints the plugin makes bf16 or f16 of what it multiplies.
     for precision in differing([None, "bf16", "f16"]):
         for y, (_, draw) in zip(openvino(model, {}, precision), cases, strict=True):
-            one, other = y.astype(np.float64), consumed(*draw).astype(np.float64)
+            one = y.astype(np.float64)
+            other = consumed(*draw).astype(np.float64)
             np.testing.assert_allclose(one, other, rtol=2**-7)
 
 
@@ -169,7 +170,8 @@ def test_it_goes_through_ir_of_either_backend_and_compiled_models(
 ) -> None:
     cases = with_each_draw(CONSUMERS[name])
     whole, feeds = parts_of(cases, dynamic=True)
-    model, path = openvino.read(whole), tmp_path / "model.xml"
+    model = openvino.read(whole)
+    path = tmp_path / "model.xml"
     for is_compressed in (False, True):
         ov.save_model(model, path, compress_to_fp16=is_compressed)
         for backend in BACKENDS:
@@ -208,7 +210,8 @@ def test_rewritten_models_of_f16_run(openvino: OpenVino, op_type: str) -> None:
         }}""")
     half = numpy_helper.from_array(np.array(0.5, np.float16), "half")
     source.graph.initializer.append(half)
-    zeros, state = np.zeros(SHAPE, np.float16), PhiloxState.for_run(7).to_array()
+    zeros = np.zeros(SHAPE, np.float16)
+    state = PhiloxState.for_run(7).to_array()
     function = getattr(reference, f"random_{op_type[6:-4].lower()}")
     expected, _ = function(SHAPE, 0, 1, "f16", state=state)
     for seed in (None, 7):

@@ -44,7 +44,8 @@ def found(given: object) -> list[tuple[str, str, str | None]]:
     ["factor", "one uniform", "shifted", "angle", "shapes", "sources", "read", "scaled", "ranks"],
 )
 def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
-    u, v = uniform([3], 1e-38, 1), uniform([3], 0, 3 if fault == "angle" else 2 * np.pi)
+    u = uniform([3], 1e-38, 1)
+    v = uniform([3], 0, 3 if fault == "angle" else 2 * np.pi)
     x = parameter("x", [-1])
     if fault == "sources":
         u = uniform(opset8.shape_of(opset8.relu(x)), 1e-38, 1)
@@ -159,7 +160,8 @@ def test_a_scale_without_a_mean_is_left_to_the_model() -> None:
 
 
 def test_random_nodes_in_bodies_are_found_at_their_places() -> None:
-    x, c = parameter("x", [2, 4]), parameter("c", [], ov.Type.boolean)
+    x = parameter("x", [2, 4])
+    c = parameter("c", [], ov.Type.boolean)
     outputs = {
         "a": loop(x, 3, uniform),
         "b": iterator(x, normal),
@@ -289,7 +291,8 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
         "classes": multinomial(x, 3),
         "looped": loop(x, 3, normal),
     }
-    path, page = tmp_path / "m.xml", tmp_path / "page.html"
+    path = tmp_path / "m.xml"
+    page = tmp_path / "page.html"
     ov.save_model(model(outputs, [x]), path)
     document = cli.document("inspect", path, "--html", page)
     assert document["runtimes"] == {"openvino": ov.__version__.partition("-")[0]}

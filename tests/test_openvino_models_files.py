@@ -72,7 +72,8 @@ def test_an_ir_needs_its_weights_beside_it(
     cli.text("rewrite", "m.xml", "-o", "new.xml")
     change()
     is_taken = said == "it is taken"
-    drawing, pipeline = "new.xml --fill --seed 3", partial(op.Pipeline, runtime="openvino")
+    drawing = "new.xml --fill --seed 3"
+    pipeline = partial(op.Pipeline, runtime="openvino")
     for command in (f"run {drawing}", "inspect new.xml", f"compare {drawing} --rtol 1 --atol 1"):
         shown = (cli.text if is_taken else cli.refusal)(*command.split())
         assert is_taken or said in shown
@@ -163,7 +164,9 @@ def test_an_ir_is_compared_and_run_on_devices(ir: str) -> None:
 def test_a_file_is_rewritten_into_a_file_and_a_pipeline_takes_a_model_of_openvino_s(
     tmp_path: Path,
 ) -> None:
-    given, source, target = two_draws(), tmp_path / "m.xml", tmp_path / "new.xml"
+    given = two_draws()
+    source = tmp_path / "m.xml"
+    target = tmp_path / "new.xml"
     ov.save_model(given, source, compress_to_fp16=False)
     report = op.rewriting.rewrite_file(source, target)
     assert [node.replacement for node in report.replaced] == ["RandomUniform", "RandomNormal"]
@@ -183,7 +186,8 @@ def test_a_file_is_rewritten_into_a_file_and_a_pipeline_takes_a_model_of_openvin
         for name in answer:
             assert_same_bits(answer[name], wanted[name])
     checkpoint = json.loads(json.dumps(pipes[0].request(seed=42).checkpoint()))
-    first, on = pipes[1].request(seed=42), pipes[2].request(resume=checkpoint)
+    first = pipes[1].request(seed=42)
+    on = pipes[2].request(resume=checkpoint)
     for _ in range(2):
         assert_same_bits(on(ZEROS)["y"], first(ZEROS)["y"])
     in_openvino = partial(op.Pipeline, runtime="openvino")

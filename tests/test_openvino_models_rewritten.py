@@ -40,7 +40,8 @@ ZEROS = {"x": np.zeros((2, 4), np.float32)}
 RATIOS = np.float32([[0.1, 0.2, 0.7, 1.5], [-1, np.nan, 0.5, 0]])
 CLEAN = np.nan_to_num(np.clip(RATIOS, 0, 1))
 LOGITS = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0, 0]])
-FLOATS, INTEGERS = ("f32", "f64", "f16", "bf16"), ("i32", "i64")
+FLOATS = ("f32", "f64", "f16", "bf16")
+INTEGERS = ("i32", "i64")
 HINTS = ("f32", "bf16", "f16")
 F32 = np.float32
 
@@ -142,9 +143,11 @@ def test_every_draw_is_the_reference_s(way: str, hint: str, tmp_path: Path) -> N
     given = by_hand()
     if way != "memory":
         given = through_ir(given, tmp_path, compressed=way == "compressed")
-    numbers, before = streams(given), [node.get_name() for node in given.get_ordered_ops()]
+    numbers = streams(given)
+    before = [node.get_name() for node in given.get_ordered_ops()]
     assert len(numbers) == len(DRAWS)
-    new, seeded = op.make_reproducible(given), op.make_reproducible(given, seed=42)
+    new = op.make_reproducible(given)
+    seeded = op.make_reproducible(given, seed=42)
     assert [node.get_name() for node in given.get_ordered_ops()] == before
     assert op.make_reproducible(new) is new
     if way != "memory":
@@ -193,7 +196,8 @@ def compared(type_: str, given: dict[str, np.ndarray]) -> ov.Model:
 @pytest.mark.parametrize("are_odd", [False, True])
 def test_a_uniform_is_compared_exactly_in_every_form(type_: str, are_odd: bool) -> None:
     """With the numbers drawn, with their neighbours, and with what is no probability."""
-    dtype, draw = DTYPES[type_], reference("uniform", [60], 0, 1, type_)
+    dtype = DTYPES[type_]
+    draw = reference("uniform", [60], 0, 1, type_)
     numbers = streams(compared(type_, {}))
     uniforms = {name: draw(state=STATE, op_seed=number) for name, number in numbers.items()}
     given = {}
@@ -223,7 +227,8 @@ def test_a_uniform_is_compared_exactly_in_every_form(type_: str, are_odd: bool) 
 
 
 def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path) -> None:
-    floor, to = opset8.floor, opset8.convert
+    floor = opset8.floor
+    to = opset8.convert
     scaled = floor(opset8.multiply(F32(9), uniform([50])))
     integers = {
         "folded": (to(floor(uniform([50], 0, 7)), "i64"), 0, 7, "i64"),
@@ -248,7 +253,8 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
     assert len(kinds) == len(outputs)
     assert {k: kinds[k] for k in integers} == {k: wanted[k] for k in integers}
     assert {kind for name, kind in kinds.items() if name not in integers} == {"f32"}
-    new, numbers = op.make_reproducible(given), streams(given)
+    new = op.make_reproducible(given)
+    numbers = streams(given)
     for hint in HINTS:
         got = drawn(new, STATE, hint)
         for name, (_, low, high, _) in integers.items():
@@ -259,7 +265,8 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
 
 def in_a_loop_of_an_if(x: ov.op.Parameter, make: Any) -> ov.Output:
     """A Loop whose If draws in the first two of four iterations."""
-    value, step = opset8.parameter([2, 4], ov.Type.f32), opset8.parameter([], ov.Type.i64)
+    value = opset8.parameter([2, 4], ov.Type.f32)
+    step = opset8.parameter([], ov.Type.i64)
     inner = branch(opset8.less(step, np.int64(2)), value, make)
     return loop_of(x, 4, inner, step, value).output(0)
 
@@ -270,7 +277,8 @@ def called(name: str) -> Callable[[Any], ov.Node]:
 
 def one_after_the_other(count: int, number: int, shape: list[int]) -> list[np.ndarray]:
     """Draws of a node, each from the state after the one before."""
-    state, values = STATE, []
+    state = STATE
+    values = []
     for _ in range(count):
         one, state = op.reference.random_uniform(shape, 0, 1, "f32", state=state, op_seed=number)
         values.append(one)
@@ -279,7 +287,8 @@ def one_after_the_other(count: int, number: int, shape: list[int]) -> list[np.nd
 
 @pytest.mark.parametrize("is_saved", [False, True])
 def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved: bool, tmp_path: Path) -> None:
-    x, c = parameter("x", [2, 4]), parameter("c", [], ov.Type.boolean)
+    x = parameter("x", [2, 4])
+    c = parameter("c", [], ov.Type.boolean)
     difference = lambda shape: opset8.subtract(called("a")(shape), called("b")(shape))  # noqa: E731
     outputs = {
         "loop": loop(x, 3, called("in loop")),
@@ -296,10 +305,12 @@ def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved: bool, tmp_p
     def draws(count: int, name: str, rows: int = 2) -> list[np.ndarray]:
         return one_after_the_other(count, number[name], [rows, 4])
 
-    new, seeded = op.make_reproducible(given), op.make_reproducible(given, seed=42)
+    new = op.make_reproducible(given)
+    seeded = op.make_reproducible(given, seed=42)
     assert op.make_reproducible(seeded, seed=42) is seeded
     if is_saved:
-        new, seeded = through_ir(new, tmp_path), through_ir(seeded, tmp_path)
+        new = through_ir(new, tmp_path)
+        seeded = through_ir(seeded, tmp_path)
     feeds = ZEROS | {"c": np.array(True)}
     got = drawn(new, STATE, **feeds)
     deep = draws(4, "deep")
@@ -322,7 +333,8 @@ def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved: bool, tmp_p
 
 
 def test_a_body_that_two_loops_share_draws_for_each() -> None:
-    x, value = parameter("x", [2, 4]), opset8.parameter([2, 4], ov.Type.f32)
+    x = parameter("x", [2, 4])
+    value = opset8.parameter([2, 4], ov.Type.f32)
     grown = opset8.add(value, uniform(opset8.shape_of(value)))
     outputs = {name: loop_of(x, 2, grown, value) for name in "ab"}
     given = model(outputs, [x])
@@ -443,12 +455,14 @@ def test_a_row_draws_the_same_in_any_batch(is_saved: bool, tmp_path: Path) -> No
 
 
 def test_a_node_that_is_named_draws_rows() -> None:
-    x, y = parameter("x", [-1, 4]), parameter("y", [-1, 4])
+    x = parameter("x", [-1, 4])
+    y = parameter("y", [-1, 4])
     both = named(uniform(opset8.shape_of(opset8.add(x, y))), "both")
     given = model({"both": both, "own": uniform(opset8.shape_of(y))}, [x, y])
     with pytest.raises(ValueError, match=r"\[\?, 4\].*say so with per_row=\['both'\]"):
         op.make_reproducible(given, per_row=True)
-    new, states = op.make_reproducible(given, per_row=["both"]), op.row_states([1, 2])
+    new = op.make_reproducible(given, per_row=["both"])
+    states = op.row_states([1, 2])
     feeds = ZEROS | {"y": ZEROS["x"]}
     got = drawn(new, states, **feeds)["both"]
     for one in (slice(0, 1), slice(1, 2)):

@@ -43,7 +43,8 @@ def converted(given: Any, way: str, *, by_us: bool = True) -> ov.Model:
     """By our converters, or as OpenVINO's front end writes torch's draws."""
     import torch
 
-    x, extensions = torch.tensor(X), op.openvino.pytorch_extensions() if by_us else None
+    x = torch.tensor(X)
+    extensions = op.openvino.pytorch_extensions() if by_us else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if way == "exported":
@@ -86,7 +87,8 @@ def test_a_converted_model_that_is_saved_draws_what_its_file_of_onnx_draws(
         lambda x: torch._standard_gamma(x),
         lambda x: x[torch.randperm(3)],
     )
-    wanted, given = of_onnx(given), converted(given, way)
+    wanted = of_onnx(given)
+    given = converted(given, way)
     nodes = op.rewriting.find_random_nodes(given)
     assert [node.problem for node in nodes] == [None] * len(nodes)
     ov.save_model(given, tmp_path / "m.xml")
@@ -120,7 +122,8 @@ def test_a_scripted_loop_draws_on(by_us: bool) -> None:
             y = y + torch.rand_like(x)
         return y
 
-    total, state = np.zeros_like(X), STATE
+    total = np.zeros_like(X)
+    state = STATE
     for _ in range(3):
         values, state = op.reference.random_uniform([3, 4], 0, 1, "f32", state=state)
         total = total + values
@@ -227,7 +230,8 @@ def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) 
     return draw(*arguments, op_seed=stream, state=STATE, **keywords)[0]
 
 
-SHAPE, ONES = [3, 4], np.zeros_like(X)
+SHAPE = [3, 4]
+ONES = np.zeros_like(X)
 # What is called of torch and x -> what draws it, by which arguments.
 TRACED = [
     (lambda x: torch.rand_like(x), ["uniform", SHAPE, 0, 1, "f32"]),

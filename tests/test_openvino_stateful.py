@@ -54,7 +54,9 @@ def test_a_request_draws_what_carried_states_draw(
     make, initial = MODELS[name]
     model = make()
     state_name = model.graph.input[-1].name
-    session, state, expected = InferenceSession(model), initial, []
+    session = InferenceSession(model)
+    state = initial
+    expected = []
     for _ in range(RUNS):
         *outputs, state = session.run(None, {**feeds(model), state_name: state})
         expected.append((outputs, state))
@@ -82,7 +84,8 @@ def test_each_request_has_a_state_of_its_own(openvino_backend: str) -> None:
     core = OpenVino(openvino_backend).core
     model = core.read_model(graphs.random_generator([8]).SerializeToString())
     compiled = core.compile_model(make_stateful(model, STATE), "CPU")
-    one, other = compiled.create_infer_request(), compiled.create_infer_request()
+    one = compiled.create_infer_request()
+    other = compiled.create_infer_request()
     first = infer(one)[0].copy()
     assert (infer(one)[0] != first).all()
     assert_same_bits(infer(other)[0], first)
@@ -186,7 +189,8 @@ def test_a_name_of_rows_in_a_model_without_random_nodes_is_refused() -> None:
 
 
 def test_the_commands_know_a_state_that_is_a_variable(tmp_path: Path) -> None:
-    model, new = _ir(tmp_path / "model.xml", is_stateful=True), str(tmp_path / "new.xml")
+    model = _ir(tmp_path / "model.xml", is_stateful=True)
+    new = str(tmp_path / "new.xml")
 
     def said(*words: str) -> str:
         done = cli.invoke(*words)

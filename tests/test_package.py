@@ -262,7 +262,8 @@ TROUBLESHOOTING = (ROOT / "docs" / "troubleshooting.md").read_text()
 
 def test_models_without_the_extension_fail_as_the_page_says(tmp_path: Path) -> None:
     model = graphs.random_uniform([3], 0, 1, "f32", op_seed=1)
-    file, data = save_ir(model, tmp_path / "m.xml"), model.SerializeToString()
+    file = save_ir(model, tmp_path / "m.xml")
+    data = model.SerializeToString()
     no_rule = "No conversion rule found for operations: onnx_philox.RandomUniform"
     no_layer = "Cannot create RandomUniform layer ... from unsupported opset: extension"
     unknown = "onnx_philox:RandomUniform(-1) is not a registered function/op"

@@ -82,7 +82,8 @@ def is_as_said(printed: str, said: str) -> bool:
 
 def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
     """A page's blocks of these languages, each with the block of `text` after it."""
-    found, is_run = [], False
+    found = []
+    is_run = False
     for language, text in BLOCK.findall((ROOT / "docs" / f"{name}.md").read_text()):
         assert language in {"python", "py", "sh", "bash", "text", *OTHERS}
         is_run = is_run if language == "text" else language in run
@@ -276,7 +277,8 @@ def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> Non
 def test_an_example_says_what_is_wrong_with_a_model_or_which_library_is_not_there(
     example: Examples, name: str, tmp_path: Path
 ) -> None:
-    run, libraries = example(name), [onnx_philox.openvino.library_path()]
+    run = example(name)
+    libraries = [onnx_philox.openvino.library_path()]
     if name == "c_onnxruntime":
         (itself,) = (Path(ort.__file__).parent / "capi").glob("libonnxruntime.so*")
         libraries = [itself, onnx_philox.onnxruntime.library_path()]

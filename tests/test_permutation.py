@@ -44,7 +44,8 @@ def test_a_permutation_is_the_order_of_its_keys(shape: list[int], type_: str) ->
 
 
 def test_parts_of_a_row_of_millions_are_sorted_in_place() -> None:
-    given, types = {"shape": np.array([2_400_000]), "state": STATE}, {"output_type": "i32"}
+    given = {"shape": np.array([2_400_000]), "state": STATE}
+    types = {"output_type": "i32"}
     expected = reference.random_permutation(**given, **types)
     assert_all_same(by_core("RandomPermutation", given, types), expected)
 
@@ -67,7 +68,9 @@ SHUFFLED = """shuffled (float[n, 2] x, uint32[6] state) => (float[n, 2] y, uint3
 """
 
 
-def test_what_follows_a_permutation_is_shuffled_alike(ort_backend: str, openvino: OpenVino) -> None:
+def test_rows_gathered_by_a_permutation_are_in_its_order(
+    ort_backend: str, openvino: OpenVino
+) -> None:
     model = parse(SHUFFLED)
     x = np.arange(4002, dtype=np.float32).reshape(-1, 2)
     order, after = reference.random_permutation([len(x)], state=STATE)

@@ -52,7 +52,8 @@ def rows(request: pytest.FixtureRequest) -> Pipeline:
 
 
 def test_a_seed_draws_run_0_and_a_request_carries_its_state_from_run_to_run(pipe: Pipeline) -> None:
-    request, model = pipe.request(seed=7), make_reproducible(STANDARD)
+    request = pipe.request(seed=7)
+    model = make_reproducible(STANDARD)
     for run in range(3):
         assert request.runs == run
         expected = drawn_by(model, batch(2), PhiloxState.for_run(7, run))
@@ -72,7 +73,8 @@ def test_each_runtime_goes_on_from_a_checkpoint_of_the_other() -> None:
         saved = json.dumps(request.checkpoint())
         resumed = other.request(resume=saved)
         assert (resumed.seed, resumed.runs) == (seed, 1)
-        expected, drawn = request(batch(2)), resumed(batch(2))
+        expected = request(batch(2))
+        drawn = resumed(batch(2))
         for name in ("a", "b"):
             assert_same_bits(drawn[name], expected[name])
 
@@ -91,7 +93,8 @@ def test_many_threads_draw_the_rows_that_one_draws(rows: Pipeline) -> None:
     def is_right(number: int) -> bool:
         random = np.random.default_rng(number)
         x = random.normal(size=(int(random.integers(1, 40)), 5)).astype(np.float32)
-        seeds, before = random.integers(0, 2**63, len(x), np.uint64), x.copy()
+        seeds = random.integers(0, 2**63, len(x), np.uint64)
+        before = x.copy()
         result = rows({"x": x}, seeds=seeds)
         alone = rows({"x": x[-1:]}, seeds=seeds[-1:])
         draws = all((result[n][-1] == alone[n][0]).all() for n in ("a", "b"))
@@ -129,7 +132,8 @@ BEGUN = [({"runtime": name}, begun) for name in RUNTIMES for begun in ({"seed": 
 def test_a_data_set_gives_the_same_whatever_its_batches(
     how: dict[str, str], begun: dict[str, Any]
 ) -> None:
-    rows, x = Pipeline(STANDARD, per_row=True, **how), batch(5)["x"]
+    rows = Pipeline(STANDARD, per_row=True, **how)
+    x = batch(5)["x"]
     whole = rows({"x": x}, **begun)
     for cuts in ([5], [1] * 5, [2, 0, 3]):
         feeds = [{"x": part} for part in np.split(x, np.cumsum(cuts)[:-1])]
@@ -148,7 +152,8 @@ def test_a_model_is_given_in_any_form(tmp_path: Path) -> None:
     expected = Pipeline(STANDARD)(batch(3), seed=1)
     for name, given in (("standard", STANDARD), ("rewritten", model)):
         onnx.save(given, tmp_path / f"{name}.onnx")
-    ir, loaded = save_ir(model, tmp_path / "model.xml"), compiled(model)
+    ir = save_ir(model, tmp_path / "model.xml")
+    loaded = compiled(model)
     for given in (
         tmp_path / "standard.onnx",
         tmp_path / "rewritten.onnx",
@@ -331,7 +336,8 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
 
 
 def test_the_model_itself_says_which_random_nodes_it_has() -> None:
-    plain, by_rows = make_reproducible(STANDARD), make_reproducible(STANDARD, per_row=True)
+    plain = make_reproducible(STANDARD)
+    by_rows = make_reproducible(STANDARD, per_row=True)
     prints = {Pipeline(bare_session(m)).streams.fingerprint for m in (plain, by_rows)}
     assert len(prints) == 2
     (entry,) = (p for p in plain.metadata_props if p.key == "onnx_philox.streams")
@@ -355,7 +361,8 @@ def test_a_short_soak_is_right_and_flat() -> None:
 
     def is_right(number: int) -> bool:
         random = np.random.default_rng(number)
-        rows, seed = int(random.integers(1, 3000)), int(random.integers(2**63))
+        rows = int(random.integers(1, 3000))
+        seed = int(random.integers(2**63))
         result = pipes[number % 2](batch(rows), seed=seed)
         if number % 100 > 1:
             return True

@@ -135,12 +135,14 @@ def test_where_dimensions_have_no_names_the_model_itself_says_what_the_batch_is(
     given: str, tmp_path: Path
 ) -> None:
     model = make_reproducible(of_openvino(), per_row=True)
-    what, how = model, {"runtime": "openvino"}
+    what = model
+    how = {"runtime": "openvino"}
     if given == "file":
         what = tmp_path / "model.xml"
         ov.save_model(model, what)
     if given == "compiled":
-        what, how = compiled(model), {"source": model}
+        what = compiled(model)
+        how = {"source": model}
     pipe = Pipeline(what, **how)
 
     def fed(**rows: int) -> dict[str, np.ndarray]:
@@ -175,8 +177,10 @@ def test_the_rows_of_a_runtime_s_own_values_are_counted() -> None:
 def test_bound_memory_is_used_as_it_is_and_its_rows_are_counted(per_row: bool) -> None:
     model = make_reproducible(THREE, per_row=per_row)
     session = bare_session(model)
-    pipe, begun = Pipeline(session), {"seeds": [7, 8]} if per_row else {"seed": 7}
-    request, unbound = pipe.request(**begun), Pipeline(model).request(**begun)
+    pipe = Pipeline(session)
+    begun = {"seeds": [7, 8]} if per_row else {"seed": 7}
+    request = pipe.request(**begun)
+    unbound = Pipeline(model).request(**begun)
     binding = session.io_binding()
     feed = three(2, 2, 2)
     for name, array in feed.items():
@@ -278,10 +282,12 @@ def test_the_next_call_waits_for_the_run_that_a_cancelled_one_left_behind(
     pipe: Pipeline, first: dict[str, np.ndarray]
 ) -> None:
     """Whether that run ends well or, as with x of another shape, fails."""
-    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+    request = pipe.request(seed=3)
+    undisturbed = pipe.request(seed=3)
 
     async def served() -> list[str]:
-        held, order = Held(), []
+        held = Held()
+        order = []
         await cancelled(request.acall(first))
 
         async def waiting() -> None:
@@ -312,7 +318,8 @@ def test_the_next_call_waits_for_the_run_that_a_cancelled_one_left_behind(
 def test_a_call_that_waits_may_be_cancelled_itself_and_another_event_loop_waits_too(
     pipe: Pipeline,
 ) -> None:
-    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+    request = pipe.request(seed=3)
+    undisturbed = pipe.request(seed=3)
 
     async def left() -> None:
         held = Held()
@@ -329,7 +336,8 @@ def test_a_call_that_waits_may_be_cancelled_itself_and_another_event_loop_waits_
 
 def test_memory_that_is_bound_is_free_after_the_wait() -> None:
     session = bare_session(make_reproducible(NOISE))
-    pipe, out = Pipeline(session), np.zeros((2, 5), np.float32)
+    pipe = Pipeline(session)
+    out = np.zeros((2, 5), np.float32)
     binding = session.io_binding()
     binding.bind_cpu_input("x", batch(2)["x"])
     binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(out))

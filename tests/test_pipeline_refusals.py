@@ -88,7 +88,8 @@ CALLS = [
     (lambda of: of.one({**FEED, 3: 1}), "each input must be one of x (float32): got 3."),
     (
         lambda of: of.one(None),
-        "TypeError: the feed must be a mapping of names to arrays: got NoneType. Pass the in",
+        "TypeError: the feed must be a mapping of names to arrays: got NoneType. Pass "
+        "the inputs by name",
     ),
     (
         lambda of: of.one([1], seed=1),
@@ -104,7 +105,7 @@ CALLS = [
     ),
     (
         lambda of: of.rows({"x": [[1.0], [2.0, 3.0]]}, seed=1),
-        "'x' must be an array, or lists of equal lengths: got li",
+        "'x' must be an array, or lists of equal lengths: got lists that make no array",
     ),
     (
         lambda of: of.rows({"x": X[0]}),
@@ -215,11 +216,11 @@ CALLS = [
     ),
     (
         lambda of: list(of.rows.map([FEED], seeds=[1])),
-        "Pipeline.map: seeds must be one ...: got 1 fo",
+        "Pipeline.map: seeds must be one ...: got 1 for 2",
     ),
     (
         lambda of: list(of.rows.map([FEED], seeds=[1, 2, 3])),
-        "Pipeline.map: seeds must be one ...: got 3 fo",
+        "Pipeline.map: seeds must be one ...: got 3 for 2",
     ),
     (
         lambda of: list(of.rows.map([{}], seed=1)),
@@ -270,7 +271,7 @@ CALLS = [
     ),
     (
         lambda of: of.one.request(state=TorchState.from_seed(1)),
-        "request: state must be six words of 32 bits: got Torch",
+        "request: state must be six words of 32 bits: got TorchState(seed=1, left=1, next=0)",
     ),
     (
         lambda of: of.rows.request(state=PhiloxState(0, 1)),
@@ -481,7 +482,7 @@ OPTIONS = [
     ),
     (
         lambda: Pipeline(NOISE, provider_options=3),
-        "TypeError: provider_options must be a list of map",
+        "TypeError: provider_options must be a list of mappings, one for each provider",
     ),
     (
         lambda: Pipeline(NOISE, disabled_optimizers=3),

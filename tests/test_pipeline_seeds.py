@@ -57,7 +57,8 @@ def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.M
     # The largest that it can give.
     monkeypatch.setattr("secrets.randbits", lambda bits: 2**bits - 1)
     monkeypatch.setattr("secrets.token_bytes", lambda count: b"\xff" * count)
-    one, rows = Pipeline(NOISE), Pipeline(NOISE, per_row=True)
+    one = Pipeline(NOISE)
+    rows = Pipeline(NOISE, per_row=True)
     assert one(batch(1)).seed == one.request().seed == 2**63 - 1
     assert rows(batch(2)).seed == rows.request(rows=2).seed == (2**63 - 1, 2**63 - 1)
     torch_s = Pipeline(NOISE, per_row=True, alignment="pytorch")
@@ -96,7 +97,9 @@ STATES = {
 @pytest.mark.parametrize("alignment", ALIGNMENTS)
 def test_a_request_takes_states_in_every_form(alignment: str) -> None:
     one, several = STATES[alignment]
-    pipe, words, rows = Pipeline(NOISE, alignment=alignment), one.to_array(), np.array(several)
+    pipe = Pipeline(NOISE, alignment=alignment)
+    words = one.to_array()
+    rows = np.array(several)
     expected = pipe(batch(2), state=one)["y"]
     forms = [one, words, words.tolist(), *([words[np.newaxis]] if alignment != "pytorch" else ())]
     for state in forms:

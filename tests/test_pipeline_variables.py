@@ -39,7 +39,8 @@ def variable(name: str, shape: Any, kind: str = "f32") -> Variable:
 
 def walk(kind: str = "f32") -> ov.Model:
     """y = the sum of all x and noise since the variable was as at first."""
-    past, x = variable("past", [-1, 4], kind), by_hand.parameter("x", [-1, 4])
+    past = variable("past", [-1, 4], kind)
+    x = by_hand.parameter("x", [-1, 4])
     zeros = ops.convert(ops.broadcast(np.float32(0), ops.shape_of(x)), kind)
     noise = by_hand.uniform(ops.shape_of(x), seeds=(0, 3), ops=ops)
     read = ops.convert(ops.read_value(zeros, past), "f32")
@@ -52,7 +53,8 @@ def decoder() -> ov.Model:
     x = by_hand.parameter("x", [-1, -1, WIDTH])
     beam = by_hand.parameter("beam_idx", [-1], ov.Type.i32)
     batch = ops.gather(ops.shape_of(x), np.array([0]), np.int64(0))
-    sinks, seen = [], []
+    sinks = []
+    seen = []
     for name, new in (("past.key", x), ("past.value", ops.negative(x))):
         none = ops.concat([batch, np.array([0]), np.array([WIDTH])], 0)
         past = variable(name, [-1, -1, WIDTH])
@@ -116,7 +118,8 @@ def test_a_request_carries_its_variables_and_no_other_sees_them(pipe: Pipeline) 
     request = pipe.request(seed=42)
     alone = [request(fed())["y"] for _ in range(4)]
     assert all(run < sum_.min() for run, sum_ in enumerate(alone, 1))
-    one, others = pipe.request(seed=42), [pipe.request(seed=seed) for seed in (7, 8)]
+    one = pipe.request(seed=42)
+    others = [pipe.request(seed=seed) for seed in (7, 8)]
     for expected in alone:
         assert_same_bits(one(fed())["y"], expected)
         for other in others:
@@ -126,7 +129,8 @@ def test_a_request_carries_its_variables_and_no_other_sees_them(pipe: Pipeline) 
 
 def test_requests_of_many_threads_keep_their_variables(pipe: Pipeline) -> None:
     def answers(seed: int) -> list[np.ndarray]:
-        request, rows = pipe.request(seed=seed), 1 + seed % 3
+        request = pipe.request(seed=seed)
+        rows = 1 + seed % 3
         return [request(fed(rows))["y"] for _ in range(5)]
 
     expected = [answers(seed) for seed in range(40)]
@@ -148,7 +152,8 @@ def test_changing_batches_never_meet_variables_of_another_shape(pipe: Pipeline) 
         if going and random.integers(2):
             rows, request = going.pop(int(random.integers(len(going))))
         else:
-            rows, request = int(random.integers(5)), pipe.request(seed=1)
+            rows = int(random.integers(5))
+            request = pipe.request(seed=1)
         run = request.runs
         assert_same_bits(request(fed(rows))["y"], expected[rows][run])
         if run < 3:
@@ -156,7 +161,8 @@ def test_changing_batches_never_meet_variables_of_another_shape(pipe: Pipeline) 
 
 
 def test_a_run_that_fails_or_is_cancelled_leaves_the_variables(pipe: Pipeline) -> None:
-    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+    request = pipe.request(seed=3)
+    undisturbed = pipe.request(seed=3)
     for _ in range(2):
         assert_same_bits(request(fed())["y"], undisturbed(fed())["y"])
         with pytest.raises(RuntimeError):
@@ -219,18 +225,21 @@ def test_every_batch_of_a_data_set_has_new_variables() -> None:
 def test_a_decoder_with_a_cache_answers_each_request_as_if_alone() -> None:
     pipe = Pipeline(decoder(), runtime="openvino")
     assert set(pipe._engine.model.variables) == {"past.key", "past.value"}
-    long, short = tokens((7, 1, 1, 1)), tokens((2, 1, 1, 1), seed=6)
+    long = tokens((7, 1, 1, 1))
+    short = tokens((2, 1, 1, 1), seed=6)
     request = pipe.request(seed=1)
     expected = [request(feed)["y"] for feed in long]
     # A cache alone, in one infer request of OpenVINO's own.
-    bare, state = pipe._engine.model.compiled.create_infer_request(), PhiloxState.for_run(1)
+    bare = pipe._engine.model.compiled.create_infer_request()
+    state = PhiloxState.for_run(1)
     for feed, answer in zip(long, expected, strict=True):
         inputs = {**feed, "random_state": state.to_array()}
         bare.start_async(inputs)
         bare.wait()
         np.testing.assert_allclose(bare.get_tensor("y").data, answer, atol=1e-4)
         state = PhiloxState(state.counter + 2**96, state.key)
-    one, other = pipe.request(seed=1), pipe.request(seed=2)
+    one = pipe.request(seed=1)
+    other = pipe.request(seed=2)
     for feed, noise, answer in zip(long, short, expected, strict=True):
         assert_same_bits(one(feed)["y"], answer)
         other(noise)
@@ -354,7 +363,8 @@ def test_a_state_that_is_a_variable_is_refused_in_one_sentence(given: str, tmp_p
         how: dict[str, Any] = {"runtime": "openvino"}
         what: Any = model if given == "model" else tmp_path / f"{name}.xml"
         if given == "compiled":
-            what, how = compiled(model), {"source": model}
+            what = compiled(model)
+            how = {"source": model}
         words = f"must be one whose state is an input, .*: got .* the variable '{name}', as openv"
         with pytest.raises(ValueError, match=f"^Pipeline: (the .*|source) {words}"):
             Pipeline(what, **how)

@@ -346,7 +346,8 @@ def test_seeds_of_rows_are_run_recorded_replayed_and_compared(
     tmp_path: Path, alignment: str, runtime: str
 ) -> None:
     path, record, x = (tmp_path / name for name in ("m.onnx", "record.json", "x.npy"))
-    model, seeds = MODELS / "mc_dropout.onnx", [3, 8, 2**64 - 1]
+    model = MODELS / "mc_dropout.onnx"
+    seeds = [3, 8, 2**64 - 1]
     onnx.save(onnx_philox.make_reproducible(model, per_row=True, alignment=alignment), path)
     np.save(x, np.ones((3, 1), np.float32))
     given = (path, "--seeds", "3,8,18446744073709551615", "--input", f"x={x}")
@@ -398,7 +399,8 @@ def test_files_that_were_changed_since_are_not_recorded_as_the_model(
 
 
 def test_files_that_change_while_a_model_runs_are_not_recorded_as_the_model(tmp_path: Path) -> None:
-    path, record = saved(tmp_path, ".onnx"), tmp_path / "record.json"
+    path = saved(tmp_path, ".onnx")
+    record = tmp_path / "record.json"
 
     def progress(_: int, total: int, what: str) -> None:
         if what == f"run {total - 1}":

@@ -65,7 +65,8 @@ def run(session: ort.InferenceSession, how: str, feed: dict[str, Any]) -> None:
         binding.bind_output("y")
         session.run_with_iobinding(binding)
     else:
-        ended, texts = threading.Event(), []
+        ended = threading.Event()
+        texts = []
 
         def callback(_results: Any, _data: Any, error: str) -> None:
             texts.append(error)

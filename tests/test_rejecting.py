@@ -17,7 +17,8 @@ from operators import STATE, by_core
 from onnx_philox import reference
 from onnx_philox._numbers import elementary, gamma, poisson
 
-F32, F64 = np.float32, np.float64
+F32 = np.float32
+F64 = np.float64
 PARAMETERS = {"RandomGamma": "alpha", "RandomPoisson": "rate"}
 
 
@@ -68,7 +69,8 @@ def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
     shares = np.diff(np.concatenate([[0], scipy.stats.poisson.cdf(cells, rate), [1]]))
     counts = np.bincount(np.searchsorted(cells, x), minlength=cells.size + 1)
     kept = shares * x.size > 5
-    found, wanted = counts[kept], shares[kept] * x.size
+    found = counts[kept]
+    wanted = shares[kept] * x.size
     if not kept.all():
         found = np.append(found, counts[~kept].sum())
         wanted = np.append(wanted, shares[~kept].sum() * x.size)

@@ -26,7 +26,8 @@ from onnx_philox import make_reproducible, reference, row_states
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes, rewrite
 
-HALF, BF16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+HALF = np.dtype(np.float16)
+BF16 = np.dtype(ml_dtypes.bfloat16)
 NEWEST = 22
 
 
@@ -96,7 +97,8 @@ class Case:
             assert_same_bits(array == 0, wanted == 0)
             # OpenVINO computes f64 in f32.
             epsilon = max(ml_dtypes.finfo(array.dtype).eps, np.finfo(np.float32).eps)
-            one, other = array.astype(np.float64), wanted.astype(np.float64)
+            one = array.astype(np.float64)
+            other = wanted.astype(np.float64)
             np.testing.assert_allclose(one, other, rtol=2 * float(epsilon))
 
 
@@ -158,7 +160,8 @@ def multinomial_cases() -> Iterator[Case]:
 
 
 def dropout_cases() -> Iterator[Case]:
-    node, on = "y, mask = Dropout (x, ratio, mode)", {"mode": np.array(True)}
+    node = "y, mask = Dropout (x, ratio, mode)"
+    on = {"mode": np.array(True)}
     third = np.array(0.3, np.float32)
     for opset in (12, 13, 17, NEWEST):
         for dtype in types_of(opset, 13):

@@ -131,7 +131,9 @@ def model_of(program: Block, opset: int) -> onnx.ModelProto:
     return parse(text, opset)
 
 
-UNIFORM, NORMAL, COIN = Draw("RandomUniform"), Draw("RandomNormalLike"), Draw("Bernoulli")
+UNIFORM = Draw("RandomUniform")
+NORMAL = Draw("RandomNormalLike")
+COIN = Draw("Bernoulli")
 
 PROGRAMS: dict[str, Block] = {
     "if": (If(1, (UNIFORM,), (NORMAL,)),),
@@ -231,7 +233,8 @@ def test_loops_may_carry_nothing_of_their_own(
     onnx.checker.check_model(model, full_check=True)
     feeds = {"random_state": STATE, "n": np.array(3), "xs": np.zeros(3, np.float32)}
     del feeds["xs" if model.graph.input[0].name == "n" else "n"]
-    state, rows = STATE, []
+    state = STATE
+    rows = []
     for _ in range(3):
         row, state = reference.random_uniform([SIZE], 0, 1, "f32", state=state)
         rows.append(row)

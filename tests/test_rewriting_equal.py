@@ -109,7 +109,8 @@ def model_of(pair: str) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
-    model, stream = model_of(pair), PAIRS[pair][-1]
+    model = model_of(pair)
+    stream = PAIRS[pair][-1]
     report = op.rewriting.rewrite(ir.from_proto(model))
     first = len(report.replaced) - 3
     assert [node.stream for node in report.replaced][first:] == [first, stream, first + 2]
@@ -418,7 +419,8 @@ def test_the_commands_say_which_nodes_have_one_seed(
 
 
 def test_equal_seeds_of_a_model_of_openvino_s_are_warned_of_or_kept() -> None:
-    logits, seeds = parameter("logits", [1, 4]), {"global_seed": 5, "op_seed": 6}
+    logits = parameter("logits", [1, 4])
+    seeds = {"global_seed": 5, "op_seed": 6}
     count = np.int32([40])
     outputs = {name: made.uniform([3], seeds=(5, 6)) for name in "ab"}
     outputs |= {

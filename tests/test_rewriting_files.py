@@ -44,7 +44,8 @@ def model_with_weights(*, has_function: bool = True) -> onnx.ModelProto:
     # OpenVINO reads no functions of a model's own.
     call = "local.heavy (d)" if has_function else "Sub (d, w1)"
     model = parse(BODY.replace("FUNCTION", call) + HEAVY * has_function)
-    graph, large = model.graph, numpy_helper.from_array
+    graph = model.graph
+    large = numpy_helper.from_array
     for node in (*graph.node, *(node for function in model.functions for node in function.node)):
         if node.op_type == "Constant":
             node.attribute.append(helper.make_attribute("value", large(LARGE + 2)))
@@ -90,7 +91,8 @@ def test_the_file_is_the_model_that_make_reproducible_makes(
     source: Path, name: str, tmp_path: Path
 ) -> None:
     """The source itself may be the target."""
-    target, expected = source.with_name(name), make_reproducible(onnx.load(source))
+    target = source.with_name(name)
+    expected = make_reproducible(onnx.load(source))
     calls: list[tuple[int, int, str]] = []
     report = rewrite_file(source, target, progress=lambda *call: calls.append(call))
     assert [n.stream for n in report.replaced] == [0, 1]
@@ -110,7 +112,8 @@ def test_the_file_is_the_model_that_make_reproducible_makes(
 def test_both_runtimes_read_the_file_and_one_without_random_nodes_is_copied(
     tmp_path: Path, openvino: OpenVino
 ) -> None:
-    source, target = tmp_path / "model.onnx", tmp_path / "out.onnx"
+    source = tmp_path / "model.onnx"
+    target = tmp_path / "out.onnx"
     model = model_with_weights(has_function=False)
     onnx.save(model, source)
     rewrite_file(source, target)
@@ -151,7 +154,8 @@ def test_large_tensors_are_never_read_and_a_file_comes_back_from_its_pieces(
 def test_external_data_is_copied_beside_the_target(
     tmp_path: Path, location: str | None, openvino: OpenVino
 ) -> None:
-    folder, target = tmp_path / "in", tmp_path / "out" / "new.onnx"
+    folder = tmp_path / "in"
+    target = tmp_path / "out" / "new.onnx"
     (folder / "data").mkdir(parents=True)
     source = external(folder / "model.onnx", location)
     target.parent.mkdir()
@@ -172,7 +176,8 @@ def test_external_data_is_copied_beside_the_target(
 def test_external_data_of_one_folder_is_used_by_both_and_another_file_of_its_name_is_left(
     tmp_path: Path,
 ) -> None:
-    source, other = external(tmp_path / "in" / "model.onnx"), tmp_path / "out"
+    source = external(tmp_path / "in" / "model.onnx")
+    other = tmp_path / "out"
     weights = source.with_name("weights.bin")
     before = weights.stat()
     rewrite_file(source, source.with_name("new.onnx"))
@@ -209,7 +214,8 @@ def test_a_ratio_that_is_external_data_is_read(tmp_path: Path) -> None:
     model = parse("g (float[10] x) => (float[10] y) { y = Dropout (x, ratio, mode) }")
     for array, name in ((np.float32(1), "ratio"), (np.array(True), "mode")):
         model.graph.initializer.append(numpy_helper.from_array(array, name))
-    source, target = tmp_path / "model.onnx", tmp_path / "new.onnx"
+    source = tmp_path / "model.onnx"
+    target = tmp_path / "new.onnx"
     onnx.save(model, source, save_as_external_data=True, size_threshold=0)
     rewrite_file(source, target)
     feeds = {"random_state": STATE, "x": np.ones(10, np.float32)}
@@ -276,7 +282,8 @@ def test_the_weights_are_never_held_in_memory(tmp_path: Path, is_external: bool)
 @pytest.mark.slow
 def test_a_model_over_2_gb_is_rewritten(tmp_path: Path) -> None:
     # Sparse files: no disk is needed for the zeros.
-    size, source = 2**31 + 2**20, tmp_path / "model.onnx"
+    size = 2**31 + 2**20
+    source = tmp_path / "model.onnx"
     model = model_with_weights()
     huge = model.graph.initializer.add(name="huge", dims=[size], data_type=TensorProto.UINT8)
     huge.data_location = TensorProto.EXTERNAL

@@ -375,7 +375,8 @@ def test_the_choice_of_a_truncated_normal_is_the_same_in_every_precision(
 
 def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
     """Replaces the draw by candidates that are fed."""
-    below, two = np.nextafter(np.float32(2), np.float32(0)), np.float32(2)
+    below = np.nextafter(np.float32(2), np.float32(0))
+    two = np.float32(2)
     rows = np.full((11, 8), 3, np.float32)
     for i in range(8):
         rows[i, i:] = np.linspace(-1.9, 1.9, 8)[i:]

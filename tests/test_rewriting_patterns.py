@@ -262,7 +262,7 @@ PATTERNS: dict[str, Pattern] = {
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_what_is_made_of_the_floats_is_drawn(name: str) -> None:
+def test_nodes_that_make_other_values_of_a_uniform_become_one_draw(name: str) -> None:
     pattern = PATTERNS[name]
     model = make_reproducible(pattern.model(is_read_further=False))
     onnx.checker.check_model(model, full_check=False)
@@ -334,7 +334,8 @@ FEEDS = {
 
 
 def test_in_a_loop_each_iteration_draws_on(ort_backend: str, openvino: OpenVino) -> None:
-    integers, state = [], STATE
+    integers = []
+    state = STATE
     for _ in range(3):
         row, state = reference.random_uniform([4], 0, 9, "i32", op_seed=2, state=state)
         integers.append(row.astype(np.int64))

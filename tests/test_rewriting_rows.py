@@ -493,7 +493,8 @@ def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) 
 
 
 ONE_ROW = parse("g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }")
-SHUFFLED, TIMED = model_of("y = RandomShuffle (x)"), model_of(BESIDE, "float[time, batch, 4] x")
+SHUFFLED = model_of("y = RandomShuffle (x)")
+TIMED = model_of(BESIDE, "float[time, batch, 4] x")
 OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one row"
 
 

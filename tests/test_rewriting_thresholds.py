@@ -96,7 +96,8 @@ def test_openvino_compares_with_any_number(
 @pytest.mark.parametrize("form", ["u < x", "u >= x"])
 @pytest.mark.parametrize("writer", ["native", "python"])
 def test_files_keep_it(form: str, writer: str, openvino: OpenVino, tmp_path: Path) -> None:
-    path, again = tmp_path / "model.xml", tmp_path / "again.xml"
+    path = tmp_path / "model.xml"
+    again = tmp_path / "again.xml"
     ov.save_model(OpenVino(writer).read(model_of(form)), path)
     clamped = f'clamped="nan to {int(form == "u >= x")}"'
     assert clamped in path.read_text()
@@ -122,7 +123,8 @@ def test_rows_compare_with_any_number(form: str, ort_backend: str, openvino: Ope
     uniforms = reference.random_uniform(SHAPE, 0, 1, "f32", state=states)[0]
     thresholds = thresholds_at(uniforms)
     wanted = FORMS[form][1](uniforms, thresholds).astype(np.float32)
-    model, feeds = model_of(form, per_row=True), {"x": thresholds, "random_state": states}
+    model = model_of(form, per_row=True)
+    feeds = {"x": thresholds, "random_state": states}
     session = InferenceSession(model, backend=ort_backend)
     assert_same_bits(session.run(["z"], feeds)[0], wanted)
     for precision in differing(["f32", "bf16"]):
@@ -149,7 +151,8 @@ COMPUTED = {
 
 def model_that_computes(name: str, form: str) -> onnx.ModelProto:
     """A model that has its thresholds as an output."""
-    body, comparison = COMPUTED[name], FORMS[form][0]
+    body = COMPUTED[name]
+    comparison = FORMS[form][0]
     if name == "in a body":
         body = body.replace("COMPARED", comparison.replace("x", "q"))
     else:
@@ -210,7 +213,8 @@ def test_other_nodes_are_no_clamp(name: str) -> None:
     for end, other, cut in ((zero, one, opset8.minimum), (one, zero, opset8.maximum)):
         sides = (end, x) if (end is zero) != (name == "order") else (x, end)
         within = cut(y if name == "number" else x, end if name == "limit" else other)
-        taken, rest = x if name == "cut" else within, other if name == "rest" else end
+        taken = x if name == "cut" else within
+        rest = other if name == "rest" else end
         p = opset8.select(opset8.less(*sides), taken, rest)
         draw = random_bernoulli(SHAPE, p, state=STATE)
         assert draw.input_value(1).get_node().get_type_name() == "Select"

@@ -83,7 +83,8 @@ def test_states_of_a_scan_keep_types_of_their_own() -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_rules_are_those_of_onnx_runtime_s_schemas(domain: str) -> None:
-    ours, theirs = types.rules()[domain], rules(domain)
+    ours = types.rules()[domain]
+    theirs = rules(domain)
     both = ours.keys() & theirs.keys()
     assert len(both) > 0.9 * len(ours)
     # Releases add inputs and outputs at the end.

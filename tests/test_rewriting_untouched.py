@@ -75,7 +75,8 @@ def test_dropout_outside_of_training_is_not_random(node: str, opset: int) -> Non
 
 
 def test_the_model_that_is_given_is_not_changed() -> None:
-    model, graph = parse(TWO), ir.from_proto(parse(TWO))
+    model = parse(TWO)
+    graph = ir.from_proto(parse(TWO))
     for given in (model, graph):
         for asked in ({}, {"seed": 1}):
             make_reproducible(given, **asked)
@@ -134,7 +135,8 @@ def test_all_that_is_not_a_random_node_stays_as_it_is(seed: int | None) -> None:
         return name.startswith("onnx_philox.") or name in ("random_state", "next_random_state")
 
     # Taking away what is new leaves what was there, message by message and in order.
-    left, was = onnx.ModelProto(), onnx.ModelProto()
+    left = onnx.ModelProto()
+    was = onnx.ModelProto()
     left.CopyFrom(model)
     was.CopyFrom(original)
     fields = ["opset_import", "metadata_props"] if seed is None else ["opset_import"]

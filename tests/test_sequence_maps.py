@@ -92,7 +92,8 @@ def model_of(name: str, opset: int = 17) -> onnx.ModelProto:
 
 def expected(rows: int = 3) -> np.ndarray:
     """What each element draws, from where the one before it has ended."""
-    state, drawn = STATE, []
+    state = STATE
+    drawn = []
     for _ in range(rows):
         values, state = reference.random_uniform([4], 0, 1, "f32", state=state)
         drawn.append(values)
@@ -124,12 +125,15 @@ def test_a_map_goes_on_from_run_to_run_and_with_a_seed_inside_begins_again() -> 
     assert not np.array_equal(one, two)
 
 
-def test_what_draws_nothing_stays_a_map_and_a_model_that_is_searched_stays_as_it_is() -> None:
+def test_a_sequence_map_without_a_draw_stays_a_sequence_map() -> None:
     quiet = mapped("xs", "(float[N] a) => (float[N] b) { b = Neg (a) }")
     text = f"""g (float[B, 4] x, float[B, 2] z) => (float[B, 4] y, float[B, 4] r) {{
         {SPLIT} {quiet} {BACK} r = RandomUniformLike (x) }}"""
     rewritten = make_reproducible(parse(text, 17))
     assert "SequenceMap" in [node.op_type for node in rewritten.graph.node]
+
+
+def test_searching_a_model_with_a_sequence_map_changes_nothing_in_it() -> None:
     model = model_of("one sequence")
     before = model.SerializeToString()
     (found,) = find_random_nodes(model)

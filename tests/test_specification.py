@@ -112,7 +112,8 @@ def test_the_page_s_rules_draw_the_reference_s_bits(case: tuple[Any, ...]) -> No
 def test_the_page_s_dropout_is_the_reference_s(type_: str, ratio_type: Any, ratio: float) -> None:
     data = np.linspace(-4, 4, N).astype(spec.FLOATS[type_])
     data[:3] = np.inf, -np.inf, np.nan
-    stream, share = _stream(), ratio_type(ratio)
+    stream = _stream()
+    share = ratio_type(ratio)
     output, mask = zip(*spec.random_dropout(stream, data, share), strict=True)
     ours, ours_mask, after = _drawn("random_dropout", data, share)
     assert_array_equal(ours_mask, mask)

@@ -260,7 +260,8 @@ def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
 def test_the_command_writes_such_a_file(
     tmp_path: Path, target: str, asked: Any, state: Any
 ) -> None:
-    source, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    source = tmp_path / "m.onnx"
+    out = tmp_path / "out.onnx"
     onnx.save(model_of(target), source)
     words = {"per_row": ["--per-row"], "seed": ["--seed", 42]}.get("".join(asked), [])
     said = cli.text("rewrite", source, "-o", out, "--standard", "--target", target, *words)

@@ -165,7 +165,8 @@ def test_a_p_of_shape_1_leaves_a_scalar_a_scalar(target: str, rank: str) -> None
 def test_classes(type_: str, classes: int, optimised: bool) -> None:
     rng = np.random.default_rng(5)
     logits = rng.normal(0, 40, (4, classes)).astype(DTYPES[type_])
-    logits[1:, 1:][rng.random((3, classes - 1)) < 0.3] = -np.inf
+    is_never_drawn = rng.random((3, classes - 1)) < 0.3
+    logits[1:, 1:][is_never_drawn] = -np.inf
     state = PhiloxState(2**64 - 9, 12).to_array()
     for output_type in ("i32", "i64"):
         model = graphs.random_categorical(None, 77, output_type, logits_type=type_, stateful=True)
@@ -289,7 +290,7 @@ def test_sizes_that_a_model_computes_of_shapes_are_known_too(batch: str) -> None
             assert_same_bits(output, uniform([rows, 5], i, state))
 
 
-def test_one_draw_is_as_before() -> None:
+def test_standard_nodes_of_one_draw_have_a_gather_and_no_expand() -> None:
     standard = to_standard_nodes(graphs.random_generator([9]), target="openvino")
     assert "Gather" in {node.op_type for node in nodes(standard)}
     assert "Expand" not in {node.op_type for node in nodes(standard)}

@@ -217,7 +217,10 @@ REFUSED = [
     (lambda: diffusers.latents([3, True], (4,)), "TypeError: INT ...: got True"),
     (lambda: diffusers.latents([3, True], (4,), like="torch"), "TypeError: INT ...: got True"),
     (lambda: diffusers.latents([1, 2], (4, "8")), "TypeError: SIZES"),
-    (lambda: diffusers.latents([1, 2], (4, -8)), "diffusers.latents: input 'shape' must be dim"),
+    (
+        lambda: diffusers.latents([1, 2], (4, -8)),
+        "diffusers.latents: input 'shape' must be dimensions of 0 or more",
+    ),
     (lambda: diffusers.latents([1], (True, 4)), "TypeError: SIZES"),
     (lambda: diffusers.latents([1], 4), "TypeError: SIZES"),
     (lambda: diffusers.generator(1).randn(True, 3), "TypeError: SIZES"),

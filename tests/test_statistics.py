@@ -18,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("native_reference")
 
 ALPHA = 1e-6
 N = 2**19
-F32, F64 = np.float32, np.float64
+F32 = np.float32
+F64 = np.float64
 
 
 def uniforms(type_: str, n: int = N, **seeds: int) -> np.ndarray:
@@ -44,7 +45,8 @@ def check_z(z: Any, what: str, tries: int = 1) -> None:
 
 def check_bits(words: np.ndarray) -> None:
     """Every bit is 1 half of the time, and tells nothing of another one in its word."""
-    ones, products = np.zeros(32), np.zeros((32, 32))
+    ones = np.zeros(32)
+    products = np.zeros((32, 32))
     for part in np.array_split(words, 256):
         bits = np.unpackbits(part.view(np.uint8).reshape(-1, 4), axis=1).astype(F32) * 2 - 1
         ones += bits.sum(0)
@@ -124,7 +126,9 @@ def check_normal_tails(x: np.ndarray, tail: Callable[[float], float] | None = No
     """How many values are further than t from 0, against the probability `tail` of that."""
     tail = tail or float32_tail
     for t in (2, 3, 3.5, 4, 4.5, 5):
-        above, below, share = int((x > t).sum()), int((x < -t).sum()), tail(t)
+        above = int((x > t).sum())
+        below = int((x < -t).sum())
+        share = tail(t)
         check_count(above + below, x.size, share, f"beyond {t}")
         check_count(above, x.size, share / 2, f"above {t}")
 
@@ -189,7 +193,8 @@ def float32_tail(t: float) -> float:
     # Those of larger uniforms are nearer.
     u = np.maximum(np.arange(2**23 * math.exp(-t * t / 2) + 1) * 2.0**-23, 1e-7)
     r = np.sqrt(-2 * np.log(u))
-    r = r[r > t]
+    is_further = r > t
+    r = r[is_further]
     # Of the angles, all but those within arcsin(t / r) of the other axis.
     return float(4 * (0.25 - np.arcsin(t / r) / (2 * np.pi)).sum() * 2.0**-23)
 

@@ -33,7 +33,8 @@ def oracle(row: np.ndarray, u: float, given: dict[str, float]) -> int:
     if given.get("top_p", 1) < 1:
         sums = np.cumsum(weights[order])
         order = order[: 1 + int((sums < given["top_p"] * sums[-1]).sum())]
-    kept = np.sort(order[weights[order] >= given.get("min_p", 0)])
+    is_kept = weights[order] >= given.get("min_p", 0)
+    kept = np.sort(order[is_kept])
     sums = np.cumsum(weights[kept])
     return int(kept[(sums <= u * sums[-1]).sum()])
 
@@ -69,7 +70,8 @@ def fast(logits: np.ndarray, state: np.ndarray, **filters: Any) -> np.ndarray:
 def test_rows_of_random_settings_are_those_of_a_plain_oracle(trials: range) -> None:
     wrong = []
     for trial in trials:
-        rows, classes = 1000, int(RNG.integers(2, 24))
+        rows = 1000
+        classes = int(RNG.integers(2, 24))
         logits = RNG.normal(0, 2, (rows, classes)).astype(TYPES[trial % 3])
         if trial % 4 == 0:
             logits = np.round(logits.astype(F32)).astype(logits.dtype)
@@ -158,7 +160,8 @@ def test_a_name_that_is_no_input_to_leave_out_is_refused(name: str, remedy: str)
 @pytest.mark.parametrize("number", [F32(0.7), np.array(0.7, F32)])
 def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, number: Any) -> None:
     """Also where the model's input is 1-D, which ONNX Runtime itself refuses."""
-    logits, state = RNG.normal(size=(6, 9)).astype(F32), row_states(11, range(6))
+    logits = RNG.normal(size=(6, 9)).astype(F32)
+    state = row_states(11, range(6))
     k = np.array(3)
     expected, _ = reference.random_token(logits, number, k, state=state)
     model = graphs.random_token(inputs=["temperature", "top_k"], per_row=True)

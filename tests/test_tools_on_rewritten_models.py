@@ -71,7 +71,8 @@ def test_a_rewritten_model_is_quantised_dynamically_or_after_calibration(
     quantize_dynamic(path, tmp_path / "dynamic.onnx")
     assert "MatMulInteger" in operators(onnx.load(tmp_path / "dynamic.onnx"))
     assert_all_same(draws_of(tmp_path / "dynamic.onnx"), draws_of(path))
-    prepared, quantised = tmp_path / "prepared.onnx", tmp_path / "quantised.onnx"
+    prepared = tmp_path / "prepared.onnx"
+    quantised = tmp_path / "quantised.onnx"
     onnx_philox.register_schemas()
     with mock.patch("onnxruntime.InferenceSession", InferenceSession):
         quant_pre_process(path, prepared, skip_symbolic_shape=True)

@@ -97,7 +97,8 @@ def awaiting(call: str, arguments: str = "%x", type_: str = "f32") -> onnx.Model
     for node in model.graph.node if numbers and type_ in of_call else ():
         # The exporter rounds them to the type of the draw.
         if node.output[0] in ("one", "two"):
-            number = numbers[node.output[0] == "two"]
+            first, *others = numbers
+            number = others[0] if node.output[0] == "two" else first
             array = np.array(number).astype(of_type)
             node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(array))
     model.graph.node[-1].metadata_props.add(key=AWAITS_STATE, value="1")
@@ -108,7 +109,8 @@ def of_calls() -> dict[str, tuple[onnx.ModelProto, np.ndarray | None, list[float
     """Models; what torch draws of each, which doubles they hold then."""
     third = "%x, 0.3333333333333333"
     of_16 = {k: types.BY_NAME[k] for k in ("f32", "f16", "bf16")}
-    a_third, in_f32 = np.array(1 / 3), np.array(1 / 3, np.float32)
+    a_third = np.array(1 / 3)
+    in_f32 = np.array(1 / 3, np.float32)
     of_p = of_torch("bernoulli", 6, a_third)
     without_a_note = awaiting("aten.bernoulli.p")
     del without_a_note.graph.node[-1].metadata_props[0]
@@ -426,7 +428,8 @@ def test_a_node_that_waits_for_a_state_gets_a_stream_and_one_with_seeds_keeps_th
     # Of the first two, which are equal, one was written by hand.
     for index in (1, 3):
         model.graph.node[index].metadata_props.add(key="onnx_philox.awaits_state", value="1")
-    rewritten, x = make_reproducible(model, per_row=True), np.zeros((3, 4), np.float32)
+    rewritten = make_reproducible(model, per_row=True)
+    x = np.zeros((3, 4), np.float32)
     assert "onnx_philox.awaits_state" not in str(rewritten)
     result = Pipeline(rewritten)({"x": x}, seeds=[42, 1, 2])
     alone = Pipeline(rewritten)({"x": x[:1]}, seeds=[42])

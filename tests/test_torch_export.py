@@ -22,7 +22,8 @@ pytest.importorskip("onnxscript")
 
 from torch_walk import made  # noqa: E402
 
-d, functional = torch.distributions, torch.nn.functional
+d = torch.distributions
+functional = torch.nn.functional
 STATE = PhiloxState.for_run(42)
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
@@ -106,7 +107,8 @@ def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
                 torch.randn_like(x),
             ]
 
-    x, check = (torch.tensor(X),), onnx_philox.torch.check_export
+    x = (torch.tensor(X),)
+    check = onnx_philox.torch.check_export
     with pytest.raises(
         ValueError, match="must be one with every draw of the program: got one that does not"
     ) as refused:
@@ -134,7 +136,8 @@ def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
         return [torch.rand_like(x), torch.multinomial(x.abs() + 1, 2)]
 
     module = of_a_function(forward)
-    x, check = (torch.tensor(X),), onnx_philox.torch.check_export
+    x = (torch.tensor(X),)
+    check = onnx_philox.torch.check_export
     model = by_torch(module, *x)
     with pytest.raises(ValueError, match=r"multinomial of \[3, 2\] .* drawn with replacement"):
         check(module, x, model)
@@ -199,8 +202,10 @@ def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
         normal = d.Independent(d.Normal(x, x.exp(), validate_args=True), 1, validate_args=True)
         return normal.rsample(), d.Categorical(x.exp(), validate_args=True).sample()
 
-    module, x = of_a_function(forward), torch.tensor(X)
-    begin, checks = d.Distribution.__init__, d.Distribution._validate_args
+    module = of_a_function(forward)
+    x = torch.tensor(X)
+    begin = d.Distribution.__init__
+    checks = d.Distribution._validate_args
     for alignment in ("tensorflow", "pytorch"):
         program = made.exported(module, x, alignment=alignment)
         assert program.verdict.is_ok, program.verdict
@@ -221,7 +226,8 @@ def low_rank(loc: Any) -> Any:
     return loc + drawn + DIAGONAL.sqrt() * torch.randn_like(loc)
 
 
-TRIL, FACTOR = torch.tensor([[2.0, 0], [1, 1]]), torch.ones(2, 3)
+TRIL = torch.tensor([[2.0, 0], [1, 1]])
+FACTOR = torch.ones(2, 3)
 DIAGONAL = torch.ones(2) * 2
 Draw = Callable[[Any], Any]
 # What a page or a refusal names in place of a draw of numbers, and that draw of torch's.

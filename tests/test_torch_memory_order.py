@@ -84,7 +84,8 @@ def of_16_bits(x: Any) -> Any:
 
 def misstated(x: Any) -> Any:
     """Tensors of which torch's tracer states other strides than a run gives them."""
-    turned, deep = x.t(), x.reshape(4, 2, 3)
+    turned = x.t()
+    deep = x.reshape(4, 2, 3)
     wide = deep.mT + torch.zeros(2, 3, 1).mT.contiguous().mT.reshape(3, 2).sum() * 0
     image = x.reshape(2, 2, 2, 3).mT.contiguous().mT
     found = [
@@ -101,8 +102,14 @@ def misstated(x: Any) -> Any:
 
 
 def of_a_size_of_values(x: Any) -> Any:
-    rows = x[x[:, 0] > -0.6]
-    drawn = torch.rand_like(x[x > 0]), torch.rand_like(rows.t()), functional.dropout(rows.t(), 0.5)
+    is_taken = x[:, 0] > -0.6
+    rows = x[is_taken]
+    is_above = x > 0
+    drawn = (
+        torch.rand_like(x[is_above]),
+        torch.rand_like(rows.t()),
+        functional.dropout(rows.t(), 0.5),
+    )
     return (
         *drawn,
         torch.rand_like(functional.one_hot((rows.t() > 0).long(), 2) * 1.0),
@@ -300,7 +307,8 @@ class Counting(Made, runs=lambda: nn.Buffer(torch.zeros(1)), norm=lambda: nn.Bat
 
 
 def test_seeing_the_strides_changes_nothing_of_a_module() -> None:
-    module, x = Counting().train(), X.clone()
+    module = Counting().train()
+    x = X.clone()
     before = {name: value.clone() for name, value in module.state_dict().items()}
     generator = torch.get_rng_state()
     exported(module, x, verify=False)
@@ -369,7 +377,8 @@ def test_the_stride_of_a_dimension_of_1_changes_no_draw_of_torch_s(
         reach = 1
         for i in reversed(order):
             strides[i], reach = reach, reach * size[i]
-        lies, drawn = [], set()
+        lies = []
+        drawn = set()
         for narrow in itertools.product((0, 1, 3, 1000), repeat=len(size) - len(wide)):
             own = strides | dict(zip(sorted({0, 1, 2, 3} - {*wide}), narrow, strict=True))
             x = torch.empty_strided(size, [own[i] for i in range(len(size))])

@@ -128,7 +128,8 @@ def test_calls_follow_each_other_and_go_on_from_the_bytes_of_a_state() -> None:
             stream = torch_cpu.WordStream(stream.state())
             assert_as_torch(drawn(stream, *step), expected, exact=not is_by_libm(*step))
         state = stream.state()
-        array, told = state.to_array(), case["state"]
+        array = state.to_array()
+        told = case["state"]
         assert [*array[[2, 4, 5, 628]]] == [told[n] for n in ("left", "next", "word_0", "word_623")]
         assert (state.normal is not None) == told["cached"]
         assert state.normal is None or ulps(np.array(state.normal), np.array(told["normal"])) <= 2
@@ -180,7 +181,8 @@ def torch_draws(count: int) -> Iterator[tuple[str, str, list[int], dict[str, Any
             yield "RandomNormal", name, [count], {"mean": mean, "scale": scale}
         yield "RandomExponential", name, [count], {"scale": 1.7}
         for ratio in (0, 0.3, 1):
-            data, mask = RANDOM.normal(size=count).astype(DTYPES[name]), np.zeros(count, np.bool_)
+            data = RANDOM.normal(size=count).astype(DTYPES[name])
+            mask = np.zeros(count, np.bool_)
             given = {"data": data, "ratio": np.float32(ratio), "mask": mask}
             yield "RandomDropout", name, [count], given
     for low, high in ((0, 1000), *RANGES[1:3], (-(2**31), 2**31 - 1)):
@@ -209,7 +211,8 @@ def test_the_core_draws_torch_s_numbers_as_numpy_does(count: int) -> None:
         draw = partial(generate, state, out=outs[0], operator=operator, **given)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_native, "IS_THERE", False)
-            after_numpy, by_numpy = draw(), [out.tobytes() for out in outs]
+            after_numpy = draw()
+            by_numpy = [out.tobytes() for out in outs]
         state = draw()
         assert [out.tobytes() for out in outs] == by_numpy, (operator, name, given)
         assert state == after_numpy
@@ -256,7 +259,8 @@ def test_a_fused_product_and_sum_is_rounded_once() -> None:
         return Fraction(x) * Fraction(y) + Fraction(z)
 
     def is_nearest(value: Any, real: Fraction) -> bool:
-        below, above = np.nextafter(value, -np.inf), np.nextafter(value, np.inf)
+        below = np.nextafter(value, -np.inf)
+        above = np.nextafter(value, np.inf)
         error = abs(Fraction(float(value)) - real)
         return all(error <= abs(Fraction(float(x)) - real) for x in (below, above))
 
@@ -337,7 +341,8 @@ def test_a_card_s_normals_are_those_that_were_published(case: dict[str, Any]) ->
 
 
 def test_a_card_s_numbers_depend_on_the_card_above_its_own_threads_alone() -> None:
-    t4, l4 = (40, 1024), (58, 1536)
+    t4 = (40, 1024)
+    l4 = (58, 1536)
     n = 40_960
     one, other = (torch_noise(1, [n], device="cuda", gpu=gpu) for gpu in (t4, l4))
     assert_same_bits(one, other)
@@ -353,7 +358,8 @@ def test_a_card_s_numbers_depend_on_the_card_above_its_own_threads_alone() -> No
 
 def test_a_card_s_generator_goes_on_where_its_offset_is() -> None:
     generator = diffusers.generator(42, like="torch_cuda")
-    first, second = generator.randn(2, 5), generator.randn(7)
+    first = generator.randn(2, 5)
+    second = generator.randn(7)
     assert_same_bits(first, torch_noise(42, [2, 5], device="cuda"))
     assert PhiloxState.from_array(generator.state) == PhiloxState(2, 42)
     u, v = reference.random_generator(torch_cuda_states(42, 4, 7), [7, 2])[0].astype(np.float64).T
@@ -482,7 +488,7 @@ REFUSED = [
     (lambda: torch_noise(1, [3], gpu=(1, 256)), "must be None with device='cpu'"),
     (
         lambda: torch_noise(1, [160 * 2048 + 1], device="cuda"),
-        "that any card holds: got None for 327,681 elem",
+        "that any card holds: got None for 327,681 elements",
     ),
     (lambda: torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)), "less than 2^29"),
     (lambda: torch_noise(1, [3], device="cuda", gpu=(0, 2048)), "must be from 1 to 2^16-1: got 0"),
@@ -552,7 +558,10 @@ def test_bad_calls_are_refused(call: Callable[[], Any], words: str) -> None:
 def test_what_is_no_type_and_no_device_of_noise_is_refused(name: str, given: Any) -> None:
     said = "device must be 'cpu' or 'cuda': got {!r}"
     if name == "dtype":
-        said = "'f64' with device='cpu': got {!r}. Pass one of them, or that type of NumP"
+        said = (
+            "'f64' with device='cpu': got {!r}. "
+            "Pass one of them, or that type of NumPy's or torch's"
+        )
     assert_refused(lambda: torch_noise(1, [3], **{name: given}), said.format(given))
 
 
@@ -628,7 +637,8 @@ def test_torch_draws_the_same_of_every_call(torch: Any, seed: int, steps: list[A
     torch.manual_seed(seed)
     stream = torch_cpu.WordStream(TorchState.from_seed(seed))
     for call, *given in steps:
-        expected, made = of_torch(torch, call, given), drawn(stream, call, given)
+        expected = of_torch(torch, call, given)
+        made = drawn(stream, call, given)
         if not is_by_libm(call, given):
             assert_same_bits(made, expected)
         elif given[2] == 0:
@@ -636,7 +646,8 @@ def test_torch_draws_the_same_of_every_call(torch: Any, seed: int, steps: list[A
         else:
             np.testing.assert_allclose(made, expected, rtol=0, atol=1e-14)
     # But for the last bits of a cached normal.
-    ours, theirs = stream.state(), TorchState.from_torch(torch.get_rng_state())
+    ours = stream.state()
+    theirs = TorchState.from_torch(torch.get_rng_state())
     assert state_after(ours, None, None) == state_after(theirs, None, None)
     if theirs.normal is not None:
         assert ours.normal is not None

@@ -135,7 +135,8 @@ def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
         _, y = torch.while_loop(lambda i, _: i < 3, step, (torch.tensor(0), x))
         return functional.dropout(y + torch.randn_like(x), 0.5), torch.rand(40, dtype=x.dtype)
 
-    module, args = of_a_function(forward), torch.ones(2, 20, dtype=torch.float16)
+    module = of_a_function(forward)
+    args = torch.ones(2, 20, dtype=torch.float16)
     for alignment in ("pytorch", "tensorflow"):
         verdict = verdict_of(module, args, alignment=alignment)
         assert len(verdict.runtimes) == 2 or alignment == "tensorflow"
@@ -253,7 +254,7 @@ def test_philox_numbers_are_the_reference_s_and_outputs_are_torch_s_of_them(name
     assert not verdict.notes
 
 
-def test_what_is_composed_of_philox_numbers_is_torch_s_of_them() -> None:
+def test_distributions_made_of_other_draws_are_verified_with_philox_numbers() -> None:
     def forward(x: Any) -> Any:
         positive = torch.empty_like(x)
         drawn = positive.log_normal_(0.5, 0.2), torch.empty_like(x).cauchy_(1, 2)
@@ -298,7 +299,8 @@ def forked(x: Any) -> Any:
 def test_a_module_that_sets_the_generator_is_named_by_export_and_by_the_verdict(
     forward: Any,
 ) -> None:
-    module, watched = of_a_function(forward), torch.random.default_generator
+    module = of_a_function(forward)
+    watched = torch.random.default_generator
     before = torch.get_rng_state()
     said = r"sets torch's generator in forward.*as torch.manual_seed and fork_rng do.*Take the call"
     with pytest.warns(UserWarning, match=said):

@@ -86,7 +86,8 @@ def test_every_operation_that_torch_or_our_table_says_draws_has_a_case() -> None
     named = {name for case in CASES.values() for name in case.call}
     missing = set()
     for operator in (tagged | of_table) - seen:
-        name, overload = operator._schema.name.split("::")[1], operator._overloadname
+        name = operator._schema.name.split("::")[1]
+        overload = operator._overloadname
         is_said = name in INSIDE and {name, name.rstrip("_")} & named
         # A functional operation writes into `out` as its form without it does.
         if not (is_said or overload.endswith("out") or name in FUNCTIONAL | NOT_WALKED):
@@ -119,7 +120,7 @@ ALWAYS = {
 
 
 @pytest.mark.parametrize("road", ALWAYS)
-def test_what_was_wrong_by_a_road_once_holds_in_every_run(road: str) -> None:
+def test_cases_that_once_failed_on_a_road_hold_in_every_run(road: str) -> None:
     """The dropout between recurrent layers, and what torch decomposes otherwise."""
     records = Walk("dynamic").by(road, [CASES[name] for name in ALWAYS[road]])
     assert [record.said for record in records if record.verdict != HOLDS] == []
@@ -145,7 +146,8 @@ def test_a_constant_a_shifted_stream_and_a_lost_name_are_found(monkeypatch: Any)
     from torch_walk.case import Case
 
     cases = [Case(name, ("rand",), lambda: lambda x: torch.rand_like(x)) for name in ("one", "two")]
-    module, x = Walked(cases), values(3)
+    module = Walked(cases)
+    x = values(3)
     right = [[y for case in expected(module, x, "trace") for y in case[i]] for i in range(2)]
 
     def found(outputs: Any) -> list[str]:

@@ -36,7 +36,8 @@ def test_numpy_draws_each_vector(case: cases.Case) -> None:
 def _round_of_the_page(n: list[int], counter: list[int], key: list[int]) -> tuple[list[int], ...]:
     """A round as the page of RandomUniform-8 prints it; of each pair R is first, then L."""
     (rn, ln), (rc, lc), (rk, lk) = n, counter, key
-    new_n, new_counter = rn * 0xD2511F53, rc * 0xCD9E8D57
+    new_n = rn * 0xD2511F53
+    new_counter = rc * 0xCD9E8D57
     return (
         [new_n >> 32 ^ lk ^ ln, new_n & _WORD],
         [new_counter >> 32 ^ rk ^ lc, new_counter & _WORD],
@@ -47,7 +48,8 @@ def _round_of_the_page(n: list[int], counter: list[int], key: list[int]) -> tupl
 def _round_that_crosses(n: list[int], counter: list[int], key: list[int]) -> tuple[list[int], ...]:
     """A round that gives the page's own examples: each pair is made of the other one's product."""
     (rn, ln), (rc, lc), (rk, lk) = n, counter, key
-    of_counter, of_n = rc * 0xCD9E8D57, rn * 0xD2511F53
+    of_counter = rc * 0xCD9E8D57
+    of_n = rn * 0xD2511F53
     return (
         [of_counter >> 32 ^ rk ^ ln, of_counter & _WORD],
         [of_n >> 32 ^ lk ^ lc, of_n & _WORD],
@@ -69,7 +71,9 @@ def test_openvino_s_printed_round_gives_other_numbers_than_its_first_example(
     round_, order, expected
 ) -> None:
     (row,) = [r for r in DOCUMENTED if r["type"] == "f32"]
-    n, counter, key = [0, 0], [row["op_seed"], 0], [row["global_seed"], 0]
+    n = [0, 0]
+    counter = [row["op_seed"], 0]
+    key = [row["global_seed"], 0]
     for _ in range(10):
         n, counter, key = round_(n, counter, key)
     x = np.array([*n, *counter], np.uint32)[list(order)]

@@ -31,7 +31,8 @@ pytestmark = pytest.mark.web
 ROOT = Path(__file__).parents[1]
 # Python computes those up to 255 by itself; the others are the largest, and halves of a key alone.
 SEEDS = (0, 42, 255, 2**32 - 1, 2**32, 2**64 - 1)
-COUNT, NOISE = 256 * 256, (36, 4)
+COUNT = 256 * 256
+NOISE = (36, 4)
 
 
 def run(*command: str | Path, folder: Path) -> str:

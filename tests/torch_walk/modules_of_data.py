@@ -26,7 +26,8 @@ class Mixup(nn.Module):
 class RandomErasing(nn.Module):
     def forward(self, x):
         image = x.reshape(-1, 2, 2)
-        row, column = torch.randint(0, 2, (1,)), torch.randint(0, 2, (1,))
+        row = torch.randint(0, 2, (1,))
+        column = torch.randint(0, 2, (1,))
         places = torch.arange(2)
         erased = (places[:, None] == row) & (places == column)
         return torch.where(erased, torch.rand_like(image), image)
@@ -69,7 +70,8 @@ class FarthestPoints(nn.Module):
     def forward(self, x):
         points = x.reshape(-1, 4, 1) * torch.tensor([1.0, -2.0, 0.5])
         farthest = torch.randint(0, 4, (x.shape[0],))
-        distance, chosen = torch.full_like(x, 1e10), []
+        distance = torch.full_like(x, 1e10)
+        chosen = []
         for _ in range(2):
             chosen.append(farthest)
             centre = points.gather(1, farthest[:, None, None].expand(-1, 1, 3))

@@ -88,7 +88,8 @@ class Files:
 
     def is_traceable(self) -> bool:
         """Whether torch itself runs the module, and its trace for the other batch, too."""
-        module, x = self.given.module, self.given.x
+        module = self.given.module
+        x = self.given.x
         try:
             with quiet():
                 wanted = module(x)
@@ -145,7 +146,8 @@ def _in_onnxruntime(files: Files, alignment: str) -> Outputs:
 def _in_openvino(model: Any, given: Given, alignment: str) -> Outputs:
     core = op.openvino.register(ov.Core())
     compiled = core.compile_model(model, "CPU", CONFIG)
-    x, outputs = to_numpy(given.x), []
+    x = to_numpy(given.x)
+    outputs = []
     for state in given.states(alignment):
         feed = {port: state if _is_state(port) else x for port in compiled.inputs}
         results = infer(compiled, feed)

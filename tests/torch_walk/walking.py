@@ -211,7 +211,8 @@ class Walk:
     def _made(self, cases: tuple[Case, ...]) -> tuple[Walked, Files]:
         if cases not in self._files:
             rows = {"static": EXAMPLE, "dynamic": OTHER, ROWS: len(SEEDS)}[self._batch]
-            module, example = Walked(cases, self._batch), values(EXAMPLE, self._batch)
+            module = Walked(cases, self._batch)
+            example = values(EXAMPLE, self._batch)
             given = Given(module, example, values(rows, self._batch), SEEDS, self._batch)
             self._files[cases] = module, Files(given)
         return self._files[cases]
@@ -251,7 +252,8 @@ def _compared(
     cases: Sequence[Case], wanted: Expected, outputs: list[Any], *, is_torchs: bool
 ) -> list[str]:
     """For each case, how it differs; nothing where it holds."""
-    problems, first = [], 0
+    problems = []
+    first = 0
     for case, want in zip(cases, wanted, strict=True):
         assert want is not None
         count = len(want[0])
