@@ -184,6 +184,20 @@ def clamps() -> bool:
     return int(values.max()) == 2**31
 
 
+OF_A_FUNCTION = """<ir_version: 9, opset_import: ["" : 17, "l" : 1]>
+    g (float[64] x) => (float[64] y) { u = l.F (x)  y = Relu (u) }
+    <domain: "l", opset_import: ["" : 17]>
+    F (a) => (b) { b = RandomNormalLike (a) }"""
+
+
+def has_no_functions() -> bool:
+    model = onnx.parser.parse_model(OF_A_FUNCTION)
+    assert bare_session(model).run(None, {"x": X})[0].shape == X.shape
+    with pytest.raises(RuntimeError, match=re.escape("No conversion rule found")):
+        drawn_by_openvino(model)
+    return True
+
+
 def skips_in_f64() -> bool:
     of_f32, of_f64 = (
         one(f"y = RandomUniform <shape = [{n}], seed = 7.0, dtype = {dtype}> ()")
@@ -241,6 +255,7 @@ BARE: dict[str, Callable[[], bool]] = {
     "seeds that are one seed": are_one_seed,
     "Multinomial of infinite logits": draws_past_the_last,
     "no kernels from opset 22 on": has_no_kernels,
+    "functions of the model": has_no_functions,
     "uint32 of 31 bits": clamps,
     "uint32 of 31 bits in an IR": clamps,
     "every other number of f64": skips_in_f64,
@@ -450,6 +465,16 @@ def test_a_node_without_a_kernel_is_said_to_have_one_at_a_lower_opset() -> None:
         met = in_onnx.Met(each.node, each.record, Types(model))
         found = in_onnx.said(met, [met], "onnxruntime", is_drawn=False)
         assert [said.text for said in found] == sentences
+
+
+def test_a_node_in_a_function_is_said_not_to_load_in_openvino(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(OF_A_FUNCTION), "m.onnx")
+    (node,) = cli.document("inspect", "m.onnx")["random_nodes"]
+    assert node["today"]["onnxruntime"]["does"] == "different numbers each run"
+    assert node["today"]["openvino"]["does"] == "does not load"
+    (known,) = node["today"]["openvino"]["known"]
+    assert known["says"] == "It loads no model that calls functions of its own."
 
 
 def test_a_rewrite_says_what_runtimes_drew_of_the_original(tmp_path, monkeypatch) -> None:

@@ -167,15 +167,33 @@ def _seeds(node: RandomNode) -> str | None:
 def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Trials]) -> str:
     """The key of what the runtimes do with a node: of its probe, unless they load no such model.
 
-    A probe has the node alone, without what the model declares of its output.
+    A probe has the node alone, without what the model declares of its output, and in the graph.
     """
-    if not isinstance(node.error, DeclaredTypeError):
-        return probe.key
-    key = f"{probe.key} declared"
+    if isinstance(node.error, DeclaredTypeError):
+        reason = "the output is declared as another type than the node draws"
+        return _not_loaded(f"{probe.key} declared", probe, reason, runtimes)
+    if node.record.function is not None:
+        reason = f"the node is in the function {node.record.function} of the model"
+        without_functions = [each for each in runtimes if each.name in _IN_FUNCTION]
+        return _not_loaded(f"{probe.key} in a function", probe, reason, runtimes, without_functions)
+    return probe.key
+
+
+_IN_FUNCTION = in_onnx.IN_FUNCTION.seen_in
+
+
+def _not_loaded(
+    key: str,
+    probe: probes.Probe,
+    reason: str,
+    runtimes: Sequence[trials.Trials],
+    by: Sequence[trials.Trials] | None = None,
+) -> str:
+    """Says by a key that these runtimes, or all, do not load a node; the others do as they did."""
     for runtime in runtimes:
         trial = runtime.trials[probe.key]
-        if trial.behaviour is not trials.Behaviour.NOT_INSTALLED:
-            reason = "the output is declared as another type than the node draws"
+        is_here = trial.behaviour is not trials.Behaviour.NOT_INSTALLED
+        if is_here and (by is None or runtime in by):
             trial = trials.Trial(trials.Behaviour.NOT_LOADED, reason)
         runtime.trials[key] = trial
     return key

@@ -181,6 +181,10 @@ def _is_cast_to_uint32(node: ir.Node) -> bool:
     return node.op_type == "Cast" and to is not None and to.value == int(_HOLDS_31_BITS)
 
 
+def _is_in_a_function(met: Met, _: Sequence[Met]) -> Details | None:
+    return None if met.record.function is None else {}
+
+
 def _is_f64(met: Met, _: Sequence[Met]) -> Details | None:
     is_drawn_so = met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is not None
     is_double = is_drawn_so and met.types(met.node.outputs[0]) is ir.DataType.DOUBLE
@@ -234,6 +238,14 @@ NO_KERNEL = KnownBehaviour(
     met_by="the opset, and a session that does not load the node",
     after="loads at each opset",
 )
+IN_FUNCTION = KnownBehaviour(
+    "functions of the model",
+    OPENVINO,
+    is_wrong=False,
+    says="It loads no model that calls functions of its own.",
+    met_by="a node in a function of the model",
+    after="stands in the graph, where each runtime loads it",
+)
 UINT32 = KnownBehaviour(
     "uint32 of 31 bits",
     OPENVINO,
@@ -265,6 +277,7 @@ _ROWS = (
     Structural(MULTIPLES, _is_multiple),
     Structural(INFINITE, _may_be_infinite),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
+    Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),
     Structural(UINT32, _becomes_uint32),
     Structural(F64, _is_f64),
     Structural(ODD, _is_odd),
