@@ -207,19 +207,21 @@ def _in_each(
     """What came of each runtime; and of those that lack something, what they lack."""
     ran = []
     lacks = []
-    nothing = "So nothing was compared there; this says nothing of the draws."
     for runtime in _installed():
         title = f"{runtime.runtime} {runtime.version}"
         try:
             ran.append(Ran(title, problem(run(runtime))))
         except seen.NotLoadedError as error:
-            lacks.append(f"{str(error).rstrip('.')}. {nothing}")
+            lacks.append(_of_nothing_compared(str(error)))
         except runtime.not_carried_error as error:
-            said = RunError.of(title, "run the model", error)
-            lacks.append(f"{str(said).rstrip('.')}. {nothing}")
+            lacks.append(_of_nothing_compared(str(RunError.of(title, "run the model", error))))
         except (ArgumentError, RunError) as error:
             ran.append(Ran(title, f"It was not run: {error}"))
     return ran, lacks
+
+
+def _of_nothing_compared(why: str) -> str:
+    return f"{why.rstrip('.')}. So nothing was compared there; this says nothing of the draws."
 
 
 def _ends(result: seen.Seen, row: int | None, eager: Eager) -> str | None:

@@ -81,6 +81,9 @@ def _rows(results: list[CaseResult]) -> list[VerdictRow]:
 
 
 def family_rows(family: list[CaseResult]) -> list[VerdictRow]:
+    """The lines of one family of cases; none for a family without any."""
+    if not family:
+        return []
     mergeable = (CaseVerdict.SAME, CaseVerdict.NOT_CARRIED, CaseVerdict.ERROR)
     verdicts: dict[Any, set[CaseVerdict]] = {}
     for result in family:
