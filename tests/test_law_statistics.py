@@ -14,7 +14,7 @@ import scipy.stats
 
 from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import bounds, reference
-from onnx_philox._command.compare.law.changes import changes
+from onnx_philox._command.compare.law.changes import changes, shares_in_words
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.compare.law.statistics import ERROR
@@ -215,6 +215,38 @@ def test_the_smallest_differences_that_are_printed_are_seen_in_nine_of_ten_tries
     # The correlation of ranks is 6 / pi asin(r / 2).
     correlation = 2 * math.sin(math.pi / 6 * pair.correlation)
     assert told(gaussian(0), gaussian(correlation), runs, tries) >= enough
+
+
+def test_the_share_of_a_value_is_promised_only_of_outputs_of_few_values() -> None:
+    random = np.random.default_rng(7)
+
+    def tokens(classes: int) -> Model:
+        return lambda random, runs: {"y": random.integers(0, classes, (runs, 8))}
+
+    few = look_at(tokens(16)(random, 1000), tokens(16)(random, 1000))[2]
+    assert few.share_of_values is not None
+    assert few.element is not None
+    assert few.share_below is None
+    assert few.element_below is None
+    many = look_at(tokens(32)(random, 1000), tokens(32)(random, 1000))[2]
+    assert many.share_of_values is None
+    assert many.element is None
+    assert many.share_below is not None
+    assert many.element_below is not None
+
+
+def test_the_means_of_outputs_are_no_values_of_which_a_correlation_is_promised() -> None:
+    random = np.random.default_rng(8)
+    was, now = ({name: random.random((1000, 8)) < 0.002 for name in ("a", "b")} for _ in range(2))
+    seen = look_at(was, now)[2]
+    assert seen.correlation is None
+    assert any("too rare" in said for said in seen.not_judged())
+
+
+def test_two_shares_have_as_many_digits_as_tell_them_apart() -> None:
+    assert shares_in_words(0.796, 0.204) == "79.6%, was 20.4%"
+    assert shares_in_words(0.0004, 0.0001) == "0.04%, was 0.01%"
+    assert shares_in_words(0.5, 0.5) == "50.0%, was 50.0%"
 
 
 def test_what_is_too_rare_or_too_constant_is_named() -> None:

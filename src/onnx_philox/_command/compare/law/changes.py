@@ -32,6 +32,9 @@ _FAR = 1.5
 _UNSEEN = 0.3
 """A correlation that counts as one, where none would be seen for certain."""
 
+_MOST_DIGITS = 6
+"""Shares of percent are printed with fewer."""
+
 
 def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
     """What differs: in each output, then of which go together."""
@@ -51,7 +54,7 @@ def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
 
 def _repeats(output: Watched) -> str:
     was, now = output.repeating[0] / output.pairs
-    return f"{output.name}: as in the run before it in {now:.1%}, was {was:.1%}"
+    return f"{output.name}: as in the run before it in {shares_in_words(now, was)}"
 
 
 def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> Iterator[str]:
@@ -156,14 +159,14 @@ def _share(output: Watched, which: int) -> str:
     now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
     value = output.statistics[which].value
     event = "true" if output.is_bool else _in_text(value)
-    return f"{output.name}: {event} in {now:.1%}, was {was:.1%}"
+    return f"{output.name}: {event} in {shares_in_words(now, was)}"
 
 
 def _not_finite(output: Watched, which: int) -> str:
     runs = output.whole.runs
     now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
     value = output.statistics[which].value
-    return f"{output.name}: {_in_text(value)} in {now:.1%}, was {was:.1%}"
+    return f"{output.name}: {_in_text(value)} in {shares_in_words(now, was)}"
 
 
 def _below(output: Watched, which: int) -> str:
@@ -174,11 +177,11 @@ def _below(output: Watched, which: int) -> str:
     runs = output.whole.runs
     now, was = elements.now[element, level] / runs, elements.was[element, level] / runs
     edge = elements.columns[element].edges[level]
-    said = f"{_up_to(edge)} in {now:.1%}, was {was:.1%}"
+    said = f"{_up_to(edge)} in {shares_in_words(now, was)}"
     if len(output.places) == 1:
         return f"{output.name}: {said}"
     of_all = [each[which] / runs for each in _both(output.whole)]
-    note = f"of all values, each by its own quantile: {of_all[0]:.1%}, was {of_all[1]:.1%}"
+    note = f"of all values, each by its own quantile: {shares_in_words(*of_all)}"
     return f"{output.name}{[*output.places[element]]}: {said} ({note})"
 
 
@@ -204,7 +207,17 @@ def _element(output: Watched, fired: Array, differing: int) -> str:
         note = f" ({differing} of {len(output.places)} values differ)"
     runs = output.whole.runs
     now, was = elements.now[element, test] / runs, elements.was[element, test] / runs
-    return f"{name}: {event} in {now:.1%}, was {was:.1%}{note}"
+    return f"{name}: {event} in {shares_in_words(now, was)}{note}"
+
+
+def shares_in_words(now: float, was: float) -> str:
+    """Two shares in percent, with as many digits as it takes to tell them apart."""
+    for digits in range(1, _MOST_DIGITS):
+        new = f"{now:.{digits}%}"
+        old = f"{was:.{digits}%}"
+        if new != old:
+            return f"{new}, was {old}"
+    return f"{now:.1%}, was {was:.1%}"
 
 
 def _in_text(value: float) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.law.changes import changes
-from onnx_philox._command.compare.law.reference import Values
+from onnx_philox._command.compare.law.reference import LEVELS, Values
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts, Watched
 from onnx_philox._command.compare.law.seen import Shown
 from onnx_philox._command.run.printed import about_filled
@@ -191,16 +191,26 @@ class ComparedLaws:
             whole.append(f"a scale of {1 + _up(seen.scale - 1):.6g}")
         if seen.shift is not None:
             whole.append(f"a shift of {_up(seen.shift):.6g} standard deviations")
-        if seen.share is not None:
-            whole.append(f"a share that is off by {_up(seen.share):.6g}")
+        whole += _of_shares(seen.share_of_values, seen.share_below)
         lines = []
         if whole:
             lines.append(f"of a whole output: {_or(whole)}")
-        if seen.element is not None:
-            lines.append(f"of one value: a share that is off by {_up(seen.element):.6g}")
+        of_one = _of_shares(seen.element, seen.element_below)
+        if of_one:
+            lines.append(f"of one value: {_or(of_one)}")
         if seen.correlation is not None:
             lines.append(f"of two values: a rank correlation of {_up(seen.correlation):.6g}")
         return lines
+
+
+def _of_shares(of_values: float | None, below: float | None) -> list[str]:
+    """The smallest differences of shares, in words."""
+    said = []
+    if of_values is not None:
+        said.append(f"a share that is off by {_up(of_values):.6g}")
+    if below is not None:
+        said.append(f"a share below one of {len(LEVELS)} quantiles that is off by {_up(below):.6g}")
+    return said
 
 
 def _up(least: float) -> float:

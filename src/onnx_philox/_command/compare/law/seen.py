@@ -33,6 +33,8 @@ class Least:
     """Of its spread: a factor."""
     share: float | None
     """Of the share of a value, or of what lies below one."""
+    is_few: bool
+    """Whether each value has a share of its own; else shares are of what lies below quantiles."""
 
 
 def of_output(output: Watched, runs: int, needed: float) -> Least:
@@ -48,7 +50,9 @@ def of_output(output: Watched, runs: int, needed: float) -> Least:
             found[SPREAD] = float(bounds.least_scale(squares[i], moment, runs, needed))
     pooled = (output.whole.was + output.whole.now)[is_share] / (2 * runs)
     of_shares = bounds.least_share(pooled, squares[is_share], runs, needed)
-    return Least(output.name, _known(found[MEAN]), _known(found[SPREAD]), _most(of_shares))
+    shift = _known(found[MEAN])
+    scale = _known(found[SPREAD])
+    return Least(output.name, shift, scale, _most(of_shares), _has_few_values(output))
 
 
 def of_elements_of(output: Watched, runs: int, look: Verdicts) -> float | None:
@@ -58,6 +62,10 @@ def of_elements_of(output: Watched, runs: int, look: Verdicts) -> float | None:
     squares = 2 * share * (1 - share)
     found = bounds.least_share(share, squares, runs, look.needed[Family.ELEMENT])
     return _most(found)
+
+
+def _has_few_values(output: Watched) -> bool:
+    return bool(output.elements.is_few.all())
 
 
 def _most(found: Floats) -> float | None:
@@ -84,15 +92,22 @@ class Shown:
         self._of_pairs = runs.together.least(look.needed[Family.TOGETHER])
         varies = np.logical_or(*runs.together.varies())
         self._is_judged = runs.together.is_pair & varies[:, None] & varies
+        # The means of whole outputs are compared, too, but are no values of theirs.
+        self._is_judged &= ~(runs.together.is_mean[:, None] | runs.together.is_mean)
         found = self._of_pairs[self._is_judged & np.isfinite(self._of_pairs)]
         self.correlation = float(found.max()) if len(found) else None
         """The largest of all pairs that are judged; None without any."""
         self.shift = _largest(each.shift for each in self.outputs)
         self.scale = _largest(each.scale for each in self.outputs)
         self.share = _largest(each.share for each in self.outputs)
-        of_elements = (of_elements_of(each, runs.runs, look) for each in runs.outputs)
-        self.element = _largest(of_elements)
+        self.share_of_values = _largest(each.share for each in self.outputs if each.is_few)
+        self.share_below = _largest(each.share for each in self.outputs if not each.is_few)
+        few = [each for each in runs.outputs if _has_few_values(each)]
+        others = [each for each in runs.outputs if not _has_few_values(each)]
+        self.element = _largest(of_elements_of(each, runs.runs, look) for each in few)
         """Of the share of an element alone."""
+        self.element_below = _largest(of_elements_of(each, runs.runs, look) for each in others)
+        """Of what lies below a quantile of an element."""
 
     def correlation_of(self, one: int, other: int) -> float:
         """The smallest correlation that is seen of two columns; infinite where none is."""
@@ -102,8 +117,7 @@ class Shown:
         """What the tests could not judge, a sentence each."""
         said = [*self._still(), *self._wide()]
         owners = self._runs.together.owners
-        of_elements = ~self._runs.together.is_mean
-        blind = self._is_judged & ~np.isfinite(self._of_pairs) & of_elements
+        blind = self._is_judged & ~np.isfinite(self._of_pairs)
         counts: dict[tuple[int, int], int] = {}
         for one, other in np.argwhere(blind):
             pair = int(owners[one]), int(owners[other])
