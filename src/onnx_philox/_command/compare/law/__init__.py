@@ -206,15 +206,15 @@ def _paired_names(old: Arrays, new: Arrays) -> Iterator[tuple[str, str]]:
 
     Outputs to which OpenVINO gave a name, since they had none, are compared by their places.
     """
-    alone = [name for name in old if name not in new]
-    others = [name for name in new if name not in old]
-    is_unnamed = all(_OWN_NAME.fullmatch(name) for name in (*alone, *others))
+    unnamed = [name for name in old if _OWN_NAME.fullmatch(name)]
+    new_unnamed = [name for name in new if _OWN_NAME.fullmatch(name)]
     by_place = {}
-    if len(alone) == len(others) and is_unnamed:
-        by_place = dict(zip(alone, others, strict=True))
+    if len(unnamed) == len(new_unnamed):
+        by_place = dict(zip(unnamed, new_unnamed, strict=True))
+    named = set(old) - set(by_place)
+    new_named = set(new) - set(by_place.values())
     numbers = [name for name, array in old.items() if array.dtype.kind not in "cOSU"]
-    parted = {*alone, *others} if not by_place else set()
-    _check_same("outputs, of numbers", parted, is_empty=not numbers)
+    _check_same("outputs, of numbers", named ^ new_named, is_empty=not numbers)
     for name in numbers:
         yield name, by_place.get(name, name)
 
