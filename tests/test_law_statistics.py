@@ -243,6 +243,23 @@ def test_the_means_of_outputs_are_no_values_of_which_a_correlation_is_promised()
     assert any("too rare" in said for said in seen.not_judged())
 
 
+@pytest.mark.parametrize("seed", [2, 5])
+def test_shares_that_moved_are_not_told_once_more_as_what_goes_together(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    was, now = (
+        {f"m{i}": random.random((1000, 64)) < share for i in range(4)} for share in (0.5, 0.8)
+    )
+    said = look_at(was, now)[3]
+    assert [each.partition(":")[0] for each in said] == ["m0", "m1", "m2", "m3"]
+
+
+def test_two_models_that_draw_the_same_are_not_called_constant() -> None:
+    drawn = {"y": np.random.default_rng(1).random((1000, 4))}
+    assert look_at(drawn, drawn)[2].not_judged() == [
+        "'y' is in each run of one model what it is in the other's"
+    ]
+
+
 def test_two_shares_have_as_many_digits_as_tell_them_apart() -> None:
     assert shares_in_words(0.796, 0.204) == "79.6%, was 20.4%"
     assert shares_in_words(0.0004, 0.0001) == "0.04%, was 0.01%"

@@ -247,7 +247,10 @@ def _together(runs: PairedRuns, look: Verdicts, seen: Shown) -> Iterator[str]:
     # The last one of two outputs is kept, which parts most.
     for at in sorted(np.argwhere(fired), key=lambda at: apart[at[0], at[1]]):
         one, other = int(at[0]), int(at[1])
-        if apart[one, other] > _notable(seen, one, other):
+        # Shares that moved make each pair of their values differ, without going together.
+        has_moved = any(look.whole[together.owners[i]].any() for i in (one, other))
+        notable = _notable(seen, one, other)
+        if apart[one, other] > (2 * notable if has_moved else notable):
             told[int(together.owners[one]), int(together.owners[other])] = one, other
     for pair, (one, other) in told.items():
         sides = float(now[one, other]), float(was[one, other])

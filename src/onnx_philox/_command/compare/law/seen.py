@@ -131,8 +131,11 @@ class Shown:
 
     def _still(self) -> Iterator[str]:
         for output in self._runs.outputs:
-            if output.is_still:
+            if output.is_still and all(output.always_repeats):
                 yield f"{output.name!r} is the same in each run of both"
+                continue
+            if output.is_still:
+                yield f"{output.name!r} is in each run of one model what it is in the other's"
                 continue
             elements = output.elements
             still = int((~(elements.more + elements.fewer).any(axis=1)).sum())
