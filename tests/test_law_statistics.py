@@ -16,7 +16,7 @@ from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import bounds, reference
 from onnx_philox._command.compare.law.changes import changes, shares_in_words
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
-from onnx_philox._command.compare.law.seen import Shown
+from onnx_philox._command.compare.law.seen import Shown, largest_correlations
 from onnx_philox._command.compare.law.statistics import ERROR
 
 Outputs = dict[str, np.ndarray]
@@ -241,6 +241,30 @@ def test_the_means_of_outputs_are_no_values_of_which_a_correlation_is_promised()
     seen = look_at(was, now)[2]
     assert seen.correlation is None
     assert any("too rare" in said for said in seen.not_judged())
+
+
+def test_a_correlation_that_two_shares_cannot_reach_is_not_promised() -> None:
+    random = np.random.default_rng(10)
+
+    def rare_and_common(random: np.random.Generator) -> Outputs:
+        y = random.normal(size=(1000, 1))
+        return {"a": y < -2.3263, "y": y}
+
+    seen = look_at(rare_and_common(random), rare_and_common(random))[2]
+    assert seen.correlation is None
+    assert "whether 1 pair of values of 'a' and 'y' go together: too rare in so many runs" in (
+        seen.not_judged()
+    )
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_the_largest_correlation_of_a_share_with_ranks_is_hoeffdings(share: float) -> None:
+    y = np.random.default_rng(11).normal(size=(20_000, 1))
+    edge = scipy.stats.norm.ppf(share)
+    drawn = {"a": y < edge, "y": y}
+    found = largest_correlations(look_at(drawn, drawn)[0])[0, 1]
+    # The ranks are of 14 classes.
+    assert found == pytest.approx(math.sqrt(3 * share * (1 - share)), rel=0.06)
 
 
 @pytest.mark.parametrize("seed", [2, 5])

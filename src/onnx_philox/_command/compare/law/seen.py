@@ -77,6 +77,52 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+_GRID = 4096
+"""At so many quantiles the values of an element are read to find what they could correlate by."""
+
+
+def largest_correlations(runs: PairedRuns) -> Floats:
+    """By how much the ranks of two columns can correlate at most, for the shares that are there.
+
+    Of a value with a share of 0.01 and a continuous one it is 0.17: rising values that go together
+    as far as they can (Hoeffding's and Frechet's bounds). Means of outputs are not looked at: 1.
+    """
+    of_elements = np.concatenate([_rank_quantiles(output) for output in runs.outputs])
+    centred = of_elements - of_elements.mean(axis=1, keepdims=True)
+    sizes = np.sqrt(np.square(centred).mean(axis=1))
+    # A value that is rarer than the grid is fine has no size, and goes with nothing.
+    scaled = np.divide(
+        centred, sizes[:, None], where=sizes[:, None] > 0, out=np.zeros_like(centred)
+    )
+    rising = scaled @ scaled.T / _GRID
+    falling = scaled @ scaled[:, ::-1].T / _GRID
+    count = len(runs.together.owners)
+    found = np.ones((count, count))
+    elements = len(of_elements)
+    found[:elements, :elements] = np.maximum(np.abs(rising), np.abs(falling))
+    return found
+
+
+def _rank_quantiles(output: Watched) -> Floats:
+    """The ranks of each element's values in rising order, at evenly spaced quantiles."""
+    elements = output.elements
+    counted = elements.was + elements.now
+    quantiles = (np.arange(_GRID) + 0.5) / _GRID
+    found = []
+    for column, counts in zip(elements.columns, counted, strict=True):
+        of_tests = counts[: column.tests] / (2 * output.whole.runs)
+        if column.is_few:
+            shares = np.append(of_tests, 1 - of_tests.sum())
+        else:
+            # What lies below the edges, one within the other.
+            shares = np.diff(of_tests, prepend=0, append=1)
+        order = np.argsort(column.ranks, kind="stable")
+        below = np.cumsum(shares[order])
+        which = np.minimum(np.searchsorted(below, quantiles), len(order) - 1)
+        found.append(column.ranks[order][which])
+    return np.array(found)
+
+
 class Shown:
     """What so many runs show.
 
@@ -89,7 +135,9 @@ class Shown:
         needed = look.needed[Family.WHOLE]
         self.outputs = [of_output(each, runs.runs, needed) for each in runs.outputs]
         self._runs = runs
-        self._of_pairs = runs.together.least(look.needed[Family.TOGETHER])
+        of_pairs = runs.together.least(look.needed[Family.TOGETHER])
+        can_be = of_pairs <= largest_correlations(runs)
+        self._of_pairs = np.where(can_be, of_pairs, math.inf)
         varies = np.logical_or(*runs.together.varies())
         self._is_judged = runs.together.is_pair & varies[:, None] & varies
         # The means of whole outputs are compared, too, but are no values of theirs.
