@@ -235,6 +235,14 @@ def test_the_share_of_a_value_is_promised_only_of_outputs_of_few_values() -> Non
     assert many.element_below is not None
 
 
+def test_values_that_the_first_runs_had_not_are_named_as_not_judged() -> None:
+    runs = 4000
+    is_rare = (np.arange(runs) % 1000 == 999)[:, None]
+    seen = look_at({"y": 7 * is_rare}, {"y": 8 * is_rare})[2]
+    said = "which values 'y' has that the first runs had not, in up to 0.001 of the runs"
+    assert said in seen.not_judged()
+
+
 def test_the_means_of_outputs_are_no_values_of_which_a_correlation_is_promised() -> None:
     random = np.random.default_rng(8)
     was, now = ({name: random.random((1000, 8)) < 0.01 for name in ("a", "b")} for _ in range(2))

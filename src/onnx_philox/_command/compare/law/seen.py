@@ -163,7 +163,7 @@ class Shown:
 
     def not_judged(self) -> list[str]:
         """What the tests could not judge, a sentence each."""
-        said = [*self._still(), *self._wide()]
+        said = [*self._still(), *self._wide(), *self._unknown()]
         owners = self._runs.together.owners
         blind = self._is_judged & ~np.isfinite(self._of_pairs)
         counts: dict[tuple[int, int], int] = {}
@@ -196,6 +196,21 @@ class Shown:
             has_spread = SPREAD in [each.kind for each in output.statistics]
             if least.scale is None and has_spread and not output.is_still:
                 yield f"the scale of {output.name!r}: its values lie too far out for so many runs"
+
+    def _unknown(self) -> Iterator[str]:
+        """Integers of few values, of which some came that the first runs had not."""
+        for output in self._runs.outputs:
+            elements = output.elements
+            # Of floats NaN is among the others, and has a test of its own.
+            if output.is_bool or output.is_float or not elements.is_few.any():
+                continue
+            known = (elements.was + elements.now)[elements.is_few].sum(axis=1)
+            share = 1 - float(known.min()) / (2 * output.whole.runs)
+            if share > 0:
+                yield (
+                    f"which values {output.name!r} has that the first runs had not, in up to "
+                    f"{share:.2g} of the runs"
+                )
 
 
 def _largest(values: Iterator[float | None]) -> float | None:
