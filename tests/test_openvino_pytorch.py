@@ -233,24 +233,29 @@ def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) 
 SHAPE = [3, 4]
 ONES = np.zeros_like(X)
 # What is called of torch and x -> what draws it, by which arguments.
+# Called with torch, which is loaded where it is needed, and a tensor.
 TRACED = [
-    (lambda x: torch.rand_like(x), ["uniform", SHAPE, 0, 1, "f32"]),
-    (lambda x: torch.randn_like(x), ["normal", SHAPE, 0, 1, "f32"]),
-    (lambda x: torch.empty_like(x).normal_(1.5, 2.0), ["normal", SHAPE, 1.5, 2, "f32"]),
-    (lambda x: torch.bernoulli(x), ["bernoulli", SHAPE, X]),
-    (lambda x: (torch.rand_like(x) < 0.3).float(), ["bernoulli", SHAPE, np.float32(0.3)]),
-    (lambda x: torch.multinomial(torch.ones_like(x), 5, True), ["categorical", ONES, 5]),
-    (lambda x: torch.multinomial(torch.ones_like(x), 3), ["categorical", ONES, 3, "i64", False]),
+    (lambda torch, x: torch.rand_like(x), ["uniform", SHAPE, 0, 1, "f32"]),
+    (lambda torch, x: torch.randn_like(x), ["normal", SHAPE, 0, 1, "f32"]),
+    (lambda torch, x: torch.empty_like(x).normal_(1.5, 2.0), ["normal", SHAPE, 1.5, 2, "f32"]),
+    (lambda torch, x: torch.bernoulli(x), ["bernoulli", SHAPE, X]),
+    (lambda torch, x: (torch.rand_like(x) < 0.3).float(), ["bernoulli", SHAPE, np.float32(0.3)]),
+    (lambda torch, x: torch.multinomial(torch.ones_like(x), 5, True), ["categorical", ONES, 5]),
+    (
+        lambda torch, x: torch.multinomial(torch.ones_like(x), 3),
+        ["categorical", ONES, 3, "i64", False],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("call", "drawn"), TRACED)
 def test_a_traced_draw_is_the_reference_s(
-    call: Callable[[Any], Any], drawn: list[Any], tmp_path: Path
+    call: Callable[[Any, Any], Any], drawn: list[Any], tmp_path: Path
 ) -> None:
+    import torch
 
     kind, *arguments = drawn
-    given = converted(module(call), "traced", by_us=False)
+    given = converted(module(lambda x: call(torch, x)), "traced", by_us=False)
     ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=True)
     wanted = reference(kind, *arguments)
     for model in (given, tmp_path / "m.xml"):
