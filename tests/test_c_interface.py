@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import POINTER, c_char_p, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from pathlib import Path
 from typing import Any
 
 import bad_calls
@@ -516,3 +518,14 @@ def test_many_numbers_are_checked_unless_the_caller_has_checked_them() -> None:
     assert (status, "input 'p' must be from 0 to 1" in text) == (INVALID, True)
     assert run(call_of("RandomBernoulli", inputs, {}, [out], CHECKED)) == (0, "")
     assert out.any()
+
+
+def test_the_example_for_node_js_names_the_version_of_the_header() -> None:
+    root = Path(__file__).parents[1]
+    header = (root / "custom_ops/c/onnx_philox.h").read_text("utf-8")
+    example = (root / "examples/c_without_session/draw.mjs").read_text("utf-8")
+    in_header = re.search(r"#define ONNX_PHILOX_API_VERSION (\d+)", header)
+    in_example = re.search(r"const ONNX_PHILOX_API_VERSION = (\d+);", example)
+    assert in_header
+    assert in_example
+    assert in_example[1] == in_header[1]

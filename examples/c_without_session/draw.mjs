@@ -3,6 +3,8 @@
 // LIBRARY is the file that `onnx-philox path onnxruntime` prints. No session is loaded, and no ONNX Runtime.
 import koffi from "koffi";
 
+// Of the header onnx_philox.h of the same release.
+const ONNX_PHILOX_API_VERSION = 2;
 const [path, seed] = process.argv.slice(2);
 const library = koffi.load(path);
 koffi.struct("onnx_philox_input", {
@@ -35,7 +37,7 @@ const attributes = [{ name: "output_type", text: "f32", integer: 0 }];
 const outputs = [latent, state].map((data) => ({ data, bytes: data.byteLength }));
 const error = Buffer.alloc(512);
 const call = {
-  version: 1, flags: 0, op_type: "RandomNormal",
+  version: ONNX_PHILOX_API_VERSION, flags: 0, op_type: "RandomNormal",
   inputs, input_count: inputs.length,
   attributes, attribute_count: attributes.length,
   outputs, output_count: outputs.length,
