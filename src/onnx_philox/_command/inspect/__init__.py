@@ -8,7 +8,7 @@ page. `inspect` puts them together; `of_openvino` and `openvino_probes` do it fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,13 +173,11 @@ def _key(node: Unrewritten[Any], probe: probes.Probe, runtimes: list[trials.Tria
         reason = "the output is declared as another type than the node draws"
         return _not_loaded(f"{probe.key} declared", probe, reason, runtimes)
     if node.record.function is not None:
-        reason = f"the node is in the function {node.record.function} of the model"
-        without_functions = [each for each in runtimes if each.name in _IN_FUNCTION]
-        return _not_loaded(f"{probe.key} in a function", probe, reason, runtimes, without_functions)
+        function = node.record.function
+        reason = f"the node is in the function {function} of the model"
+        key = f"{probe.key} in {function}"
+        return _not_loaded(key, probe, reason, runtimes, by=in_onnx.IN_FUNCTION.seen_in)
     return probe.key
-
-
-_IN_FUNCTION = in_onnx.IN_FUNCTION.seen_in
 
 
 def _not_loaded(
@@ -187,13 +185,17 @@ def _not_loaded(
     probe: probes.Probe,
     reason: str,
     runtimes: Sequence[trials.Trials],
-    by: Sequence[trials.Trials] | None = None,
+    by: Collection[str] | None = None,
 ) -> str:
-    """Says by a key that these runtimes, or all, do not load a node; the others do as they did."""
+    """Says by a key that runtimes of these names, or all, do not load a node; others do as before.
+
+    Returns:
+        The key.
+    """
     for runtime in runtimes:
         trial = runtime.trials[probe.key]
         is_here = trial.behaviour is not trials.Behaviour.NOT_INSTALLED
-        if is_here and (by is None or runtime in by):
+        if is_here and (by is None or runtime.name in by):
             trial = trials.Trial(trials.Behaviour.NOT_LOADED, reason)
         runtime.trials[key] = trial
     return key
