@@ -380,15 +380,3 @@ def path(runtime: str) -> None:
     if library is None:
         rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
     click.echo(library)
-
-
-@app.command(
-    help=frame.COMPLETION,
-    short_help="Print what makes a shell complete this command.",
-    arguments={"SHELL": "bash, zsh or fish."},
-    example="onnx-philox completion bash",
-    exits="0, it is printed; 2, the shell is another.",
-)
-@click.argument("shell", type=frame.OneOf(("bash", "zsh", "fish")), metavar="SHELL")
-def completion(shell: str) -> None:
-    click.echo(frame.completion(app, shell))

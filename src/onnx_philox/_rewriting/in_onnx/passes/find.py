@@ -55,8 +55,8 @@ from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
     REPLACEMENT_OF,
     BernoulliReplacement,
     Replacement,
+    read_bias_dropout,
 )
-from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import read_fused
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
 from onnx_philox._rewriting.in_onnx.types import Types
@@ -258,7 +258,7 @@ def _reader(
         read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version.types, type_of)
     if fused_dropout(node) is not None:
-        return None, read_fused
+        return None, read_bias_dropout
     if awaits_state(node) or lacks_state(node):
         return None, AwaitingReplacement.read
     if node.domain in foreign.TENSORFLOW_DOMAINS:
@@ -282,12 +282,11 @@ def _is_random(node: ir.Node, version: Version) -> bool:
 def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     """Whether a node is a Dropout that only its ratio of 0 keeps from being random.
 
-    Or a fused one that is not random, and whose mask is not read in a form that no one computes.
+    Or a fused one that is not random.
     """
-    if (fused := fused_dropout(node)) is not None:
-        mask = node.outputs[1] if len(node.outputs) > 1 else None
-        is_read = mask is not None and graphs.is_wanted(mask)
-        return not (_drops(node, fused) or (is_read and fused.packs_mask))
+    fused = fused_dropout(node)
+    if fused is not None:
+        return not _drops(node, fused)
     version = _version(node, opset)
     is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
     return is_dropout and _is_training(node, DROPOUT) and not _drops(node, DROPOUT)
