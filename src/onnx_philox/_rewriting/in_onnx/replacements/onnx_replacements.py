@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, operators
 from onnx_philox._contract.arguments import number_array, shape_array
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import WITH_BF16
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     BIAS_DROPOUT,
     DROPOUT,
     DropoutPlaces,
     input_at,
 )
+from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
-from onnx_philox._rewriting.in_onnx.types import Types
 
 _BOOL = ir.DataType.BOOL
 _FLOAT = ir.DataType.FLOAT
