@@ -33,7 +33,7 @@ import onnx_philox
 from onnx_philox._contract.types import F32
 from onnx_philox._numbers import elementary as in_numpy
 from onnx_philox._openvino_models import requests
-from onnx_philox._standard import elementary
+from onnx_philox._standard import elementary_nodes
 from onnx_philox._standard.builder import OPSET, Builder
 
 Arrays = dict[str, NDArray[np.generic]]
@@ -105,8 +105,8 @@ def parts() -> onnx.ModelProto:
     shape, type_ = ir.Shape([None]), ir.TensorType(ir.DataType.FLOAT)
     u, v = (ir.Value(name=name, type=type_, shape=shape) for name in "uv")
     smallest = b.constant(1e-7, np.float32)
-    root = b("Sqrt", elementary.minus_two_ln(b, b("Max", u, smallest), F32))
-    outputs = (root, *elementary.sin_cos_turns(b, v, F32))
+    root = b("Sqrt", elementary_nodes.minus_two_ln(b, b("Max", u, smallest), F32))
+    outputs = (root, *elementary_nodes.sin_cos_turns(b, v, F32))
     for output in outputs:
         output.type = type_
     model = ir.Model(b.graph([u, v], outputs, {"": OPSET}), ir_version=8)

@@ -26,7 +26,7 @@ from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.permutation import Permutation
 from onnx_philox._numbers.uniform import Uniform
-from onnx_philox._torch.numbers import draw as torch_draw
+from onnx_philox._torch.numbers import torch_draw as torch_draw
 
 P = 0.3
 

@@ -18,7 +18,7 @@ import onnx_philox as op
 from onnx_philox._command.app import app
 from onnx_philox._contract import generators, inputs
 from onnx_philox._contract.generators import Generator
-from onnx_philox._numbers import call, noise
+from onnx_philox._numbers import call, sequential_normals
 from onnx_philox._rewriting.in_onnx.passes.carry_generator import OneGenerator
 
 WORDS = 3
@@ -81,7 +81,7 @@ class BlockGenerator(Generator):
         return OneGenerator(self)
 
     def noise(self, owner: str, seed: Any, like: Any, gpu: Any) -> Any:  # noqa: ARG002
-        return noise.PhiloxNoise(owner, seed) if like == "blocks" else None
+        return sequential_normals.PhiloxNoise(owner, seed) if like == "blocks" else None
 
 
 BLOCKS = BlockGenerator(

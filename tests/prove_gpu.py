@@ -24,7 +24,7 @@ import onnx_philox
 from onnx_philox import openvino as factory
 from onnx_philox import reference
 from onnx_philox._numbers.fill_native import fastest_fill
-from onnx_philox.openvino._gpu import operators
+from onnx_philox.openvino._gpu import gpu_layers
 from onnx_philox.openvino._gpu.lowering import lowered
 
 ELEMENTS = 2**21
@@ -58,11 +58,11 @@ def main() -> int:
     print(f"OpenVINO {ov.__version__}, {core.get_property('GPU', 'FULL_DEVICE_NAME')}")
     total = 0
     for name in DRAWS:
-        wrong = different(name, operators.KERNELS)
+        wrong = different(name, gpu_layers.KERNELS)
         print(f"{name}: {wrong} of {len(STATES) * ELEMENTS} different", flush=True)
         total += wrong
     with tempfile.TemporaryDirectory() as folder:
-        copied = Path(shutil.copytree(Path(operators.KERNELS).parent, Path(folder) / "kernels"))
+        copied = Path(shutil.copytree(Path(gpu_layers.KERNELS).parent, Path(folder) / "kernels"))
         layers = copied / "layers.xml"
         text = layers.read_text()
         for ulps in (-3, 3):

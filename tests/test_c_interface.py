@@ -21,7 +21,7 @@ from cases import DTYPES, assert_all_same, assert_same_bits
 import onnx_philox
 from onnx_philox import PhiloxState, TorchState, reference
 from onnx_philox._contract import checks
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import OPERATORS
 
 INVALID = 1

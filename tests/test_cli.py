@@ -1,4 +1,4 @@
-"""What all commands share: their help, its examples, their errors, completion."""
+"""What all commands share: their help, its examples, their errors."""
 
 from __future__ import annotations
 
@@ -136,25 +136,6 @@ def test_the_package_is_the_command_too_and_an_interrupt_is_no_traceback(
     monkeypatch.setattr(frame, "check_stdout", interrupt)
     said = cli.refusal("path", "onnxruntime", code=130)
     assert said == "\nonnx-philox: interrupted.\n"
-
-
-def test_completion_has_a_script_for_each_shell_and_bash_completes(tmp_path: Path) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        assert f"_ONNX_PHILOX_COMPLETE={shell}_complete" in invoke("completion", shell).stdout
-    script = tmp_path / "complete.bash"
-    script.write_text(invoke("completion", "bash").stdout)
-    for words, expected in (
-        ("onnx-philox comp", {"compare", "completion"}),
-        ("onnx-philox run --fi", {"--first-run", "--fill"}),
-        ("onnx-philox rewrite --target op", {"openvino"}),
-    ):
-        command = (
-            f"source {shlex.quote(str(script))}; COMP_WORDS=({words}); "
-            "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _onnx_philox_completion onnx-philox; "
-            'printf "%s\\n" "${COMPREPLY[@]}"'
-        )
-        done = child.run("bash", "-c", command, timeout=120)
-        assert set(done.stdout.split()) == expected
 
 
 def test_colours_are_for_terminals_only() -> None:

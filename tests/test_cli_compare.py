@@ -19,7 +19,7 @@ from foreign import parse
 import onnx_philox
 from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs, rewriting
-from onnx_philox._command.compare import Tolerances, differences, printed
+from onnx_philox._command.compare import Tolerances, comparison_printed, differences
 from onnx_philox._command.verify import cases
 from onnx_philox._runtimes import RUNTIMES, Runtime
 
@@ -202,7 +202,7 @@ def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
     computed = difference(x, infinite)
     assert (computed.largest, computed.is_ok) == (np.inf, False)
     # JSON knows no infinity.
-    assert printed._output_json(computed)["largest"] is None
+    assert comparison_printed._output_json(computed)["largest"] is None
 
 
 def test_other_types_shapes_and_elements_that_are_no_floats_differ():

@@ -40,7 +40,7 @@ from onnx_philox._command.inspect import (
     write_page,
 )
 from onnx_philox._command.inspect.trials import Behaviour
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 pytestmark = pytest.mark.slow
 

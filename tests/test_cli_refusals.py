@@ -277,7 +277,6 @@ inspect plain.onnx --html folder.html -> --html must be a file: got folder.html,
 inspect plain.onnx --html new/page.html -> inspect: the output must be in a folder: got new,
 inspect a.html --html a.html -> inspect: the page 'a.html' must be a file that is neither
 path x -> path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'. Choose one of these.
-completion x -> onnx-philox completion: SHELL must be one of bash, zsh, fish: got 'x'. Run
 verify --runtime tensorrt -> verify: --runtime must be one of reference, onnxruntime, openvino...
 -> got 'tensorrt'
 verify --backend fortran -> must be one of auto, numpy, onnx, native, python...: got 'fortran'

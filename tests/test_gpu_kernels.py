@@ -23,9 +23,9 @@ from onnx_philox.openvino import (
     random_normal,
     random_uniform,
 )
-from onnx_philox.openvino._gpu import lowering, operators
+from onnx_philox.openvino._gpu import gpu_layers, lowering
 
-KERNELS = Path(operators.KERNELS).parent
+KERNELS = Path(gpu_layers.KERNELS).parent
 CORE = Path(__file__).parents[1] / "custom_ops/core/kernels"
 
 
@@ -71,7 +71,7 @@ def test_the_kernels_have_the_core_s_coefficients() -> None:
 def test_each_layer_has_its_kernel() -> None:
     layers = (KERNELS / "layers.xml").read_text()
     names = set(re.findall(r'CustomLayer name="(\w+)"', layers))
-    classes = {c.__name__ for c in (*operators.DrawLayer.__subclasses__(), operators.PhiloxNext)}
+    classes = {c.__name__ for c in (*gpu_layers.DrawLayer.__subclasses__(), gpu_layers.PhiloxNext)}
     assert names == classes
     for file in set(re.findall(r'filename="([\w.]+)"', layers)):
         assert (KERNELS / file).exists()

@@ -27,7 +27,7 @@ from onnx_philox._command.inspect import search, trials
 from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_onnx, in_openvino
 from onnx_philox._command.inspect.known import probed as in_probes
 from onnx_philox._command.inspect.today import Today
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 X = np.full(64, 0.5, np.float32)
 EVERY = (*ROWS, *in_openvino.ROWS)

@@ -166,7 +166,7 @@ def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> Non
     ]
     assert wrong == []
     # What nodes are does not depend on what takes their place.
-    assert {"in_onnx.replacements", "in_onnx.passes"}.isdisjoint(uses["in_onnx.types"])
+    assert {"in_onnx.replacements", "in_onnx.passes"}.isdisjoint(uses["in_onnx.inferred_types"])
 
 
 def test_no_private_name_is_imported_from_another_package() -> None:

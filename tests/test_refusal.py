@@ -36,7 +36,7 @@ from onnx_philox import (
 from onnx_philox._contract import sentences
 from onnx_philox._contract.refusal import RefusalError, TypeRefusalError
 from onnx_philox._rewriting.found import MayStayError
-from onnx_philox._torch import sentences as torch_says
+from onnx_philox._torch import torch_sentences as torch_says
 
 UNKNOWN = parse("g (float[4] x) => (float[4] y) { y = com.microsoft.RandomThing(x) }")
 

@@ -115,11 +115,6 @@ OTHER = {
     "RandomUniform <dtype = 1, shape = [4]> ()": "",
     "Bernoulli <dtype = 1> (x)": "",
 }
-FUSED = """g (float[N, 8] x, float[8] b, float[N, 8] r) => (float[N, 8] y)
-    <float ratio = {{0.25}}, bool on = {{1}}> {{
-    y, m = com.microsoft.{} ({})  g = com.microsoft.BitmaskDropoutGrad (x, m, ratio, on) }}"""
-PACKED = (("BitmaskDropout", "x, ratio, on"), ("BitmaskBiasDropout", "x, b, r, ratio, on"))
-LEFT = "of 'y' .*: the mask 'm' must be left alone"
 RENAME = (
     r"the tensor '\w*random_state' must be one that an earlier rewrite made, since a "
     r"rewrite gives this name to a state: got another tensor\. Rename it: onnx\.compose\.add"
@@ -165,7 +160,6 @@ MODELS: list[tuple[onnx.ModelProto, str]] = [
         ),
         "If, Loop, or Scan from opset 9 on: got a subgraph",
     ),
-    *((parse(FUSED.format(op, given)), f"com.microsoft {op} {LEFT}") for op, given in PACKED),
     *((parse(text), RENAME) for text in NAMED),
     *((parse(OTHERWISE.format(node)), OF_FLOAT + more) for node, more in OTHER.items()),
     (

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 import onnx_philox as op
-from onnx_philox._rewriting.in_onnx import types
+from onnx_philox._rewriting.in_onnx import inferred_types
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
@@ -83,7 +83,7 @@ def test_states_of_a_scan_keep_types_of_their_own() -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_rules_are_those_of_onnx_runtime_s_schemas(domain: str) -> None:
-    ours = types.rules()[domain]
+    ours = inferred_types.rules()[domain]
     theirs = rules(domain)
     both = ours.keys() & theirs.keys()
     assert len(both) > 0.9 * len(ours)

@@ -369,7 +369,7 @@ def test_the_check_finds_the_race_of_transposed_weights() -> None:
 def test_the_stride_of_a_dimension_of_1_changes_no_draw_of_torch_s(
     draw: str, size: tuple[int, ...]
 ) -> None:
-    from onnx_philox._torch.exporter.memory import lie_of
+    from onnx_philox._torch.exporter.memory_order import lie_of
 
     wide = [i for i, n in enumerate(size) if n > 1]
     for order in itertools.permutations(wide):

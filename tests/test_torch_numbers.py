@@ -36,8 +36,8 @@ from onnx_philox import (
 from onnx_philox._contract import types
 from onnx_philox._numbers import fused
 from onnx_philox._torch.numbers import cpu as torch_cpu
-from onnx_philox._torch.numbers import elementary as torch_elementary
-from onnx_philox._torch.numbers.state import state_after
+from onnx_philox._torch.numbers import torch_elementary as torch_elementary
+from onnx_philox._torch.numbers.torch_state import state_after
 
 VECTORS = Path(__file__).parent / "torch_vectors"
 CPU = json.loads((VECTORS / "cpu.json").read_text())["cases"]

@@ -15,7 +15,7 @@ from cases import assert_refused, assert_same_bits
 
 import onnx_philox
 from onnx_philox import TorchState, _native
-from onnx_philox._torch.numbers import state as torch_state
+from onnx_philox._torch.numbers import torch_state as torch_state
 
 STATE = TorchState.from_seed(2**64 - 42)
 GOOD = STATE.to_torch().tobytes()

@@ -30,7 +30,7 @@ from onnx_philox._contract import (
 )
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
-from onnx_philox._torch import sentences as torch_says
+from onnx_philox._torch import torch_sentences as torch_says
 from onnx_philox._torch.generator import GENERATOR as TORCH
 from onnx_philox._torch.generator import MOST_INTEGERS
 
@@ -57,7 +57,7 @@ namespace onnx_philox {{
 
 
 _SENTENCES = f"""\
-// The words of refusals, in src/onnx_philox: _contract/sentences.py, _torch/sentences.py.
+// The words of refusals, in src/onnx_philox: _contract/sentences.py, _torch/torch_sentences.py.
 // `Worded` fills in {{0}}.
 // Made by custom_ops/core/{Path(__file__).name}; do not edit.
 #pragma once

@@ -1,4 +1,4 @@
-// The words of refusals, in src/onnx_philox: _contract/sentences.py, _torch/sentences.py.
+// The words of refusals, in src/onnx_philox: _contract/sentences.py, _torch/torch_sentences.py.
 // `Worded` fills in {0}.
 // Made by custom_ops/core/make_operators.py; do not edit.
 #pragma once

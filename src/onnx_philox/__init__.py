@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from onnx_philox._contract.state import PhiloxState
     from onnx_philox._numbers.generate import generate
     from onnx_philox._numbers.states import row_states, split_states
-    from onnx_philox._pipeline.api import Pipeline
+    from onnx_philox._pipeline.pipeline import Pipeline
     from onnx_philox._torch.numbers.cuda import torch_cuda_states
-    from onnx_philox._torch.numbers.noise import torch_noise
-    from onnx_philox._torch.numbers.state import TorchState
+    from onnx_philox._torch.numbers.torch_noise import torch_noise
+    from onnx_philox._torch.numbers.torch_state import TorchState
     from onnx_philox.rewriting import make_reproducible, to_standard_nodes
 
     __version__: str
@@ -72,9 +72,9 @@ __all__ = [
 
 _PLACES = {
     "PhiloxState": "onnx_philox._contract.state",
-    "Pipeline": "onnx_philox._pipeline.api",
+    "Pipeline": "onnx_philox._pipeline.pipeline",
     "RefusedInputError": "onnx_philox._contract.refusal",
-    "TorchState": "onnx_philox._torch.numbers.state",
+    "TorchState": "onnx_philox._torch.numbers.torch_state",
     "generate": "onnx_philox._numbers.generate",
     "make_reproducible": "onnx_philox.rewriting",
     "register_schemas": "onnx_philox._contract.schemas",
@@ -82,7 +82,7 @@ _PLACES = {
     "split_states": "onnx_philox._numbers.states",
     "to_standard_nodes": "onnx_philox.rewriting",
     "torch_cuda_states": "onnx_philox._torch.numbers.cuda",
-    "torch_noise": "onnx_philox._torch.numbers.noise",
+    "torch_noise": "onnx_philox._torch.numbers.torch_noise",
 }
 _MODULES = set(__all__) - {*_PLACES, "__version__"}
 

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.arguments import parameter_array, shape_array
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPSET_VERSION, Input, Operator, Role
 from onnx_philox._contract.types import BY_NAME, BY_ONNX, I64, U32, ElementType
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._numbers.noise import Gpu, Like, Noise, Seeds, is_several, noise_of
+from onnx_philox._numbers.sequential_normals import Gpu, Like, Noise, Seeds, is_several, noise_of
 
 __all__ = ["generator", "latents"]
 

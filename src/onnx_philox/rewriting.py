@@ -9,7 +9,7 @@ runtimes that take no plugin.
 
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible, rewrite, rewrite_file
 from onnx_philox._rewriting.report import RandomNode, Report
-from onnx_philox._standard.api import to_standard_file, to_standard_nodes
+from onnx_philox._standard.to_standard import to_standard_file, to_standard_nodes
 
 __all__ = [
     "RandomNode",

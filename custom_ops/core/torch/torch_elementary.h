@@ -5,7 +5,7 @@
 // same bits. Those of float64 are series of our own, within an ulp of the exact value, since torch calls the C library
 // there, which differs from system to system.
 //
-// They are src/onnx_philox/_torch/numbers/elementary.py step by step. In the environment of float_environment.h. No
+// They are src/onnx_philox/_torch/numbers/torch_elementary.py step by step. In the environment of float_environment.h. No
 // branches, so that loops over them become vectors.
 #pragma once
 

@@ -1,6 +1,6 @@
 """The command `onnx-philox`, a module or package for each of its parts.
 
-`app` declares the subcommands, which is all that help and completion need. The rooms that run them
+`app` declares the subcommands, which is all that help needs. The rooms that run them
 are attributes of this package, and are loaded when they are first used.
 """
 

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from onnx_philox import _command as rooms
 from onnx_philox import _native_library
 from onnx_philox import _runtimes as runtimes
-from onnx_philox._command import frame, options
+from onnx_philox._command import command_options, frame
 from onnx_philox._command.rewrite_command import rewrite
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.refusal import RefusalError
@@ -56,7 +56,7 @@ def app() -> None:
     "--runtime",
     type=frame.NameChoice(by=runtimes.standard_first),
     multiple=True,
-    help=f"Only this one ({options.NOTES}). Can be given again. Without it, all that are "
+    help=f"Only this one ({command_options.NOTES}). Can be given again. Without it, all that are "
     "installed.",
 )
 @option(
@@ -72,9 +72,9 @@ def app() -> None:
     help="OpenVINO alone, on its device of that name: GPU or HETERO:GPU,CPU for instance. Or cuda: "
     "ONNX Runtime alone, on an NVIDIA card.",
 )
-@options.flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
-@options.HTML
-@options.JSON
+@command_options.flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
+@command_options.HTML
+@command_options.JSON
 def verify(
     runtime: tuple[str, ...], backend: tuple[str, ...], *, device: str | None, verbose: bool
 ) -> Any:
@@ -97,14 +97,14 @@ def verify(
     example="onnx-philox inspect model.onnx",
     exits="0, also where there are none; 2, the file cannot be read.",
 )
-@click.argument("model", type=options.PATH)
-@options.flag(
+@click.argument("model", type=command_options.PATH)
+@command_options.flag(
     "--all",
     "shows_all",
     help="Show each node. Without it, equal ones of more than 20 are shown as one.",
 )
-@options.HTML
-@options.JSON
+@command_options.HTML
+@command_options.JSON
 def inspect(model: Path, *, shows_all: bool) -> Any:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
@@ -126,8 +126,8 @@ app.add_command(rewrite)
     example="onnx-philox run new.onnx --seed 42 --runs 3 --fill --record record.json",
     exits="0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.",
 )
-@click.argument("model", type=options.PATH)
-@options.runtime_option("the first that is installed; openvino for an IR")
+@click.argument("model", type=command_options.PATH)
+@command_options.runtime_option("the first that is installed; openvino for an IR")
 @option(
     "--backend",
     type=frame.NameChoice("auto", "native", "python"),
@@ -136,7 +136,7 @@ app.add_command(rewrite)
 )
 @option(
     "--precision",
-    type=options.PRECISIONS,
+    type=command_options.PRECISIONS,
     help="OpenVINO's precision hint. Without it, the device's own, which is bf16 on some "
     "processors; the random numbers are the same in each.",
 )
@@ -146,7 +146,7 @@ app.add_command(rewrite)
     default="CPU",
     help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
 )
-@options.wanted_runs
+@command_options.wanted_runs
 @option(
     "--output",
     "-o",
@@ -155,7 +155,7 @@ app.add_command(rewrite)
     "(ends in /), or in files whose names begin so: PATH.run0.npz, PATH.run1.npz, ... Without it, "
     "nothing is written.",
 )
-@options.flag(
+@command_options.flag(
     "--drawn",
     help="Give the tensors that the random nodes draw as outputs too (those of the main graph). "
     "They are the same bits in every runtime; what a runtime computes from them is its own "
@@ -163,11 +163,11 @@ app.add_command(rewrite)
 )
 @option(
     "--record",
-    type=options.PATH,
+    type=command_options.PATH,
     metavar="FILE",
     help="Write a record of the runs (JSON), which onnx-philox replay runs again. Means --drawn.",
 )
-@options.JSON
+@command_options.JSON
 def run(
     model: Path,
     runtime: str | None,
@@ -210,15 +210,15 @@ _SECONDS_OF_A_LAW = 10
     exits="0, they agree; 1, they differ, or a runtime failed; 2, an argument is wrong, or nothing "
     "can be said of the original.",
 )
-@click.argument("model", type=options.PATH)
+@click.argument("model", type=command_options.PATH)
 @option(
     "--original",
-    type=options.PATH,
+    type=command_options.PATH,
     metavar="FILE",
     help="The model before it was rewritten: compare what both draw, in as many runs in one "
     f"runtime as --seconds allow, at most {_RUNS_OF_A_LAW:,}, or in --runs of them.",
 )
-@options.number(
+@command_options.number(
     "--seconds",
     frame.NUMBER,
     _SECONDS_OF_A_LAW,
@@ -229,12 +229,13 @@ _SECONDS_OF_A_LAW = 10
     "--runtime",
     type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
     multiple=True,
-    help=f"One of the two ({options.NOTES}). Give it twice; without it, the first two that are "
-    "installed. With --original, the only one; without it, ONNX Runtime, and OpenVINO for an IR.",
+    help=f"One of the two ({command_options.NOTES}). Give it twice; without it, the first two that "
+    "are installed. With --original, the only one; without it, ONNX Runtime, and OpenVINO for an "
+    "IR.",
 )
 @option(
     "--precision",
-    type=options.PRECISIONS,
+    type=command_options.PRECISIONS,
     multiple=True,
     help="OpenVINO's precision hint. [default: f32] For an IR, one of the two that are compared: "
     "give it twice. [default: f32 and bf16]",
@@ -246,13 +247,13 @@ _SECONDS_OF_A_LAW = 10
     help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. Give it twice for an IR, "
     "to compare the two. [default: CPU]",
 )
-@options.wanted_runs
-@options.number(
+@command_options.wanted_runs
+@command_options.number(
     "--rtol", frame.NUMBER, 1e-3, "How far outputs may differ, relative to their values."
 )
-@options.number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
-@options.HTML
-@options.JSON
+@command_options.number("--atol", frame.NUMBER, 1e-4, "How far they may differ beside that.")
+@command_options.HTML
+@command_options.JSON
 def compare(
     model: Path,
     original: Path | None,
@@ -322,11 +323,11 @@ def compare(
     exits="0, all is equal that must be; 1, it is not, or the runtime failed; 2, an argument is "
     "wrong.",
 )
-@click.argument("record", type=options.PATH)
-@options.runtime_option("the record's")
+@click.argument("record", type=command_options.PATH)
+@command_options.runtime_option("the record's")
 @option(
     "--model",
-    type=options.PATH,
+    type=command_options.PATH,
     metavar="FILE",
     help="The model. Without it, the file that the record names.",
 )
@@ -336,7 +337,7 @@ def compare(
     metavar="NAME=FILE.npy",
     help="An input, as in onnx-philox run. Without it, what the record holds or names.",
 )
-@options.JSON
+@command_options.JSON
 def replay(record: Path, *, runtime: str | None, model: Path | None, input: tuple[str, ...]) -> Any:
     """Run again what a record says, and name what differs.
 
@@ -380,15 +381,3 @@ def path(runtime: str) -> None:
     if library is None:
         rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
     click.echo(library)
-
-
-@app.command(
-    help=frame.COMPLETION,
-    short_help="Print what makes a shell complete this command.",
-    arguments={"SHELL": "bash, zsh or fish."},
-    example="onnx-philox completion bash",
-    exits="0, it is printed; 2, the shell is another.",
-)
-@click.argument("shell", type=frame.OneOf(("bash", "zsh", "fish")), metavar="SHELL")
-def completion(shell: str) -> None:
-    click.echo(frame.completion(app, shell))

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
 
 from onnx_philox import _command as rooms
 
@@ -20,13 +19,6 @@ NAME = "onnx-philox"
 _UNPRINTABLE = "standard output cannot be written: {}. Free space there, or print elsewhere."
 _INTERRUPTED = 130  # what shells report for Ctrl-C
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-COMPLETION = """Print the script that makes a shell complete this command.
-
-\b
-In ~/.bashrc:                   eval "$(onnx-philox completion bash)"
-In ~/.zshrc:                    eval "$(onnx-philox completion zsh)"
-In ~/.config/fish/config.fish:  onnx-philox completion fish | source
-"""
 
 
 class _Formatter(click.HelpFormatter):
@@ -120,7 +112,7 @@ class Command(click.Command):
 
 
 class NameChoice(click.ParamType):  # type: ignore[type-arg]  # before click 8.4 it takes none
-    """Names to choose from, for the help and for completion.
+    """Names to choose from, for the help.
 
     Whether a name is allowed here is for the command to say, which knows what is installed.
     """
@@ -133,23 +125,6 @@ class NameChoice(click.ParamType):  # type: ignore[type-arg]  # before click 8.4
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
         """The names, as the help prints them."""
         return f"[{'|'.join(self._names())}]"
-
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
-        """The names that begin so."""
-        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
-
-
-class OneOf(click.Choice[str]):
-    """Names of which one must be given."""
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """The end of a sentence that begins with the argument's name."""
-        return f"must be one of {', '.join(self.choices)}: got {value!r}"
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg]
@@ -242,13 +217,6 @@ class CommandGroup(click.Group):
             rooms.terminal.print_error("", _UNPRINTABLE.format(error.strerror))
             code = 1
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def completion(app: click.Command, shell: str) -> str:
-    """The script that makes a shell (bash, zsh or fish) complete the command."""
-    kind = get_completion_class(shell)
-    assert kind is not None
-    return kind(app, {}, NAME, f"_{NAME}_COMPLETE".replace("-", "_").upper()).source()
 
 
 def _sentence(error: click.ClickException, context: click.Context | None) -> str:

@@ -12,9 +12,15 @@ from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._contract import generators
 from onnx_philox._contract.streams import Streams
 from onnx_philox._files.given import Given
-from onnx_philox._models.streams import generator_of, next_of, read_input, states_in, streams_of
+from onnx_philox._models.recorded_streams import (
+    generator_of,
+    next_of,
+    read_input,
+    states_in,
+    streams_of,
+)
 from onnx_philox._models.untouched import graph_of
-from onnx_philox._record import models
+from onnx_philox._record import recorded_model
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
@@ -145,7 +151,7 @@ def inside(given: Given) -> Inside:
 
 def _inside_onnx(given: Given) -> Inside:
     from onnx_philox._rewriting.in_onnx import earlier
-    from onnx_philox._rewriting.in_onnx.model import find_random_nodes
+    from onnx_philox._rewriting.in_onnx.rewrite_onnx import find_random_nodes
     from onnx_philox._rewriting.in_onnx.unrun import missing_functions, operators_of_no_runtime
 
     model = graph_of(given)
@@ -194,11 +200,11 @@ def inputs_of_ir(model: ov.Model) -> dict[str, bool]:
 
 
 def _inside_ir(given: Given) -> Inside:
-    from onnx_philox._rewriting.in_openvino import earlier, files
-    from onnx_philox._rewriting.in_openvino.model import find_random_nodes
+    from onnx_philox._rewriting.in_openvino import files, openvino_earlier
+    from onnx_philox._rewriting.in_openvino.rewrite_openvino import find_random_nodes
 
     model = files.openvino_model_of(given)
-    recorded = earlier.read(model)
+    recorded = openvino_earlier.read(model)
     own = _own(find_random_nodes(model))
     inputs = inputs_of_ir(model)
     drawn_by = recorded.generator
@@ -210,8 +216,8 @@ def _inside_ir(given: Given) -> Inside:
             state=recorded.state_name,
             next_state=recorded.next_state,
             generator=drawn_by,
-            streams=models.streams_of_ir(model),
-            several=earlier.states_in(model, recorded),
+            streams=recorded_model.streams_of_ir(model),
+            several=openvino_earlier.states_in(model, recorded),
         )
     has_seed = recorded.seed is not None and not recorded.variable
     # Standard nodes draw too, and nothing here knows them.

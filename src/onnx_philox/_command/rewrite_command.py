@@ -10,7 +10,7 @@ from click import option
 
 from onnx_philox import _command as rooms
 from onnx_philox._command import frame, refusals
-from onnx_philox._command.options import DRAW, JSON, PATH, flag, seed_of
+from onnx_philox._command.command_options import DRAW, JSON, PATH, flag, seed_of
 
 
 @click.command(

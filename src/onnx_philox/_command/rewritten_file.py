@@ -25,7 +25,7 @@ from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting import api, equal_seeds
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import unrun
-from onnx_philox._standard import api as standard_nodes
+from onnx_philox._standard import to_standard as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 
 _OWNER = "rewrite"

@@ -9,7 +9,7 @@ from onnx_philox._contract import choices, generators, refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.inputs import ALIGNMENT
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.shown import shape_of
 from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import U32

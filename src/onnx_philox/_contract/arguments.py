@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arrays, checks, float_environment
+from onnx_philox._contract import checks, float_environment, given_arrays
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.operators import Input, Operator, Role, type_names
 from onnx_philox._contract.refusal import shown
@@ -27,8 +27,8 @@ def check_bool(owner: str, what: str, given: Any) -> None:
 
 
 def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
-    """What `given` is to NumPy, as `arrays.array_of` makes it."""
-    array = arrays.array_of(op if isinstance(op, str) else op.name, what, given)
+    """What `given` is to NumPy, as `given_arrays.array_of` makes it."""
+    array = given_arrays.array_of(op if isinstance(op, str) else op.name, what, given)
     if array.dtype.kind in "OSU" and not isinstance(given, np.ndarray):
         remedy = "Pass an array."
         checks.refuse(op, what, shown(given), "an array of numbers", remedy, TypeError)

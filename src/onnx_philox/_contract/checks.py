@@ -24,7 +24,7 @@ from onnx_philox._contract import (
     rows_of_numbers,
 )
 from onnx_philox._contract import sentences as say
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,

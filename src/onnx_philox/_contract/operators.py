@@ -36,7 +36,7 @@ from onnx_philox._contract.inputs import STATE_ROWS_RULE as STATE_ROWS_RULE
 from onnx_philox._contract.inputs import STATE_SHAPE_RULE as STATE_SHAPE_RULE
 from onnx_philox._contract.inputs import STATE_WORDS as STATE_WORDS
 from onnx_philox._contract.inputs import ULP_ABOVE_ONE as ULP_ABOVE_ONE
-from onnx_philox._contract.token import RANDOM_TOKEN as RANDOM_TOKEN
+from onnx_philox._contract.token_sampler import RANDOM_TOKEN as RANDOM_TOKEN
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32
 
 DOMAIN = "onnx_philox"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.shown import shape_of
 from onnx_philox._contract.types import ElementType

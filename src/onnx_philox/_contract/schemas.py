@@ -9,7 +9,7 @@ import onnx
 from onnx import defs, helper, numpy_helper
 
 from onnx_philox._contract import alignment, checks, operators
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import BY_ONNX, U32
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _philox
-from onnx_philox._contract import arrays, memory
+from onnx_philox._contract import given_arrays, memory
 from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 
@@ -301,7 +301,7 @@ def states_array(
     remedy: str = "Pass PhiloxState(...).to_array().",
 ) -> NDArray[np.uint32]:
     """Returns a state or states as an array, or raises an error that says what is wrong."""
-    array = arrays.array_of(owner, what, given)
+    array = given_arrays.array_of(owner, what, given)
     if array.dtype != np.uint32:
         refuse(owner, what, array.dtype, "uint32", remedy, TypeError)
     if not is_allowed(array.shape):

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, generators
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import ALIGNMENT, DOMAIN, MAX_RANK, OPERATORS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_ONNX, ElementType

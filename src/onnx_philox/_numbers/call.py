@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import alignment, checks, float_environment
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox import _native
 from onnx_philox._contract import alignment as alignments
-from onnx_philox._contract import arrays, checks, choices, float_environment, generators, operators
+from onnx_philox._contract import (
+    checks,
+    choices,
+    float_environment,
+    generators,
+    given_arrays,
+    operators,
+)
 from onnx_philox._contract.arguments import parameter_array
 from onnx_philox._contract.declaration import OUTPUT_TYPE, listed
 from onnx_philox._contract.generators import Generator
@@ -265,7 +272,7 @@ def _generate(
     operator: str | None,
     arguments: dict[str, Any],
 ) -> GeneratorState | NDArray[np.uint32]:
-    before = arrays.array_of(_NAME, "state", state)
+    before = given_arrays.array_of(_NAME, "state", state)
     remedy = generator.remedy_for(before.shape, f"Pass {generator.made}.")
     is_allowed = partial(is_state_shape, words=generator.words)
     before = states_array(_NAME, "state", before, is_allowed, generator.shape_rule, remedy)
@@ -348,7 +355,7 @@ def _drawn_by(
 def _memory(name: str, out: NDArray[Any]) -> ElementType:
     """The type of an array that can be filled."""
     if isinstance(out, np.ndarray):
-        arrays.check_output(_NAME, name, out)
+        given_arrays.check_output(_NAME, name, out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
         allowed = "an array of one of " + ", ".join(str(dtype) for dtype in BY_DTYPE)

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arrays, checks
+from onnx_philox._contract import checks, given_arrays
 from onnx_philox._contract.operators import ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import RefusalError, refuse, shown
 from onnx_philox._contract.state import (
@@ -182,5 +182,5 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
             given = np.asarray(given)
         except ValueError:  # nested, with different lengths
             return None
-    array = arrays.plain(_ROW_STATES, name, given)
+    array = given_arrays.plain(_ROW_STATES, name, given)
     return array if array.dtype.kind in "iu" else None

@@ -10,11 +10,11 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors
-from onnx_philox._contract import arrays
+from onnx_philox._contract import given_arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline.engine import Engine, EngineRun
-from onnx_philox._pipeline.inputs import Feed, refuse_state
+from onnx_philox._pipeline.fed_inputs import Feed, refuse_state
 from onnx_philox._pipeline.variables import Variables
 
 _NAME = "Pipeline"
@@ -44,7 +44,7 @@ class BindingEngine(Engine):
     def rows_of(self, feed: Feed) -> int | None:
         """How many rows a feed has, or a binding, as far as that shows its inputs."""
         if isinstance(feed, onnxruntime.IOBinding):
-            return None if self._rows is None else self._rows.of(arrays.shown_inputs(feed))
+            return None if self._rows is None else self._rows.of(given_arrays.shown_inputs(feed))
         return super().rows_of(feed)
 
     def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
@@ -56,7 +56,7 @@ class BindingEngine(Engine):
     def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> EngineRun:
         """Binds the state and the next state, and runs; the outputs stay where they are bound."""
         # Each time, since the user may have bound other memory.
-        arrays.check_bound(_NAME, binding)
+        given_arrays.check_bound(_NAME, binding)
         bound = self._bound.get(binding)
         self._check_states(binding, bound)
         if bound is None or bound.before.size != state.size:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arrays, generators
+from onnx_philox._contract import generators, given_arrays
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import is_one_state
@@ -116,7 +116,7 @@ def words_of(
     Raises:
         ValueError: They are anything else.
     """
-    words = arrays.array_of(owner, what, given)
+    words = given_arrays.array_of(owner, what, given)
     is_rows = streams.batch is not None
     count = streams.generator.words
     if not is_rows and is_one_state(words.shape, count):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._pipeline.inputs import Feed, Inputs, RowCount, check_mapping
+from onnx_philox._pipeline.fed_inputs import Feed, Inputs, RowCount, check_mapping
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port

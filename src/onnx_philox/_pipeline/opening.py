@@ -142,10 +142,10 @@ def engine_of(wanted: Wanted, source: Any = None, *, shows_drawn: bool = False) 
 
 def served_by(wanted: Wanted) -> Served:
     """The model itself, or what a rewrite makes of it; and what it says."""
-    from onnx_philox._models.streams import streams_of
+    from onnx_philox._models.recorded_streams import streams_of
     from onnx_philox._models.untouched import Originals
     from onnx_philox._rewriting import api
-    from onnx_philox._rewriting.in_onnx.model import find_random_nodes
+    from onnx_philox._rewriting.in_onnx.rewrite_onnx import find_random_nodes
     from onnx_philox._rewriting.report import wants_rewrite
 
     given = wanted.given
@@ -170,7 +170,7 @@ def _said_by(
 ) -> Served:
     from onnx_philox._models.graphs import label
     from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
-    from onnx_philox._models.streams import states_in, streams_of
+    from onnx_philox._models.recorded_streams import states_in, streams_of
 
     checks.check_opset(graph.opset_imports.get(DOMAIN, 1), _NAME)
     check_one_state(_NAME, states_in(graph))
@@ -187,8 +187,8 @@ def _said_by(
 
 def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
-    from onnx_philox._rewriting.in_openvino import earlier, files
-    from onnx_philox._rewriting.in_openvino import model as api
+    from onnx_philox._rewriting.in_openvino import files, openvino_earlier
+    from onnx_philox._rewriting.in_openvino import rewrite_openvino as api
     from onnx_philox._rewriting.report import wants_rewrite
 
     asked.check_openvino()
@@ -196,7 +196,9 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
     model = files.openvino_model_of(given, options.backend)
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     is_asked = asked.keep_seeds or asked.invert_bernoulli or asked.draw
-    if is_asked or wants_rewrite(api.find_random_nodes(model), earlier.read(model).served_streams):
+    if is_asked or wants_rewrite(
+        api.find_random_nodes(model), openvino_earlier.read(model).served_streams
+    ):
         model = api.rewrite(model, asked)[0]
     what = f"the {'file' if given.is_file else _WHAT[given.form]}"
     return replace(_said_by_openvino(model, what), stamp=stamp)
@@ -204,12 +206,12 @@ def _served_by_openvino(given: Given, asked: Asked, options: Any) -> Served:
 
 def _said_by_openvino(model: Any, what: str) -> Served:
     """What a model of OpenVINO says, before it is compiled; a refusal calls it so."""
-    from onnx_philox._rewriting.in_openvino import earlier
+    from onnx_philox._rewriting.in_openvino import openvino_earlier
     from onnx_philox._runtimes.in_openvino import OpenvinoModel
     from onnx_philox._runtimes.openvino_variables import check_state
 
-    recorded = earlier.read(model)
-    states = earlier.states_in(model, recorded)
+    recorded = openvino_earlier.read(model)
+    states = openvino_earlier.states_in(model, recorded)
     check_one_state(_NAME, states)
     metadata = OpenvinoModel.metadata
     streams = Streams.from_json(metadata(model, METADATA_KEY) or "") or recorded.served_streams

@@ -14,9 +14,9 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.given import Given
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.fed_inputs import Feed
 from onnx_philox._pipeline.variables import Variables
-from onnx_philox._record import document, models
+from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import by_name
 
@@ -75,7 +75,7 @@ def record_of_result(
         refuse(_NAME, "the result", what, "what its state and feed give", remedy)
     given = wanted.given.by(_NAME)
     streams = engine.streams
-    of_file = models.files(given, engine.stamp)
+    of_file = recorded_model.files(given, engine.stamp)
     if given.of_openvino and streams.state not in _inputs_of_ir(given):
         what = "one of an IR with OpenVINO's own random nodes"
         allowed = "one of a rewritten model"
@@ -89,7 +89,7 @@ def record_of_result(
     ran = hashes(kept | drawn | kept, loaded.drawn)
     run = document.run_of(None, state, ran, streams.next_state)
     # Nor did it change while this read it.
-    models.check_unchanged(given, engine.stamp)
+    recorded_model.check_unchanged(given, engine.stamp)
     named = wanted.asked.named
     of_file["per_row"] = sorted(named) if named else named is not None
     if inverted := wanted.asked.invert_bernoulli:

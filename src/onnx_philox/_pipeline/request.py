@@ -22,7 +22,7 @@ from onnx_philox._contract.streams import Streams
 from onnx_philox._numbers.states import Integers, check_count, integers_of, row_states
 from onnx_philox._pipeline import checkpoint
 from onnx_philox._pipeline.engine import Engine, EngineRun
-from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.fed_inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._pipeline.variables import Variables

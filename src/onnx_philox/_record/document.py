@@ -17,7 +17,7 @@ from onnx_philox._contract import generators
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._record import hashes, models
+from onnx_philox._record import hashes, recorded_model
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, identity
 
@@ -47,7 +47,7 @@ def record(
         KEY: SCHEMA,
         "versions": versions(),
         "model": dict(model),
-        "streams": models.listed(streams),
+        "streams": recorded_model.listed(streams),
         **identity(loaded),
         "precision": loaded.precision,
         "seed": list(seed) if isinstance(seed, tuple) else seed,

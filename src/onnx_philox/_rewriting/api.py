@@ -18,7 +18,7 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, Draws, Inverted, PerRow
-from onnx_philox._rewriting.in_onnx import model as in_onnx
+from onnx_philox._rewriting.in_onnx import rewrite_onnx as in_onnx
 from onnx_philox._rewriting.report import RandomNode, Report
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def rewritten(given: Given, asked: Asked) -> Any:
     """What `make_reproducible` makes of a model."""
     if given.of_openvino:
         from onnx_philox._rewriting.in_openvino import files
-        from onnx_philox._rewriting.in_openvino import model as in_openvino
+        from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
 
         return in_openvino.rewrite(files.openvino_model_of(given), asked)[0]
     with given.opened() as file:
@@ -237,7 +237,7 @@ def found_in(given: Given) -> list[RandomNode]:
     """The random nodes of a model, as `find_random_nodes` lists them."""
     if given.of_openvino:
         from onnx_philox._rewriting.in_openvino import files
-        from onnx_philox._rewriting.in_openvino import model as in_openvino
+        from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
 
         return in_openvino.find_random_nodes(files.openvino_model_of(given))
     return in_onnx.find_random_nodes(graph_of(given))
@@ -310,7 +310,7 @@ def write_rewritten(
     """Rewrites a file as `rewrite_file` does."""
     if source.of_openvino:
         from onnx_philox._rewriting.in_openvino import files
-        from onnx_philox._rewriting.in_openvino import model as in_openvino
+        from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
 
         files.check_target(source, target)
         model, report = in_openvino.rewrite(files.openvino_model_of(source), asked)

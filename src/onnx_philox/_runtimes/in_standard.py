@@ -14,9 +14,9 @@ from onnx_philox import _backends
 from onnx_philox._contract.types import BY_NAME, ElementType
 from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, models
-from onnx_philox._standard.api import to_standard_nodes
 from onnx_philox._standard.made import PRECISION
 from onnx_philox._standard.targets import TARGETS, InexactError, has_no_nodes, is_rounded_twice
+from onnx_philox._standard.to_standard import to_standard_nodes
 
 
 def _unavailable(name: str) -> ImportError | None:

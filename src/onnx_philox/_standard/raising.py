@@ -20,7 +20,7 @@ from onnx import defs, shape_inference, version_converter
 from onnx_philox._contract import checks, shown
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._standard.builder import OPSET
 
 # Operators of which the converter makes nodes that compute something else, without a word: those

@@ -6,14 +6,14 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract import alignment, checks
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._models.inlining import inline
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset
 from onnx_philox._standard.targets import DrawnNode, Target

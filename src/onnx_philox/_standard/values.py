@@ -17,7 +17,7 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, ElementType
 from onnx_philox._models.emitter import Values
 from onnx_philox._numbers.dropout import scale_of
 from onnx_philox._numbers.uniform import Uniform
-from onnx_philox._standard import elementary
+from onnx_philox._standard import elementary_nodes
 from onnx_philox._standard.builder import Builder
 
 Number = ir.Value | NDArray[Any]
@@ -244,7 +244,7 @@ def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
     """Standard normals of uniforms [B, an even number]."""
     last = b.constant([2])
     first, second = _pairs(b, u)
-    pair = elementary.normal_pairs(b, first, second, values)
+    pair = elementary_nodes.normal_pairs(b, first, second, values)
     columns = [b("Unsqueeze", x, last) for x in pair]
     joined = b("Concat", *columns, axis=2)
     return (b("Flatten", joined, axis=1),)
@@ -275,7 +275,7 @@ def _exponential(b: Builder, words: ir.Value, values: ElementType) -> Values:
 def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:
     # As one row, like normals.
     row = b("Reshape", u, b.constant([1, -1]))
-    twice = elementary.minus_two_ln(b, row, F64, elementary.SHIFTS_TO_2_63)
+    twice = elementary_nodes.minus_two_ln(b, row, F64, elementary_nodes.SHIFTS_TO_2_63)
     half = b("Mul", twice, b.constant(0.5, np.float64))
     return b("Reshape", half, b("Shape", u), allowzero=1)
 
@@ -342,7 +342,7 @@ def _classes_once(b: Builder, u: ir.Value, logits: ir.Value, samples: ir.Value) 
     weights = _weights(b, logits)
     one = b.constant(1, np.float64)
     rest = b("Sub", one, u)
-    doubled = elementary.minus_two_ln(b, rest, F64, elementary.SHIFTS_TO_2_63)
+    doubled = elementary_nodes.minus_two_ln(b, rest, F64, elementary_nodes.SHIFTS_TO_2_63)
     # Scaled by a power of two, times do not overflow. Those that would are equal then, and still
     # before those of classes without a weight.
     small = b("Mul", doubled, b.constant(2.0**-9, np.float64))
@@ -358,7 +358,7 @@ def _classes_once(b: Builder, u: ir.Value, logits: ir.Value, samples: ir.Value) 
 def _weights(b: Builder, logits: ir.Value) -> ir.Value:
     wide = b.cast(logits, ir.DataType.DOUBLE)
     maximum = b("ReduceMax", wide, b.constant([1]))
-    return elementary.exp_nonpositive(b, b("Sub", wide, maximum))
+    return elementary_nodes.exp_nonpositive(b, b("Sub", wide, maximum))
 
 
 def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:

@@ -19,12 +19,11 @@ from onnx_philox._files import target
 from onnx_philox._models.ours import awaits_state
 from onnx_philox._rewriting.api import TO_IR
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.in_onnx.model import rewrite
+from onnx_philox._rewriting.in_onnx.rewrite_onnx import rewrite
 from onnx_philox._torch.calls.programs import DECOMPOSED, copied, is_decomposed
 from onnx_philox._torch.checks import carried, two_calls
 from onnx_philox._torch.checks.check import compare, describe
 from onnx_philox._torch.checks.verify import verify_export
-from onnx_philox._torch.exporter.generator import watched
 from onnx_philox._torch.exporter.prepared import PreparedProgram
 from onnx_philox._torch.exporter.program import (
     check_program,
@@ -35,6 +34,7 @@ from onnx_philox._torch.exporter.program import (
     require_torch,
     unchecked,
 )
+from onnx_philox._torch.exporter.sets_generator import watched
 from onnx_philox._torch.exporter.truncated import truncated_normals
 from onnx_philox._torch.generator import GENERATOR
 

@@ -13,9 +13,9 @@ from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import PYTORCH, STATE_WORDS
-from onnx_philox._torch import sentences as torch_says
-from onnx_philox._torch.numbers import state as states
-from onnx_philox._torch.numbers.state import TORCH_STATE_WORDS, TorchState
+from onnx_philox._torch import torch_sentences as torch_says
+from onnx_philox._torch.numbers import torch_state as states
+from onnx_philox._torch.numbers.torch_state import TORCH_STATE_WORDS, TorchState
 
 MOST_INTEGERS = (2**32 - 1) // 20
 """From so many on, torch permutes by another rule."""
@@ -74,15 +74,15 @@ class TorchGenerator(Generator):
         return "Bytes of get_state() become a state by TorchState.from_torch(state)." * is_own
 
     def fill_from(self) -> Any:
-        from onnx_philox._torch.numbers import draw
+        from onnx_philox._torch.numbers import torch_draw
 
         # A state has seeds of its own, and no rule of Philox fills.
-        return lambda state, _seeds, values, distribution, _fill, *outs: draw.draw_from(
+        return lambda state, _seeds, values, distribution, _fill, *outs: torch_draw.draw_from(
             state, values, distribution, *outs
         )
 
     def rewriting(self) -> Any:
-        from onnx_philox._torch.rewriting.of_onnx import AsTorch
+        from onnx_philox._torch.rewriting.torch_in_onnx import AsTorch
 
         return AsTorch(self)
 
@@ -104,9 +104,9 @@ class TorchGenerator(Generator):
         return table.names_random(domain, name)
 
     def noise(self, owner: str, seed: Any, like: Any, gpu: Any) -> Any:
-        from onnx_philox._torch.numbers import noise
+        from onnx_philox._torch.numbers import torch_noise
 
-        return noise.noise_of(owner, seed, like, gpu)
+        return torch_noise.noise_of(owner, seed, like, gpu)
 
 
 GENERATOR = TorchGenerator(

@@ -12,7 +12,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
-from onnx_philox._contract import arrays, feeds, generators
+from onnx_philox._contract import feeds, generators, given_arrays
 from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _values as values
@@ -49,7 +49,7 @@ def _readable(what: str, value: Any) -> Any:
         return [_readable(what, item) for item in value] if is_sequence else value
     if isinstance(value, np.ndarray):
         with invalid_arguments():
-            return arrays.plain(NAME, what, value)
+            return given_arrays.plain(NAME, what, value)
     check_value(what, value)
     return value
 
@@ -137,7 +137,7 @@ def bytes_of(value: Any) -> int:
 def check_value(what: str, value: Any) -> None:
     """Refuses an OrtValue over an array that ONNX Runtime misreads; others do not show theirs."""
     with invalid_arguments():
-        arrays.check_input(NAME, what, value)
+        given_arrays.check_input(NAME, what, value)
 
 
 class IOBinding(ort.IOBinding):  # type: ignore[misc]
@@ -201,7 +201,7 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
     def bind_ortvalue_output(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
         with invalid_arguments():
-            arrays.check_output(NAME, f"the output {name!r}", ortvalue)
+            given_arrays.check_output(NAME, f"the output {name!r}", ortvalue)
         super().bind_ortvalue_output(name, ortvalue)
 
 
@@ -209,7 +209,7 @@ def _check_type(what: str, element_type: Any) -> None:
     """Refuses a type of NumPy's in another byte order, which ONNX Runtime does not see."""
     if isinstance(element_type, np.dtype | str):
         with invalid_arguments():
-            arrays.check_shared(NAME, what, np.empty(0, element_type))
+            given_arrays.check_shared(NAME, what, np.empty(0, element_type))
 
 
 class RefusalText(str):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE, Operator
 from onnx_philox._contract.types import F16, F32
 from onnx_philox._files.wire import Buffer, Field, Message, fields, written

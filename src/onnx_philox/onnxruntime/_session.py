@@ -12,7 +12,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract import arrays
+from onnx_philox._contract import given_arrays
 from onnx_philox._contract.feeds import takes_one_number, title
 from onnx_philox._contract.refusal import RefusalError, RefusedInputError, refuse
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
@@ -207,7 +207,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's."""
         bound = _feeds.bound(iobinding)
         with _feeds.invalid_arguments():
-            arrays.check_bound(_feeds.NAME, iobinding)
+            given_arrays.check_bound(_feeds.NAME, iobinding)
             self._plan.check(bound or {})
         with self._checked(run_options, bound) as run:
             for name, value in run.hidden_feed.items():

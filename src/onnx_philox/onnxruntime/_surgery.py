@@ -14,7 +14,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 from onnx_ir.passes.common import InlinePass
 
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK
 from onnx_philox._files import without_weights
 from onnx_philox._models import inlining, ours

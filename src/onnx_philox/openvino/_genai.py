@@ -11,7 +11,7 @@ import openvino as ov
 
 from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._numbers.noise import Gpu, Like, Seeds, noise_of
+from onnx_philox._numbers.sequential_normals import Gpu, Like, Seeds, noise_of
 
 __all__ = ["genai_generator"]
 

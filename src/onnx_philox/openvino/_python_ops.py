@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import alignment, attribute_names, checks, float_environment
 from onnx_philox._contract import sentences as say
-from onnx_philox._contract.known import Known
+from onnx_philox._contract.known_input import Known
 from onnx_philox._contract.openvino_plugin import (
     CAPTURED,
     MAX_ELEMENTS,

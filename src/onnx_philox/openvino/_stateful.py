@@ -12,7 +12,7 @@ from openvino import opset6, opset8
 from openvino.op.util import Variable, VariableInfo
 
 from onnx_philox._contract import generators
-from onnx_philox._contract.arrays import array_of
+from onnx_philox._contract.given_arrays import array_of
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import GeneratorState, PhiloxState, is_state_shape

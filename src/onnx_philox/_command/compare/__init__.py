@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._command import inside_model, paths
+from onnx_philox._command.compare.comparison_printed import ComparedRuns
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.law import compare_laws, write_page
-from onnx_philox._command.compare.printed import ComparedRuns
-from onnx_philox._command.drawn import with_draws
+from onnx_philox._command.draw_option import with_draws
 from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.run.loading import Settings

@@ -16,20 +16,20 @@ import onnx_ir as ir
 
 from onnx_philox._command import paths
 from onnx_philox._command.inspect import noise_inputs, probes, rest, search, standard, trials
+from onnx_philox._command.inspect.inspection_page import write_page
+from onnx_philox._command.inspect.inspection_printed import Inspection
 from onnx_philox._command.inspect.known import in_onnx
 from onnx_philox._command.inspect.known.row import Said
-from onnx_philox._command.inspect.page import write_page
-from onnx_philox._command.inspect.printed import Inspection
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.types import BY_ONNX
 from onnx_philox._files.given import Given
-from onnx_philox._models.streams import states_in, streams_of
+from onnx_philox._models.recorded_streams import states_in, streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.drawn_inputs import DrawnInput
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.draw_inputs import draw_inputs
 from onnx_philox._rewriting.in_onnx.random_nodes.site import DeclaredTypeError
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.in_onnx.unrun import (
     missing_functions,
     missing_weights,

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from onnx_philox._command import inside_model, refusals
 from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, trials
+from onnx_philox._command.inspect.inspection_printed import Inspection
 from onnx_philox._command.inspect.known import in_openvino
 from onnx_philox._command.inspect.known.row import Said
-from onnx_philox._command.inspect.printed import Inspection
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.ports import input_names
 from onnx_philox._progress import Progress
-from onnx_philox._record import models
+from onnx_philox._record import recorded_model
 from onnx_philox._rewriting.drawn_inputs import DrawnInput
 from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_openvino import earlier, files
-from onnx_philox._rewriting.in_openvino.drawn_inputs import draw_inputs
-from onnx_philox._rewriting.in_openvino.find import Found as InModel
-from onnx_philox._rewriting.in_openvino.find import find_nodes
-from onnx_philox._rewriting.in_openvino.model import FORMAT
+from onnx_philox._rewriting.in_openvino import files, openvino_earlier
+from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import draw_inputs
+from onnx_philox._rewriting.in_openvino.find_openvino import Found as InModel
+from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
+from onnx_philox._rewriting.in_openvino.rewrite_openvino import FORMAT
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import survey
@@ -58,15 +58,15 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
         )
         for each, probe, place in zip(surveyed.nodes, tried, subtracted, strict=True)
     ]
-    recorded = earlier.read(model)
+    recorded = openvino_earlier.read(model)
     name = recorded.state_name if recorded.is_input else None
     run = state = ""
-    states = earlier.states_in(model, recorded)
+    states = openvino_earlier.states_in(model, recorded)
     several = search.several_in_words(states)
     if recorded.rewritten and not several:
         run = inside_model.command_to_run(given.path, inside_model.inputs_of_ir(model), name)
     if recorded.state is not None:
-        said = recorded.seed, recorded.generator, models.streams_of_ir(model)
+        said = recorded.seed, recorded.generator, recorded_model.streams_of_ir(model)
         state = search.state_in_words(name, *said)
     return Inspection(
         given,
@@ -148,7 +148,7 @@ def _kept(found: NewDraw, kept: InModel) -> str:
     return "draws the numbers that these seeds document, where the state is zeros"
 
 
-def _rewritten(ours: earlier.Ours) -> search.Rewritten:
+def _rewritten(ours: openvino_earlier.Ours) -> search.Rewritten:
     name = ours.node.get_friendly_name()
     path = tuple(owner.label for owner in ours.owners)
     return search.Rewritten(name, path, ours.stream.op_type, *ours.seeds, ours.is_kept)

@@ -19,8 +19,8 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._models.graphs import STANDARD_DOMAINS, is_wanted
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of
-from onnx_philox._rewriting.in_onnx.types import Types
 
 COUNT = 64
 """The elements of a draw."""

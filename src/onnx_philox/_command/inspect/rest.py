@@ -19,7 +19,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.without_weights import LARGE
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, is_wanted, opset_of
 from onnx_philox._models.ours import of_model
-from onnx_philox._rewriting.in_onnx.types import Types, clone_of
+from onnx_philox._rewriting.in_onnx.inferred_types import Types, clone_of
 
 # The first versions of ONNX that have ConstantOfShape, and a Cast whose type is a number.
 _CONSTANT_OF_SHAPE = 9

@@ -13,10 +13,10 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE, Streams, of_rewrites
 from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, walk
 from onnx_philox._models.ours import of_model, seed_of
-from onnx_philox._models.streams import generator_of, kept_among, read_input, streams_of
-from onnx_philox._rewriting.in_onnx.model import FORMAT
+from onnx_philox._models.recorded_streams import generator_of, kept_among, read_input, streams_of
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
+from onnx_philox._rewriting.in_onnx.rewrite_onnx import FORMAT
 from onnx_philox._rewriting.places import written_place
 from onnx_philox._rewriting.recorded import Recorded
 from onnx_philox._rewriting.survey import Survey, survey

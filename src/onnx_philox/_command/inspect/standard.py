@@ -11,7 +11,7 @@ from onnx_philox._command import inside_model
 from onnx_philox._command.inspect.search import rows_in_words
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
-from onnx_philox._models.streams import read_input, streams_of
+from onnx_philox._models.recorded_streams import read_input, streams_of
 from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard import made
 

@@ -12,16 +12,16 @@ import numpy as np
 
 from onnx_philox import _backends
 from onnx_philox._command import paths
-from onnx_philox._command.replay import checks
-from onnx_philox._command.replay.printed import ReplayedRecord
-from onnx_philox._command.run import beginning, loading, ports
+from onnx_philox._command.replay import replay_checks
+from onnx_philox._command.replay.replay_printed import ReplayedRecord
+from onnx_philox._command.run import beginning, given_inputs, loading
+from onnx_philox._command.run.given_inputs import StatePorts
 from onnx_philox._command.run.loading import Settings
-from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE
 from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._record import document, models
+from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
 from onnx_philox._rewriting import api
 from onnx_philox._rewriting.asked import Asked
@@ -56,28 +56,28 @@ def replay(
     path = _path_of(written, model)
     named = paths.given("replay", path)
     with refusing_as_argument():
-        found = models.files(named, named.stamp)
+        found = recorded_model.files(named, named.stamp)
         given = _rewritten(named, written)
-        streams = models.streams(given)
+        streams = recorded_model.streams(given)
     name = runtime or written["runtime"]
     loaded = served = _load(given, name, written)
     if written["runs"][0]["run"] is None:
         # A result of a `Pipeline`: OpenVINO may round outputs in another way where draws are some.
         served = _load(given, name, written, shows_drawn=False)
     report = ReplayedRecord(record, path, written, loaded)
-    report.checks += checks.of_model(written, found, models.listed(streams))
-    report.checks += checks.of_runtime(written, loaded, document.versions())
-    report.checks += checks.of_seed(written)
+    report.checks += replay_checks.of_model(written, found, recorded_model.listed(streams))
+    report.checks += replay_checks.of_runtime(written, loaded, document.versions())
+    report.checks += replay_checks.of_seed(written)
     state = "" if streams is None else streams.state
     port = next((port for port in loaded.inputs if port.name == state), None)
     counts_runs = port is not None and StatePorts(port, None, state.endswith(STATE)).counts_runs
-    report.checks += checks.of_numbers(written, counts_runs=counts_runs)
+    report.checks += replay_checks.of_numbers(written, counts_runs=counts_runs)
     feeds = _inputs(written, inputs, loaded.inputs, state)
     # Before they are fed: the runtime would say less well what has another type or shape.
-    report.checks += checks.of_inputs(written, feeds)
+    report.checks += replay_checks.of_inputs(written, feeds)
     for done, run in enumerate(written["runs"]):
         progress(done, len(written["runs"]), f"run {run['run']}")
-        report.checks += checks.of_state(run, takes_state=port is not None)
+        report.checks += replay_checks.of_state(run, takes_state=port is not None)
         fed = dict(feeds)
         if port is not None and run["state"] is not None:
             fed[state] = port.holding(np.array(run["state"], np.uint32))
@@ -101,7 +101,7 @@ def replay(
         hashed = hashes(outputs, loaded.drawn)
         following = None if streams is None else streams.next_state
         same = report.is_same_runtime
-        report.checks += checks.of_run(run, hashed, following, is_same_runtime=same)
+        report.checks += replay_checks.of_run(run, hashed, following, is_same_runtime=same)
     return report
 
 
@@ -124,7 +124,7 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
 
 def _rewritten(given: Given, written: document.Record) -> Given:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
-    if given.of_openvino or not wants_rewrite(api.found_in(given), models.streams(given)):
+    if given.of_openvino or not wants_rewrite(api.found_in(given), recorded_model.streams(given)):
         return given
     model = written["model"]
     words = {each: model.get(each, False) for each in ("per_row", "invert_bernoulli", "keep_seeds")}
@@ -151,7 +151,7 @@ def _inputs(
     written: document.Record, given: Sequence[str], known: Sequence[Port], state: str
 ) -> Arrays:
     """The recorded inputs: as given now, from the record, made up again, or from their files."""
-    feeds = ports.read_inputs(given, known, state)
+    feeds = given_inputs.read_inputs(given, known, state)
     for entry in written["inputs"]:
         name = entry["name"]
         if name in feeds:
@@ -161,7 +161,7 @@ def _inputs(
             port = Port(name, np.dtype(entry["type"]), tuple(entry["shape"]))
             array = beginning.made(port, entry["filled"])
         elif array is None and entry["argument"] is not None:
-            array = ports.read_inputs([entry["argument"]], known, state).get(name)
+            array = given_inputs.read_inputs([entry["argument"]], known, state).get(name)
         if array is None:
             raise ArgumentError(
                 f"the input {name!r} must be given, since the record has its hash alone: got "

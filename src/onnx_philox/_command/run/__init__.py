@@ -13,16 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from onnx_philox._command import inside_model, paths
-from onnx_philox._command.drawn import with_draws
-from onnx_philox._command.run import beginning, loading, ports
+from onnx_philox._command.draw_option import with_draws
+from onnx_philox._command.run import beginning, given_inputs, loading
 from onnx_philox._command.run.loading import Settings
 from onnx_philox._command.run.output_files import OutputFiles
-from onnx_philox._command.run.printed import ModelRuns, Run
+from onnx_philox._command.run.runs_printed import ModelRuns, Run
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._record import document, models
+from onnx_philox._record import document, recorded_model
 from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import RunError
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
@@ -140,16 +140,16 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) ->
         OSError: It cannot be written.
     """
     with refusing_as_argument():
-        of_file = models.files(report.given, stamp)
-        streams = models.streams(report.given)
-        models.check_unchanged(report.given, stamp)
+        of_file = recorded_model.files(report.given, stamp)
+        streams = recorded_model.streams(report.given)
+        recorded_model.check_unchanged(report.given, stamp)
     serving = report.serving
     state = report.state
     name = None if state is None else state.name
     named = {
         each: argument
         for argument in wanted.inputs
-        for each in ports.read_inputs([argument], serving.loaded.inputs, name)
+        for each in given_inputs.read_inputs([argument], serving.loaded.inputs, name)
     }
     numbers = {each: i for i, each in enumerate(serving.filled)}
     inputs = [

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from onnx_philox import generate
 from onnx_philox._command.inside_model import Inside
-from onnx_philox._command.run import ports
-from onnx_philox._command.run.ports import StatePorts
+from onnx_philox._command.run import given_inputs
+from onnx_philox._command.run.given_inputs import StatePorts
 from onnx_philox._command.wanted import Seed, WantedRuns, option_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
@@ -41,7 +41,7 @@ class Serving:
         self.state = state = _state(loaded, inside)
         """Which of the inputs is the state; None where the model takes none."""
         name = None if state is None else state.name
-        given = ports.read_inputs(wanted.inputs, loaded.inputs, name)
+        given = given_inputs.read_inputs(wanted.inputs, loaded.inputs, name)
         self.filled: Arrays = {}
         """The inputs that are made up."""
         if like is not None:
@@ -60,10 +60,10 @@ class Serving:
         elif state is not None:
             self.seed = 0 if wanted.seed is None else wanted.seed
             # The number of rows of a state may depend on the other inputs.
-            ports.check_all_given(loaded.inputs, {**self.inputs, state.name: None}, name)
+            given_inputs.check_all_given(loaded.inputs, {**self.inputs, state.name: None}, name)
             with_inputs = loaded.inputs, self.inputs
             self.inputs[state.name] = state.first(self.seed, wanted.first_run, *with_inputs)
-        ports.check_all_given(loaded.inputs, self.inputs, name)
+        given_inputs.check_all_given(loaded.inputs, self.inputs, name)
 
     def run(self) -> Arrays:
         """Runs the model; the next run is given the same inputs, and the state that this one left.

@@ -14,8 +14,8 @@ from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.choice import SelectionError
 from onnx_philox._command.verify.runners.interface import Absent, NotCarriedError, Runner
-from onnx_philox._command.verify.shown.page import write_page
-from onnx_philox._command.verify.shown.printed import Verification
+from onnx_philox._command.verify.shown.verification_page import write_page
+from onnx_philox._command.verify.shown.verification_printed import Verification
 from onnx_philox._progress import Progress, ignore
 
 __all__ = ["CaseResult", "CaseVerdict", "SelectionError", "Verification", "run", "write_page"]

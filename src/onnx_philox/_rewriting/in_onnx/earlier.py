@@ -17,7 +17,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
-from onnx_philox._models.streams import kept_among, read_states, sources_of
+from onnx_philox._models.recorded_streams import kept_among, read_states, sources_of
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.recorded import NEXT_STATE, Recorded, are_runs, refuse_name

@@ -11,13 +11,13 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files import external_data, tensors
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, label, opset_of
-from onnx_philox._rewriting.in_onnx import types
+from onnx_philox._rewriting.in_onnx import inferred_types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
     randomness,
     schema_of,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import STANDARD_OPERATORS
 
 # Domains whose operators a runtime, or an extension that it is known for, brings.
 _DOMAINS_OF_RUNTIMES = (
@@ -35,7 +35,7 @@ _ATEN = "ATen"
 def operators_of_no_runtime(model: ir.Model) -> list[str]:
     """The operators that tf2onnx left as TensorFlow's, each by its first node; not random ones."""
     found: dict[str, str] = {}
-    known = {_ATEN, *types.rules().get("", {})}
+    known = {_ATEN, *inferred_types.rules().get("", {})}
     for node in model.graph.all_nodes():
         opset = opset_of(model.opset_imports, node.domain)
         if node.domain not in TENSORFLOW_DOMAINS or node.op_type in known or _makes_a_key(node):

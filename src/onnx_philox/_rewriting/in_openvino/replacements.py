@@ -19,7 +19,7 @@ from onnx_philox import openvino as factories
 from onnx_philox._contract import checks, operators
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.generators import PHILOX, Generator
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
@@ -34,8 +34,8 @@ from onnx_philox._rewriting import doubts
 from onnx_philox._rewriting.comparisons import GIVES_PROBABILITIES
 from onnx_philox._rewriting.doubts import Doubt
 from onnx_philox._rewriting.found import Replaceable
-from onnx_philox._rewriting.in_openvino.drawn_inputs import drawn_input_number
-from onnx_philox._rewriting.in_openvino.site import Site, names_of
+from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import drawn_input_number
+from onnx_philox._rewriting.in_openvino.openvino_site import Site, names_of
 from onnx_philox._rewriting.shares import INLINED_NAME
 
 _UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)

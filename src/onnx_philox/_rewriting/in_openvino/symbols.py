@@ -19,8 +19,8 @@ from openvino.op import util
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._openvino_models.graphs import bodies, constant, is_ours
-from onnx_philox._rewriting.in_openvino import operators
-from onnx_philox._rewriting.in_openvino.steps import Sizes, step_of
+from onnx_philox._rewriting.in_openvino import dimension_rules
+from onnx_philox._rewriting.in_openvino.openvino_steps import Sizes, step_of
 from onnx_philox._rewriting.in_openvino.tensor_numbers import (
     bounds,
     follow_numbers,
@@ -218,7 +218,7 @@ class Symbols:
                 self._follow_one_hot(node)
             elif node.get_type_name() in _BY_AXIS:
                 self._follow_axes(node)
-            elif node.get_type_name() in operators.ELEMENTWISE:
+            elif node.get_type_name() in dimension_rules.ELEMENTWISE:
                 self._follow_broadcast(node)
             follow_numbers(node)
             if node.get_type_name() in _ARITHMETIC:
@@ -288,9 +288,9 @@ class Symbols:
         if first is None:
             return
         cut: Collection[int] = range(len(first))
-        if kind in operators.CUT:
+        if kind in dimension_rules.CUT:
             try:
-                cut = operators.CUT[kind](step_of(node, [], self.sizes))
+                cut = dimension_rules.CUT[kind](step_of(node, [], self.sizes))
             except UnclearError:
                 return
         for index, output in enumerate(node.outputs()):

@@ -16,8 +16,8 @@ from onnx_philox._files.given import ONNX, Form, Given
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import opset_of
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions, is_random
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._torch.calls.table import call_of
 from onnx_philox._torch.exporter.program import (
     Dimension,

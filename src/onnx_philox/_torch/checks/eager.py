@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from onnx_philox._torch.calls.table import call_of
 from onnx_philox._torch.exporter import attributes
-from onnx_philox._torch.exporter.generator import watched
-from onnx_philox._torch.numbers.state import TorchState
+from onnx_philox._torch.exporter.sets_generator import watched
+from onnx_philox._torch.numbers.torch_state import TorchState
 
 FEWER = "the module makes fewer draws than the model"
 

@@ -13,7 +13,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._models.ours import of_model
-from onnx_philox._models.streams import streams_of
+from onnx_philox._models.recorded_streams import streams_of
 from onnx_philox._torch.calls.programs import is_decomposed
 from onnx_philox._torch.checks import carried, eager, two_calls
 from onnx_philox._torch.checks.check import compare, describe

@@ -19,20 +19,20 @@ from onnx_philox._models.ours import seed_of
 from onnx_philox._numbers.states import row_states
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.in_onnx import earlier
-from onnx_philox._rewriting.in_onnx.model import rewrite
+from onnx_philox._rewriting.in_onnx.rewrite_onnx import rewrite
 from onnx_philox._rewriting.in_onnx.rows.stand import is_put_back
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError
 from onnx_philox._torch.calls.programs import DECOMPOSED
-from onnx_philox._torch.checks import against, carried, seen
+from onnx_philox._torch.checks import against, carried, seen_draws
 from onnx_philox._torch.checks.check import read_exported
 from onnx_philox._torch.checks.eager import FEWER, Eager, Then
 from onnx_philox._torch.checks.pair import Pair
 from onnx_philox._torch.checks.verdict import Ran, Verdict
 from onnx_philox._torch.exporter.program import check_program, require_torch
 from onnx_philox._torch.generator import GENERATOR
-from onnx_philox._torch.numbers.state import TorchState, torch_seed
+from onnx_philox._torch.numbers.torch_state import TorchState, torch_seed
 
 OWNER = "onnx_philox.torch.verify_export"
 
@@ -140,7 +140,7 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
     eager = [pair.eager(s, row, then=then) for s, row in zip(seeds, rows, strict=True)]
     kept = pair.carried(eager[0])
 
-    def problem(result: seen.Seen) -> str | None:
+    def problem(result: seen_draws.Seen) -> str | None:
         for row, torchs in zip(rows, eager, strict=True):
             found = _ends(result, row, torchs)
             if found is None:
@@ -152,7 +152,7 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
             return f"Its second run is another one: {carried.said(kept)}"
         return _again(result, eager[0], pair, seed, tolerances)
 
-    ran, notes = _in_each(lambda runtime: seen.run_twice(runtime, pair.proto, feeds), problem)
+    ran, notes = _in_each(lambda runtime: seen_draws.run_twice(runtime, pair.proto, feeds), problem)
     if any(each.problem is not None for each in ran):
         program = pair.of_program()
         lost = "" if program is None else program.lost()
@@ -165,7 +165,7 @@ def _torch_s(pair: Pair, seed: int, tolerances: against.OutputTolerances) -> Ver
 
 
 def _outputs_of(
-    result: seen.Seen, row: int | None, rows: int, torchs: Eager
+    result: seen_draws.Seen, row: int | None, rows: int, torchs: Eager
 ) -> Mapping[str, NDArray[Any]]:
     """The outputs of a run, or of one of its rows."""
     if row is None:
@@ -177,7 +177,11 @@ def _outputs_of(
 
 
 def _again(
-    result: seen.Seen, torchs: Eager, pair: Pair, seed: int, tolerances: against.OutputTolerances
+    result: seen_draws.Seen,
+    torchs: Eager,
+    pair: Pair,
+    seed: int,
+    tolerances: against.OutputTolerances,
 ) -> str | None:
     """What differs in a second run, in words, where noise does."""
     second = result.again
@@ -202,7 +206,8 @@ def _again(
 
 
 def _in_each(
-    run: Callable[[type[LoadedModel]], seen.Seen], problem: Callable[[seen.Seen], str | None]
+    run: Callable[[type[LoadedModel]], seen_draws.Seen],
+    problem: Callable[[seen_draws.Seen], str | None],
 ) -> tuple[list[Ran], list[str]]:
     """What came of each runtime; and of those that lack something, what they lack."""
     ran = []
@@ -211,7 +216,7 @@ def _in_each(
         title = f"{runtime.runtime} {runtime.version}"
         try:
             ran.append(Ran(title, problem(run(runtime))))
-        except seen.NotLoadedError as error:
+        except seen_draws.NotLoadedError as error:
             lacks.append(_of_nothing_compared(str(error)))
         except runtime.not_carried_error as error:
             lacks.append(_of_nothing_compared(str(RunError.of(title, "run the model", error))))
@@ -224,7 +229,7 @@ def _of_nothing_compared(why: str) -> str:
     return f"{why.rstrip('.')}. So nothing was compared there; this says nothing of the draws."
 
 
-def _ends(result: seen.Seen, row: int | None, eager: Eager) -> str | None:
+def _ends(result: seen_draws.Seen, row: int | None, eager: Eager) -> str | None:
     """Whether a run ends elsewhere than torch, in words."""
     if result.after is None or eager.sets_generator:
         return None
@@ -276,7 +281,7 @@ def _philox(
     if passed_over and program is not None and program.eager(seed).after == own.after:
         passed_over = None
 
-    def problem(result: seen.Seen) -> str | None:
+    def problem(result: seen_draws.Seen) -> str | None:
         if lost:
             return f"The model draws otherwise: {lost}."
         if result.problem:
@@ -302,7 +307,9 @@ def _philox(
         return passed_over
 
     begun = None if is_inside else state
-    ran, lacks = _in_each(lambda r: seen.run_beside_reference(r, pair.proto, feeds, begun), problem)
+    ran, lacks = _in_each(
+        lambda r: seen_draws.run_beside_reference(r, pair.proto, feeds, begun), problem
+    )
     notes = tuple(dict.fromkeys([*lacks, *uncompared, *_notes(pair, [own])]))
     return Verdict(seed, pair.draws, tuple(ran), notes, TENSORFLOW, not uncompared)
 

@@ -26,7 +26,7 @@ from onnx_philox._torch.calls.programs import (
     replace,
 )
 from onnx_philox._torch.exporter import attributes, written_out
-from onnx_philox._torch.exporter.memory import (
+from onnx_philox._torch.exporter.memory_order import (
     is_mapped,
     lies_in_order,
     of_row,

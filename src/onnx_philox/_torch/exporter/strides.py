@@ -13,7 +13,7 @@ from typing import Any
 
 from onnx_philox._runtime_errors import first_sentence
 from onnx_philox._torch.calls.programs import modules_of
-from onnx_philox._torch.exporter.memory import lie_of, lies_in_order, order_of
+from onnx_philox._torch.exporter.memory_order import lie_of, lies_in_order, order_of
 
 UNKNOWN = "onnx_philox.unknown"
 """The key in a node's ``meta`` of a value that lies in memory as no other, or in several ways."""

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._torch.calls.programs import arguments, call, name_of, replace
-from onnx_philox._torch.exporter.memory import is_mapped, order_of, turned_back
+from onnx_philox._torch.exporter.memory_order import is_mapped, order_of, turned_back
 from onnx_philox._torch.exporter.program import place_of_node
 
 # Fewer normals are drawn one by one, in f64, by numbers that the exporter notes.

@@ -27,8 +27,8 @@ from onnx_philox._torch.calls.table import CALLS, OPENVINO, TorchCall
 from onnx_philox._torch.calls.writer import written
 from onnx_philox._torch.checks import carried
 from onnx_philox._torch.frontend import recurrent
-from onnx_philox._torch.frontend.arguments import Arguments
-from onnx_philox._torch.frontend.writer import TorchWriter
+from onnx_philox._torch.frontend.frontend_arguments import Arguments
+from onnx_philox._torch.frontend.openvino_writer import TorchWriter
 
 __all__ = ["pytorch_extensions"]
 

@@ -17,8 +17,8 @@ from openvino import opset8
 from onnx_philox._contract.operators import RANDOM_DROPOUT
 from onnx_philox._contract.types import F32
 from onnx_philox._torch.calls.table import TorchCall
-from onnx_philox._torch.frontend.arguments import LISTS, exact
-from onnx_philox._torch.frontend.writer import REMEDY, TorchWriter
+from onnx_philox._torch.frontend.frontend_arguments import LISTS, exact
+from onnx_philox._torch.frontend.openvino_writer import REMEDY, TorchWriter
 
 _NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _ARGUMENTS = 9

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from onnx_philox._contract.types import F32, F64, ElementType
 from onnx_philox._numbers.draw import Values
 from onnx_philox._numbers.fused import F32s, F64s, multiply_add_f32, multiply_add_f64
-from onnx_philox._torch.numbers.elementary import (
+from onnx_philox._torch.numbers.torch_elementary import (
     ln_f32,
     ln_f64,
     log1p_f64,
     sin_cos_f32,
     sin_cos_f64,
 )
-from onnx_philox._torch.numbers.state import TorchState, engine_of, state_after
+from onnx_philox._torch.numbers.torch_state import TorchState, engine_of, state_after
 
 SIXTEEN = 16
 """Fewer normals than these are drawn one by one; others sixteen at a time."""

@@ -16,9 +16,9 @@ from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.state import PhiloxState, integer
 from onnx_philox._contract.types import U32
 from onnx_philox._numbers.fused import multiply_add_f32
-from onnx_philox._numbers.noise import Gpu
-from onnx_philox._torch.numbers.elementary import ln_f64, sin_cos_f64
-from onnx_philox._torch.numbers.state import torch_seed
+from onnx_philox._numbers.sequential_normals import Gpu
+from onnx_philox._torch.numbers.torch_elementary import ln_f64, sin_cos_f64
+from onnx_philox._torch.numbers.torch_state import torch_seed
 
 _THREADS_OF_A_BLOCK = 256
 # A thread draws a block of four words a turn, and its offset counts words.

@@ -34,14 +34,14 @@ from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.replace import OF_EACH_ELEMENT, OF_TWO_ELEMENTS
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import (
     BernoulliReplacement,
     DropoutReplacement,
 )
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.drawn import filled
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._torch.numbers.cpu import SIXTEEN
 from onnx_philox._torch.rewriting import noted
 

@@ -27,12 +27,12 @@ from onnx_philox._contract.operators import (
 from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, input_of, label
 from onnx_philox._rewriting.comparisons import COMPARISONS
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.replacements import patterns
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._torch.calls.table import DRAWN_BY
 from onnx_philox._torch.calls.table import call_of as entry_of
 

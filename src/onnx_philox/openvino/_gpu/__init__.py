@@ -9,8 +9,8 @@ from typing import Any
 import openvino as ov
 
 from onnx_philox._contract.refusal import refuse, shown
+from onnx_philox.openvino._gpu.gpu_layers import KERNELS
 from onnx_philox.openvino._gpu.lowering import NAME, lowered
-from onnx_philox.openvino._gpu.operators import KERNELS
 
 __all__ = ["compile_model"]
 

@@ -25,7 +25,7 @@ from onnx_philox._command.compare.law.page import write_page
 from onnx_philox._command.compare.law.printed import ComparedLaws
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.statistics import ERROR
-from onnx_philox._command.drawn import with_draws
+from onnx_philox._command.draw_option import with_draws
 from onnx_philox._command.run import loading
 from onnx_philox._command.run.beginning import Serving
 from onnx_philox._command.wanted import WantedRuns

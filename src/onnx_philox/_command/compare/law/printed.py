@@ -16,7 +16,7 @@ from onnx_philox._command.compare.law.changes import changes
 from onnx_philox._command.compare.law.reference import LEVELS, Values
 from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts, Watched
 from onnx_philox._command.compare.law.seen import Shown
-from onnx_philox._command.run.printed import about_filled
+from onnx_philox._command.run.runs_printed import about_filled
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays, identity

@@ -14,8 +14,8 @@ from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownB
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, label
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import MODULUS, start_of
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.report import RandomNode
 
 _UNIFORMS = ("RandomUniform", "RandomUniformLike")

@@ -15,9 +15,9 @@ from onnx_philox._files.given import Given
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.found import Irreplaceable
-from onnx_philox._rewriting.in_onnx.model import FORMAT
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.find import inline_random_functions
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.rewrite_onnx import FORMAT
 from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes import RUNTIMES
@@ -78,7 +78,7 @@ def _said_in_onnx(given: Given) -> Iterator[tuple[str, str, Said]]:
 def _said_in_ir(given: Given) -> Iterator[tuple[str, str, Said]]:
     from onnx_philox._command.inspect.known import in_openvino
     from onnx_philox._rewriting.in_openvino.files import openvino_model_of
-    from onnx_philox._rewriting.in_openvino.find import find_nodes
+    from onnx_philox._rewriting.in_openvino.find_openvino import find_nodes
 
     # Its nodes forget who reads them when it goes.
     model = openvino_model_of(given)

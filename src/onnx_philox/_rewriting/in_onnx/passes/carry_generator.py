@@ -17,10 +17,10 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, onnx_opset_of, subgraphs
 from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, new_constant
 from onnx_philox._rewriting.in_onnx.replacements import outcome
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.recorded import NEXT_STATE
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32

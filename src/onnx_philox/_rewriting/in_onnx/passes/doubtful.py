@@ -9,7 +9,7 @@ from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, source
 from onnx_philox._rewriting import doubts
 from onnx_philox._rewriting.comparisons import GIVES_PROBABILITIES
 from onnx_philox._rewriting.doubts import Doubt
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 _DRAWS_FLOATS = ("RandomUniform", "RandomUniformLike", "RandomNormal", "RandomNormalLike")
 _BROADCASTS = ("Add", "Div", "Mul", "Sub")

@@ -13,7 +13,7 @@ import onnx_ir as ir
 
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Emitter, Names
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 
 _BOOL, _INT64 = ir.DataType.BOOL, ir.DataType.INT64
 _SEQUENCE_MAP = "SequenceMap"

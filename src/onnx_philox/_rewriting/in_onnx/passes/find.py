@@ -22,17 +22,13 @@ from onnx_philox._models.inlining import inline
 from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.doubtful import doubt_of
 from onnx_philox._rewriting.in_onnx.passes.expand_maps import expand_maps, is_map
 from onnx_philox._rewriting.in_onnx.passes.keys import Keys
 from onnx_philox._rewriting.in_onnx.passes.seeds import Seeds
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
-    STANDARD_OPERATORS,
-    RandomWhen,
-    Version,
-    version_at,
-)
+from onnx_philox._rewriting.in_onnx.random_nodes.bernoulli_nodes import share_of
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     DROPOUT,
     MICROSOFT,
@@ -40,8 +36,12 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     fused_dropout,
     input_at,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS, key_of
-from onnx_philox._rewriting.in_onnx.random_nodes.shares import share_of
+from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import (
+    STANDARD_OPERATORS,
+    RandomWhen,
+    Version,
+    version_at,
+)
 from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     FUNCTION_OF_ORIGIN,
     Site,
@@ -49,17 +49,17 @@ from onnx_philox._rewriting.in_onnx.random_nodes.site import (
     check_schema,
     site_of,
 )
-from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import KINDS, key_of
+from onnx_philox._rewriting.in_onnx.replacements import tensorflow_replacements
 from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import (
     REPLACEMENT_OF,
     BernoulliReplacement,
     Replacement,
+    read_bias_dropout,
 )
-from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import read_fused
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.not_rows import few
 
 # What to do about random operators that are no single draw.
@@ -258,12 +258,12 @@ def _reader(
         read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version.types, type_of)
     if fused_dropout(node) is not None:
-        return None, read_fused
+        return None, read_bias_dropout
     if awaits_state(node) or lacks_state(node):
         return None, AwaitingReplacement.read
     if node.domain in foreign.TENSORFLOW_DOMAINS:
         kind = KINDS.get(node.op_type)
-        return None, None if kind is None else of_tensorflow.REPLACEMENT_OF[kind]
+        return None, None if kind is None else tensorflow_replacements.REPLACEMENT_OF[kind]
     return None, None
 
 
@@ -282,12 +282,11 @@ def _is_random(node: ir.Node, version: Version) -> bool:
 def drops_nothing(node: ir.Node, opset: int | None) -> bool:
     """Whether a node is a Dropout that only its ratio of 0 keeps from being random.
 
-    Or a fused one that is not random, and whose mask is not read in a form that no one computes.
+    Or a fused one that is not random.
     """
-    if (fused := fused_dropout(node)) is not None:
-        mask = node.outputs[1] if len(node.outputs) > 1 else None
-        is_read = mask is not None and graphs.is_wanted(mask)
-        return not (_drops(node, fused) or (is_read and fused.packs_mask))
+    fused = fused_dropout(node)
+    if fused is not None:
+        return not _drops(node, fused)
     version = _version(node, opset)
     is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
     return is_dropout and _is_training(node, DROPOUT) and not _drops(node, DROPOUT)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, opset_of, subgraphs, walk
 from onnx_philox._models.inlining import with_callers
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import key_of
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import key_of
 
 # A larger constant is named by itself.
 _MOST_ELEMENTS = 64

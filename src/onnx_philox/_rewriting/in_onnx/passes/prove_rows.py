@@ -11,10 +11,10 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of, onnx_opset_for
-from onnx_philox._models.streams import names_of_batch, streams_of
+from onnx_philox._models.recorded_streams import names_of_batch, streams_of
 from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.batches import choose
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import MultinomialReplacement
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import MultinomialReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.rows.batch import OLDEST_OPSET, Batch
 from onnx_philox._rewriting.in_onnx.rows.drawn import DrawnRows

@@ -15,10 +15,12 @@ from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._models.constants import constant, small_constant
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, remove, take_over
+from onnx_philox._rewriting.in_onnx.random_nodes.bernoulli_nodes import inlined_comparison
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import STATELESS
-from onnx_philox._rewriting.in_onnx.random_nodes.shares import inlined_comparison
-from onnx_philox._rewriting.in_onnx.replacements.of_tensorflow import TruncatedNormalReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried
+from onnx_philox._rewriting.in_onnx.replacements.tensorflow_replacements import (
+    TruncatedNormalReplacement,
+)
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.in_onnx.rows.stand import stand_first
 from onnx_philox._rewriting.places import Place

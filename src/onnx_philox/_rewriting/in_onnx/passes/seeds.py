@@ -15,11 +15,11 @@ import onnx_ir as ir
 
 from onnx_philox._models.constants import small_constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, Owner, input_of
-from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
+from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import BernoulliReplacement
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import BernoulliReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.seeded import Seeded, Size
 
 # A shape has no more numbers.
@@ -59,8 +59,8 @@ class Seeds:
         if site.explicit_seed is None:
             return None
         place = tuple(_turns(owner) for owner in site.owners)
-        if of_tensorflow.is_known(node):
-            drawn = _KINDS_OF_TENSORFLOW[of_tensorflow.KINDS[node.op_type]]
+        if tensorflow_random_nodes.is_known(node):
+            drawn = _KINDS_OF_TENSORFLOW[tensorflow_random_nodes.KINDS[node.op_type]]
             kind = drawn if drawn in _OF_ANY_TYPE else f"{drawn} of {random.drawn[1]}"
             return Seeded(site.explicit_seed, f"TensorFlow's {kind}", kind, place)
         given = node.attributes["seed"].value
@@ -73,7 +73,7 @@ class Seeds:
         """The same with the number of elements, which may take an inference of shapes."""
         if seeded.numbers == DROPOUTS:
             return seeded
-        is_known = of_tensorflow.is_known(node)
+        is_known = tensorflow_random_nodes.is_known(node)
         size = self._of_tensorflow(node) if is_known else self._size(node, seeded.numbers)
         return replace(seeded, size=size)
 
@@ -102,7 +102,7 @@ class Seeds:
     def _of_tensorflow(self, node: ir.Node) -> Size:
         """How many elements a node of TensorFlow draws, or rows that it shuffles."""
         given = input_of(node, 0)
-        match of_tensorflow.KINDS[node.op_type]:
+        match tensorflow_random_nodes.KINDS[node.op_type]:
             case "shuffle":
                 return self._rows(given)
             case "categorical":

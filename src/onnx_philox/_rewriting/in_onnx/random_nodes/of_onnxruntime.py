@@ -1,7 +1,7 @@
-"""What ONNX Runtime does of its own: its rules for seeds, and dropouts fused with others.
+"""What ONNX Runtime does of its own: its rules for seeds, and the dropout that it fuses.
 
-Its training tools leave the fused dropouts in a model. Its CPU has no kernel for them, and no other
-runtime knows them.
+A session on CUDA that saves its optimised model writes BiasDropout in place of a Dropout between
+additions. ONNX Runtime's CPU has no kernel for it, and no other runtime knows it.
 """
 
 from __future__ import annotations
@@ -22,32 +22,30 @@ class DropoutPlaces:
     mode: int
     bias: int | None = None
     residual: int | None = None
-    packs_mask: bool = False
-    """Whether its second output holds 32 elements of the mask in each integer."""
 
 
 DROPOUT = DropoutPlaces(ratio=1, mode=2)
 """ONNX's own, of which nothing is fused."""
-FUSED_DROPOUTS = {
-    "BiasDropout": DropoutPlaces(ratio=3, mode=4, bias=1, residual=2),
-    "BitmaskBiasDropout": DropoutPlaces(ratio=3, mode=4, bias=1, residual=2, packs_mask=True),
-    "BitmaskDropout": DropoutPlaces(ratio=1, mode=2, packs_mask=True),
-}
+BIAS_DROPOUT = DropoutPlaces(ratio=3, mode=4, bias=1, residual=2)
 
 
 def fused_dropout(node: ir.Node) -> DropoutPlaces | None:
-    """The fused dropout that a node is; None of all others."""
-    return FUSED_DROPOUTS.get(node.op_type) if node.domain == MICROSOFT else None
+    """The inputs of a BiasDropout; None of all other nodes."""
+    is_fused = node.domain == MICROSOFT and node.op_type == "BiasDropout"
+    return BIAS_DROPOUT if is_fused else None
 
 
 def input_at(node: ir.Node, index: int | None) -> ir.Value | None:
     """An input that may be left out."""
-    return None if index is None or index >= len(node.inputs) else node.inputs[index]
+    if index is None or index >= len(node.inputs):
+        return None
+    return node.inputs[index]
 
 
 MODULUS = 2**31 - 1
 """That of its generator on Linux, C++'s `minstd_rand0`, which starts from the seed itself."""
-_LOWEST, _BEHIND = -(2.0**63), 2.0**63
+_LOWEST = -(2.0**63)
+_BEHIND = 2.0**63
 _RUNS = 2**32
 """More runs than a session has."""
 

@@ -11,7 +11,7 @@ from onnx_philox._contract.types import ElementType
 from onnx_philox._models.graphs import Owner, label, opset_of, walk
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import is_known
+from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import is_known
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""

@@ -20,7 +20,7 @@ from onnx_philox._contract.types import BF16, BY_ONNX, F16, F32, F64, ElementTyp
 from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, only_reader
 from onnx_philox._rewriting.comparisons import BITS, WORDS, is_power_of_two
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import FloatReplacement
 
 # For each type, the bits of 1.0. With random bits below them it is a number of [1, 2).
 _ONE = {F32: 0x3F800000, F16: 0x3C00, BF16: 0x3F80}

@@ -11,7 +11,7 @@ from onnx_philox._contract.types import BY_ONNX
 from onnx_philox._models.graphs import Owner
 from onnx_philox._rewriting import found
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import Replacement
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import Replacement
 
 
 @dataclass(frozen=True)

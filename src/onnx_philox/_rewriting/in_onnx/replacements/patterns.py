@@ -31,11 +31,11 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import MOVES, STANDARD_DOMAINS, input_of, label, only_reader
 from onnx_philox._rewriting import comparisons, doubts
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.replacements import bits, wide
-from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
+from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.not_rows import few
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT

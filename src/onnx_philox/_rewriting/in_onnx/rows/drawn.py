@@ -14,7 +14,7 @@ from onnx_philox._contract.operators import (
     RANDOM_GENERATOR,
     RANDOM_PERMUTATION,
 )
-from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
     DROPOUT,
     DropoutPlaces,
@@ -96,7 +96,7 @@ def _met(node: ir.Node) -> Sequence[tuple[int, bool]]:
         declared = OPERATORS[node.op_type].inputs
         met = [(i, d.role) for i, d in enumerate(declared) if d.role.is_parameter]
         return [(index, role is Role.LOGITS) for index, role in met]
-    if of_tensorflow.is_known(node):
+    if tensorflow_random_nodes.is_known(node):
         last = len(node.inputs) - 1
         of_kind = {
             "categorical": [(0, True)],
@@ -105,7 +105,7 @@ def _met(node: ir.Node) -> Sequence[tuple[int, bool]]:
             "integers": [(last - 1, False), (last, False)],
             "shuffle": [(0, False)],
         }
-        return of_kind.get(of_tensorflow.KINDS[node.op_type], [])
+        return of_kind.get(tensorflow_random_nodes.KINDS[node.op_type], [])
     if node.op_type == "Multinomial":
         return [(0, True)]
     if node.op_type == "Bernoulli":

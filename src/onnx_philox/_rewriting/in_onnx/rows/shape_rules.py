@@ -10,7 +10,7 @@ from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
-from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import input_at
 from onnx_philox._rewriting.in_onnx.rows.dimensions import Arithmetic
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
@@ -35,7 +35,7 @@ class ShapeRules:
 
     def of(self, node: ir.Node) -> Dimensions | None:
         """The shape of an output that integers say; None for other nodes."""
-        if node.domain not in graphs.STANDARD_DOMAINS or of_tensorflow.is_known(node):
+        if node.domain not in graphs.STANDARD_DOMAINS or tensorflow_random_nodes.is_known(node):
             return self._of_draw(node)
         match node.op_type:
             case "ConstantOfShape":
@@ -84,10 +84,10 @@ class ShapeRules:
             if operator.size_input.role is Role.DATA:
                 return self._dimensions(logits)
             samples: Dimension = node.attributes.get_int("sample_size", 1)
-        elif of_tensorflow.is_known(node):
-            if of_tensorflow.is_shuffle(node):
+        elif tensorflow_random_nodes.is_known(node):
+            if tensorflow_random_nodes.is_shuffle(node):
                 return self._dimensions(node.inputs[0])
-            kind = of_tensorflow.KINDS[node.op_type]
+            kind = tensorflow_random_nodes.KINDS[node.op_type]
             if kind in _FOR_EACH_NUMBER:
                 return self._for_each_number(node)
             if kind != "categorical":

@@ -15,7 +15,7 @@ from onnx import shape_inference
 
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
-from onnx_philox._rewriting.in_onnx.random_nodes import foreign, of_tensorflow
+from onnx_philox._rewriting.in_onnx.random_nodes import foreign, tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.rows.dimensions import MOST_NUMBERS, Arithmetic, Numbers, whole
 from onnx_philox._rewriting.in_onnx.rows.shape_rules import ShapeRules, common
 from onnx_philox._rewriting.places import Dimension, Dimensions, Products
@@ -167,7 +167,9 @@ class Walk:
         if is_known and node.outputs and (dims := self._rules.of(node)) is not None:
             first = node.outputs[0]
             type = inferred.get(first.name or "", onnx.TypeProto())
-            declared = first.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
+            declared = (
+                first.dtype or tensorflow_random_nodes.declared_type(node) or ir.DataType.FLOAT
+            )
             dtype = ir.DataType(type.tensor_type.elem_type) or declared
             dims = _merged(dims, self._dimensions_of(type))
             inferred[first.name or ""] = _type_of(dtype, dims)
@@ -189,7 +191,7 @@ class Walk:
             return _of_constant(node)
         schema = foreign.schema_of(node, graphs.opset_of(self._imports, node.domain))
         is_like = schema is not None and node.op_type in _LIKE_THEIR_INPUT
-        if (is_like or of_tensorflow.is_shuffle(node)) and node.inputs and node.inputs[0]:
+        if (is_like or tensorflow_random_nodes.is_shuffle(node)) and node.inputs and node.inputs[0]:
             return {node.outputs[0].name or "": self._type(node.inputs[0])}
         if schema is None or any(True for _ in graphs.subgraphs(node)):
             return {}

@@ -16,7 +16,7 @@ from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.runners.openvino_own import OpenvinoOwnRunner
 from onnx_philox._command.verify.shown import samples
 from onnx_philox._command.verify.shown.matrix import Cell, Standing, matrix
-from onnx_philox._command.verify.shown.printed import Verification
+from onnx_philox._command.verify.shown.verification_printed import Verification
 
 
 def write_page(report: Verification, path: Path) -> None:

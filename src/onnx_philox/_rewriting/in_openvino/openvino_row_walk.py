@@ -1,7 +1,7 @@
 """A walk through a model of OpenVINO that follows the rows of its batch.
 
-Node by node, by the rule of each operator (`operators.py`), and into the bodies of If, Loop and
-TensorIterator. Shapes are those that `symbols.py` has named.
+Node by node, by the rule of each operator (`dimension_rules.py`), and into the bodies of If, Loop
+and TensorIterator. Shapes are those that `symbols.py` has named.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from onnx_philox._openvino_models.graphs import (
     is_ours,
     state_of,
 )
-from onnx_philox._rewriting.in_openvino import operators
-from onnx_philox._rewriting.in_openvino.drawn import DrawnRows, parameters_of
-from onnx_philox._rewriting.in_openvino.steps import step_of
+from onnx_philox._rewriting.in_openvino import dimension_rules
+from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows, parameters_of
+from onnx_philox._rewriting.in_openvino.openvino_steps import step_of
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, descriptions
 from onnx_philox._rewriting.places import Place
 from onnx_philox._rewriting.random_names import randomness_of
@@ -175,14 +175,14 @@ class RowWalk:
                     self._known[output] = replace(FREE, is_of_batch=True)
             return
         step = self._step(node)
-        rule = operators.RULES.get(kind)
+        rule = dimension_rules.RULES.get(kind)
         for index, output in enumerate(node.outputs()):
             if rule is None:
                 self._say(output, partial(self._unknown, step))
                 continue
             meeting = rules.meeting_of(kind, rule)
             first = node.input_value(0).get_node().get_friendly_name()
-            deed = operators.deed_of(kind, first)
+            deed = dimension_rules.deed_of(kind, first)
             self._say(output, partial(moves.apply, rule, step, index, meeting, deed))
             known = self._of(output)
             if known.is_of_batch and not known.is_placed and self._is_without_batch(output):

@@ -18,9 +18,9 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import name_of
 from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.batches import choose
-from onnx_philox._rewriting.in_openvino.drawn import DrawnRows
+from onnx_philox._rewriting.in_openvino.openvino_drawn import DrawnRows
+from onnx_philox._rewriting.in_openvino.openvino_row_walk import RowWalk
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw
-from onnx_philox._rewriting.in_openvino.row_walk import RowWalk
 from onnx_philox._rewriting.in_openvino.symbols import Symbols, drawn
 from onnx_philox._rewriting.not_rows import (
     ONE_STATE,

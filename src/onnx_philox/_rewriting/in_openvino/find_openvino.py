@@ -8,10 +8,10 @@ import openvino as ov
 
 from onnx_philox._openvino_models import graphs
 from onnx_philox._rewriting.found import Irreplaceable, MayStayError
-from onnx_philox._rewriting.in_openvino import patterns, replacements
-from onnx_philox._rewriting.in_openvino.drawn_inputs import drawn_input_number
+from onnx_philox._rewriting.in_openvino import openvino_patterns, replacements
+from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import drawn_input_number
+from onnx_philox._rewriting.in_openvino.openvino_site import Site, site_of
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, UniformNode
-from onnx_philox._rewriting.in_openvino.site import Site, site_of
 from onnx_philox._rewriting.random_names import randomness_of
 from onnx_philox._rewriting.shares import INLINED
 
@@ -36,7 +36,7 @@ def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     read = [_read(site, keep_seeds=keep_seeds) for site in sites]
     # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
     others = (each for each in read if isinstance(each, UniformNode) and each.seeds is None)
-    normals = patterns.normals(u for u in others if not graphs.awaits_state(u.site.node))
+    normals = openvino_patterns.normals(u for u in others if not graphs.awaits_state(u.site.node))
     found: list[Found] = []
     covered: set[str] = set()
     for site, each in zip(sites, read, strict=True):
@@ -60,13 +60,13 @@ def _of_one(uniform: UniformNode) -> NewDraw:
     if uniform.generator.is_named:
         # It draws booleans by another rule.
         return uniform.draw()
-    draw = patterns.comparison(uniform)
+    draw = openvino_patterns.comparison(uniform)
     if uniform.seeds is not None:
         # The same words, and so the same booleans; integers would be others.
         return uniform.draw() if draw is None else replace(draw, seeds=uniform.seeds)
     if draw is None and not graphs.awaits_state(uniform.site.node):
         # A module's own integers are rounded floats, as in its file of ONNX.
-        draw = patterns.integers(uniform)
+        draw = openvino_patterns.integers(uniform)
     return draw or uniform.draw()
 
 

@@ -49,7 +49,7 @@ def streams(given: Given) -> Streams | None:
         from onnx_philox._rewriting.in_openvino.files import openvino_model_of
 
         return streams_of_ir(openvino_model_of(given))
-    from onnx_philox._models.streams import streams_of
+    from onnx_philox._models.recorded_streams import streams_of
     from onnx_philox._models.untouched import graph_of
 
     return streams_of(graph_of(given))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onnx_philox._rewriting.in_onnx.random_nodes import foreign
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import STANDARD_OPERATORS
 
 _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import Difference, Tolerances
-from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
+from onnx_philox._command.run.runs_printed import OF_ARRAYS, about_filled
 from onnx_philox._command.wanted import Seed
 from onnx_philox._record.document import COMPUTED, DRAWN, STATE
 from onnx_philox._runtimes.models import LoadedModel

@@ -9,9 +9,9 @@ import onnx_ir as ir
 
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._rewriting.found import Irreplaceable
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.passes.carry_generator import OneGenerator
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Outcome, Replaceable
-from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._torch.rewriting import as_torch, noted
 
 

@@ -20,7 +20,7 @@ from onnx_philox._files.given import PATHS, Form
 from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening, request
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.fed_inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, Start, check_rows
 from onnx_philox._pipeline.result import Result, Seed

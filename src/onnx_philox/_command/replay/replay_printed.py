@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.replay.checks import HASH, KIND, SOURCE, TEXT, TYPE, Check
+from onnx_philox._command.replay.replay_checks import HASH, KIND, SOURCE, TEXT, TYPE, Check
 from onnx_philox._record.document import COMPUTED, DRAWN, Record
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import identity

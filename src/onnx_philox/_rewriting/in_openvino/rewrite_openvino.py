@@ -15,13 +15,13 @@ from onnx_philox._contract.streams import METADATA_KEY, STATE, Streams, check_on
 from onnx_philox._openvino_models.graphs import forget_order, metadata
 from onnx_philox._rewriting import order
 from onnx_philox._rewriting.asked import OWNER, THE_ORIGINAL, Asked
-from onnx_philox._rewriting.in_openvino import earlier
-from onnx_philox._rewriting.in_openvino.drawn_inputs import draw_inputs
-from onnx_philox._rewriting.in_openvino.find import Found, find_nodes
+from onnx_philox._rewriting.in_openvino import openvino_earlier
+from onnx_philox._rewriting.in_openvino.carry_states import Carrier, State, state_of, state_of_kept
+from onnx_philox._rewriting.in_openvino.draw_openvino_inputs import draw_inputs
+from onnx_philox._rewriting.in_openvino.find_openvino import Found, find_nodes
+from onnx_philox._rewriting.in_openvino.moved_batch import stand_first
+from onnx_philox._rewriting.in_openvino.prove_openvino_rows import Batch, Rows
 from onnx_philox._rewriting.in_openvino.replacements import NewDraw, inlined_comparison
-from onnx_philox._rewriting.in_openvino.rows import Batch, Rows
-from onnx_philox._rewriting.in_openvino.stand import stand_first
-from onnx_philox._rewriting.in_openvino.states import Carrier, State, state_of, state_of_kept
 from onnx_philox._rewriting.recorded import NEXT_STATE, check_draws_beside, refuse_name
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -52,7 +52,7 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
 
 
 def _check(
-    model: ov.Model, asked: Asked, recorded: earlier.Recorded, found: Sequence[Found]
+    model: ov.Model, asked: Asked, recorded: openvino_earlier.Recorded, found: Sequence[Found]
 ) -> None:
     has_new = any(isinstance(each, NewDraw) for each in found)
     if recorded.variable and (has_new or asked.seed is not None or asked.named is not None):
@@ -65,18 +65,18 @@ def _check(
         allowed = "left out, or given in the first rewrite"
         checks.refuse(OWNER, "keep_seeds", given, allowed, THE_ORIGINAL)
     added = [STATE] if has_new and recorded.state is None else []
-    check_one_state(OWNER, [*earlier.states_in(model, recorded), *added])
+    check_one_state(OWNER, [*openvino_earlier.states_in(model, recorded), *added])
     if added:
         _check_names(model)
     if has_new:
-        check_draws_beside(recorded, counts_runs=earlier.counts_runs(model, recorded))
+        check_draws_beside(recorded, counts_runs=openvino_earlier.counts_runs(model, recorded))
     if has_new and recorded.has_rows:
         allowed = "one with a single state, or none yet, to be rewritten again"
         remedy = "Add the draws before the first rewrite, in the model that it was made from."
         checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
 
 
-def _replace(model: ov.Model, recorded: earlier.Recorded, plan: _Plan) -> None:
+def _replace(model: ov.Model, recorded: openvino_earlier.Recorded, plan: _Plan) -> None:
     state = state_of(model, recorded, plan.seed, plan.batch, has_key=plan.has_key)
     of_kept = state
     if recorded.seed and not plan.has_key and any(draw.seeds for draw in plan.nodes):
@@ -152,7 +152,7 @@ def _of_seed(generator: Generator, seed: int) -> dict[str, Any]:
 
 def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
     """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
-    recorded = earlier.read(model)
+    recorded = openvino_earlier.read(model)
     ours = [each.keeping() if each.node.get_name() in kept else each for each in recorded.ours]
     recorded = replace(recorded, ours=tuple(ours))
     has_kept = any(each.is_kept for each in recorded.rewritten)
@@ -167,7 +167,7 @@ def _record(model: ov.Model, plan: _Plan, kept: Collection[str]) -> None:
 
 FORMAT = order.Format(
     find=lambda model, asked: find_nodes(model, keep_seeds=asked.keep_seeds),
-    recorded=earlier.read,
+    recorded=openvino_earlier.read,
     check=_check,
     # It gives the model's inputs symbols.
     rows=lambda model, nodes, _, asked: Rows(model, nodes, asked),

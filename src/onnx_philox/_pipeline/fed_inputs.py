@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arrays, feeds
+from onnx_philox._contract import feeds, given_arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
@@ -88,12 +88,12 @@ class Inputs:
             return None
         taken = self._model.taken(value)
         if taken is not None:
-            arrays.check_input(_NAME, what, taken)
+            given_arrays.check_input(_NAME, what, taken)
         elif wanted is None and not isinstance(value, np.ndarray | np.generic):
             # A sequence, or text, say: the runtime decides.
             return value
         else:
-            taken = arrays.array_of(_NAME, what, value)
+            taken = given_arrays.array_of(_NAME, what, value)
             if wanted is not None and not hasattr(value, "__array__"):
                 taken = _in_type(taken, wanted)
         if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
@@ -216,5 +216,5 @@ def _shape_of(name: str, value: Any) -> tuple[int, ...] | None:
         # An `onnxruntime.OrtValue`.
         shape = shape()
     if shape is None:
-        shape = arrays.array_of(_NAME, feeds.title(name), value).shape
+        shape = given_arrays.array_of(_NAME, feeds.title(name), value).shape
     return tuple(map(int, shape))

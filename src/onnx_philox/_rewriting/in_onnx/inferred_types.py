@@ -13,7 +13,10 @@ from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import declared_type, is_shuffle
+from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import (
+    declared_type,
+    is_shuffle,
+)
 
 # From this version on Reshape takes the shape as an input.
 _RESHAPE_BY_INPUT = 5

@@ -18,12 +18,12 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.ours import inputs_of
-from onnx_philox._models.streams import read_input
+from onnx_philox._models.recorded_streams import read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import AnyPath, Model
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.in_onnx import model as in_onnx
+from onnx_philox._rewriting.in_onnx import rewrite_onnx as in_onnx
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library

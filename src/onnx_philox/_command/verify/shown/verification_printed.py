@@ -18,7 +18,7 @@ from onnx_philox._command.verify import cases
 from onnx_philox._command.verify.comparison import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.runners.openvino_own import OpenvinoOwnRunner
-from onnx_philox._command.verify.shown import table
+from onnx_philox._command.verify.shown import vectors_table
 from onnx_philox._command.verify.shown.matrix import Standing, TypeRow, matrix
 from onnx_philox._runtimes.port import identity
 
@@ -65,7 +65,7 @@ class Verification:
                 console.print(line)
         console.print()
         if self.is_verbose:
-            console.print(table.table(self.results, width))
+            console.print(vectors_table.table(self.results, width))
         for how in self.missing:
             console.print(Text(f"not installed: {how}"))
         explained = set()
@@ -275,7 +275,7 @@ def _types_of(refused: Iterable[CaseResult]) -> str:
 def _right(results: list[CaseResult]) -> str:
     """The seeded draws that a peer gets right."""
     family = [r for r in results if r.case and r.case.family == cases.SEEDED_DRAWS]
-    rows = [row for row in table.family_rows(family) if row.verdict is CaseVerdict.SAME]
+    rows = [row for row in vectors_table.family_rows(family) if row.verdict is CaseVerdict.SAME]
     if not rows:
         return "none"
     return joined("all" if row.is_whole_family else row.what for row in rows)

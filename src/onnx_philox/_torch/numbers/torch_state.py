@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _native
-from onnx_philox._contract import arrays
+from onnx_philox._contract import given_arrays
 from onnx_philox._contract.inputs import ONE_STATE_RULE, PYTORCH, STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer, is_one_state, states_array
-from onnx_philox._torch import sentences as say
+from onnx_philox._torch import torch_sentences as say
 from onnx_philox._torch.numbers import mt19937
 
 TORCH_STATE_WORDS = 632
@@ -176,7 +176,7 @@ class TorchState:
             ValueError: The array has another shape, or its words are no state of torch's.
         """
         remedy = "Pass TorchState.from_seed(...).to_array()."
-        given = arrays.array_of(_FROM_ARRAY, "the array", array)
+        given = given_arrays.array_of(_FROM_ARRAY, "the array", array)
         if given.shape[-1:] == (STATE_WORDS,):
             remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
         fits = partial(is_one_state, words=TORCH_STATE_WORDS)
@@ -366,7 +366,7 @@ def _bytes_of(state: Any) -> bytes:
     """What torch's tensor of bytes, an array of them, or bytes hold."""
     if isinstance(state, bytes | bytearray | memoryview):
         return bytes(state)
-    array = arrays.array_of(_FROM_TORCH, "the state", state)
+    array = given_arrays.array_of(_FROM_TORCH, "the state", state)
     if array.dtype != np.uint8:
         remedy = "Pass generator.get_state(), or its bytes."
         refuse(_FROM_TORCH, "the state", array.dtype, "uint8", remedy, TypeError)

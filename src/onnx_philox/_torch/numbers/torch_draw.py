@@ -29,7 +29,7 @@ from onnx_philox._numbers.permutation import Permutation
 from onnx_philox._numbers.uniform import Uniform
 from onnx_philox._torch.numbers import cpu
 from onnx_philox._torch.numbers.cpu import WordStream
-from onnx_philox._torch.numbers.state import TorchState
+from onnx_philox._torch.numbers.torch_state import TorchState
 
 _Drawn = tuple[Values, ...]
 """The values of each output, of rank 1."""

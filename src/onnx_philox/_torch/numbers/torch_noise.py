@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from onnx_philox._contract import arguments, checks, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
-from onnx_philox._numbers.noise import NO_CARD, Gpu, Noise, is_several
 from onnx_philox._numbers.normal import Normal
-from onnx_philox._torch.numbers import cuda, draw
-from onnx_philox._torch.numbers.state import TorchState, torch_seed
+from onnx_philox._numbers.sequential_normals import NO_CARD, Gpu, Noise, is_several
+from onnx_philox._torch.numbers import cuda, torch_draw
+from onnx_philox._torch.numbers.torch_state import TorchState, torch_seed
 
 _TORCH_NOISE = "torch_noise"
 _TYPES = {"cpu": (F32, F16, BF16, F64), "cuda": (F32, F16, BF16)}
@@ -35,7 +35,7 @@ class _OnCpu:
     def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:  # noqa: ARG002
         drawn = np.empty(count, values.dtype)
         standard = Normal(np.zeros((), values.dtype), np.ones((), values.dtype))
-        self._words = draw.draw_from(self._words, values, standard, drawn)
+        self._words = torch_draw.draw_from(self._words, values, standard, drawn)
         return drawn
 
 

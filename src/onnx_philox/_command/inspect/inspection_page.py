@@ -7,7 +7,7 @@ from pathlib import Path
 
 from onnx_philox._command import pages
 from onnx_philox._command.inspect import in_words
-from onnx_philox._command.inspect import printed as texts
+from onnx_philox._command.inspect import inspection_printed as texts
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._command.inspect.trials import Behaviour, Trials
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look

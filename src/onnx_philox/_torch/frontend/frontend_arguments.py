@@ -11,7 +11,7 @@ from openvino.frontend import GeneralFailure
 
 from onnx_philox._openvino_models import arrays
 from onnx_philox._torch.calls.table import TorchCall
-from onnx_philox._torch.frontend.writer import REMEDY
+from onnx_philox._torch.frontend.openvino_writer import REMEDY
 
 # The numbers by which TorchScript knows the types.
 _TYPES = {

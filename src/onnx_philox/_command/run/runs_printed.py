@@ -16,8 +16,8 @@ from rich.text import Text
 from onnx_philox._command import terminal
 from onnx_philox._command.inside_model import Inside
 from onnx_philox._command.run.beginning import Serving
+from onnx_philox._command.run.given_inputs import StatePorts
 from onnx_philox._command.run.loading import Settings
-from onnx_philox._command.run.ports import StatePorts
 from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS

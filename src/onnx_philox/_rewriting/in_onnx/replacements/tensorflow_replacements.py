@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import number_array, shape_array
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     MAX_RANK,
     OUTPUT_TYPE,
@@ -32,11 +32,11 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementTy
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
-from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import WITH_BF16
-from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import element_type
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
+from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
-from onnx_philox._rewriting.in_onnx.replacements import of_onnx
-from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import element_type
+from onnx_philox._rewriting.in_onnx.replacements import onnx_replacements
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
@@ -44,7 +44,7 @@ _INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
 
 
 @dataclass(frozen=True)
-class TensorFlowReplacement(of_onnx.TypedReplacement):
+class TensorFlowReplacement(onnx_replacements.TypedReplacement):
     """Uniforms, standard normals or uniform integers, of the shape in the first input."""
 
     operator: Operator
@@ -93,7 +93,9 @@ class TensorFlowReplacement(of_onnx.TypedReplacement):
         checks.check_node(op, {**known, "state": UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
+    def emit(
+        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+    ) -> list[ir.Value]:
         """See `Replacement`."""
         given = {"shape": 0 if self.shape is None else self.shape, **self.parameters}
         inputs = {
@@ -104,7 +106,7 @@ class TensorFlowReplacement(of_onnx.TypedReplacement):
 
 
 @dataclass(frozen=True)
-class TruncatedNormalReplacement(of_onnx.TypedReplacement):
+class TruncatedNormalReplacement(onnx_replacements.TypedReplacement):
     """Standard normals within two deviations; those further away are drawn again.
 
     TensorFlow draws again until one is near enough. Here each element has eight candidates, along
@@ -142,7 +144,9 @@ class TruncatedNormalReplacement(of_onnx.TypedReplacement):
             )
         return read
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
+    def emit(
+        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+    ) -> list[ir.Value]:
         """See `Replacement`."""
         work, parameters = _standard_normal(self._work)
         work_type = ir.DataType(work.onnx)
@@ -181,7 +185,7 @@ class TruncatedNormalReplacement(of_onnx.TypedReplacement):
 
 
 @dataclass(frozen=True)
-class RejectingReplacement(of_onnx.TypedReplacement):
+class RejectingReplacement(onnx_replacements.TypedReplacement):
     """Gammas or Poisson counts: of the first input's shape for each number of the second input."""
 
     operator: Operator
@@ -215,7 +219,9 @@ class RejectingReplacement(of_onnx.TypedReplacement):
             checks.check_parameters(site.title, op, numbers, op.output_types[0], (known.size,))
         return cls(op, values, _shape(site, op))
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
+    def emit(
+        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+    ) -> list[ir.Value]:
         """See `Replacement`."""
         (parameter,) = self.operator.parameters
         given = input_of(node, 1)
@@ -256,7 +262,9 @@ class ShuffleReplacement:
             site.refuse("the element type", "an unknown one", "known", remedy, TypeError)
         return cls(dtype)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: of_onnx.EmitDraw) -> list[ir.Value]:
+    def emit(
+        self, node: ir.Node, emitter: Emitter, draw: onnx_replacements.EmitDraw
+    ) -> list[ir.Value]:
         """See `Replacement`."""
         given = input_of(node, 0)
         first = emitter.constant("first", np.array([0]))
@@ -267,7 +275,7 @@ class ShuffleReplacement:
         return [emitter.emit("Gather", "shuffled", inputs, self.dtype, given.shape, {"axis": 0})]
 
 
-def _read_multinomial(site: Site, types: Types) -> of_onnx.Replacement:
+def _read_multinomial(site: Site, types: Types) -> onnx_replacements.Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
     what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
@@ -280,12 +288,12 @@ def _read_multinomial(site: Site, types: Types) -> of_onnx.Replacement:
         site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
     values = _allowed(site, dtype, _INTEGERS)
-    return of_onnx.MultinomialReplacement.checked(
+    return onnx_replacements.MultinomialReplacement.checked(
         site, WITH_BF16, types, int(samples.item()), values
     )
 
 
-REPLACEMENT_OF: dict[str, Callable[[Site, Types], of_onnx.Replacement]] = {
+REPLACEMENT_OF: dict[str, Callable[[Site, Types], onnx_replacements.Replacement]] = {
     "categorical": _read_multinomial,
     "gamma": RejectingReplacement.read_gamma,
     "integers": TensorFlowReplacement.read_integers,

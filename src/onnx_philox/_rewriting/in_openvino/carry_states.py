@@ -19,8 +19,8 @@ from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import Owner
 from onnx_philox._rewriting.asked import OWNER
-from onnx_philox._rewriting.in_openvino.earlier import Recorded
-from onnx_philox._rewriting.in_openvino.rows import Batch
+from onnx_philox._rewriting.in_openvino.openvino_earlier import Recorded
+from onnx_philox._rewriting.in_openvino.prove_openvino_rows import Batch
 from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN
 
 _THIS_RUN = f"{DOMAIN}.{THIS_RUN}"

@@ -13,7 +13,7 @@ from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, check_one_state
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
-from onnx_philox._models.streams import (
+from onnx_philox._models.recorded_streams import (
     names_of_batch,
     record,
     states_in,

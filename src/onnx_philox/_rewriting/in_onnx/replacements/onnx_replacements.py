@@ -16,20 +16,23 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, operators
 from onnx_philox._contract.arguments import number_array, shape_array
-from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.known_input import UNKNOWN, Known
 from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
+from onnx_philox._rewriting.in_onnx.inferred_types import Types
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
+    BIAS_DROPOUT,
     DROPOUT,
     DropoutPlaces,
     input_at,
 )
+from onnx_philox._rewriting.in_onnx.random_nodes.onnx_random_nodes import WITH_BF16
 from onnx_philox._rewriting.in_onnx.random_nodes.site import Site, allowed_type, required_input
-from onnx_philox._rewriting.in_onnx.types import Types
 
-_BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
+_BOOL = ir.DataType.BOOL
+_FLOAT = ir.DataType.FLOAT
 _CAST = "Cast to one of these."
 
 Accepted = tuple[ElementType, ...]
@@ -81,31 +84,49 @@ class FloatReplacement(TypedReplacement):
     def read(cls, site: Site, accepted: Accepted, types: Types) -> FloatReplacement:
         """One of the four."""
         attributes = site.node.attributes
-        op, names = operators.RANDOM_UNIFORM, (("minval", "low", 0.0), ("maxval", "high", 1.0))
-        if "Normal" in site.node.op_type:
-            op, names = operators.RANDOM_NORMAL, (("mean", "mean", 0.0), ("scale", "scale", 1.0))
         is_like = site.node.op_type.endswith("Like")
-        dtype = _dtype_or_input_type(site, types) if is_like else _dtype(site, _FLOAT)
+        if is_like:
+            dtype = _dtype_or_input_type(site, types)
+        else:
+            dtype = _dtype(site, _FLOAT)
         values = allowed_type(site, dtype, accepted, _CAST)
-        # ONNX keeps these attributes as f32.
-        parameters = {
-            ours: number_array(op, ours, attributes.get_float(theirs, preset), values)
-            for ours, theirs, preset in names
-        }
+
+        if "Normal" in site.node.op_type:
+            operator = operators.RANDOM_NORMAL
+            numbers = {
+                "mean": attributes.get_float("mean", 0.0),
+                "scale": attributes.get_float("scale", 1.0),
+            }
+        else:
+            operator = operators.RANDOM_UNIFORM
+            numbers = {
+                "minval": attributes.get_float("low", 0.0),
+                "maxval": attributes.get_float("high", 1.0),
+            }
+        parameters = {}
+        known = {"state": UNKNOWN, "shape": UNKNOWN}
+        for name, number in numbers.items():
+            # ONNX keeps these attributes as f32.
+            parameters[name] = number_array(operator, name, number, values)
+            known[name] = Known.array(parameters[name])
+
+        shape = None
         if is_like:
             _check_rank(site)
-        shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
-        known = {name: Known.array(array) for name, array in parameters.items()}
-        known["shape"] = UNKNOWN if shape is None else Known.array(shape)
-        checks.check_node(op, {**known, "state": UNKNOWN}, {operators.OUTPUT_TYPE: values.name})
-        return cls(op, values, parameters, shape)
+        else:
+            shape = shape_array(operator, attributes.get_ints("shape"))
+            known["shape"] = Known.array(shape)
+        checks.check_node(operator, known, {operators.OUTPUT_TYPE: values.name})
+        return cls(operator, values, parameters, shape)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        shape = self.emit_shape(node, emitter)
-        inputs = {name: emitter.constant(name, array) for name, array in self.parameters.items()}
+        inputs = {"shape": self.emit_shape(node, emitter)}
+        for name, array in self.parameters.items():
+            inputs[name] = emitter.constant(name, array)
         attributes: dict[str, int | str] = {operators.OUTPUT_TYPE: self.values.name}
-        return [draw(self.operator, self.dtype, {"shape": shape, **inputs}, attributes)]
+        values = draw(self.operator, self.dtype, inputs, attributes)
+        return [values]
 
     def emit_shape(self, node: ir.Node, emitter: Emitter) -> ir.Value:
         """The dimensions of the draw."""
@@ -140,10 +161,15 @@ class BernoulliReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         given = input_of(node, 0)
+        p = given
         keeps = self.keeps_double and self.probabilities is F64
-        p = given if keeps else _as_f32(emitter, "p", given, self.probabilities)
-        drawn = draw(self.operator, _BOOL, {"shape": emitter.shape(given), "p": p}, {})
-        return [drawn if self.dtype is _BOOL else emitter.cast("number", drawn, self.dtype)]
+        if not keeps:
+            p = _as_f32(emitter, "p", given, self.probabilities)
+        shape = emitter.shape(given)
+        drawn = draw(self.operator, _BOOL, {"shape": shape, "p": p}, {})
+        if self.dtype is not _BOOL:
+            drawn = emitter.cast("number", drawn, self.dtype)
+        return [drawn]
 
 
 @dataclass(frozen=True)
@@ -173,13 +199,20 @@ class MultinomialReplacement(TypedReplacement):
         cls, site: Site, accepted: Accepted, types: Types, sample_size: int, values: ElementType
     ) -> MultinomialReplacement:
         """Draws from the first input's logits."""
-        shape = types.shape(required_input(site, 0))
-        if shape is not None and len(shape) not in (1, 2):
-            allowed, remedy = "[classes] or [rows, classes]", "Reshape it to two dimensions."
-            what = f"the shape of input {input_of(site.node, 0).name!r}"
-            site.refuse(what, f"{len(shape)} dimensions", allowed, remedy)
-        is_one_row = shape is not None and len(shape) == 1
-        read = cls(_input_type(site, 0, accepted, types), sample_size, values, is_one_row)
+        given = required_input(site, 0)
+        shape = types.shape(given)
+        is_one_row = False
+        if shape is not None:
+            if len(shape) not in (1, 2):
+                site.refuse(
+                    f"the shape of input {given.name!r}",
+                    f"{len(shape)} dimensions",
+                    "[classes] or [rows, classes]",
+                    "Reshape it to two dimensions.",
+                )
+            is_one_row = len(shape) == 1
+        logits = _input_type(site, 0, accepted, types)
+        read = cls(logits, sample_size, values, is_one_row)
         known = {"logits": UNKNOWN, "state": UNKNOWN}
         checks.check_node(read.operator, known, read._attributes)
         return read
@@ -193,7 +226,8 @@ class MultinomialReplacement(TypedReplacement):
         given = input_of(node, 0)
         if self.is_one_row:
             one_row = emitter.constant("one_row", np.array([1, -1]))
-            given = emitter.emit("Reshape", "row", [given, one_row], ir.DataType(self.logits.onnx))
+            dtype = ir.DataType(self.logits.onnx)
+            given = emitter.emit("Reshape", "row", [given, one_row], dtype)
         logits = _as_f32(emitter, "logits", given, self.logits)
         drawn = draw(self.operator, self.dtype, {"logits": logits}, self._attributes)
         if self.is_one_row:
@@ -226,14 +260,16 @@ class DropoutReplacement(TypedReplacement):
     def operator(self) -> operators.Operator:
         """See `Replacement`."""
         is_rounded = self.values is F64 and self._is_ratio_wide and not self.keeps_double
-        is_whole = self.is_mode_known and not is_rounded
-        return operators.RANDOM_DROPOUT if is_whole else operators.RANDOM_BERNOULLI
+        if self.is_mode_known and not is_rounded:
+            return operators.RANDOM_DROPOUT
+        return operators.RANDOM_BERNOULLI
 
     @property
     def _is_ratio_wide(self) -> bool:
         """Whether the ratio may have more bits than f32."""
         if isinstance(self.ratio, np.ndarray):
-            return bool(self.ratio.item() != self.ratio.astype(np.float32).item())
+            as_f32 = self.ratio.astype(np.float32)
+            return bool(self.ratio.item() != as_f32.item())
         return self.ratio is F64
 
     @classmethod
@@ -244,41 +280,54 @@ class DropoutReplacement(TypedReplacement):
         data = _input_type(site, 0, accepted, types)
         _check_rank(site)
         given = input_at(site.node, places.ratio)
-        ratio = np.array(0.5, np.float32) if given is None else constant(given)
-        if ratio is not None and not (ratio.size == 1 and 0 <= ratio.item() <= 1):
-            remedy = "Set it to the share of the elements to drop."
-            site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
-        told = _input_type(site, places.ratio, accepted, types) if ratio is None else ratio
+        known = np.array(0.5, np.float32) if given is None else constant(given)
+        ratio: NDArray[Any] | ElementType
+        if known is None:
+            ratio = _input_type(site, places.ratio, accepted, types)
+        else:
+            ratio = known
+            if not (ratio.size == 1 and 0 <= ratio.item() <= 1):
+                remedy = "Set it to the share of the elements to drop."
+                site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
         mode = input_of(site.node, places.mode)
-        return cls(data, told, constant(mode) is not None, places)
+        is_mode_known = constant(mode) is not None
+        return cls(data, ratio, is_mode_known, places)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        bias, residual = (input_at(node, i) for i in (self.places.bias, self.places.residual))
-        data = self._added(emitter, "biased", input_of(node, 0), bias)
+        bias = input_at(node, self.places.bias)
+        residual = input_at(node, self.places.residual)
+        data = input_of(node, 0)
+        if bias is not None:
+            data = self._sum(emitter, "biased", data, bias)
         output, *mask = self._dropped(node, data, emitter, draw)
-        return [self._added(emitter, "sum", output, residual), *mask]
+        if residual is not None:
+            output = self._sum(emitter, "sum", output, residual)
+        return [output, *mask]
 
-    def _added(self, emitter: Emitter, what: str, to: ir.Value, value: ir.Value | None) -> ir.Value:
-        if value is None:
-            return to
-        to, value = (self._widened(emitter, f"{what}_{i}", v) for i, v in enumerate((to, value)))
-        return self._rounded(emitter, what, emitter.elementwise("Add", what, to, value, self._work))
+    def _sum(self, emitter: Emitter, what: str, left: ir.Value, right: ir.Value) -> ir.Value:
+        left = self._widened(emitter, f"{what}_0", left)
+        right = self._widened(emitter, f"{what}_1", right)
+        added = emitter.elementwise("Add", what, left, right, self._work)
+        return self._rounded(emitter, what, added)
 
     def _dropped(
         self, node: ir.Node, data: ir.Value, emitter: Emitter, draw: EmitDraw
     ) -> list[ir.Value]:
         """The output of a dropout of these data, and its mask if it is read."""
-        ratio, mode = (input_at(node, i) for i in (self.places.ratio, self.places.mode))
+        ratio = input_at(node, self.places.ratio)
         # Exporters name the mask even where nothing reads it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         if self.operator is operators.RANDOM_DROPOUT:
             inputs = {"data": data, "ratio": self._p(ratio, emitter)}
             output = draw(operators.RANDOM_DROPOUT, self.dtype, inputs, {})
-            return [output, emitter.mask_of(output, data.shape)] if has_mask else [output]
+            if has_mask:
+                return [output, emitter.mask_of(output, data.shape)]
+            return [output]
         p, scale = self._parameters(ratio, emitter)
-        dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})
-        mode = None if self.is_mode_known else mode
+        shape = emitter.shape(data)
+        dropped = draw(self.operator, _BOOL, {"shape": shape, "p": p}, {})
+        mode = None if self.is_mode_known else input_at(node, self.places.mode)
         if mode is not None:
             # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
@@ -317,31 +366,45 @@ class DropoutReplacement(TypedReplacement):
         """The probability of dropping, in f32, and the factor for what stays."""
         p = self._p(given, emitter)
         if isinstance(self.ratio, np.ndarray):
-            ratio = self.ratio.reshape(())
-            one, of_type = np.ones((), self.values.dtype), ratio.astype(self.values.dtype)
+            dtype = self.values.dtype
+            one = np.ones((), dtype)
+            ratio = self.ratio.reshape(()).astype(dtype)
             with np.errstate(divide="ignore"):
-                scale = np.divide(one, np.subtract(one, of_type))
+                scale = np.divide(one, np.subtract(one, ratio))
             return p, self._constant(emitter, "scale", scale)
         assert given is not None, "likewise"
         if self.ratio is not self.values:
-            given = p if self.values is F32 else emitter.cast("ratio", given, self.dtype)
+            if self.values is F32:
+                given = p
+            else:
+                given = emitter.cast("ratio", given, self.dtype)
         given = self._widened(emitter, "ratio", given)
         unit = self._constant(emitter, "one", 1)
         left = emitter.elementwise("Sub", "left", unit, given, self._work)
-        left = self._widened(emitter, "left", self._rounded(emitter, "left", left))
+        left = self._rounded(emitter, "left", left)
+        left = self._widened(emitter, "left", left)
         factor = emitter.elementwise("Div", "scale", unit, left, self._work)
-        return p, self._widened(emitter, "scale", self._rounded(emitter, "scale", factor))
+        factor = self._rounded(emitter, "scale", factor)
+        return p, self._widened(emitter, "scale", factor)
 
     def _rounded(self, emitter: Emitter, what: str, value: ir.Value) -> ir.Value:
-        is_wider = self._work is not self.dtype
-        return emitter.cast(f"{what}_rounded", value, self.dtype) if is_wider else value
+        if self._work is self.dtype:
+            return value
+        return emitter.cast(f"{what}_rounded", value, self.dtype)
 
     def _widened(self, emitter: Emitter, what: str, value: ir.Value) -> ir.Value:
-        is_wider = self._work is not self.dtype
-        return emitter.cast(f"{what}_widened", value, self._work) if is_wider else value
+        if self._work is self.dtype:
+            return value
+        return emitter.cast(f"{what}_widened", value, self._work)
 
     def _constant(self, emitter: Emitter, what: str, number: Any) -> ir.Value:
-        return emitter.constant(what, np.asarray(number).astype(self._work.numpy()))
+        array = np.asarray(number)
+        return emitter.constant(what, array.astype(self._work.numpy()))
+
+
+def read_bias_dropout(site: Site, types: Types) -> DropoutReplacement:
+    """BiasDropout of ONNX Runtime, in training mode: Dropout(data + bias) + residual."""
+    return DropoutReplacement.read(site, WITH_BF16, types, BIAS_DROPOUT)
 
 
 REPLACEMENT_OF: dict[str, Callable[[Site, Accepted, Types], Replacement]] = {
@@ -384,15 +447,17 @@ def _type(site: Site, index: int, types: Types) -> ir.DataType:
     if dtype is None:
         remedy = "Declare its type in the graph's value_info."
         allowed = "one that is declared or can be inferred"
-        site.refuse(
-            f"the type of input {value.name!r}", "an unknown one", allowed, remedy, TypeError
-        )
+        what = f"the type of input {value.name!r}"
+        site.refuse(what, "an unknown one", allowed, remedy, TypeError)
     return dtype
 
 
 def _input_type(site: Site, index: int, accepted: Accepted, types: Types) -> ElementType:
-    return allowed_type(site, _type(site, index, types), accepted, _CAST)
+    dtype = _type(site, index, types)
+    return allowed_type(site, dtype, accepted, _CAST)
 
 
 def _as_f32(emitter: Emitter, what: str, value: ir.Value, type: ElementType) -> ir.Value:
-    return value if type is F32 else emitter.cast(what, value, _FLOAT)
+    if type is F32:
+        return value
+    return emitter.cast(what, value, _FLOAT)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors, row_states
 from onnx_philox._command import paths
 from onnx_philox._command.wanted import RowSeeds, Seed
-from onnx_philox._contract import arrays, feeds
+from onnx_philox._contract import feeds, given_arrays
 from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import Streams
@@ -178,7 +178,7 @@ def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the port's type, if its type and shape fit."""
     port.check_array()
     assert port.dtype is not None
-    suited = arrays.plain(_NAME, feeds.title(port.name), array)
+    suited = given_arrays.plain(_NAME, feeds.title(port.name), array)
     if port.dtype == _BFLOAT16:
         suited = _as_bfloat16(suited)
     with refusing_as_argument():
