@@ -71,7 +71,7 @@ def assert_all_same(actual: Iterable[Any], expected: Iterable[Any]) -> None:
 def table(text: str) -> list[list[str]]:
     """The rows of `given -> words`; a line that begins with the arrow goes on with the one before.
 
-    What is given is a command's words, or Python that the test evaluates.
+    What is given is a command's words, or a node in ONNX's text.
     """
     rows: list[list[str]] = []
     for line in text.strip().splitlines():
