@@ -34,13 +34,35 @@ SHAPE = np.array([2, 3])
 LOGITS = np.zeros((2, 3), F32)
 GOOD: dict[str, dict[str, Any]] = {
     "RandomGenerator": {"state": STATE, "shape": SHAPE},
-    "RandomUniform": {"shape": SHAPE, "minval": F32(0), "maxval": F32(1), "output_type": "f32"},
-    "RandomNormal": {"shape": SHAPE, "mean": F32(0), "scale": F32(1), "output_type": "f32"},
+    "RandomUniform": {
+        "shape": SHAPE,
+        "minval": F32(0),
+        "maxval": F32(1),
+        "output_type": "f32",
+    },
+    "RandomNormal": {
+        "shape": SHAPE,
+        "mean": F32(0),
+        "scale": F32(1),
+        "output_type": "f32",
+    },
     "RandomBernoulli": {"shape": SHAPE, "p": F32(0.5)},
     "RandomCategorical": {"logits": LOGITS},
-    "RandomExponential": {"shape": SHAPE, "scale": F32(1), "output_type": "f32"},
-    "RandomGamma": {"shape": SHAPE, "alpha": F32(1), "output_type": "f32"},
-    "RandomPoisson": {"shape": SHAPE, "rate": F32(1), "output_type": "i32"},
+    "RandomExponential": {
+        "shape": SHAPE,
+        "scale": F32(1),
+        "output_type": "f32",
+    },
+    "RandomGamma": {
+        "shape": SHAPE,
+        "alpha": F32(1),
+        "output_type": "f32",
+    },
+    "RandomPoisson": {
+        "shape": SHAPE,
+        "rate": F32(1),
+        "output_type": "i32",
+    },
     "RandomDropout": {"data": LOGITS, "ratio": F32(0.5)},
     "RandomPermutation": {"shape": SHAPE},
     "RandomToken": {"logits": LOGITS},
@@ -66,7 +88,11 @@ RULES: dict[tuple[str, str], tuple[str, str, list[float]]] = {
         "",
         [0, -1, 1999999973982208, NAN, INF],
     ),
-    ("RandomPoisson", "rate"): ("0 to 2^30", "", [-1, TINY, 1073741952, NAN, INF]),
+    ("RandomPoisson", "rate"): (
+        "0 to 2^30",
+        "",
+        [-1, TINY, 1073741952, NAN, INF],
+    ),
     ("RandomBernoulli", "p"): (
         "from 0 to 1, or at most 4 ulp above 1",
         "Pass probabilities.",

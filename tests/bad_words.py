@@ -29,7 +29,16 @@ TWO = np.stack([STATE] * 2)
 LARGE = np.array([2**31 - 1] * 4)
 NAN = np.nan
 INF = np.inf
-HALVES = (np.float16(-65504), np.float16(65504)), (np.float16(6e-8), np.float16(0))
+HALVES = (
+    (
+        np.float16(-65504),
+        np.float16(65504),
+    ),
+    (
+        np.float16(6e-8),
+        np.float16(0),
+    ),
+)
 # Kinds of attributes, how numbers are printed, and of two faults the one that is named first.
 MORE_BAD: dict[str, Calls] = {
     "RandomGenerator": [

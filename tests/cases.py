@@ -71,7 +71,7 @@ def assert_all_same(actual: Iterable[Any], expected: Iterable[Any]) -> None:
 def table(text: str) -> list[list[str]]:
     """The rows of `given -> words`; a line that begins with the arrow goes on with the one before.
 
-    What is given is a command's words, or Python that the test evaluates.
+    What is given is a command's words, or a node in ONNX's text.
     """
     rows: list[list[str]] = []
     for line in text.strip().splitlines():
@@ -117,12 +117,46 @@ def pattern_of(words: str) -> str:
 SEED = {"global_seed": 7, "op_seed": 3}
 
 BOUNDS: dict[str, list[tuple[Any, Any]]] = {
-    "i32": [(0, 1), (50, 100), (-(2**31), 2**31 - 1), (-5, 2**31 - 6)],
-    "i64": [(0, 1), (-7, 2**40 + 1), (-(2**63), 2**63 - 1), (2**62, 2**62 + 3)],
-    "f16": [(0, 1), (-3, 5.5), (100, 101), (2.0**-24, 2.0**-22), (-3e4, 3e4)],
-    "bf16": [(0, 1), (-3, 5.5), (100, 101), (1e-39, 3e-39)],
-    "f32": [(0, 1), (0.1, 0.7), (-1e30, 2e30), (1e-40, 3e-39), (5, 5), (-1e-45, 0)],
-    "f64": [(0, 1), (0.1, 0.7), (-1e300, 2e300), (1e-310, 3e-309), (2, 10)],
+    "i32": [
+        (0, 1),
+        (50, 100),
+        (-(2**31), 2**31 - 1),
+        (-5, 2**31 - 6),
+    ],
+    "i64": [
+        (0, 1),
+        (-7, 2**40 + 1),
+        (-(2**63), 2**63 - 1),
+        (2**62, 2**62 + 3),
+    ],
+    "f16": [
+        (0, 1),
+        (-3, 5.5),
+        (100, 101),
+        (2.0**-24, 2.0**-22),
+        (-3e4, 3e4),
+    ],
+    "bf16": [
+        (0, 1),
+        (-3, 5.5),
+        (100, 101),
+        (1e-39, 3e-39),
+    ],
+    "f32": [
+        (0, 1),
+        (0.1, 0.7),
+        (-1e30, 2e30),
+        (1e-40, 3e-39),
+        (5, 5),
+        (-1e-45, 0),
+    ],
+    "f64": [
+        (0, 1),
+        (0.1, 0.7),
+        (-1e300, 2e300),
+        (1e-310, 3e-309),
+        (2, 10),
+    ],
 }
 """Bounds by type: unit, plain, wide, subnormal and empty ranges."""
 

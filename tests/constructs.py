@@ -166,10 +166,26 @@ CONSTRUCTS: dict[str, Construct] = {
     "Loop": (in_loop, LOOPED, (TRIPS,)),
     "Loop that captures": (in_loop_of_captured, LOOPED, (TRIPS,)),
     "Loop in a Loop": (in_loop_in_loop, LOOPED, (TRIPS, 2)),
-    "Scan": (in_scan, {"xs": np.zeros((TRIPS, 2), np.float32)}, (TRIPS,)),
-    "If, then": (in_if, {"yes": np.array(True)}, ()),
-    "If, else": (in_if, {"yes": np.array(False)}, ()),
-    "If in a Loop": (in_if_in_loop, {**LOOPED, "yes": np.array(False)}, (TRIPS,)),
+    "Scan": (
+        in_scan,
+        {"xs": np.zeros((TRIPS, 2), np.float32)},
+        (TRIPS,),
+    ),
+    "If, then": (
+        in_if,
+        {"yes": np.array(True)},
+        (),
+    ),
+    "If, else": (
+        in_if,
+        {"yes": np.array(False)},
+        (),
+    ),
+    "If in a Loop": (
+        in_if_in_loop,
+        {**LOOPED, "yes": np.array(False)},
+        (TRIPS,),
+    ),
 }
 INPUT_TYPES = {"trips": "int64", "xs": f"float[{TRIPS}, 2]", "yes": "bool"}
 

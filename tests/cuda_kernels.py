@@ -223,13 +223,41 @@ def wrong(kernels: ctypes.CDLL | Card, draw: Draw, **options: Any) -> int:
 FLOATS = ("f32", "f64")
 # The names of parameters, their types where those are not the kernel's, and values.
 NUMBERS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[float, ...]]]] = {
-    "uniform": (("minval", "maxval"), ("",), [(0.0, 1.0), (-2.5, 7.125), (3.0, 3.0)]),
-    "normal": (("mean", "scale"), ("",), [(0.0, 1.0), (-3.25, 0.7)]),
-    "exponential": (("scale",), ("",), [(1.0,), (1.7,)]),
-    "bernoulli": (("p",), ("",), [(0.0,), (0.3,), (1.0,)]),
-    "dropout": (("ratio",), FLOATS, [(0.0,), (0.25,), (1.0,)]),
-    "gamma": (("alpha",), FLOATS, [(0.3,), (1.0,), (2.5,), (3e6,)]),
-    "poisson": (("rate",), FLOATS, [(0.0,), (3.5,), (9.99,), (10.0,), (1234.5,)]),
+    "uniform": (
+        ("minval", "maxval"),
+        ("",),
+        [(0.0, 1.0), (-2.5, 7.125), (3.0, 3.0)],
+    ),
+    "normal": (
+        ("mean", "scale"),
+        ("",),
+        [(0.0, 1.0), (-3.25, 0.7)],
+    ),
+    "exponential": (
+        ("scale",),
+        ("",),
+        [(1.0,), (1.7,)],
+    ),
+    "bernoulli": (
+        ("p",),
+        ("",),
+        [(0.0,), (0.3,), (1.0,)],
+    ),
+    "dropout": (
+        ("ratio",),
+        FLOATS,
+        [(0.0,), (0.25,), (1.0,)],
+    ),
+    "gamma": (
+        ("alpha",),
+        FLOATS,
+        [(0.3,), (1.0,), (2.5,), (3e6,)],
+    ),
+    "poisson": (
+        ("rate",),
+        FLOATS,
+        [(0.0,), (3.5,), (9.99,), (10.0,), (1234.5,)],
+    ),
 }
 
 

@@ -73,12 +73,38 @@ CASES = (
     Case("rewrite", _olds("o.onnx"), REWRITE),
     Case("rewrite, a new file", _olds(), REWRITE),
     Case("rewrite, in place", _in_place, "out/model.onnx"),
-    Case("rewrite, external data", _olds("o.onnx", location="w.bin"), REWRITE, "o.onnx"),
-    Case("rewrite, standard nodes", _olds("o.onnx"), f"{REWRITE} --standard --target onnxruntime"),
-    Case("rewrite, a page's model", _olds("o.onnx"), f"{REWRITE} --standard --target web"),
-    Case("rewrite, an IR", _olds("o.xml", "o.bin"), "rewrite in/model.onnx -o out/o.xml", "o.xml"),
-    Case("run, a record", _olds("record.json"), f"{RUN} --record out/record.json"),
-    Case("run, arrays", _olds("o.run0.npz"), f"{RUN} -o out/o"),
+    Case(
+        "rewrite, external data",
+        _olds("o.onnx", location="w.bin"),
+        REWRITE,
+        "o.onnx",
+    ),
+    Case(
+        "rewrite, standard nodes",
+        _olds("o.onnx"),
+        f"{REWRITE} --standard --target onnxruntime",
+    ),
+    Case(
+        "rewrite, a page's model",
+        _olds("o.onnx"),
+        f"{REWRITE} --standard --target web",
+    ),
+    Case(
+        "rewrite, an IR",
+        _olds("o.xml", "o.bin"),
+        "rewrite in/model.onnx -o out/o.xml",
+        "o.xml",
+    ),
+    Case(
+        "run, a record",
+        _olds("record.json"),
+        f"{RUN} --record out/record.json",
+    ),
+    Case(
+        "run, arrays",
+        _olds("o.run0.npz"),
+        f"{RUN} -o out/o",
+    ),
     Case("inspect, a page", _olds("o.html"), "inspect in/model.onnx --html out/o.html"),
 )
 

@@ -155,8 +155,14 @@ def noise_of(like: str) -> list[float]:
 Row = tuple[Callable[["Given"], Any], str]
 # What is called, and what is said: `...` stands for any words.
 ROWS: dict[str, Row] = {
-    "a state is an input": (lambda of: dims(of.plain), "[3]"),
-    "the states of rows are an input": (lambda of: dims(of.rows), "['batch', 3]"),
+    "a state is an input": (
+        lambda of: dims(of.plain),
+        "[3]",
+    ),
+    "the states of rows are an input": (
+        lambda of: dims(of.rows),
+        "['batch', 3]",
+    ),
     "onnx.reference draws": (
         lambda of: (np.array_equal(of.evaluated, of.expected), of.after.tolist()),
         "(True, [7, 0, 6])",
@@ -177,7 +183,10 @@ ROWS: dict[str, Row] = {
         "up to rank 8, or [B, 3], a state for each row of the output: got shape [6]. "
         "Pass BlockState(seed).to_array().",
     ),
-    "noise of it": (lambda _: noise_of("blocks") == noise_of("philox"), "True"),
+    "noise of it": (
+        lambda _: noise_of("blocks") == noise_of("philox"),
+        "True",
+    ),
     "noise of none": (
         lambda _: noise_of("numpy"),
         "...like must be 'philox', 'torch' or 'torch_cuda': got 'numpy'...",
@@ -186,14 +195,20 @@ ROWS: dict[str, Row] = {
         lambda of: [is_philox_s(result, 9, 4 * i) for i, result in enumerate(of.results)],
         "[True, True]",
     ),
-    "a result has its state": (lambda of: of.results[1].states, "[BlockState(seed=9, block=4)]"),
+    "a result has its state": (
+        lambda of: of.results[1].states,
+        "[BlockState(seed=9, block=4)]",
+    ),
     "a request is resumed": (
         lambda of: is_philox_s(
             of.pipeline.request(resume=json.dumps(of.request.checkpoint()))(of.x), 9, 8
         ),
         "True",
     ),
-    "a seed is small": (lambda of: of.pipeline.request().seed < 2**BLOCKS.seed_bits, "True"),
+    "a seed is small": (
+        lambda of: of.pipeline.request().seed < 2**BLOCKS.seed_bits,
+        "True",
+    ),
     "a pipeline prints it": (
         lambda of: of.pipeline,
         "...2 random nodes with Block's numbers, one state...",

@@ -5,7 +5,9 @@ state, an optional input before the state, limits of its own, and two blocks for
 from __future__ import annotations
 
 import json
+import runpy
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -119,9 +121,10 @@ def _model(*, has_floor: bool, rows: int | None) -> Any:
 def _function(module: Any) -> Any:
     """The operator's, as it would be written into a module."""
     operators.RANDOM_TRIANGLE = RANDOM_TRIANGLE
-    names: dict[str, Any] = {}
-    exec(module.text(), names)
-    return names[RANDOM_TRIANGLE.function]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "module.py")
+        file.write_text(module.text())
+        return runpy.run_path(str(file))[RANDOM_TRIANGLE.function]
 
 
 def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,13 @@ ALPHAS = (0.7, 12.5, 1e-3, 1 - 2.0**-24, 1, 1e6, 2.0**50)
 RATES = (12.5, 0.7, 0, 9.99, 10, 1e6, 2.0**30)
 FILTERS = {
     "temperature": each_row(0.7, 0, 1.5, 1),
-    "top_k": each_row(3, 2**40 + 1, 0, CLASSES + 1, 1),
+    "top_k": each_row(
+        3,
+        2**40 + 1,
+        0,
+        CLASSES + 1,
+        1,
+    ),
     "top_p": each_row(0.9, 1, 0.25),
     "min_p": each_row(0.05, 0, 1),
 }
@@ -124,8 +130,14 @@ TABLE: dict[str, Callable[[str], list[Setting]]] = {
         },
         "scale",
     ),
-    "RandomGamma": settings({"alpha": each(*ALPHAS)}, *({"alpha": a} for a in ALPHAS[:2])),
-    "RandomPoisson": settings({"rate": each(*RATES)}, *({"rate": r} for r in RATES[:2])),
+    "RandomGamma": settings(
+        {"alpha": each(*ALPHAS)},
+        *({"alpha": a} for a in ALPHAS[:2]),
+    ),
+    "RandomPoisson": settings(
+        {"rate": each(*RATES)},
+        *({"rate": r} for r in RATES[:2]),
+    ),
     "RandomDropout": settings(*({"data": data, "ratio": r} for r in (0.3, 0, 0.999, 1))),
     "RandomPermutation": settings({}),
     "RandomToken": settings(

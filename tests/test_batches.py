@@ -44,7 +44,11 @@ LOGITS = RNG.normal(0, 2, (REQUESTS, 5)).astype(np.float32)
 # Seeds of requests, rows of a data set, and children of one state.
 STATES = {
     "seeds": row_states(RNG.integers(0, 2**63, REQUESTS)),
-    "rows": row_states(42, rows=range(2**32 - REQUESTS, 2**32), run=3),
+    "rows": row_states(
+        42,
+        rows=range(2**32 - REQUESTS, 2**32),
+        run=3,
+    ),
     "children": split_states(row_states(7)[0], REQUESTS),
 }
 
@@ -78,7 +82,15 @@ def batches(draw: st.DrawFn) -> list[list[int]]:
 
 
 ORDERED = list(range(REQUESTS))
-EDGES = [[[i] for i in ORDERED], [ORDERED], [ORDERED[::-1]], [ORDERED[:1], ORDERED[1:]]]
+EDGES = [
+    [[i] for i in ORDERED],
+    [ORDERED],
+    [ORDERED[::-1]],
+    [
+        ORDERED[:1],
+        ORDERED[1:],
+    ],
+]
 
 
 def assert_served_as_alone(run: Run, kind: str, cut: list[list[int]]) -> None:

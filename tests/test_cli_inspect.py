@@ -11,9 +11,11 @@ import json
 import os
 import shlex
 import subprocess
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cli
 import numpy as np
@@ -389,36 +391,77 @@ def test_what_no_runtime_loads_for_its_declared_type_is_said_so(path):
     assert "the type of output 'r' must be FLOAT" in first["problem"]
 
 
-# A model, and what is said of it: words, or Python that speaks of the text and the document.
-SAID = table("""
-g (float[3, 4] x) => (float[3, 4] y) { y = RandomUniformLike (x) } -> (--per-row): not possible: the
--> model must be one with an input whose first dimension | shown["per_row"]["batch"] is None
-y = Dropout (x, ratio) -> no random nodes, nothing | - It has 1 Dropout node that is
--> | shown["random_nodes"] == []
-a = Dropout (x, ratio)  b = Dropout (x, , off)  y = Dropout (x, , off) -> no random nodes, nothing
--> | - It has 3 Dropout nodes | shown["random_nodes"] == []
-y, m = com.example.DropBlock (x, logits, , ratio, on)  z = RandomNormalLike (x)
--> becomes cannot be rewritten | leave the node as it is with --keep-unknown.
--> | text.endswith("-o model.reproducible.onnx --keep-unknown")
--> | shown["random_nodes"][0]["op_type"] == "DropBlock"
--> | shown["random_nodes"][0]["replacement"] is None
-y = Neg (x) -> no random nodes but those that train it, nothing to rewrite. | The graphs that train
--> the model have 1 random node, which no run uses | shown["for_training"] == 1
-""")
+@dataclass(frozen=True)
+class Said:
+    """What is said of a model: these words in the text, and this of the document."""
+
+    body: str
+    words: tuple[str, ...]
+    of_document: Callable[[dict[str, Any]], object]
+    expected: object
+
+
+def first_node(shown: dict[str, Any]) -> tuple[str, str | None]:
+    node = shown["random_nodes"][0]
+    return node["op_type"], node["replacement"]
+
+
+SAID = [
+    Said(
+        "g (float[3, 4] x) => (float[3, 4] y) { y = RandomUniformLike (x) }",
+        ("(--per-row): not possible: the model must be one with an input whose first dimension",),
+        lambda shown: shown["per_row"]["batch"],
+        None,
+    ),
+    Said(
+        "y = Dropout (x, ratio)",
+        ("no random nodes, nothing", "- It has 1 Dropout node that is"),
+        lambda shown: shown["random_nodes"],
+        [],
+    ),
+    Said(
+        "a = Dropout (x, ratio)  b = Dropout (x, , off)  y = Dropout (x, , off)",
+        ("no random nodes, nothing", "- It has 3 Dropout nodes"),
+        lambda shown: shown["random_nodes"],
+        [],
+    ),
+    Said(
+        "y, m = com.example.DropBlock (x, logits, , ratio, on)  z = RandomNormalLike (x)",
+        (
+            "becomes cannot be rewritten",
+            "leave the node as it is with --keep-unknown.",
+            "-o model.reproducible.onnx --keep-unknown",
+        ),
+        first_node,
+        ("DropBlock", None),
+    ),
+    Said(
+        "y = Neg (x)",
+        (
+            "no random nodes but those that train it, nothing to rewrite.",
+            "The graphs that train the model have 1 random node, which no run uses",
+        ),
+        lambda shown: shown["for_training"],
+        1,
+    ),
+]
 
 
 @pytest.mark.usefixtures("untried")
-@pytest.mark.parametrize(("body", "said"), SAID)
-def test_what_a_model_has_or_lacks_is_said(path, body, said):
-    model = parse(body) if body.startswith("g (") else nodes(body)
-    if "train it" in said:
+@pytest.mark.parametrize("said", SAID, ids=lambda said: said.body)
+def test_what_a_model_has_or_lacks_is_said(path, said):
+    model = parse(said.body) if said.body.startswith("g (") else nodes(said.body)
+    is_for_training = "train it" in said.words[0]
+    if is_for_training:
         train = "t () => (float[2] w) { w = RandomNormal <shape = [2]> () }"
         model.training_info.add().initialization.CopyFrom(parser.parse_graph(train))
     onnx.save(model, path)
-    found = {"text": cli.text("inspect", path), "shown": document(path)}
-    for words in said.split(" | "):
-        is_python = words.startswith(("text.", "shown["))
-        assert eval(words, found) if is_python else words in found["text"], words
+    text = cli.text("inspect", path)
+    for words in said.words:
+        assert words in text
+    is_left_unknown = "--keep-unknown" in said.words[-1]
+    assert text.endswith("--keep-unknown") is is_left_unknown
+    assert said.of_document(document(path)) == said.expected
 
 
 @pytest.fixture(scope="module")

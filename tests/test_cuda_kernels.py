@@ -32,9 +32,30 @@ KERNELS = names()
 TEXT = PTX.read_text()
 FULL = 2**32 - 1
 STATES = {
-    "carries into word 1": [FULL - 5, 0, 0, 0, 1, 2],
-    "carries into word 2": [FULL - 5, FULL, 0, 0, 3, 4],
-    "begins again": [FULL - 5, FULL, FULL, FULL, FULL, FULL],
+    "carries into word 1": [
+        FULL - 5,
+        0,
+        0,
+        0,
+        1,
+        2,
+    ],
+    "carries into word 2": [
+        FULL - 5,
+        FULL,
+        0,
+        0,
+        3,
+        4,
+    ],
+    "begins again": [
+        FULL - 5,
+        FULL,
+        FULL,
+        FULL,
+        FULL,
+        FULL,
+    ],
 }
 ROWS = np.array([*STATES.values(), [7, 8, 9, 10, 11, 12]], np.uint32)
 

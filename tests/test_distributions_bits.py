@@ -164,7 +164,11 @@ def compare(isa: str, expected: str) -> None:
     ("size", "least"),
     [
         (QUICK, 200_000),
-        pytest.param(MANY, 40_000_000, marks=[pytest.mark.slow, pytest.mark.exhaustive]),
+        pytest.param(
+            MANY,
+            40_000_000,
+            marks=[pytest.mark.slow, pytest.mark.exhaustive],
+        ),
     ],
 )
 def test_every_instruction_set_draws_what_numpy_draws(

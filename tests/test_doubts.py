@@ -127,8 +127,16 @@ DOUBTFUL: dict[str, Doubtful] = {
         "v = Cast <to = 1> (b) [sum] a = Add (b, b) w = Cast <to = 1> (a) y = Mul (v, w)",
         WORDS.format("Add 'sum'"),
     ),
-    "words in an int64": of_bits("y = Neg (b)", WIDE.format("int64"), to=7),
-    "more than the words": of_bits("y = Identity (b)", WIDE.format("uint32"), high=3e9),
+    "words in an int64": of_bits(
+        "y = Neg (b)",
+        WIDE.format("int64"),
+        to=7,
+    ),
+    "more than the words": of_bits(
+        "y = Identity (b)",
+        WIDE.format("uint32"),
+        high=3e9,
+    ),
     "bits that are rounded to the nearest": of_floats("r = Round (s)"),
     "bits that end at a limit": of_floats("""t = Constant <value_float = 4294967040.0> ()
         z = Constant <value_float = 0.0> () r = Clip (s, z, t)"""),

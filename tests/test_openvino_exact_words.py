@@ -22,15 +22,30 @@ from onnx_philox._contract import openvino_plugin
 from onnx_philox.openvino import _native_backend, random_dropout, random_generator
 
 INPUTS = {
-    "s": np.array([2**32 - 2, 2**31, 2**31 - 1, 5, 0xDEADBEEF, 2**24 + 1], np.uint32),
-    "t": np.array([2**24 + 3, 0xFEDCBA98, 7, 2**31 + 1, 2**32 - 1, 2**30], np.uint32),
+    "s": np.array(
+        [2**32 - 2, 2**31, 2**31 - 1, 5, 0xDEADBEEF, 2**24 + 1],
+        np.uint32,
+    ),
+    "t": np.array(
+        [2**24 + 3, 0xFEDCBA98, 7, 2**31 + 1, 2**32 - 1, 2**30],
+        np.uint32,
+    ),
     "c": np.array([True, False, True, True, False, False]),
     "d": np.array([True, True, False, True, False, True]),
     "i": np.array([5, 0, 3, 1, 2, 4]),
-    "x": np.array([-(2**31), 2**31 - 1, -1, 2**24 + 1, 0, 5], np.int32),
+    "x": np.array(
+        [-(2**31), 2**31 - 1, -1, 2**24 + 1, 0, 5],
+        np.int32,
+    ),
     "w": np.array([2**63 - 1, -(2**63), 2**32 + 5, -7, 2**31, 3]),
-    "b": np.array([0, 255, 128, 3, 7, 200], np.uint8),
-    "h": np.array([-(2**15), 2**15 - 1, -1, 3, 0, 9], np.int16),
+    "b": np.array(
+        [0, 255, 128, 3, 7, 200],
+        np.uint8,
+    ),
+    "h": np.array(
+        [-(2**15), 2**15 - 1, -1, 3, 0, 9],
+        np.int16,
+    ),
 }
 
 
@@ -99,8 +114,14 @@ Build = Callable[[Any], ov.Node]
 Expect = Callable[[Any], Any]
 # The kind of a node and what is special; a state of parameters, and what it is, of their numbers.
 EXACT: dict[str, tuple[Build, Expect]] = {
-    "Add": (lambda of: op.add(of.s, of.t), lambda of: of.s + of.t),
-    "Add, a constant": (lambda of: op.add(of.s, words(2**31 - 1)), lambda of: of.s + (2**31 - 1)),
+    "Add": (
+        lambda of: op.add(of.s, of.t),
+        lambda of: of.s + of.t,
+    ),
+    "Add, a constant": (
+        lambda of: op.add(of.s, words(2**31 - 1)),
+        lambda of: of.s + (2**31 - 1),
+    ),
     "Add, small constants": (
         lambda of: op.add(op.multiply(op.add(of.s, words(9)), words(1001)), words(3)),
         lambda of: (of.s + 9) * 1001 + 3,
@@ -113,14 +134,26 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: op.add(of.s, words(0, 1, 2, 3, 4, 5)),
         lambda of: of.s + np.arange(6, dtype=np.uint32),
     ),
-    "Add, i64": (lambda of: u32(op.add(i64(of.s), of.w)), lambda of: of.s + of.w.astype(np.uint32)),
-    "BitwiseAnd": (lambda of: op.bitwise_and(of.s, of.t), lambda of: of.s & of.t),
+    "Add, i64": (
+        lambda of: u32(op.add(i64(of.s), of.w)),
+        lambda of: of.s + of.w.astype(np.uint32),
+    ),
+    "BitwiseAnd": (
+        lambda of: op.bitwise_and(of.s, of.t),
+        lambda of: of.s & of.t,
+    ),
     "BitwiseAnd, the least constant": (
         lambda of: u32(op.bitwise_and(i64(of.s), scalar(-(2**31)))),
         lambda of: of.s & 2**31,
     ),
-    "BitwiseNot": (lambda of: op.bitwise_not(of.s), lambda of: ~of.s),
-    "BitwiseOr": (lambda of: op.bitwise_or(of.s, of.t), lambda of: of.s | of.t),
+    "BitwiseNot": (
+        lambda of: op.bitwise_not(of.s),
+        lambda of: ~of.s,
+    ),
+    "BitwiseOr": (
+        lambda of: op.bitwise_or(of.s, of.t),
+        lambda of: of.s | of.t,
+    ),
     "BitwiseXor": (
         lambda of: op.bitwise_xor(op.bitwise_xor(of.s, of.t), words(2**31 - 1)),
         lambda of: of.s ^ of.t ^ (2**31 - 1),
@@ -137,13 +170,34 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: op.concat([part(of.s, 0, 4), words(2**31 - 1, 5)], 0),
         lambda of: [*of.s[:4], 2**31 - 1, 5],
     ),
-    "Convert, i64 there and back": (lambda of: u32(i64(of.s)), lambda of: of.s),
-    "Convert, i32": (lambda of: u32(of.x), lambda of: of.x.astype(np.uint32)),
-    "Convert, i64": (lambda of: u32(of.w), lambda of: of.w.astype(np.uint32)),
-    "Convert, u8": (lambda of: u32(of.b), lambda of: of.b),
-    "Convert, i16": (lambda of: u32(of.h), lambda of: of.h.astype(np.uint32)),
-    "Convert, boolean": (lambda of: u32(of.c), lambda of: of.c),
-    "Gather": (lambda of: op.gather(of.s, of.i, scalar(0)), lambda of: of.s[of.i]),
+    "Convert, i64 there and back": (
+        lambda of: u32(i64(of.s)),
+        lambda of: of.s,
+    ),
+    "Convert, i32": (
+        lambda of: u32(of.x),
+        lambda of: of.x.astype(np.uint32),
+    ),
+    "Convert, i64": (
+        lambda of: u32(of.w),
+        lambda of: of.w.astype(np.uint32),
+    ),
+    "Convert, u8": (
+        lambda of: u32(of.b),
+        lambda of: of.b,
+    ),
+    "Convert, i16": (
+        lambda of: u32(of.h),
+        lambda of: of.h.astype(np.uint32),
+    ),
+    "Convert, boolean": (
+        lambda of: u32(of.c),
+        lambda of: of.c,
+    ),
+    "Gather": (
+        lambda of: op.gather(of.s, of.i, scalar(0)),
+        lambda of: of.s[of.i],
+    ),
     "Gather, of computed indices": (
         lambda of: op.gather(of.s, op.subtract(const(5), of.i), scalar(0)),
         lambda of: of.s[5 - of.i],
@@ -162,9 +216,18 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: op.select(op.gather(of.c, of.i, scalar(0)), of.s, of.t),
         lambda of: np.where(of.c[of.i], of.s, of.t),
     ),
-    "GatherElements": (lambda of: op.gather_elements(of.s, of.i, 0), lambda of: of.s[of.i]),
-    "GatherND": (lambda of: op.gather_nd(of.s, shaped(of.i, 6, 1)), lambda of: of.s[of.i]),
-    "Identity": (lambda of: op.identity(of.s), lambda of: of.s),
+    "GatherElements": (
+        lambda of: op.gather_elements(of.s, of.i, 0),
+        lambda of: of.s[of.i],
+    ),
+    "GatherND": (
+        lambda of: op.gather_nd(of.s, shaped(of.i, 6, 1)),
+        lambda of: of.s[of.i],
+    ),
+    "Identity": (
+        lambda of: op.identity(of.s),
+        lambda of: of.s,
+    ),
     "LogicalAnd": (
         lambda of: op.select(op.logical_and(of.c, of.d), of.s, of.t),
         lambda of: np.where(of.c & of.d, of.s, of.t),
@@ -181,7 +244,10 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: op.add(op.select(op.logical_xor(of.c, of.d), of.s, of.t), of.s),
         lambda of: np.where(of.c ^ of.d, of.s, of.t) + of.s,
     ),
-    "Multiply": (lambda of: op.multiply(of.s, of.t), lambda of: of.s * of.t),
+    "Multiply": (
+        lambda of: op.multiply(of.s, of.t),
+        lambda of: of.s * of.t,
+    ),
     "Multiply, each word by the same": (
         lambda of: products(of.s, 1664525),
         lambda of: of.s * 1664525,
@@ -194,12 +260,18 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: op.pad(part(of.s, 1, 5), const(1), const(1), "edge"),
         lambda of: np.pad(of.s[1:5], 1, "edge"),
     ),
-    "Reshape": (lambda of: shaped(shaped(of.s, 2, 3), 6), lambda of: of.s),
+    "Reshape": (
+        lambda of: shaped(shaped(of.s, 2, 3), 6),
+        lambda of: of.s,
+    ),
     "Reshape, to another's shape": (
         lambda of: op.bitwise_xor(op.reshape(shaped(of.s, 2, 3), op.shape_of(of.t), False), of.t),
         lambda of: of.s ^ of.t,
     ),
-    "Roll": (lambda of: op.roll(of.s, const(2), const(0)), lambda of: np.roll(of.s, 2)),
+    "Roll": (
+        lambda of: op.roll(of.s, const(2), const(0)),
+        lambda of: np.roll(of.s, 2),
+    ),
     "ScatterElementsUpdate": (
         lambda of: op.scatter_elements_update(of.s, of.i, of.t, scalar(0)),
         lambda of: scattered(of.s, of.i, of.t),
@@ -212,21 +284,42 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: op.scatter_update(of.s, of.i, of.t, scalar(0)),
         lambda of: scattered(of.s, of.i, of.t),
     ),
-    "Select": (lambda of: op.select(of.c, of.s, of.t), lambda of: np.where(of.c, of.s, of.t)),
-    "Slice": (lambda of: part(of.s, -1, -(2**63), -1), lambda of: of.s[::-1]),
-    "Split": (lambda of: reversed_parts(op.split(of.s, scalar(0), 2)), lambda of: np.roll(of.s, 3)),
-    "Squeeze": (lambda of: op.squeeze(op.unsqueeze(of.s, const(0)), const(0)), lambda of: of.s),
+    "Select": (
+        lambda of: op.select(of.c, of.s, of.t),
+        lambda of: np.where(of.c, of.s, of.t),
+    ),
+    "Slice": (
+        lambda of: part(of.s, -1, -(2**63), -1),
+        lambda of: of.s[::-1],
+    ),
+    "Split": (
+        lambda of: reversed_parts(op.split(of.s, scalar(0), 2)),
+        lambda of: np.roll(of.s, 3),
+    ),
+    "Squeeze": (
+        lambda of: op.squeeze(op.unsqueeze(of.s, const(0)), const(0)),
+        lambda of: of.s,
+    ),
     "StridedSlice": (
         lambda of: op.strided_slice(of.s, const(5), const(-100), const(-1), [0], [0]),
         lambda of: of.s[::-1],
     ),
-    "Subtract": (lambda of: op.subtract(of.s, of.t), lambda of: of.s - of.t),
-    "Tile": (lambda of: part(op.tile(of.s, const(2)), 2, 8), lambda of: np.tile(of.s, 2)[2:8]),
+    "Subtract": (
+        lambda of: op.subtract(of.s, of.t),
+        lambda of: of.s - of.t,
+    ),
+    "Tile": (
+        lambda of: part(op.tile(of.s, const(2)), 2, 8),
+        lambda of: np.tile(of.s, 2)[2:8],
+    ),
     "Transpose": (
         lambda of: shaped(op.transpose(shaped(of.s, 2, 3), const(1, 0)), 6),
         lambda of: of.s.reshape(2, 3).T.reshape(6),
     ),
-    "Unsqueeze": (lambda of: shaped(op.unsqueeze(of.s, const(0)), 6), lambda of: of.s),
+    "Unsqueeze": (
+        lambda of: shaped(op.unsqueeze(of.s, const(0)), 6),
+        lambda of: of.s,
+    ),
     "VariadicSplit": (
         lambda of: reversed_parts(op.variadic_split(of.s, scalar(0), const(1, 5))),
         lambda of: np.roll(of.s, -1),
@@ -234,22 +327,46 @@ EXACT: dict[str, tuple[Build, Expect]] = {
 }
 
 REFUSED: dict[str, tuple[Build, str]] = {
-    "Maximum": (lambda of: op.maximum(of.s, of.t), "what Maximum computes"),
-    "Mod": (lambda of: op.mod(of.s, of.t), "what Mod computes"),
-    "Divide": (lambda of: op.divide(of.s, of.t), "what Divide computes"),
-    "a shift": (lambda of: op.bitwise_right_shift(of.s, of.t), "what BitwiseRightShift computes"),
+    "Maximum": (
+        lambda of: op.maximum(of.s, of.t),
+        "what Maximum computes",
+    ),
+    "Mod": (
+        lambda of: op.mod(of.s, of.t),
+        "what Mod computes",
+    ),
+    "Divide": (
+        lambda of: op.divide(of.s, of.t),
+        "what Divide computes",
+    ),
+    "a shift": (
+        lambda of: op.bitwise_right_shift(of.s, of.t),
+        "what BitwiseRightShift computes",
+    ),
     "a sum": (
         lambda of: op.reduce_sum(op.concat([shaped(of.s, 1, 6), shaped(of.t, 1, 6)], 0), const(0)),
         "what ReduceSum computes",
     ),
-    "16 bits": (lambda of: u32(op.convert(of.s, "u16")), "what Convert computes from u32 to u16"),
-    "8 bits": (lambda of: u32(op.convert(of.s, "i8")), "what Convert computes from u32 to i8"),
+    "16 bits": (
+        lambda of: u32(op.convert(of.s, "u16")),
+        "what Convert computes from u32 to u16",
+    ),
+    "8 bits": (
+        lambda of: u32(op.convert(of.s, "i8")),
+        "what Convert computes from u32 to i8",
+    ),
     "a boolean of words": (
         lambda of: u32(op.convert(of.s, "boolean")),
         "what Convert computes from u32 to boolean",
     ),
-    "floats": (lambda of: u32(op.convert(of.s, "f64")), "what Convert computes from f64 to u32"),
-    "arithmetic of 8 bits": (lambda of: u32(op.add(of.b, of.b)), "what Add computes of u8"),
+    "floats": (
+        lambda of: u32(op.convert(of.s, "f64")),
+        "what Convert computes from f64 to u32",
+    ),
+    "arithmetic of 8 bits": (
+        lambda of: u32(op.add(of.b, of.b)),
+        "what Add computes of u8",
+    ),
     "a scatter with max": (
         lambda of: op.scatter_nd_update(of.s, shaped(of.i, 6, 1), of.t, "max"),
         "what ScatterNDUpdate computes with max",

@@ -41,11 +41,23 @@ def uniform(
 CLASSES = graphs.random_categorical([[0.1, 0.5, -2.0]], 999, stateful=True, **SEEDS)
 READ = {
     "seeds": (uniform(), [("shape", "i64")]),
-    "state": (uniform(stateful=True), [("shape", "i64"), ("state", "u32")]),
-    "f64": (uniform("f64", stateful=True), [("shape", "i64"), ("state", "u32")]),
-    "bits": (graphs.random_generator(None, rank=1), [("state", "u32"), ("shape", "i64")]),
+    "state": (
+        uniform(stateful=True),
+        [("shape", "i64"), ("state", "u32")],
+    ),
+    "f64": (
+        uniform("f64", stateful=True),
+        [("shape", "i64"), ("state", "u32")],
+    ),
+    "bits": (
+        graphs.random_generator(None, rank=1),
+        [("state", "u32"), ("shape", "i64")],
+    ),
     "logits": (CLASSES, [("state", "u32")]),
-    "bounds that are inputs": (uniform(bounds=(0.1, None)), [("shape", "i64"), ("maxval", "f32")]),
+    "bounds that are inputs": (
+        uniform(bounds=(0.1, None)),
+        [("shape", "i64"), ("maxval", "f32")],
+    ),
 }
 
 

@@ -18,8 +18,14 @@ SEEDS = (0, 1, 42, 2**32 - 1, 2**32, 2**53 + 1, 2**64 - 1)
 # Of runs and rows, and one whose counter is about to carry through all its words.
 STATES = (
     PhiloxState.for_run(42, 3),
-    PhiloxState(counter=2**128 - 2, key=2**64 - 1),
-    PhiloxState(counter=2**64 - 1, key=0xFEDCBA9876543210),
+    PhiloxState(
+        counter=2**128 - 2,
+        key=2**64 - 1,
+    ),
+    PhiloxState(
+        counter=2**64 - 1,
+        key=0xFEDCBA9876543210,
+    ),
 )
 
 

@@ -65,7 +65,10 @@ RULES = {
     "shape": "1-D, with one entry for each dimension",
     "state": "[6], or [1, ..., 1, 6] up to rank 8, or [B, 6], a state for each row of the output",
     "logits": "2-D, [batch, classes]",
-    **dict.fromkeys(("p", "rate", "alpha", "data"), "of 0 to 8 dimensions"),
+    **dict.fromkeys(
+        ("p", "rate", "alpha", "data"),
+        "of 0 to 8 dimensions",
+    ),
     **dict.fromkeys(
         ("temperature", "top_k", "top_p", "min_p"),
         "a scalar, 1-D of one element, or 1-D with one for each row (2)",

@@ -83,7 +83,10 @@ def test_a_record_is_equal_in_both_runtimes(folder: Path, runtime: str) -> None:
 
 
 ALTERED = [
-    (lambda record: record["model"].update(sha256=HASH), "new.onnx has another hash"),
+    (
+        lambda record: record["model"].update(sha256=HASH),
+        "new.onnx has another hash",
+    ),
     (
         lambda record: record["runs"][1]["outputs"][-1].update(sha256=HASH),
         "the drawn randn_like of run 1",
@@ -92,14 +95,26 @@ ALTERED = [
         lambda record: record["runs"][0]["outputs"][0].update(sha256=HASH),
         "the output images of run 0",
     ),
-    (lambda record: record["inputs"][1].update(sha256=HASH), "the input mean has another hash"),
+    (
+        lambda record: record["inputs"][1].update(sha256=HASH),
+        "the input mean has another hash",
+    ),
     (
         lambda record: record.update(seed=0),
         "the seed of run 0 is not the states' key; the seed of run 1 is not the states' key.",
     ),
-    (lambda record: record["streams"].update(state="x"), "the model's random nodes are not those"),
-    (lambda record: record["runs"][0]["state"].__setitem__(0, 1), "the drawn randn_like of run 0"),
-    (lambda record: record["runs"][0]["outputs"].pop(), "run 0 is not in the record"),
+    (
+        lambda record: record["streams"].update(state="x"),
+        "the model's random nodes are not those",
+    ),
+    (
+        lambda record: record["runs"][0]["state"].__setitem__(0, 1),
+        "the drawn randn_like of run 0",
+    ),
+    (
+        lambda record: record["runs"][0]["outputs"].pop(),
+        "run 0 is not in the record",
+    ),
     (
         lambda record: record["runs"][0]["outputs"][-1].update(sha256=HASH, kind="computed"),
         "drawn randn_like of run 0 has another hash",
@@ -132,25 +147,46 @@ ALTERED = [
         lambda record: record["streams"].update(alignment="pytorch"),
         'not those in the record: alignment was "pytorch", and is "tensorflow"',
     ),
-    (lambda record: record["streams"].update(fingerprint="0" * 16), "fingerprint was"),
-    (lambda record: record["streams"].update(nodes=[]), "the list of nodes is another"),
+    (
+        lambda record: record["streams"].update(fingerprint="0" * 16),
+        "fingerprint was",
+    ),
+    (
+        lambda record: record["streams"].update(nodes=[]),
+        "the list of nodes is another",
+    ),
     (
         lambda record: record["streams"]["nodes"][0].update(op_seed=5),
         "the list of nodes is another",
     ),
-    (lambda record: record["streams"].update(batch="mean"), 'batch was "mean", and is null'),
+    (
+        lambda record: record["streams"].update(batch="mean"),
+        'batch was "mean", and is null',
+    ),
     (
         lambda record: record.update(streams=None),
         "the model's random nodes are not those in the record.",
     ),
-    (lambda record: record["runs"][0].update(run=7), "the run number 7 is 0 by the states"),
-    (lambda record: record["runs"][1].update(run=0), "the run number 0 is 1 by the states"),
-    (lambda record: record["runs"][1]["state"].__setitem__(3, 0), "the drawn randn_like of run 1"),
+    (
+        lambda record: record["runs"][0].update(run=7),
+        "the run number 7 is 0 by the states",
+    ),
+    (
+        lambda record: record["runs"][1].update(run=0),
+        "the run number 0 is 1 by the states",
+    ),
+    (
+        lambda record: record["runs"][1]["state"].__setitem__(3, 0),
+        "the drawn randn_like of run 1",
+    ),
     (
         lambda record: record.update(how="CPU"),
         "how is CPU in the record, which this runtime never has",
     ),
-    (lambda record: record.update(precision="f16"), "the precision is f16 in the record"),
+    (
+        lambda record: record.update(precision="f16"),
+        "the precision is f16 in the record",
+    ),
 ]
 
 
@@ -260,39 +296,102 @@ def test_what_is_no_record_is_refused_in_a_sentence(tmp_path: Path, text: str, n
 
 
 DAMAGED = [
-    (lambda record: record.pop("runs"), "runs must be as"),
-    (lambda record: record["runs"][0].update(state=[1]), "runs[0].state must be as"),
+    (
+        lambda record: record.pop("runs"),
+        "runs must be as",
+    ),
+    (
+        lambda record: record["runs"][0].update(state=[1]),
+        "runs[0].state must be as",
+    ),
     (
         lambda record: record["inputs"][0].update(base64="x"),
         "inputs['log_variance'].base64 must be as",
     ),
-    (lambda record: record["inputs"][1].update(type="thing"), "inputs[1].type must be as"),
-    (lambda record: record["inputs"][1].update(argument=None), "the record has its hash alone"),
-    (lambda record: record.update(runtime="other"), "--runtime must be one of"),
+    (
+        lambda record: record["inputs"][1].update(type="thing"),
+        "inputs[1].type must be as",
+    ),
+    (
+        lambda record: record["inputs"][1].update(argument=None),
+        "the record has its hash alone",
+    ),
+    (
+        lambda record: record.update(runtime="other"),
+        "--runtime must be one of",
+    ),
     (
         lambda record: record["model"].update(file="gone.onnx"),
         "pass where it is, with --model FILE",
     ),
-    (lambda record: record["model"].update(file=None), "--model must be given"),
-    (lambda record: record["inputs"].pop(0), "'log_variance'"),
-    (lambda record: record["inputs"][1].update(argument="x=y.npy"), "'x'"),
-    (lambda record: record.update(runs=[]), "runs must be as onnx-philox run --record"),
-    (lambda record: record["runs"][0].update(run=None), "runs[0].run must be as"),
-    (lambda record: record["model"].update(per_row=False), "runs[0].run must be as"),
-    (lambda record: record["model"].update(per_row="mean"), "model.per_row must be as"),
-    (lambda record: record["model"]["beside"].update({"\ud800": HASH}), "model.beside must be as"),
-    (lambda record: record["streams"].update(nodes=1), "streams.nodes must be as"),
+    (
+        lambda record: record["model"].update(file=None),
+        "--model must be given",
+    ),
+    (
+        lambda record: record["inputs"].pop(0),
+        "'log_variance'",
+    ),
+    (
+        lambda record: record["inputs"][1].update(argument="x=y.npy"),
+        "'x'",
+    ),
+    (
+        lambda record: record.update(runs=[]),
+        "runs must be as onnx-philox run --record",
+    ),
+    (
+        lambda record: record["runs"][0].update(run=None),
+        "runs[0].run must be as",
+    ),
+    (
+        lambda record: record["model"].update(per_row=False),
+        "runs[0].run must be as",
+    ),
+    (
+        lambda record: record["model"].update(per_row="mean"),
+        "model.per_row must be as",
+    ),
+    (
+        lambda record: record["model"]["beside"].update({"\ud800": HASH}),
+        "model.beside must be as",
+    ),
+    (
+        lambda record: record["streams"].update(nodes=1),
+        "streams.nodes must be as",
+    ),
     (
         lambda record: record["streams"]["nodes"][0].pop("op_seed"),
         "streams.nodes[0].op_seed must be as",
     ),
-    (lambda record: record["streams"].update(alignment="torch"), "streams.alignment must be as"),
-    (lambda record: record["streams"].pop("batch"), "streams.batch must be as"),
-    (lambda record: record["versions"].update(python=3), "versions.python must be as"),
-    (lambda record: record.update(how="\udfff"), "how must be as"),
-    (lambda record: record["runs"][0]["state"].__setitem__(0, 2**32), "runs[0].state must be as"),
-    (lambda record: record["inputs"].append(record["inputs"][0]), "inputs must be as"),
-    (lambda record: record.update(seed=2**64), "seed must be as"),
+    (
+        lambda record: record["streams"].update(alignment="torch"),
+        "streams.alignment must be as",
+    ),
+    (
+        lambda record: record["streams"].pop("batch"),
+        "streams.batch must be as",
+    ),
+    (
+        lambda record: record["versions"].update(python=3),
+        "versions.python must be as",
+    ),
+    (
+        lambda record: record.update(how="\udfff"),
+        "how must be as",
+    ),
+    (
+        lambda record: record["runs"][0]["state"].__setitem__(0, 2**32),
+        "runs[0].state must be as",
+    ),
+    (
+        lambda record: record["inputs"].append(record["inputs"][0]),
+        "inputs must be as",
+    ),
+    (
+        lambda record: record.update(seed=2**64),
+        "seed must be as",
+    ),
     (
         lambda record: record["runs"][0]["outputs"][0].update(shape=[-1]),
         "runs[0].outputs[0].shape must be as",
@@ -305,8 +404,14 @@ DAMAGED = [
         lambda record: record["runs"][0]["outputs"][0].update(sha256="g" * 64),
         "runs[0].outputs[0].sha256 must be as",
     ),
-    (lambda record: record["runs"][1].update(run=-1), "runs[1].run must be as"),
-    (lambda record: record["model"].update(keep_seeds=1), "model.keep_seeds must be as"),
+    (
+        lambda record: record["runs"][1].update(run=-1),
+        "runs[1].run must be as",
+    ),
+    (
+        lambda record: record["model"].update(keep_seeds=1),
+        "model.keep_seeds must be as",
+    ),
     (
         lambda record: record["runs"][1]["outputs"].append(record["runs"][1]["outputs"][0]),
         "runs[1].outputs must be as",

@@ -20,7 +20,13 @@ from onnx_philox.onnxruntime import BACKENDS, InferenceSession, RefusalText
 
 BERNOULLI = parse("g (float[N, 3] p) => (float[N, 3] y) { y = Bernoulli (p) }", ir_version=9)
 MODEL = make_reproducible(BERNOULLI)
-GOOD = {"p": np.full((2, 3), 0.5, np.float32)}
+GOOD = {
+    "p": np.full(
+        (2, 3),
+        0.5,
+        np.float32,
+    )
+}
 STATE = {"random_state": PhiloxState(0, 1).to_array()}
 NODE_SAYS = (
     "RandomBernoulli: input 'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0 at [0, 0]. "
@@ -34,10 +40,22 @@ WRONG: dict[str, tuple[dict[str, Any], str, bool]] = {
         "the input 'p' must be float32: got float64. Pass an array",
         True,
     ),
-    "rank": ({"p": np.ones(3, np.float32)}, f"{SHAPE} [3]. Pass an array", False),
-    "shape": ({"p": np.ones((2, 4), np.float32)}, f"{SHAPE} [2, 4]. Pass an array", False),
+    "rank": (
+        {"p": np.ones(3, np.float32)},
+        f"{SHAPE} [3]. Pass an array",
+        False,
+    ),
+    "shape": (
+        {"p": np.ones((2, 4), np.float32)},
+        f"{SHAPE} [2, 4]. Pass an array",
+        False,
+    ),
     "missing": ({}, "the input 'p' must be in the feed: got nothing. Pass an array", False),
-    "unknown": ({**GOOD, "q": GOOD["p"]}, "each input must be one of p", False),
+    "unknown": (
+        {**GOOD, "q": GOOD["p"]},
+        "each input must be one of p",
+        False,
+    ),
 }
 RUNS = ["run", "run_with_ort_values", "run_with_iobinding", "run_async"]
 OWNER = "onnx_philox.onnxruntime"
@@ -112,8 +130,14 @@ OPENERS: dict[str, tuple[Callable[[], Pipeline], type[Exception]]] = {
     for runtime, kind in (("onnxruntime", InvalidArgument), ("openvino", RuntimeError))
     for backend in BACKENDS
 } | {
-    "a session": (lambda: Pipeline(bare_session(MODEL)), InvalidArgument),
-    "a compiled model": (lambda: Pipeline(compiled(MODEL), source=MODEL), RuntimeError),
+    "a session": (
+        lambda: Pipeline(bare_session(MODEL)),
+        InvalidArgument,
+    ),
+    "a compiled model": (
+        lambda: Pipeline(compiled(MODEL), source=MODEL),
+        RuntimeError,
+    ),
 }
 
 

@@ -32,7 +32,15 @@ ROWS, COLUMNS = 200, 48
 X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)).astype(F32)
 P = np.random.default_rng(1).random(COLUMNS).astype(F32)
 ODD = np.resize(F32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS)
-P[:4] = 0, 1, F32(2**-23), np.nextafter(F32(0.5), F32(1))
+P[:4] = (
+    0,
+    1,
+    F32(2**-23),
+    np.nextafter(
+        F32(0.5),
+        F32(1),
+    ),
+)
 P[4:] = np.nextafter(uniform([COLUMNS])[4:], F32(1))
 
 
@@ -160,7 +168,12 @@ PATTERNS: dict[str, Pattern] = {
         "s = Sigmoid (x) p = Identity (s) u = RandomUniformLike (p) y = Less (u, p)", unread=0
     ),
     "of an input": Booleans("y = Less (u, p)", GONE, fed="float", p=0.3),
-    "of an input of one element": Booleans("y = Less (u, p)", GONE, fed="float[1, 1]", p=[[0.3]]),
+    "of an input of one element": Booleans(
+        "y = Less (u, p)",
+        GONE,
+        fed="float[1, 1]",
+        p=[[0.3]],
+    ),
     "of an input for each column": Booleans("y = Less (u, p)", GONE, fed=COLUMN, p=P),
     "of an input for each element": Booleans(
         "y = Less (u, p)", GONE, fed=f"float[n, {COLUMNS}]", p=np.abs(np.tanh(X))
@@ -168,16 +181,33 @@ PATTERNS: dict[str, Pattern] = {
     "of an input for each column that is no probability": Booleans(
         f"y = {AT_LEAST} (u, p)", AT_LEAST, fed=COLUMN, p=ODD
     ),
-    "of an input of one NaN": Booleans(f"y = {AT_LEAST} (u, p)", AT_LEAST, fed="float", p=NAN),
+    "of an input of one NaN": Booleans(
+        f"y = {AT_LEAST} (u, p)",
+        AT_LEAST,
+        fed="float",
+        p=NAN,
+    ),
     "of constants for each column": Pattern(f"{LIKE} y = Less (u, p)", p=P),
     "of constants that are no probabilities": Pattern(f"{LIKE} y = Less (u, p)", p=ODD),
-    "at least what is no probability": Pattern(f"{LIKE} y = {AT_LEAST} (u, p)", p=ODD),
+    "at least what is no probability": Pattern(
+        f"{LIKE} y = {AT_LEAST} (u, p)",
+        p=ODD,
+    ),
     "what is no probability, or more": Pattern(f"{LIKE} y = LessOrEqual (p, u)", p=ODD),
     "of f16": Pattern(
         "u = RandomUniformLike <dtype = 10> (x) y = Less (u, p)", p=np.array(0.3, np.float16)
     ),
-    "of f64": Booleans(f"{DOUBLE} y = Less (u, p)", "Less", p=np.array(0.3)),
-    "torch's randint": Integers(0, 2**23, f"{SCALED} y = Cast <to = 7> (f)", n=2**23),
+    "of f64": Booleans(
+        f"{DOUBLE} y = Less (u, p)",
+        "Less",
+        p=np.array(0.3),
+    ),
+    "torch's randint": Integers(
+        0,
+        2**23,
+        f"{SCALED} y = Cast <to = 7> (f)",
+        n=2**23,
+    ),
     "torch's randint with a low bound": Integers(
         -3,
         7,
@@ -196,10 +226,30 @@ PATTERNS: dict[str, Pattern] = {
         n=10,
         low=3,
     ),
-    "TorchScript's randint": Integers(2**16 - 7, 2**16, f"{HIGH} y = Cast <to = 7> (u)", GONE),
-    "randint as floats": Integers(0, 1000, f"{SCALED} y = Cast <to = 11> (f)", n=1000),
-    "randint as halves": Integers(0, 2049, f"{SCALED} y = Cast <to = 10> (f)", n=2049),
-    "all bits of an integer": Words(f"{SCALED} y = Cast <to = 12> (f)", GONE, "Floor", n=ALL),
+    "TorchScript's randint": Integers(
+        2**16 - 7,
+        2**16,
+        f"{HIGH} y = Cast <to = 7> (u)",
+        GONE,
+    ),
+    "randint as floats": Integers(
+        0,
+        1000,
+        f"{SCALED} y = Cast <to = 11> (f)",
+        n=1000,
+    ),
+    "randint as halves": Integers(
+        0,
+        2049,
+        f"{SCALED} y = Cast <to = 10> (f)",
+        n=2049,
+    ),
+    "all bits of an integer": Words(
+        f"{SCALED} y = Cast <to = 12> (f)",
+        GONE,
+        "Floor",
+        n=ALL,
+    ),
     "all bits by a division": Words(
         f"{LIKE} m = Div (u, n) y = Cast <to = 12> (m)", GONE, "Div", n=2.0**-32
     ),
@@ -217,11 +267,38 @@ PATTERNS: dict[str, Pattern] = {
     "all bits and what adds to them": Words(
         f"{BITS} y = Add (b, none)", GONE, "Floor", n=ALL, none=U32(0)
     ),
-    "31 bits": Moved(f"{SCALED} y = Cast <to = 12> (f)", GONE, "Mul", n=2**31),
-    "30 bits of 64": Integers(0, 2**30, f"{SCALED} y = Cast <to = 13> (f)", n=2**30),
-    "bits of 16": Integers(0, 2**16, f"{BITS} y = Cast <to = 4> (b)", n=2**16),
-    "upper bits": Integers(0, 2**23, f"{BITS} {SHIFTED} y = Identity (s)", n=ALL, by=U32(9)),
-    "upper bits by a division": Integers(0, 2**8, f"{BITS} y = Div (b, by)", n=ALL, by=U32(2**24)),
+    "31 bits": Moved(
+        f"{SCALED} y = Cast <to = 12> (f)",
+        GONE,
+        "Mul",
+        n=2**31,
+    ),
+    "30 bits of 64": Integers(
+        0,
+        2**30,
+        f"{SCALED} y = Cast <to = 13> (f)",
+        n=2**30,
+    ),
+    "bits of 16": Integers(
+        0,
+        2**16,
+        f"{BITS} y = Cast <to = 4> (b)",
+        n=2**16,
+    ),
+    "upper bits": Integers(
+        0,
+        2**23,
+        f"{BITS} {SHIFTED} y = Identity (s)",
+        n=ALL,
+        by=U32(9),
+    ),
+    "upper bits by a division": Integers(
+        0,
+        2**8,
+        f"{BITS} y = Div (b, by)",
+        n=ALL,
+        by=U32(2**24),
+    ),
     "lower bits": Integers(
         0,
         2**8,
@@ -235,12 +312,24 @@ PATTERNS: dict[str, Pattern] = {
     "bits modulo a number": Integers(
         0, 1000, f"{BITS} y = Mod (b, by)", GONE, "Floor", "Mod", n=ALL, by=U32(1000)
     ),
-    "JAX's uniform": Floats("f32", 0, 1, MANTISSA.format(1), **OF_F32),
+    "JAX's uniform": Floats(
+        "f32",
+        0,
+        1,
+        MANTISSA.format(1),
+        **OF_F32,
+    ),
     "JAX's uniform of [1, 2)": Floats(
         "f32", 1, 2, f"{SHIFTED} o = Add (one, s) y = BitCast <to = 1> (o)", **OF_F32
     ),
     "JAX's uniform between bounds": Floats(
-        "f32", F32(2**-126), 3, f"{SHIFTED} {BOUNDED}", **OF_F32, least=[[2**-126]], most=[[3]]
+        "f32",
+        F32(2**-126),
+        3,
+        f"{SHIFTED} {BOUNDED}",
+        **OF_F32,
+        least=[[2**-126]],
+        most=[[3]],
     ),
     "JAX's rademacher": Booleans(
         f"{BITS} {SHIFTED} {BOUNDED.replace('y =', 'v =')} y = Less (v, half)",
@@ -299,8 +388,14 @@ def test_openvino_draws_it_at_every_precision(
 
 
 OF_16_BITS = {
-    "f16": (10, Floats("f16", 0, 1, MANTISSA.format(10), n=2**16, by=np.uint16(6))),
-    "bf16": (16, Floats("bf16", 0, 1, MANTISSA.format(16), n=2**8, by=np.uint16(1))),
+    "f16": (
+        10,
+        Floats("f16", 0, 1, MANTISSA.format(10), n=2**16, by=np.uint16(6)),
+    ),
+    "bf16": (
+        16,
+        Floats("bf16", 0, 1, MANTISSA.format(16), n=2**8, by=np.uint16(1)),
+    ),
 }
 ONES_OF_16_BITS = {"f16": np.uint16(0x3C00), "bf16": np.uint16(0x3F80)}
 

@@ -65,7 +65,15 @@ def fast(logits: np.ndarray, state: np.ndarray, **filters: Any) -> np.ndarray:
 
 @native
 @pytest.mark.parametrize(
-    "trials", [range(20), pytest.param(range(20, 100), marks=pytest.mark.exhaustive)], ids=str
+    "trials",
+    [
+        range(20),
+        pytest.param(
+            range(20, 100),
+            marks=pytest.mark.exhaustive,
+        ),
+    ],
+    ids=str,
 )
 def test_rows_of_random_settings_are_those_of_a_plain_oracle(trials: range) -> None:
     wrong = []

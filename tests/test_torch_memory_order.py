@@ -233,9 +233,18 @@ MANY = "must be contiguous, or of fewer than 16 normals...Call contiguous() on i
 MAPPED = "got one that vmap maps in another"
 SHARED = "must be one with memory of its own for each"
 REFUSED = [
-    (lambda x: torch.randn_like(x.t()), "aten::randn_like: ... got one of 24 normals"),
-    (lambda x: (y := x.clone()).t().normal_().t() + y, "aten::normal_: ... got one of 24"),
-    (lambda x: (y := x.repeat(5, 1))[:, 1].normal_() + y.sum(), "got one of 20 normals"),
+    (
+        lambda x: torch.randn_like(x.t()),
+        "aten::randn_like: ... got one of 24 normals",
+    ),
+    (
+        lambda x: (y := x.clone()).t().normal_().t() + y,
+        "aten::normal_: ... got one of 24",
+    ),
+    (
+        lambda x: (y := x.repeat(5, 1))[:, 1].normal_() + y.sum(),
+        "got one of 20 normals",
+    ),
     (
         lambda x: torch.vmap(lambda y: torch.rand_like(y), 1, randomness="different")(x),
         f"aten::rand_like: ... {MAPPED}",
@@ -248,9 +257,18 @@ REFUSED = [
         lambda x: torch.vmap(lambda y: y.half().uniform_(0.1, 0.7), randomness="different")(x),
         "aten::uniform_: ... exactly inside of vmap",
     ),
-    (lambda x: torch.empty_strided((4, 6), (2, 1)).bernoulli_(0.5) + x, SHARED),
-    (lambda x: torch.empty_strided((4, 6), (1, 1)).bernoulli_(0.5) + x, SHARED),
-    (lambda x: torch.empty_strided((4, 6), (0, 1)).bernoulli_(0.5) + x, SHARED),
+    (
+        lambda x: torch.empty_strided((4, 6), (2, 1)).bernoulli_(0.5) + x,
+        SHARED,
+    ),
+    (
+        lambda x: torch.empty_strided((4, 6), (1, 1)).bernoulli_(0.5) + x,
+        SHARED,
+    ),
+    (
+        lambda x: torch.empty_strided((4, 6), (0, 1)).bernoulli_(0.5) + x,
+        SHARED,
+    ),
 ]
 
 

@@ -32,7 +32,12 @@ def answers(model: Any) -> list[np.ndarray]:
 BOUNDS = {
     "torch's own": {},
     "those of a narrow weight": {"std": 0.02},
-    "of two sides": {"mean": 1.0, "std": 2.0, "a": -1.0, "b": 2.0},
+    "of two sides": {
+        "mean": 1.0,
+        "std": 2.0,
+        "a": -1.0,
+        "b": 2.0,
+    },
     "of a tail": {"a": 1.0, "b": 3.0},
     "one alone": {"a": 0.0, "b": float("inf")},
 }

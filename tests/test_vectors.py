@@ -63,8 +63,16 @@ _WORD = 2**32 - 1
 @pytest.mark.parametrize(
     ("round_", "order", "expected"),
     [
-        (_round_of_the_page, (1, 0, 3, 2), [0.46484125, 0.35044253, 0.37440777, 0.83021593]),
-        (_round_that_crosses, (0, 1, 2, 3), [0.7011236, 0.30539632, 0.93931055, 0.9456035]),
+        (
+            _round_of_the_page,
+            (1, 0, 3, 2),
+            [0.46484125, 0.35044253, 0.37440777, 0.83021593],
+        ),
+        (
+            _round_that_crosses,
+            (0, 1, 2, 3),
+            [0.7011236, 0.30539632, 0.93931055, 0.9456035],
+        ),
     ],
 )
 def test_openvino_s_printed_round_gives_other_numbers_than_its_first_example(

@@ -69,9 +69,15 @@ bert = transformers.BertModel(
     add_pooling_layer=False,
 )
 MODELS = {
-    "categorical": (Module(lambda x: torch.distributions.Categorical(logits=x).sample()), logits),
+    "categorical": (
+        Module(lambda x: torch.distributions.Categorical(logits=x).sample()),
+        logits,
+    ),
     "plate": (Module(plate), logits),
-    "vision_transformer": (VisionTransformer(), torch.zeros(2, 1, 8, 8)),
+    "vision_transformer": (
+        VisionTransformer(),
+        torch.zeros(2, 1, 8, 8),
+    ),
     "bert": (
         Module(lambda bert, x: bert(input_ids=x, return_dict=False)[0], bert),
         torch.zeros(2, 5, dtype=torch.int64),

@@ -75,7 +75,11 @@ folder = Path(__file__).parent
 model, _ = tf2onnx.convert.from_function(draws, input_signature=draws.input_signature, opset=17)
 onnx.save(model, folder / "tensorflow_draws.onnx")
 saved = Draws()
-tf.saved_model.save(saved, str(folder / "saved_model"), signatures=saved.__call__)
+tf.saved_model.save(
+    saved,
+    str(folder / "saved_model"),
+    signatures=saved.__call__,
+)
 # The model has no variables.
 for name in ("variables", "assets"):
     shutil.rmtree(folder / "saved_model" / name)

@@ -119,8 +119,30 @@ def add_case(
 
 CHECKED = ("Normal", "Exponential", "Bernoulli", "Categorical", "Gamma", "Uniform")
 TWICE = ("Normal", "Categorical", "Gamma", "Bernoulli")
-add(MADE, "sample", lambda made: made.sample())
-add(REPARAMETERIZED, "rsample", lambda made: made.rsample())
-add(TWICE, "sample of two", lambda made: made.sample((2,)))
-add(CHECKED, "sample validated", lambda made: made.sample(), options={})
-add(("Normal",), "rsample validated", lambda made: made.rsample(), options={})
+add(
+    MADE,
+    "sample",
+    lambda made: made.sample(),
+)
+add(
+    REPARAMETERIZED,
+    "rsample",
+    lambda made: made.rsample(),
+)
+add(
+    TWICE,
+    "sample of two",
+    lambda made: made.sample((2,)),
+)
+add(
+    CHECKED,
+    "sample validated",
+    lambda made: made.sample(),
+    options={},
+)
+add(
+    ("Normal",),
+    "rsample validated",
+    lambda made: made.rsample(),
+    options={},
+)

@@ -19,18 +19,44 @@ ALPHA = ("alpha_dropout", *DROP)
 LAST = {"memory_format": torch.channels_last}
 
 # Torch's numbers are multiplied by the runtime: OpenVINO does it in f32, of 16 bits and of f64.
-TABLE.each("dropout", lambda x, t: functional.dropout(x.to(t), 0.5), types=FLOATS)
-TABLE.add("dropout p=0.1", lambda x: functional.dropout(x, 0.1, True))
-TABLE.add("dropout p=0.3", lambda x: functional.dropout(x, 0.3, True))
-TABLE.add("dropout p=1/3", lambda x: functional.dropout(x, 1 / 3, True))
-TABLE.add("dropout p=0.9", lambda x: functional.dropout(x, 0.9, True))
-TABLE.add("dropout p=1", lambda x: functional.dropout(x, 1.0, True))
-TABLE.add("dropout p=0.3 of negatives", lambda x: functional.dropout(-x, 0.3, True))
+TABLE.each(
+    "dropout",
+    lambda x, t: functional.dropout(x.to(t), 0.5),
+    types=FLOATS,
+)
+TABLE.add(
+    "dropout p=0.1",
+    lambda x: functional.dropout(x, 0.1, True),
+)
+TABLE.add(
+    "dropout p=0.3",
+    lambda x: functional.dropout(x, 0.3, True),
+)
+TABLE.add(
+    "dropout p=1/3",
+    lambda x: functional.dropout(x, 1 / 3, True),
+)
+TABLE.add(
+    "dropout p=0.9",
+    lambda x: functional.dropout(x, 0.9, True),
+)
+TABLE.add(
+    "dropout p=1",
+    lambda x: functional.dropout(x, 1.0, True),
+)
+TABLE.add(
+    "dropout p=0.3 of negatives",
+    lambda x: functional.dropout(-x, 0.3, True),
+)
 TABLE.add(
     "dropout p=0.3 of infinities",
     lambda x: functional.dropout(torch.where(x > 0.25, torch.inf, x), 0.3, True),
 )
-TABLE.each("dropout p=0.333", lambda x, t: functional.dropout(x.to(t), 0.333), types=FLOATS[2:3])
+TABLE.each(
+    "dropout p=0.333",
+    lambda x, t: functional.dropout(x.to(t), 0.333),
+    types=FLOATS[2:3],
+)
 TABLE.each(
     "dropout p=0.333",
     lambda x, t: functional.dropout(x.to(t), 0.333),
@@ -43,35 +69,104 @@ TABLE.each(
     types=[torch.bfloat16],
     near_torch=8e-3,
 )
-TABLE.add("dropout p=0.333 f64", lambda x: functional.dropout(x.double(), 0.333), near=WIDE)
-TABLE.add("dropout p=0", lambda x: functional.dropout(x, 0.0, True))
-TABLE.add("dropout off", lambda x: functional.dropout(x, 0.3, False))
-TABLE.add("dropout method of torch", lambda x: torch.dropout(x, 0.25, True))
-TABLE.add("dropout of a transpose", lambda x: functional.dropout(x.t(), 0.25, True))
+TABLE.add(
+    "dropout p=0.333 f64",
+    lambda x: functional.dropout(x.double(), 0.333),
+    near=WIDE,
+)
+TABLE.add(
+    "dropout p=0",
+    lambda x: functional.dropout(x, 0.0, True),
+)
+TABLE.add(
+    "dropout off",
+    lambda x: functional.dropout(x, 0.3, False),
+)
+TABLE.add(
+    "dropout method of torch",
+    lambda x: torch.dropout(x, 0.25, True),
+)
+TABLE.add(
+    "dropout of a transpose",
+    lambda x: functional.dropout(x.t(), 0.25, True),
+)
 TABLE.add(
     "dropout of channels_last",
     lambda x: functional.dropout(x.reshape(-1, 2, 2, 1).contiguous(**LAST), 0.25, True),
 )
-TABLE.add("dropout of an expand", lambda x: functional.dropout(x[:, :1].expand(-1, 4), 0.25, True))
+TABLE.add(
+    "dropout of an expand",
+    lambda x: functional.dropout(x[:, :1].expand(-1, 4), 0.25, True),
+)
 TABLE.add(
     "dropout in place", lambda x: functional.dropout(x + 1, 0.25, True, True), call=DROP, near=WIDE
 )
-TABLE.add("dropout in place p=0", lambda x: functional.dropout(x + 1, 0.0, True, True), call=DROP)
-TABLE.add("dropout in place p=1", lambda x: functional.dropout(x + 1, 1.0, True, True), call=DROP)
-TABLE.add("Dropout", lambda: nn.Dropout(0.25), call=DROP, is_module=True)
-TABLE.add("Dropout(0)", lambda: nn.Dropout(0.0), call=DROP, is_module=True)
-TABLE.add("Dropout(1)", lambda: nn.Dropout(1.0), call=DROP, is_module=True)
-TABLE.add("Dropout in evaluation", lambda: nn.Dropout(0.25).eval(), call=DROP, is_module=True)
-TABLE.add("native_dropout", lambda x: torch.native_dropout(x, 0.25, True)[0])
+TABLE.add(
+    "dropout in place p=0",
+    lambda x: functional.dropout(x + 1, 0.0, True, True),
+    call=DROP,
+)
+TABLE.add(
+    "dropout in place p=1",
+    lambda x: functional.dropout(x + 1, 1.0, True, True),
+    call=DROP,
+)
+TABLE.add(
+    "Dropout",
+    lambda: nn.Dropout(0.25),
+    call=DROP,
+    is_module=True,
+)
+TABLE.add(
+    "Dropout(0)",
+    lambda: nn.Dropout(0.0),
+    call=DROP,
+    is_module=True,
+)
+TABLE.add(
+    "Dropout(1)",
+    lambda: nn.Dropout(1.0),
+    call=DROP,
+    is_module=True,
+)
+TABLE.add(
+    "Dropout in evaluation",
+    lambda: nn.Dropout(0.25).eval(),
+    call=DROP,
+    is_module=True,
+)
+TABLE.add(
+    "native_dropout",
+    lambda x: torch.native_dropout(x, 0.25, True)[0],
+)
 TABLE.add(
     "native_dropout of a transpose", lambda x: torch.native_dropout(x.t(), 0.15, True)[0], near=WIDE
 )
-TABLE.add("native_dropout train=None", lambda x: torch.native_dropout(x, 0.25, None)[0])
-TABLE.add("native_dropout off", lambda x: torch.native_dropout(x, 0.25, False)[0])
-TABLE.add("native_dropout p=0", lambda x: torch.native_dropout(x, 0.0, True)[0])
-TABLE.add("native_dropout p=1", lambda x: torch.native_dropout(x, 1.0, True)[0])
-TABLE.add("native_dropout with its mask", lambda x: torch.native_dropout(x, 0.25, True))
-TABLE.each("native_dropout", lambda x, t: torch.native_dropout(x.to(t), 0.5, True)[0], types=FLOATS)
+TABLE.add(
+    "native_dropout train=None",
+    lambda x: torch.native_dropout(x, 0.25, None)[0],
+)
+TABLE.add(
+    "native_dropout off",
+    lambda x: torch.native_dropout(x, 0.25, False)[0],
+)
+TABLE.add(
+    "native_dropout p=0",
+    lambda x: torch.native_dropout(x, 0.0, True)[0],
+)
+TABLE.add(
+    "native_dropout p=1",
+    lambda x: torch.native_dropout(x, 1.0, True)[0],
+)
+TABLE.add(
+    "native_dropout with its mask",
+    lambda x: torch.native_dropout(x, 0.25, True),
+)
+TABLE.each(
+    "native_dropout",
+    lambda x, t: torch.native_dropout(x.to(t), 0.5, True)[0],
+    types=FLOATS,
+)
 
 
 def add_dropout_of_features(way: str, drop: Any, *shape: int) -> None:
@@ -87,10 +182,38 @@ def add_dropout_of_features(way: str, drop: Any, *shape: int) -> None:
     TABLE.add(f"{way} off", lambda x: drop(x.reshape(shape), 0.25, False), call=(way, *DROP))
 
 
-add_dropout_of_features("dropout1d", functional.dropout1d, -1, 2, 2)
-add_dropout_of_features("dropout2d", functional.dropout2d, -1, 2, 2, 1)
-add_dropout_of_features("dropout3d", functional.dropout3d, -1, 2, 2, 1, 1)
-add_dropout_of_features("feature_alpha_dropout", functional.feature_alpha_dropout, -1, 2, 2, 1)
+add_dropout_of_features(
+    "dropout1d",
+    functional.dropout1d,
+    -1,
+    2,
+    2,
+)
+add_dropout_of_features(
+    "dropout2d",
+    functional.dropout2d,
+    -1,
+    2,
+    2,
+    1,
+)
+add_dropout_of_features(
+    "dropout3d",
+    functional.dropout3d,
+    -1,
+    2,
+    2,
+    1,
+    1,
+)
+add_dropout_of_features(
+    "feature_alpha_dropout",
+    functional.feature_alpha_dropout,
+    -1,
+    2,
+    2,
+    1,
+)
 
 
 class Layer(nn.Module):
@@ -156,15 +279,29 @@ TABLE.each(
     call=ALPHA,
     is_near=True,
 )
-TABLE.add("alpha_dropout p=0", lambda x: functional.alpha_dropout(x, 0.0, True), call=ALPHA)
-TABLE.add("alpha_dropout p=1", lambda x: functional.alpha_dropout(x, 1.0, True), call=ALPHA)
+TABLE.add(
+    "alpha_dropout p=0",
+    lambda x: functional.alpha_dropout(x, 0.0, True),
+    call=ALPHA,
+)
+TABLE.add(
+    "alpha_dropout p=1",
+    lambda x: functional.alpha_dropout(x, 1.0, True),
+    call=ALPHA,
+)
 TABLE.add(
     "alpha_dropout in place",
     lambda x: functional.alpha_dropout(x + 1, 0.25, True, True),
     call=ALPHA,
     near=WIDE,
 )
-TABLE.add("AlphaDropout", lambda: nn.AlphaDropout(0.25), call=ALPHA, near=WIDE, is_module=True)
+TABLE.add(
+    "AlphaDropout",
+    lambda: nn.AlphaDropout(0.25),
+    call=ALPHA,
+    near=WIDE,
+    is_module=True,
+)
 TABLE.add(
     "Dropout2d in evaluation",
     lambda: nn.Sequential(nn.Unflatten(1, (2, 2, 1)), nn.Dropout2d().eval()),
@@ -180,8 +317,16 @@ TABLE.each(
 TABLE.add(
     "rrelu in place", lambda x: functional.rrelu(x - 0.25, 0.125, 0.375, True, True), near=WIDE
 )
-TABLE.add("rrelu off", lambda x: functional.rrelu(x - 0.25, 0.125, 0.375, False), near=WIDE)
-TABLE.add("rrelu of two numbers", lambda x: torch.rrelu(x - 0.25, training=True), near=WIDE)
+TABLE.add(
+    "rrelu off",
+    lambda x: functional.rrelu(x - 0.25, 0.125, 0.375, False),
+    near=WIDE,
+)
+TABLE.add(
+    "rrelu of two numbers",
+    lambda x: torch.rrelu(x - 0.25, training=True),
+    near=WIDE,
+)
 TABLE.add(
     "RReLU", lambda: Layer(nn.RReLU(), lambda x: x - 0.25), call="rrelu", near=WIDE, is_module=True
 )
@@ -289,7 +434,12 @@ TABLE.add(
     near=1e-5,
     is_module=True,
 )
-TABLE.add("gumbel_softmax", lambda x: functional.gumbel_softmax(x), call="exponential", near=1e-5)
+TABLE.add(
+    "gumbel_softmax",
+    lambda x: functional.gumbel_softmax(x),
+    call="exponential",
+    near=1e-5,
+)
 TABLE.add(
     "gumbel_softmax hard",
     lambda x: functional.gumbel_softmax(x, hard=True),

@@ -46,7 +46,12 @@ void TestSelection() {
   }
   check::That(Contains(available, "scalar"), "plain C++ is missing");
   check::That(KernelsAt(-1) == nullptr && KernelsAt(1000) == nullptr, "KernelsAt past its ends");
-  const char* const unknown[][2] = {{"avx1024", "avx1024"}, {"AVX2", "AVX2"}, {"avx2 ", "avx2 "}, {"\x1f~\x7f\xc3", "\\x1f~\\x7f\xc3"}};
+  const char* const unknown[][2] = {
+      {"avx1024", "avx1024"},
+      {"AVX2", "AVX2"},
+      {"avx2 ", "avx2 "},
+      {"\x1f~\x7f\xc3", "\\x1f~\\x7f\xc3"},
+  };
   for (const auto& [name, shown] : unknown) {
     const Selection none = SelectKernels(name);
     const std::string text = "ONNX_PHILOX_ISA must be one of " + available + " (what this build has and this processor supports): got '" +
@@ -95,31 +100,58 @@ void TestStates() {
 
 void TestBlocks() {
   constexpr std::uint64_t kMost = ~std::uint64_t{0};
-  const std::uint64_t cases[][3] = {{1, 0, 0}, {1, 1, 1}, {1, 4, 1}, {1, 5, 2}, {2, 1, 1}, {2, 2, 1}, {2, 3, 2}, {2, 5, 3},
-                                    {2, kMost, std::uint64_t{1} << 63}, {4, 5, 5}, {128, 0, 0}, {128, 5, 160}};
-  for (const auto& [words, elements, blocks] : cases) {
-    check::That(BlocksUsed(static_cast<unsigned>(words), elements) == blocks, "%" PRIu64 " elements of %" PRIu64 " words", elements, words);
+  const struct {
+    unsigned words;
+    std::uint64_t elements, blocks;
+  } cases[] = {
+      {1, 0, 0},
+      {1, 1, 1},
+      {1, 4, 1},
+      {1, 5, 2},
+      {2, 1, 1},
+      {2, 2, 1},
+      {2, 3, 2},
+      {2, 5, 3},
+      {2, kMost, std::uint64_t{1} << 63},
+      {4, 5, 5},
+      {128, 0, 0},
+      {128, 5, 160},
+  };
+  for (const auto& c : cases) {
+    check::That(BlocksUsed(c.words, c.elements) == c.blocks, "%" PRIu64 " elements of %u words", c.elements, c.words);
   }
 }
 
 void TestBounds() {
-  constexpr RangeProblem kNone = RangeProblem::kNone, kInverted = RangeProblem::kInverted, kTooWide = RangeProblem::kTooWide;
+  constexpr RangeProblem kNone = RangeProblem::kNone;
+  constexpr RangeProblem kInverted = RangeProblem::kInverted;
+  constexpr RangeProblem kTooWide = RangeProblem::kTooWide;
   const struct {
     OutputType type;
     Bounds bounds;
     RangeProblem problem;
   } cases[] = {
       {OutputType::kBits, {5, 1}, kNone},
-      {OutputType::kF32, {0, 0x3F800000}, kNone}, {OutputType::kF32, {0x3F800000, 0x3F800000}, kNone},
-      {OutputType::kF32, {0x00000001, 0x00000002}, kNone}, {OutputType::kF32, {0, 0x80000000}, kNone},  // 0 and -0
-      {OutputType::kF32, {0x40000000, 0x3F800000}, kInverted}, {OutputType::kF32, {0x00000002, 0x00000001}, kInverted},
-      {OutputType::kF32, {0xFF7FFFFF, 0x7F7FFFFF}, kTooWide}, {OutputType::kF16, {0xFBFF, 0}, kNone},
+      {OutputType::kF32, {0, 0x3F800000}, kNone},
+      {OutputType::kF32, {0x3F800000, 0x3F800000}, kNone},
+      {OutputType::kF32, {0x00000001, 0x00000002}, kNone},
+      {OutputType::kF32, {0, 0x80000000}, kNone},  // 0 and -0
+      {OutputType::kF32, {0x40000000, 0x3F800000}, kInverted},
+      {OutputType::kF32, {0x00000002, 0x00000001}, kInverted},
+      {OutputType::kF32, {0xFF7FFFFF, 0x7F7FFFFF}, kTooWide},
+      {OutputType::kF16, {0xFBFF, 0}, kNone},
       {OutputType::kF16, {0xF800, 0x77FF}, kTooWide},  // 65520, a tie, rounds to infinity
-      {OutputType::kF16, {0xF7FF, 0x77FF}, kNone}, {OutputType::kBF16, {0xFE80, 0x7E80}, kNone}, {OutputType::kBF16, {0xFF00, 0x7F00}, kTooWide},
-      {OutputType::kF64, {0x8000000000000000, 0x3FF0000000000000}, kNone}, {OutputType::kF64, {0xFFE0000000000000, 0x7FE0000000000000}, kTooWide},
-      {OutputType::kI32, {0x80000000, 0x7FFFFFFF}, kNone}, {OutputType::kI32, {0xFFFFFFFF, 0}, kNone},
-      {OutputType::kI32, {3, 3}, kInverted}, {OutputType::kI32, {0, 0xFFFFFFFF}, kInverted},
-      {OutputType::kI64, {0x8000000000000000, 0x7FFFFFFFFFFFFFFF}, kNone}, {OutputType::kI64, {1, 0xFFFFFFFFFFFFFFFF}, kInverted},
+      {OutputType::kF16, {0xF7FF, 0x77FF}, kNone},
+      {OutputType::kBF16, {0xFE80, 0x7E80}, kNone},
+      {OutputType::kBF16, {0xFF00, 0x7F00}, kTooWide},
+      {OutputType::kF64, {0x8000000000000000, 0x3FF0000000000000}, kNone},
+      {OutputType::kF64, {0xFFE0000000000000, 0x7FE0000000000000}, kTooWide},
+      {OutputType::kI32, {0x80000000, 0x7FFFFFFF}, kNone},
+      {OutputType::kI32, {0xFFFFFFFF, 0}, kNone},
+      {OutputType::kI32, {3, 3}, kInverted},
+      {OutputType::kI32, {0, 0xFFFFFFFF}, kInverted},
+      {OutputType::kI64, {0x8000000000000000, 0x7FFFFFFFFFFFFFFF}, kNone},
+      {OutputType::kI64, {1, 0xFFFFFFFFFFFFFFFF}, kInverted},
   };
   for (const auto& c : cases) {
     const RangeProblem problem = RangeProblemOf(c.type, c.bounds);
@@ -130,8 +162,13 @@ void TestBounds() {
 
 void TestSplits() {
   static const std::uint32_t words[kStateWords] = {};
-  const Draw f32 = UniformDraw({}, OutputType::kF32, {}, nullptr), f64 = UniformDraw({}, OutputType::kF64, {}, nullptr);
-  auto rows = [draw = f32](std::uint64_t elements) mutable { return draw.rows = Rows{words, elements}, draw; };
+  const Draw f32 = UniformDraw({}, OutputType::kF32, {}, nullptr);
+  const Draw f64 = UniformDraw({}, OutputType::kF64, {}, nullptr);
+  const auto rows = [&](std::uint64_t elements) {
+    Draw draw = f32;
+    draw.rows = Rows{words, elements};
+    return draw;
+  };
   const auto logits = [](std::uint64_t classes, std::uint64_t samples, bool is_once = false) {
     return CategoricalDraw({}, OutputType::kI64, Logits{{OutputType::kF32, nullptr}, classes, samples, is_once}, nullptr);
   };
@@ -142,15 +179,39 @@ void TestSplits() {
     Draw draw;
     std::uint64_t elements, most, pieces, step;
   } cases[] = {
-      {f32, 0, 7, 1, 0}, {f32, 16383, 7, 1, 0}, {f32, 32767, 7, 1, 0}, {f32, 32768, 7, 2, 16384}, {f32, 32769, 7, 2, 17408},
-      {f32, 1000003, 1, 1, 0}, {f32, 1000003, 7, 7, 143360}, {f32, (1 << 20) + 1, 64, 61, 17408}, {f64, 16383, 64, 1, 0},
-      {f64, 16384, 64, 2, 8192}, {f64, std::uint64_t{1} << 40, 64, 64, std::uint64_t{1} << 34}, {rows(5), 20479, 7, 1, 0},
-      {rows(5), 20480, 7, 2, 10240}, {rows(16383), 32766, 7, 2, 16384}, {rows(20000), 40000, 7, 2, 20480}, {rows(0), 0, 7, 1, 0},
-      {rejecting(Distribution::kGamma), 2047, 7, 1, 0}, {rejecting(Distribution::kGamma), 2048, 7, 2, 1024},
-      {rejecting(Distribution::kPoisson), 2048, 7, 2, 1024}, {order(0), 0, 7, 1, 0}, {order(682), 1364, 7, 1, 0}, {order(683), 1366, 7, 2, 683},
-      {order(1 << 16), 5 << 16, 4, 3, 2 << 16}, {order(1 << 20), 1 << 20, 7, 1, 0}, {logits(4091, 1), 2, 7, 1, 0}, {logits(4092, 1), 2, 7, 2, 1},
-      {logits(1, 1023), 2046, 7, 1, 0}, {logits(681, 1, true), 2, 7, 1, 0}, {logits(682, 1, true), 2, 7, 2, 1}, {logits(4096, 2048), 2048, 7, 1, 0},
-      {logits(4096, 2049), 2049, 7, 3, 683}, {logits(4096, 65537), 65537, 4, 4, 16385}, {logits(1, 100000), 500000, 2, 2, 300000},
+      {f32, 0, 7, 1, 0},
+      {f32, 16383, 7, 1, 0},
+      {f32, 32767, 7, 1, 0},
+      {f32, 32768, 7, 2, 16384},
+      {f32, 32769, 7, 2, 17408},
+      {f32, 1000003, 1, 1, 0},
+      {f32, 1000003, 7, 7, 143360},
+      {f32, (1 << 20) + 1, 64, 61, 17408},
+      {f64, 16383, 64, 1, 0},
+      {f64, 16384, 64, 2, 8192},
+      {f64, std::uint64_t{1} << 40, 64, 64, std::uint64_t{1} << 34},
+      {rows(5), 20479, 7, 1, 0},
+      {rows(5), 20480, 7, 2, 10240},
+      {rows(16383), 32766, 7, 2, 16384},
+      {rows(20000), 40000, 7, 2, 20480},
+      {rows(0), 0, 7, 1, 0},
+      {rejecting(Distribution::kGamma), 2047, 7, 1, 0},
+      {rejecting(Distribution::kGamma), 2048, 7, 2, 1024},
+      {rejecting(Distribution::kPoisson), 2048, 7, 2, 1024},
+      {order(0), 0, 7, 1, 0},
+      {order(682), 1364, 7, 1, 0},
+      {order(683), 1366, 7, 2, 683},
+      {order(1 << 16), 5 << 16, 4, 3, 2 << 16},
+      {order(1 << 20), 1 << 20, 7, 1, 0},
+      {logits(4091, 1), 2, 7, 1, 0},
+      {logits(4092, 1), 2, 7, 2, 1},
+      {logits(1, 1023), 2046, 7, 1, 0},
+      {logits(681, 1, true), 2, 7, 1, 0},
+      {logits(682, 1, true), 2, 7, 2, 1},
+      {logits(4096, 2048), 2048, 7, 1, 0},
+      {logits(4096, 2049), 2049, 7, 3, 683},
+      {logits(4096, 65537), 65537, 4, 4, 16385},
+      {logits(1, 100000), 500000, 2, 2, 300000},
       {TokenDraw({}, OutputType::kI64, Logits{{OutputType::kF32, nullptr}, 4092, 1}, {}, nullptr), 2, 7, 2, 1},
   };
   for (const auto& c : cases) {
@@ -165,16 +226,29 @@ void TestPieces() {
   static Piece seen{};
   static int calls = 0;
   Kernels kernels = *SelectKernels("scalar").kernels;
-  kernels.fill = [](const Piece& piece) { seen = piece, *piece.is_outside = ++calls == 2; };
+  kernels.fill = [](const Piece& piece) {
+    seen = piece;
+    ++calls;
+    *piece.is_outside = calls == 2;
+  };
   constexpr std::uint64_t kMany = 1 << 20;
   const struct {
     OutputType type;
     std::uint64_t size, begin, end, records;
-  } cases[] = {{OutputType::kI64, 1024, 0, 1024, 0}, {OutputType::kI64, 1025, 0, 1025, 737}, {OutputType::kI64, 1025, 0, 1024, 1025},
-               {OutputType::kI64, 1025, 1, 1025, 1025}, {OutputType::kI32, 1025, 1025, 2050, 1474}, {OutputType::kI32, 1025, 1, 9, 1025},
-               {OutputType::kI64, kMany, 0, kMany, 231065}, {OutputType::kI64, kMany + 1, 0, kMany + 1, 0},
-               {OutputType::kI32, kMany, 0, kMany, kMany}, {OutputType::kI32, kMany + 1, 0, kMany + 1, kMany}};
-  unsigned char out[36], mask[9];
+  } cases[] = {
+      {OutputType::kI64, 1024, 0, 1024, 0},
+      {OutputType::kI64, 1025, 0, 1025, 737},
+      {OutputType::kI64, 1025, 0, 1024, 1025},
+      {OutputType::kI64, 1025, 1, 1025, 1025},
+      {OutputType::kI32, 1025, 1025, 2050, 1474},
+      {OutputType::kI32, 1025, 1, 9, 1025},
+      {OutputType::kI64, kMany, 0, kMany, 231065},
+      {OutputType::kI64, kMany + 1, 0, kMany + 1, 0},
+      {OutputType::kI32, kMany, 0, kMany, kMany},
+      {OutputType::kI32, kMany + 1, 0, kMany + 1, kMany},
+  };
+  unsigned char out[36];
+  unsigned char mask[9];
   for (const auto& c : cases) {
     check::That(Fill(kernels, PermutationDraw({}, c.type, c.size, out), c.begin, c.end) == (calls != 2), "what is outside is told");
     check::That(seen.spare_records == c.records && (seen.spare != nullptr) == (c.records > 0), "%" PRIu64 " records beside %" PRIu64 " from %" PRIu64,
@@ -184,7 +258,9 @@ void TestPieces() {
   draw.samples = 5000;
   Fill(kernels, draw, 3, 9);
   check::That(seen.draw.out == out + 12 && seen.draw.mask == nullptr && seen.begin == 3 && seen.end == 9 && seen.spare == nullptr, "no mask");
-  draw.out = nullptr, draw.mask = mask, calls = 0;
+  draw.out = nullptr;
+  draw.mask = mask;
+  calls = 0;
   check::That(Fill(kernels, draw, 3, 9) && seen.draw.out == nullptr && seen.draw.mask == mask + 3, "a mask alone");
   check::That(Fill(kernels, draw, 3, 3) && calls == 1, "nothing is drawn of nothing");
 }

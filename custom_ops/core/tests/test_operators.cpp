@@ -80,7 +80,8 @@ void TestAttributes() {
   check::That(attributes.is_pytorch && attributes.state_words() == 632, "the alignment is not read");
   Says(CheckTogether(kRandomUniform, attributes, Arguments()), "'op_seed' must be 0 with alignment 'pytorch': got 9223372036854775807.");
   Attributes seeded = attributes;
-  seeded.op_seed = 0, seeded.global_seed = 7;
+  seeded.op_seed = 0;
+  seeded.global_seed = 7;
   Arguments beside;
   Is(CheckTogether(kRandomUniform, seeded, beside), "");
   beside.has_state = true;

@@ -60,7 +60,11 @@ struct Bernoulli {
     info.attributes["op_seed"].integer = 5;
     info.outputs = {"values", "next_state"};
     info.values_type = ORT_TYPE_BOOL;
-    info.inputs = {{"shape", &shape, true, true}, {"p", &p, false, true}, {"state", &states, false, true}};
+    info.inputs = {
+        {"shape", &shape, true, true},
+        {"p", &p, false, true},
+        {"state", &states, false, true},
+    };
     return Take(op->CreateKernelV2(op, host::Api(), &info, kernel));
   }
 
