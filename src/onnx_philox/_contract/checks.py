@@ -131,8 +131,11 @@ def known_output_type(
     """The element type of the first output, from complete attributes; None if it is not known."""
     if op.type_input is None:
         return op.outputs[0].type or BY_NAME[attributes[OUTPUT_TYPE]]
-    given = (inputs.get(op.type_input.name) or UNKNOWN).type
-    return given if isinstance(given, ElementType) and given in op.output_types else None
+    known = inputs.get(op.type_input.name) or UNKNOWN
+    given = known.type
+    if isinstance(given, ElementType) and given in op.output_types:
+        return given
+    return None
 
 
 def output_type(
@@ -145,7 +148,11 @@ def output_type(
 def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the attributes with defaults; refuses unknown, missing and wrong ones."""
     check_attribute_names(op, given)
-    return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
+    checked = {}
+    for attribute in op.attributes:
+        value = given.get(attribute.name, attribute.default)
+        checked[attribute.name] = _check_attribute(op, attribute, value)
+    return checked
 
 
 def check_attribute_names(op: Operator, given: Iterable[str]) -> None:
@@ -172,7 +179,8 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
 
 def check_seed(op: Operator | str, name: str, value: Any) -> int:
     """Checks a seed by the rules for a node's attributes."""
-    return _check_integer(op, next(seed for seed in SEEDS if seed.name == name), value)
+    declared = next(seed for seed in SEEDS if seed.name == name)
+    return _check_integer(op, declared, value)
 
 
 def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
@@ -181,8 +189,8 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
         value = list(value)
     is_seed = attribute in SEEDS
     try:
-        is_number = not (is_seed and isinstance(value, bool | np.bool_))
-        number = int(operator.index(value)) if is_number else None
+        is_flag = is_seed and isinstance(value, bool | np.bool_)
+        number = None if is_flag else int(operator.index(value))
     except TypeError:
         number = None
     if number is None:
@@ -196,7 +204,8 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
 def _check_input(
     op: Operator, declared: Input, inputs: Mapping[str, Known | None], attributes: Mapping[str, Any]
 ) -> None:
-    known, what = inputs[declared.name], say.INPUT.format(declared.name)
+    known = inputs[declared.name]
+    what = say.INPUT.format(declared.name)
     assert known is not None
     values = output_type(op, attributes, inputs)
     match declared.role:
@@ -235,7 +244,9 @@ def _check_parameter(
     types = declared.types or (values,)
     rule = None
     if not declared.types:
-        rule = say.AS_OUTPUT_TYPE.format(values.name) if isinstance(op, Operator) else values.name
+        rule = values.name
+        if isinstance(op, Operator):
+            rule = say.AS_OUTPUT_TYPE.format(values.name)
     _check_type(op, what, known, types, rule)
     match declared.role:
         case Role.NUMBER:
@@ -260,8 +271,10 @@ def check_rows_of_states(
     output: tuple[int | None, ...] | None,
 ) -> None:
     """Refuses more or fewer states than the output has rows, by what is known of both shapes."""
-    states = None if state is None else rows_of_states(state)
-    if state is None or states is None or output is None:
+    if state is None or output is None:
+        return
+    states = rows_of_states(state)
+    if states is None:
         return
     shown = "a scalar"
     if output:
@@ -323,7 +336,9 @@ def check_memory(
 
     A runtime that copies the result of a Python operator holds the output twice.
     """
-    size = math.prod(dimensions) * values.dtype.itemsize * (1 + is_copied)
+    size = math.prod(dimensions) * values.dtype.itemsize
+    if is_copied:
+        size *= 2
     reach = memory.short_of(size)
     if reach is not None:
         given = _output(dimensions, values) + ", held 2 times" * is_copied
@@ -348,7 +363,9 @@ def _output(dimensions: Sequence[int], values: ElementType) -> str:
 
 def output_size(op: Operator | str) -> str:
     """What messages blame for an output that is too large."""
-    return say.INPUT.format("shape") if isinstance(op, str) else op.size_source
+    if isinstance(op, str):
+        return say.INPUT.format("shape")
+    return op.size_source
 
 
 def _check_one(op: Operator | str, what: str, declared: Input, known: Known) -> None:
@@ -381,8 +398,9 @@ def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known)
     wrong = ~((known.value >= low) & (known.value <= high))
     if wrong.any():
         index = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        place = f" at {dims([int(i) for i in index])}" * (wrong.size > 1)
-        given = f"{known.value[index].item()!r}{place}"
+        given = repr(known.value[index].item())
+        if wrong.size > 1:
+            given += f" at {dims([int(i) for i in index])}"
         refuse(op, what, given, declared.numbers.rule, declared.numbers.remedy)
 
 
@@ -391,7 +409,9 @@ def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
     if shape.value is not None:
         return tuple(shape.value.tolist())
     length = shape.shape[0] if shape.shape else None
-    return None if length is None else (None,) * length
+    if length is None:
+        return None
+    return (None,) * length
 
 
 def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
@@ -402,11 +422,14 @@ def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
     """Refuses bounds in the wrong order, or so far apart that their difference overflows."""
-    low, high = (bound.value if bound else None for bound in (minval, maxval))
-    if low is None or high is None:
+    if minval is None or minval.value is None:
         return
-    low, high = low.reshape(()), high.reshape(())
-    what, given = say.INPUT.format("minval"), say.WITH_MAXVAL.format(low.item(), high.item())
+    if maxval is None or maxval.value is None:
+        return
+    low = minval.value.reshape(())
+    high = maxval.value.reshape(())
+    what = say.INPUT.format("minval")
+    given = say.WITH_MAXVAL.format(low.item(), high.item())
     if BY_DTYPE[low.dtype].is_float:
         if low > high:
             refuse(op, what, given, say.NOT_ABOVE, say.SWAP)
@@ -435,7 +458,8 @@ def check_opset(version: int, where: str) -> None:
             "The model was saved by a newer onnx-philox: upgrade with "
             "'pip install --upgrade onnx-philox'."
         )
-        refuse(where, what, version, " or ".join(map(str, range(1, OPSET_VERSION + 1))), remedy)
+        versions = range(1, OPSET_VERSION + 1)
+        refuse(where, what, version, " or ".join(map(str, versions)), remedy)
 
 
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:

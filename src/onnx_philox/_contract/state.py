@@ -43,7 +43,9 @@ _BYTES_OF_A_CHILD = 168
 def index_of(given: Any) -> int | None:
     """An integer as an int; None for anything else, and for a bool, which is a slip for a seed."""
     try:
-        return None if isinstance(given, bool | np.bool_) else operator.index(given)
+        if isinstance(given, bool | np.bool_):
+            return None
+        return operator.index(given)
     except TypeError:
         return None
 
@@ -52,10 +54,14 @@ def integer(owner: str, name: str, given: Any, limit: int) -> int:
     """Returns `given` as an int below a limit, 2^n or 2^n + 1, or says which number is wrong."""
     value = index_of(given)
     if value is None or not 0 <= value < limit:
-        most = f"2^{limit.bit_length() - 1}{'-1' if limit.bit_count() == 1 else ''}"
-        allowed, remedy = f"an integer from 0 to {most}", "Pass an int in that range."
-        kind = TypeError if value is None else ValueError
-        refuse(owner, name, shown(given) if value is None else value, allowed, remedy, kind)
+        most = f"2^{limit.bit_length() - 1}"
+        if limit.bit_count() == 1:
+            most += "-1"
+        allowed = f"an integer from 0 to {most}"
+        remedy = "Pass an int in that range."
+        if value is None:
+            refuse(owner, name, shown(given), allowed, remedy, TypeError)
+        refuse(owner, name, value, allowed, remedy)
     return value
 
 
@@ -108,7 +114,9 @@ class PhiloxState:
     def of_words(cls, words: NDArray[np.uint32]) -> PhiloxState:
         """The state of six words that are known to be one."""
         a, b, c, d, low, high = words.tolist()
-        return cls.of(a | b << 32 | c << 64 | d << 96, low | high << 32)
+        counter = a | b << 32 | c << 64 | d << 96
+        key = low | high << 32
+        return cls.of(counter, key)
 
     @classmethod
     def from_seed(cls, seed: int) -> PhiloxState:
@@ -118,7 +126,8 @@ class PhiloxState:
     @classmethod
     def from_entropy(cls) -> PhiloxState:
         """The start of an unpredictable stream: a key from the operating system."""
-        return cls(0, int.from_bytes(os.urandom(_KEY_BITS // 8), "little"))
+        key = os.urandom(_KEY_BITS // 8)
+        return cls(0, int.from_bytes(key, "little"))
 
     @classmethod
     def from_seeds(cls, global_seed: int, op_seed: int) -> PhiloxState:
@@ -195,7 +204,8 @@ class PhiloxState:
 
     def to_array(self) -> NDArray[np.uint32]:
         """The six words of the operators' state tensor, least significant word first."""
-        words = (self.key << _COUNTER_BITS | self.counter).to_bytes(4 * STATE_WORDS, "little")
+        number = self.key << _COUNTER_BITS | self.counter
+        words = number.to_bytes(4 * STATE_WORDS, "little")
         return np.frombuffer(words, "<u4").astype(np.uint32)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
@@ -211,7 +221,8 @@ class PhiloxState:
         if copy is False:
             allowed = "None or True, since a state holds no array to share"
             refuse("PhiloxState", "copy", copy, allowed, "Leave it out.")
-        return self.to_array().astype(np.uint32 if dtype is None else dtype, copy=False)
+        wanted = np.uint32 if dtype is None else dtype
+        return self.to_array().astype(wanted, copy=False)
 
     def advance(self, words: int) -> PhiloxState:
         """The state after drawing `words` words (0 or more): the counter plus ceil(words / 4).
@@ -221,7 +232,8 @@ class PhiloxState:
             ValueError: `words` is negative.
         """
         words = integer("PhiloxState.advance", "words", words, 2**130)
-        counter = (self.counter + (words + 3) // 4) % 2**_COUNTER_BITS
+        blocks = (words + 3) // 4
+        counter = (self.counter + blocks) % 2**_COUNTER_BITS
         return PhiloxState.of(counter, self.key)
 
     def with_seeds(self, global_seed: int, op_seed: int) -> PhiloxState:
@@ -320,13 +332,18 @@ def is_state_shape(shape: tuple[int | None, ...], words: int = STATE_WORDS) -> b
 
 def is_one_state(shape: tuple[int | None, ...], words: int = STATE_WORDS) -> bool:
     """Whether a shape can be that of one state."""
-    known = tuple(1 if d is None else d for d in shape[:-1])
-    return 1 <= len(shape) <= MAX_RANK and shape[-1] in (words, None) and set(known) <= {1}
+    if not 1 <= len(shape) <= MAX_RANK:
+        return False
+    if shape[-1] not in (words, None):
+        return False
+    return all(d in (1, None) for d in shape[:-1])
 
 
 def rows_of_states(shape: tuple[int | None, ...]) -> int | None:
     """How many rows the states of that shape are for; None for one state, or as yet unknown."""
-    return shape[0] if len(shape) == 2 and shape[0] != 1 else None
+    if len(shape) != 2 or shape[0] == 1:
+        return None
+    return shape[0]
 
 
 def words_of_seeds(seeds: NDArray[Any]) -> NDArray[np.uint32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -117,7 +117,8 @@ def generate(
     numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
     names: tuple[str, ...] = _NAMES
     if given:
-        numbers, names = (*numbers, *given.values()), (*_NAMES, *given)
+        numbers = (*numbers, *given.values())
+        names = (*_NAMES, *given)
     # A subclass of arrays may have masked values, which are refused below.
     if isinstance(one, PhiloxState) and type(out) is np.ndarray and alignment == TENSORFLOW:
         ready = None
@@ -179,20 +180,27 @@ def _to_keep(
     out: NDArray[Any], operator: str | None, names: tuple[str, ...], numbers: tuple[Any, ...]
 ) -> _Kept | None:
     """What is kept of a draw that was carried out; None if the core does not read all of it."""
-    arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
+    arguments = _given(names, numbers)
     values = BY_DTYPE[out.dtype]
     with float_environment.kept():
         distribution, others = _asked(values, out.shape, operator, arguments)
-    is_array = {name: isinstance(n, np.ndarray) for name, n in arguments.items()}
-    inputs = [name for name in arguments if is_array[name] and name not in others]
-    outputs = distribution.operator.values_outputs[1:]
-    outs = [out, *(others.get(output.name) for output in outputs)]
-    wanted = [output.name for output in outputs if output.name in others]
+    inputs = []
+    for name, number in arguments.items():
+        if isinstance(number, np.ndarray) and name not in others:
+            inputs.append(name)
+    outs: list[NDArray[Any] | None] = [out]
+    wanted = []
+    for output in distribution.operator.values_outputs[1:]:
+        outs.append(others.get(output.name))
+        if output.name in others:
+            wanted.append(output.name)
     try:
         draw = KeptDraw(values, distribution, [arguments[name] for name in inputs], outs)
     except ValueError:
         return None
-    return _Kept(draw, tuple(map(names.index, inputs)), tuple(map(names.index, wanted)))
+    input_places = tuple(names.index(name) for name in inputs)
+    output_places = tuple(names.index(name) for name in wanted)
+    return _Kept(draw, input_places, output_places)
 
 
 def _asked(
@@ -227,7 +235,7 @@ def _as_first(
     numbers: tuple[Any, ...],
 ) -> GeneratorState | NDArray[np.uint32]:
     """Checks all that was given, and draws."""
-    arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
+    arguments = _given(names, numbers)
     alignments.check_word(_NAME, alignment)
     generator = generators.named(alignment)
     if not generator.is_named:
@@ -235,6 +243,12 @@ def _as_first(
         generator = next((each for each in known if type(state) is each.state), generator)
     with float_environment.kept():
         return _generate(generator, state, out, operator, arguments)
+
+
+def _given(names: Sequence[str], numbers: Sequence[Any]) -> dict[str, Any]:
+    """The arguments that were not left out, by their names."""
+    pairs = zip(names, numbers, strict=True)
+    return {name: number for name, number in pairs if number is not None}
 
 
 _NAMES = ("minval", "maxval", "mean", "scale", "p")
@@ -253,7 +267,7 @@ def _prepared(
     values = BY_DTYPE.get(dtype)
     if values is None or not _native.IS_THERE:
         return None
-    arguments = {name: n for name, n in zip(names, numbers, strict=True) if n is not None}
+    arguments = _given(names, numbers)
     if operator in operators.OPERATORS and not operators.OPERATORS[operator].has_shape:
         return None
     try:
@@ -283,7 +297,9 @@ def _generate(
         before = before.copy()
     if operator is not None:
         after = _drawn_by(_operator(operator), generator, before, values, out, arguments)
-        return after if before.ndim == 2 else generator.state.from_array(after)
+        if before.ndim == 2:
+            return after
+        return generator.state.from_array(after)
     checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
     if generator.is_named and values is U32:
         remedy = "RandomGenerator's bits are Philox's: leave alignment out, and pass a PhiloxState."
@@ -292,7 +308,9 @@ def _generate(
     fill = fill_native.fastest_fill
     fill_by = generator.fill_from() or call.fill_from
     after = fill_by(before, (0, 0), values, distribution, fill, out.reshape(-1))
-    return after if before.ndim == 2 else generator.state.from_array(after)
+    if before.ndim == 2:
+        return after
+    return generator.state.from_array(after)
 
 
 def _operator(name: Any) -> operators.Operator:
@@ -312,7 +330,8 @@ def _parted(
     outputs = [o.name for o in op.values_outputs[1:]]
     unknown = arguments.keys() - {*inputs, *attributes, *outputs}
     if unknown:
-        what, allowed = f"the arguments for {op.name}", listed([*inputs, *attributes, *outputs])
+        what = f"the arguments for {op.name}"
+        allowed = listed([*inputs, *attributes, *outputs])
         checks.refuse(_NAME, what, min(unknown), allowed, "Leave it out.", TypeError)
     if values not in op.output_types:
         allowed = "an array of " + " or ".join(str(each.dtype) for each in op.output_types)
@@ -323,8 +342,8 @@ def _parted(
     said = generator.attributes
     if any(a.name == OUTPUT_TYPE for a in op.attributes):
         said = {OUTPUT_TYPE: values.name, **said}
-    parts = ({n: arguments[n] for n in names if n in arguments} for names in (inputs, outputs))
-    given, others = parts
+    given = {name: arguments[name] for name in inputs if name in arguments}
+    others = {name: arguments[name] for name in outputs if name in arguments}
     left_out = _LEFT_OUT.get(op.name, {}) if values.is_float else {}
     said |= {n: arguments[n] for n in attributes if n in arguments}
     return left_out | given, said, others
@@ -372,11 +391,16 @@ def _distribution(
     values: ElementType, shape: tuple[int, ...], arguments: dict[str, Any]
 ) -> Distribution:
     """What to draw into an array of that type and shape, with the given arguments."""
-    choices = [(op, [i.name for i in op.parameters]) for op in _choices(values)]
-    op = next((op for op, names in choices if arguments.keys() <= {*names}), None)
+    op = None
+    choices = []
+    for choice in _choices(values):
+        parameters = [declared.name for declared in choice.parameters]
+        choices.append(parameters)
+        if op is None and arguments.keys() <= {*parameters}:
+            op = choice
     if op is None:
         given = " and ".join(arguments)
-        allowed = " or ".join(" and ".join(names) or "none" for _, names in choices)
+        allowed = " or ".join(" and ".join(parameters) or "none" for parameters in choices)
         what = f"the arguments for an array of {values.dtype}"
         remedy = "Leave it out, or pass operator, which says what else is taken."
         checks.refuse(_NAME, what, given, allowed, remedy)
@@ -387,8 +411,9 @@ def _distribution(
     if not arguments and values is BOOL:
         checks.refuse(_NAME, "p", "nothing", "a probability, for bool", "Pass one.")
     if op is operators.RANDOM_UNIFORM and not values.is_float and len(arguments) < 2:
-        what, given = "the arguments for integers", " and ".join(arguments) or "none"
-        checks.refuse(_NAME, what, given, "minval and maxval", "Pass both.")
+        what = "the arguments for integers"
+        passed = " and ".join(arguments) or "none"
+        checks.refuse(_NAME, what, passed, "minval and maxval", "Pass both.")
     return _checked(op, values, shape, _LEFT_OUT.get(op.name, {}) | arguments)
 
 

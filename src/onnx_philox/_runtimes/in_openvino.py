@@ -20,7 +20,7 @@ from onnx_philox._contract import choices
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError, shown
 from onnx_philox._contract.streams import STANDARD
-from onnx_philox._contract.types import BF16
+from onnx_philox._contract.types import BF16, ElementType
 from onnx_philox._files import external_data
 from onnx_philox._files.drawn_outputs import name_of_mask
 from onnx_philox._files.given import Given
@@ -55,9 +55,14 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
         for i, port in enumerate(model.inputs)
         if port.get_partial_shape().rank.is_static
     }
-    open_ = [(i, axis) for i, s in shapes.items() for axis in range(len(s)) if s[axis].is_dynamic]
-    owns = (p for p in open_ if batch in model.inputs[p[0]].get_names() and p[1] == axis)
-    own = next(owns, None)
+    open_ = []
+    for i, shape in shapes.items():
+        open_ += [(i, d) for d in range(len(shape)) if shape[d].is_dynamic]
+    own = None
+    for place in open_:
+        names = model.inputs[place[0]].get_names()
+        if own is None and place[1] == axis and batch in names:
+            own = place
     if own is None:
         return set()
 
@@ -66,18 +71,29 @@ def carriers(model: ov.Model, batch: str, axis: int) -> set[Carrier]:
         alike = {own: _ROWS, other: _ROWS}
         return not _fits(model, shapes, unlike) and _fits(model, shapes, alike)
 
-    tied = [place for place in open_ if place == own or is_tied(place)]
-    return {(name, axis) for i, axis in tied for name in model.inputs[i].get_names()}
+    carrying = set()
+    for place in open_:
+        if place == own or is_tied(place):
+            index, tied_axis = place
+            carrying |= {(name, tied_axis) for name in model.inputs[index].get_names()}
+    return carrying
 
 
 def named(ports: list[Port], carrying: Collection[Carrier]) -> list[Port]:
     """Inputs whose dimensions have a name, where they carry the batch."""
 
     def size(port: Port, axis: int, known: Any) -> Any:
-        return _NAME if (port.name, axis) in carrying else known
+        if (port.name, axis) in carrying:
+            return _NAME
+        return known
 
-    shapes = [port.shape and tuple(size(port, *d) for d in enumerate(port.shape)) for port in ports]
-    return [replace(port, shape=shape) for port, shape in zip(ports, shapes, strict=True)]
+    named = []
+    for port in ports:
+        shape = port.shape
+        if shape:
+            shape = tuple(size(port, axis, known) for axis, known in enumerate(shape))
+        named.append(replace(port, shape=shape))
+    return named
 
 
 Place = tuple[int, int]
@@ -87,7 +103,8 @@ def _fits(model: ov.Model, shapes: dict[int, ov.PartialShape], sizes: dict[Place
     """Whether the model has shapes with these sizes."""
     asked: dict[int, ov.PartialShape] = {}
     for (index, axis), size in sizes.items():
-        asked.setdefault(index, ov.PartialShape(shapes[index]))[axis] = ov.Dimension(size)
+        shape = asked.setdefault(index, ov.PartialShape(shapes[index]))
+        shape[axis] = ov.Dimension(size)
     try:
         model.clone().reshape(asked)
     except RuntimeError:
@@ -117,17 +134,24 @@ class OpenvinoModel(models.LoadedModel):
     ) -> None:
         self.compiled = compiled
         names = input_names(compiled.inputs, graph)
-        known = {value.name: value for value in graph.input} if graph else {}
+        known = {}
+        if graph:
+            known = {value.name: value for value in graph.input}
         ports = zip(names, compiled.inputs, strict=True)
         self.inputs = named(
             [_port(name, given, known.get(name)) for name, given in ports], carrying
         )
         self.outputs = output_names(compiled.outputs, graph)
         # OpenVINO drops inputs that nothing reads. Those with a value in the model are constants.
-        constant = {tensor.name for tensor in graph.initializer} if graph else set()
+        constant = set()
+        if graph:
+            constant = {tensor.name for tensor in graph.initializer}
         self.own_values = known.keys() & constant
-        unread = sorted(known.keys() - set(names) - constant)
-        self.dropped = [replace(models.port_of(known[n], False), shape=None) for n in unread]
+        unread = known.keys() - set(names) - constant
+        self.dropped = []
+        for name in sorted(unread):
+            port = models.port_of(known[name], False)
+            self.dropped.append(replace(port, shape=None))
         self.aliases = {
             other: name
             for name, port in zip(names, compiled.inputs, strict=True)
@@ -239,7 +263,9 @@ class OpenvinoModel(models.LoadedModel):
 
     def taken(self, value: Any) -> Any:
         """The memory of a tensor, whose type is checked: OpenVINO would cast it in silence."""
-        return ov_arrays.memory(value) if isinstance(value, ov.Tensor) else None
+        if isinstance(value, ov.Tensor):
+            return ov_arrays.memory(value)
+        return None
 
 
 def new_core(backend: str) -> ov.Core:
@@ -304,7 +330,9 @@ def _compiled(
 
 def _carrying(served: models.Served | None, model: ov.Model | None) -> Collection[Carrier]:
     """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
-    if served is None or served.graph is not None or model is None or served.streams.batch is None:
+    if served is None or model is None:
+        return ()
+    if served.graph is not None or served.streams.batch is None:
         return ()
     return carriers(model, served.streams.batch, served.streams.batch_axis)
 
@@ -326,10 +354,13 @@ def _check_divided(owner: str, model: ov.Model) -> None:
 def _check_device(owner: str, device: Any, core: ov.Core) -> None:
     """Refuses a name that is no device's here, of which OpenVINO's own error says too much."""
     # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU.1 and CPU.
-    names = re.findall(r"([^\W\d]\w*)\.?(\w*)", device) if isinstance(device, str) else []
+    names = []
+    if isinstance(device, str):
+        names = re.findall(r"([^\W\d]\w*)\.?(\w*)", device)
     available = core.available_devices
     known = {*_CHOOSING, *(name.partition(".")[0] for name in available)}
-    if not names or not all(name in known and _has_number(core, name, n) for name, n in names):
+    is_known = all(name in known and _has_number(core, name, n) for name, n in names)
+    if not names or not is_known:
         allowed = f"one that OpenVINO finds here ({', '.join(available)})"
         remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
         raise models.SettingError(owner, "device", repr(device), allowed, remedy)
@@ -337,7 +368,11 @@ def _check_device(owner: str, device: Any, core: ov.Core) -> None:
 
 def _has_number(core: ov.Core, name: str, n: str) -> bool:
     """Whether there is a device of that number, if one is given; the CPU has none of any."""
-    return not n or (name not in _CHOOSING and n in core.get_property(name, "AVAILABLE_DEVICES"))
+    if not n:
+        return True
+    if name in _CHOOSING:
+        return False
+    return n in core.get_property(name, "AVAILABLE_DEVICES")
 
 
 def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
@@ -348,7 +383,8 @@ def _check_config(owner: str, device: str, config: Mapping[str, Any]) -> None:
         try:
             core.compile_model(ov.Model([nothing], [nothing]), device, {name: value})
         except Exception as error:
-            said = f"OpenVINO says: {_runtime_errors.sentence(str(error)).rstrip('.')}."
+            sentence = _runtime_errors.sentence(str(error))
+            said = f"OpenVINO says: {sentence.rstrip('.')}."
             known = ov.Core().get_property(device.partition(":")[0], "SUPPORTED_PROPERTIES")
             if name in known:
                 allowed = f"a value that the device {device} takes"
@@ -374,13 +410,17 @@ def _how(used: str | None, device: str, asked: str | None) -> str:
     """The device, and the precision that it computes in."""
     if used is None:
         return device
-    missing = f" ({asked} was asked for; this device does not have it)"
-    return f"{device}, precision {used}" + missing * (asked not in (None, used))
+    said = f"{device}, precision {used}"
+    if asked in (None, used):
+        return said
+    return f"{said} ({asked} was asked for; this device does not have it)"
 
 
 def _given(value: Any) -> Any:
     array = np.asarray(value)
-    return ov_arrays.tensor(array) if array.dtype == BF16.dtype else array
+    if array.dtype == BF16.dtype:
+        return ov_arrays.tensor(array)
+    return array
 
 
 def _check(given: Given, precision: str | None) -> onnx.GraphProto:
@@ -446,7 +486,7 @@ def _port(name: str, given: Any, value: onnx.ValueInfoProto | None) -> Port:
     if shape is not None and len(shape) == len(names):
         shape = tuple(n if d is None else d for d, n in zip(shape, names, strict=True))
     known = ov_arrays.element_type(given.element_type)
-    dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
+    dtype = known.dtype if isinstance(known, ElementType) else known
     return Port(name, dtype, shape)
 
 

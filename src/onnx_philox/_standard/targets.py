@@ -48,18 +48,24 @@ class DrawnNode(CheckedNode):
     @property
     def uniforms(self) -> tuple[int | None, ...] | None:
         """The dimensions of what takes words: of the values mostly."""
-        known = self.known["logits"] if self.draws_classes_once else None
+        if not self.draws_classes_once:
+            return self.size
+        known = self.known["logits"]
         return self.size if known is None else known.shape
 
     def constant(self, name: str) -> NDArray[Any] | None:
         """An input's value, if it is a constant."""
         known = self.known.get(name)
-        return None if known is None else known.value
+        if known is None:
+            return None
+        return known.value
 
     def number(self, name: str) -> Number:
         """A bound, mean or scale; an array if it is a constant."""
         constant = self.constant(name)
-        return self.inputs[name] if constant is None else constant
+        if constant is None:
+            return self.inputs[name]
+        return constant
 
     def type_of(self, name: str) -> ElementType:
         """The type of an input that may have several."""
@@ -75,7 +81,8 @@ class DrawnNode(CheckedNode):
         """How many words of the generator a value takes."""
         words = self.operator.words
         is_fixed = words.each is not None or words.by == operators.OUTPUT_TYPE
-        return words.per_element(self.type if is_fixed else self.type_of(words.by))
+        deciding = self.type if is_fixed else self.type_of(words.by)
+        return words.per_element(deciding)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,9 @@ def _below(b: Builder, draw: DrawnNode, u: ir.Value, out: Out, p: str = "p") -> 
     """Booleans of uniforms [B, elements]: which are below an input."""
     is_below = b("Less", out.shaped(b, u), draw.inputs[p])
     # A p of shape [1] makes a vector of a scalar, which an output of unknown rank may be.
-    return is_below if draw.size else out.shaped(b, is_below)
+    if draw.size:
+        return is_below
+    return out.shaped(b, is_below)
 
 
 def is_rounded_twice(operator: str, type: ElementType) -> bool:
@@ -136,7 +145,9 @@ class OnnxRuntime:
     def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
         """The first words of each state, [B, count]."""
         # What is added to the halves of the counter and to the key.
-        seeds = [[0], [draw.attributes["op_seed"]], [draw.attributes["global_seed"]]]
+        op_seed = draw.attributes["op_seed"]
+        global_seed = draw.attributes["global_seed"]
+        seeds = [[0], [op_seed], [global_seed]]
         added = b.constant(np.array(seeds, np.uint64), np.uint64)
         how_many = counts.value(b, count)
         return b.call("Words", words_u64.words, rows.state, how_many, added)[0]
@@ -148,7 +159,9 @@ class OnnxRuntime:
     def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
         """The values that words make, of each output."""
         made = _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
-        return made if isinstance(made, tuple) else (made,)
+        if isinstance(made, tuple):
+            return made
+        return (made,)
 
 
 def _bits(b: Builder, _: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
@@ -204,9 +217,13 @@ def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
     logits = draw.inputs["logits"]
     if draw.draws_classes_once:
         classes = values.classes_once(b, words, logits, samples)
-        return b.cast(classes, ir.DataType.INT32) if draw.type is I32 else classes
+        if draw.type is I32:
+            return b.cast(classes, ir.DataType.INT32)
+        return classes
     indices = values.classes(b, words, logits, samples)
-    return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
+    if draw.type is I32:
+        return indices
+    return b.cast(indices, ir.DataType.INT64)
 
 
 def _check_operator(
@@ -216,7 +233,8 @@ def _check_operator(
     if op.name not in known:
         given = f"{op.name}, which has no {nodes}"
         remedy = f"Load the plugin there ({plugin}), or draw it outside the model."
-        raise InexactError(op.name, "the operator", given, f"one of {', '.join(known)}", remedy)
+        allowed = f"one of {', '.join(known)}"
+        raise InexactError(op.name, "the operator", given, allowed, remedy)
 
 
 def has_no_nodes(operator: str) -> bool:

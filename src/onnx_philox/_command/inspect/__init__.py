@@ -63,7 +63,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
 
         return of_openvino.inspect(given, shows_all=shows_all, progress=progress)
     model = graph_of(given)
-    surveyed, type_of = search.search(model), Types(model)
+    surveyed = search.search(model)
+    type_of = Types(model)
     rewritten = search.rewritten_in(model, surveyed)
     drawn = [in_onnx.Met(each.node, each.record, type_of) for each in surveyed.nodes]
     subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
@@ -72,7 +73,9 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
         for met, (is_subtracted, _) in zip(drawn, subtracted, strict=True)
     ]
     runtimes = trials.run(tried, progress, _rest(model, surveyed, type_of)) if tried else []
-    keys = [_key(node, probe, runtimes) for node, probe in zip(surveyed.nodes, tried, strict=True)]
+    keys = []
+    for node, probe in zip(surveyed.nodes, tried, strict=True):
+        keys.append(_key(node, probe, runtimes))
     found = [
         InspectedNode.of(node, key, _seeds(node.record), _known(met, drawn, key, runtimes, places))
         for node, met, key, places in zip(surveyed.nodes, drawn, keys, subtracted, strict=True)
@@ -123,7 +126,9 @@ def _input(value: ir.Value) -> noise_inputs.ModelInput:
     dtype = value.dtype
     shape = None
     if value.shape is not None:
-        shape = [size if isinstance(size, int) else size.value for size in value.shape]
+        shape = []
+        for size in value.shape:
+            shape.append(size if isinstance(size, int) else size.value)
     known = None if dtype is None else BY_ONNX.get(dtype.value)
     type_ = "no known type" if known is None else known.name
     is_float = known is not None and known.is_float

@@ -41,9 +41,11 @@ def write_page(report: texts.Inspection, path: Path) -> None:
         for found in report.found
     ]
     headline, seal = _headline(report)
-    lines, command = [], report.run
+    lines = []
+    command = report.run
     if report.has_no_draws:
-        lines, command = report.lost(), report.draw_command
+        lines = report.lost()
+        command = report.draw_command
     if report.standard is not None:
         lines = list(report.standard.lines)
     if report.found:
@@ -77,8 +79,8 @@ def write_page(report: texts.Inspection, path: Path) -> None:
 
 def _headline(report: texts.Inspection) -> tuple[str, Look]:
     if report.found:
-        nodes = f"{len(report.found)} random node{'s'[: len(report.found) > 1]}"
-        return f"{nodes}{_difference(report)}", SOME
+        noun = "random node" if len(report.found) == 1 else "random nodes"
+        return f"{len(report.found)} {noun}{_difference(report)}", SOME
     if report.standard is not None:
         heading = report.standard.heading
         return f"{heading[:1].upper()}{heading[1:]}", GOOD
@@ -96,10 +98,11 @@ def _difference(report: texts.Inspection) -> str:
     installed = [runtime for runtime in report.runtimes if runtime.version is not None]
     draws = {report.trial(r, f).draw is not None for r in installed for f in report.found}
     if draws == {False}:
-        return f": no runtime draws {'it' if len(report.found) == 1 else 'them'}"
-    return (
-        ", different numbers in each runtime" if all(draws) else ", not the same in both runtimes"
-    )
+        which = "it" if len(report.found) == 1 else "them"
+        return f": no runtime draws {which}"
+    if all(draws):
+        return ", different numbers in each runtime"
+    return ", not the same in both runtimes"
 
 
 def _rows(answer: str) -> str:

@@ -159,15 +159,19 @@ class Inspection:
         answer, apart = self.per_row()
         head = f"A state for each row of the batch ({PER_ROW}): {answer}"
         parts = [self._named(head, apart) if apart else Text(head)]
-        if seeds := self.seeds():
+        seeds = self.seeds()
+        if seeds:
             parts.append(self._named("Seeds of their own:", seeds))
-        if shares := self.shares():
+        shares = self.shares()
+        if shares:
             parts.append(self._named("Shares of ones:", shares))
-        if doubts := self.doubts():
+        doubts = self.doubts()
+        if doubts:
             parts.append(self._named("Perhaps not what was meant:", doubts))
         if self._groups(self.found):
             parts.append(_GROUPED)
-        if lost := self.lost_in_conversion():
+        lost = self.lost_in_conversion()
+        if lost:
             parts.append(bullets(lost))
         meaning, command = self.meaning()
         for part in (*parts, Text(meaning)):
@@ -181,7 +185,8 @@ class Inspection:
         """Prints which inputs may be noise, and the command that draws them inside."""
         for line in self.noise.lines():
             console.print(Text(line))
-        if command := self.draw_command:
+        command = self.draw_command
+        if command:
             print_command(console, command)
 
     @property
@@ -260,8 +265,10 @@ class Inspection:
             name = Text(node.called)
             if self.has_places:
                 name.append(f"\n{place_of(node)}", "dim")
-            each_today = [found.today(runtime) for runtime in self.runtimes]
-            today = [Text(t.label, _style(t.is_wrong)) for t in each_today]
+            today = []
+            for runtime in self.runtimes:
+                said = found.today(runtime)
+                today.append(Text(said.label, _style(said.is_wrong)))
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
@@ -284,7 +291,8 @@ class Inspection:
                     operators.setdefault(reason, {})[operator_of(found.node)] = None
             title = runtime.title
             for reason, names in operators.items():
-                lines.add_row(title, "\n".join(names), Text(reason.text, _style(reason.is_wrong)))
+                text = Text(reason.text, _style(reason.is_wrong))
+                lines.add_row(title, "\n".join(names), text)
                 title = ""
         problems = dict.fromkeys(found.problem for found in self.found if found.problem)
         for i, problem in enumerate(problems):
@@ -304,7 +312,9 @@ class Inspection:
 
         for group in grouped(self.found, does):
             first = group[0]
-            count = f", {len(group)} nodes" if len(group) > 1 else ""
+            count = ""
+            if len(group) > 1:
+                count = f", {len(group)} nodes"
             yield ""
             yield Text.assemble((operator_of(first.node), "bold"), count)
             lines = terminal.grid()
@@ -313,7 +323,8 @@ class Inspection:
                 texts = (Text(each.text, _style(each.is_wrong)) for each in said)
                 lines.add_row(f"  {runtime.title}", Text("\n").join(texts))
             lines.add_row("  becomes", becomes(first.node))
-            for row in grouped(group, apart if self._groups(self.found) else id):
+            alike = apart if self._groups(self.found) else id
+            for row in grouped(group, alike):
                 lines.add_row(*self._row(row))
             yield lines
 
@@ -324,9 +335,13 @@ class Inspection:
         text = Text.assemble(few_of([found.node.called for found in equal]), (place, "dim"))
         if first.problem is not None:
             text.append(f"\n{first.problem}")
-        s = "s"[: len(equal) > 1]
         streams = [found.node.stream for found in equal if found.node.stream is not None]
-        return f"  stream{s} {ranged(streams)}" if streams else f"  node{s}", text
+        what = "stream" if streams else "node"
+        if len(equal) > 1:
+            what += "s"
+        if streams:
+            what += f" {ranged(streams)}"
+        return f"  {what}", text
 
     def trial(self, runtime: Trials, found: InspectedNode) -> Trial:
         """What a runtime did with a node."""
@@ -335,8 +350,11 @@ class Inspection:
     def faults_in(self, runtime: Trials) -> list[str]:
         """What a runtime does wrong in it today, a sentence each."""
         none = (Behaviour.REMOVED, *FAILURES)
-        drawn = (each for each in self.found if self.trial(runtime, each).behaviour not in none)
-        return faults.faults(runtime.name, [each.node for each in drawn])
+        drawn = []
+        for each in self.found:
+            if self.trial(runtime, each).behaviour not in none:
+                drawn.append(each.node)
+        return faults.faults(runtime.name, drawn)
 
     @property
     def in_the_way(self) -> list[str]:
@@ -373,25 +391,32 @@ class Inspection:
             return f"It cannot be rewritten as it is: {self.obstacle}", ""
         if not stuck:
             return f"{self._today()}, from a state that is an input:", command
-        if all(found.may_stay for found in stuck) and len(stuck) < len(self.found):
-            return f"To rewrite all but {counted(len(stuck), 'node')}:", f"{command} {KEEP_UNKNOWN}"
+        is_rest_left = all(found.may_stay for found in stuck)
+        if is_rest_left and len(stuck) < len(self.found):
+            others = counted(len(stuck), "node")
+            return f"To rewrite all but {others}:", f"{command} {KEEP_UNKNOWN}"
         return "It cannot be rewritten as it is: see above.", ""
 
     def _named(self, head: str, rows: list[tuple[str, str]]) -> RenderableType:
         """A heading, and below it something of each node, or of the first few of many."""
         lines = terminal.grid()
-        shown = FEW if len(rows) > FEW and self._groups(self.found) else len(rows)
+        shown = len(rows)
+        if len(rows) > FEW and self._groups(self.found):
+            shown = FEW
         for name, text in rows[:shown]:
             lines.add_row(f"  {name}", text)
-        if more := len(rows) - shown:
+        more = len(rows) - shown
+        if more:
             lines.add_row("  ...", f"and {counted(more, 'node')} more")
         return Group(Text(head), lines)
 
     def seeds(self) -> list[tuple[str, str]]:
         """What becomes of the seeds of each node that has some, and of those of equal ones."""
-        own = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
-        equal = equal_seeds.remarks([found.node for found in self.found], KEEP_SEEDS)
-        return [*own, *((few_of(alike.names), f"{alike.seeds}: {what}") for alike, what in equal)]
+        remarks = [(f.node.called, f.seeds) for f in self.found if f.seeds is not None]
+        nodes = [found.node for found in self.found]
+        for alike, what in equal_seeds.remarks(nodes, KEEP_SEEDS):
+            remarks.append((few_of(alike.names), f"{alike.seeds}: {what}"))
+        return remarks
 
     def shares(self) -> list[tuple[str, str]]:
         """How often each Bernoulli is true."""
@@ -408,27 +433,41 @@ class Inspection:
         """
         if self.row_obstacle is not None:
             return f"not possible: {self.row_obstacle}", []
-        apart = [(f.node.called, f.row_problem) for f in self.found if f.row_problem is not None]
+        apart = []
+        for found in self.found:
+            if found.row_problem is not None:
+                apart.append((found.node.called, found.row_problem))
         rows = f"draw rows of {self.batch and self.batch.where}"
         if not apart:
             rivals = self.batch.rivals if self.batch else ()
             others = f"; {about_rivals(rivals)}" if rivals else "."
             return f"possible, all nodes {rows}{others}", []
-        count = f"{len(self.found) - len(apart)} of {counted(len(self.found), 'node')}"
+        proved = len(self.found) - len(apart)
+        count = f"{proved} of {counted(len(self.found), 'node')}"
         return f"{count} {rows}. In the way of the others:", apart
 
     @property
     def is_other_in_each(self) -> bool:
         """Whether several runtimes were tried, and draw the same numbers for no node."""
-        drawn = [{self.trial(r, f).draw for r in self.runtimes} for f in self.found]
-        is_any_equal = any(len(draws) == 1 and None not in draws for draws in drawn)
-        return not is_any_equal and len([r for r in self.runtimes if r.version is not None]) > 1
+        tried = [r for r in self.runtimes if r.version is not None]
+        if len(tried) < 2:
+            return False
+        for found in self.found:
+            draws = {self.trial(runtime, found).draw for runtime in self.runtimes}
+            if len(draws) == 1 and None not in draws:
+                return False
+        return True
 
     def _today(self) -> str:
         if self.given.of_openvino:
             return "After a rewrite they draw what a seed says, in every run and process"
-        takes = [r.name for r in self.runtimes if r.version is not None and r.in_the_way == ""]
-        installed = [r.name for r in self.runtimes if r.version is not None]
+        installed = []
+        takes = []
+        for runtime in self.runtimes:
+            if runtime.version is not None:
+                installed.append(runtime.name)
+                if runtime.in_the_way == "":
+                    takes.append(runtime.name)
         if self._is_of_no_runtime or not takes:
             return "After a rewrite they draw what a seed says"
         if takes != installed:

@@ -39,7 +39,8 @@ def build(node: ov.Node, *, is_subtracted: bool = False) -> Probe:
     has_seed = any(seeds)
     if has_seed:
         # Alignment pytorch reads the one, alignment tensorflow both.
-        models.append(subtract(make(node, (_other(seeds[0]), _other(seeds[1])))[0]))
+        others = (_other(seeds[0]), _other(seeds[1]))
+        models.append(subtract(make(node, others)[0]))
     document = {"feeds": [feed_of(array) for array in feeds], "count": 0, "requests": True}
     pair = make(node, seeds, 2)[0]
     # OpenVINO makes one of two that have zero seeds and equal inputs, unless both are results.
@@ -78,7 +79,8 @@ def _other(seed: int) -> int:
 
 def _of_ours(node: ov.Node) -> Probe:
     """The probe of a node of this package, which OpenVINO alone does not load."""
-    operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
+    operator = OPERATORS[node.get_type_name()]
+    said = node.get_attributes()
     given: dict[str, Any] = {}
     parameters: list[ov.Node] = []
     for declared, value in zip(operator.inputs, node.input_values(), strict=False):
@@ -110,8 +112,8 @@ def _uniform(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
     parameters: list[ov.Node] = []
     if not node.get_output_partial_shape(0).is_static:
         parameters.append(opset8.parameter([len(shape)], ov.Type.i64))
-    bounds = [_bound(node, i) for i in (1, 2)]
-    inputs = [parameters[0] if parameters else opset8.constant(shape), *bounds]
+    given = parameters[0] if parameters else opset8.constant(shape)
+    inputs = [given, _bound(node, 1), _bound(node, 2)]
     drawn = [
         opset8.random_uniform(*inputs, said["output_type"], *seeds, str(said["alignment"]))
         for _ in range(copies)
@@ -132,7 +134,9 @@ def _multinomial(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Mad
     said = node.get_attributes()
     replaces = bool(said["with_replacement"])
     known = constant(node.input_value(1))
-    samples = COUNT if known is None else min(COUNT, int(known.reshape(-1)[0]))
+    samples = COUNT
+    if known is not None:
+        samples = min(COUNT, int(known.reshape(-1)[0]))
     classes = _CLASSES if replaces else 2 * COUNT
     # Rows for as many numbers as others have.
     weights = np.full((COUNT, classes), 0.5, np.float32)

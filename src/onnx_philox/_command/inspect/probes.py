@@ -36,7 +36,8 @@ _RARE_COUNT = 1024
 
 _SEED_TYPES = (ir.AttributeType.INT, ir.AttributeType.FLOAT)
 # To compare with: the second where the first is the node's own.
-_SEED, _OTHER_SEED = 3, 5
+_SEED = 3
+_OTHER_SEED = 5
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,9 @@ def build(node: ir.Node, model: ir.Model, types: Types, *, is_subtracted: bool =
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
     make = partial(_model, node, inputs, opsets=imports, model_version=model.ir_version)
-    subtracts = (types(node.outputs[0]) or ir.DataType.FLOAT) if is_subtracted else None
+    subtracts = None
+    if is_subtracted:
+        subtracts = types(node.outputs[0]) or ir.DataType.FLOAT
     models = [make(attributes, subtracts=subtracts)]
     twins = [make(attributes, copies=2, is_followed=followed) for followed in (False, True)]
     seed = attributes.get("seed")
@@ -88,10 +91,14 @@ def build(node: ir.Node, model: ir.Model, types: Types, *, is_subtracted: bool =
     }
     drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
     in_twos = [{**document, "models": [_text(model)], "twins": True} for model in twins]
-    undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
+    undrawn = ""
+    if drops and feeds:
+        undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest()
     told = {name: str(a.value) for name, a in attributes.items() if name not in _OF_VALUES}
-    kind = str([node.domain, node.op_type, sorted(told.items()), [a.dtype.name for a in feeds]])
-    return Probe(json.dumps(document), has_seed, undrawn, p, tuple(map(json.dumps, in_twos)), kind)
+    dtypes = [array.dtype.name for array in feeds]
+    kind = str([node.domain, node.op_type, sorted(told.items()), dtypes])
+    lines = tuple(json.dumps(each) for each in in_twos)
+    return Probe(json.dumps(document), has_seed, undrawn, p, lines, kind)
 
 
 def _other(seed: ir.Attr) -> ir.Attr:
@@ -102,9 +109,11 @@ def _other(seed: ir.Attr) -> ir.Attr:
     if seed.type is ir.AttributeType.INT:
         # Of a Dropout just below 0 the first run is that of a seed above.
         is_same = dropout_start(seed.as_int() % 2**64) == dropout_start(_SEED)
-        return ir.AttrInt64("seed", _OTHER_SEED if is_same else _SEED)
+        other = _OTHER_SEED if is_same else _SEED
+        return ir.AttrInt64("seed", other)
     is_same = start_of(seed.as_float()) == start_of(_SEED)
-    return ir.AttrFloat32("seed", float(_OTHER_SEED if is_same else _SEED))
+    other = _OTHER_SEED if is_same else _SEED
+    return ir.AttrFloat32("seed", float(other))
 
 
 def _model(
@@ -133,10 +142,10 @@ def _model(
     if is_followed is None:
         is_followed = bool(node.outputs[0].uses()) and not node.outputs[0].is_graph_output()
     for copy in range(copies):
-        outputs = [
-            ir.Value(name=f"output_{i}_{copy}" if _is_given(output) else "")
-            for i, output in enumerate(node.outputs)
-        ]
+        outputs = []
+        for i, output in enumerate(node.outputs):
+            name = f"output_{i}_{copy}" if _is_given(output) else ""
+            outputs.append(ir.Value(name=name))
         named = partial(ir.Node, outputs=outputs, name=f"node_{copy}")
         nodes.append(named(node.domain, node.op_type, values, attributes.values()))
         if subtracts is not None:
@@ -211,7 +220,12 @@ def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None
     if node.op_type == "Multinomial":
         # The same number of rows, each with a few equally likely classes.
         return np.zeros((COUNT, 8), dtype)
-    rank = 0 if index else 1 if value.shape is None else max(1, value.shape.rank())
+    if index:
+        rank = 0
+    elif value.shape is None:
+        rank = 1
+    else:
+        rank = max(1, value.shape.rank())
     shape = (*[1] * (rank - 1), COUNT) if rank else ()
     if _is_bernoulli(node):
         return np.full((*shape[:-1], _RARE_COUNT), _RARE).astype(dtype)

@@ -71,7 +71,8 @@ def build(model: ir.Model, nodes: Iterable[ir.Node], types: Types) -> Rest | Non
             copy = copies[output]
             if not is_wanted(copy):
                 continue
-            dtype, shape = types(output), types.shape(output)
+            dtype = types(output)
+            shape = types.shape(output)
             if dtype is None:
                 return None
             version = opset_of(clone.opset_imports, "") or 1
@@ -143,12 +144,17 @@ def _stand_in(model: ir.Model, value: ir.Value, dtype: ir.DataType, shape: _Shap
 
 def _replace(value: ir.Value, by: ir.Value, dtype: ir.DataType, shape: _Shape) -> None:
     by.type = ir.TensorType(dtype)
-    by.shape = None if shape is None else ir.Shape(_dimensions(shape))
+    by.shape = None
+    if shape is not None:
+        by.shape = ir.Shape(_dimensions(shape))
     ir.convenience.replace_all_uses_with(value, by, replace_graph_outputs=True)
 
 
 def _dimensions(shape: ir.ShapeProtocol) -> list[int | str | None]:
-    return [d if isinstance(d, int) else d.value for d in shape]
+    found = []
+    for dimension in shape:
+        found.append(dimension if isinstance(dimension, int) else dimension.value)
+    return found
 
 
 def _without_weights(model: ir.Model) -> bool:
@@ -163,7 +169,8 @@ def _without_weights(model: ir.Model) -> bool:
             is_inside = any(node.graph is not model.graph for node, _ in value.uses())
             if is_inside and tensor.nbytes <= _MOST_ZEROS:
                 # OpenVINO takes a weight from outside of a Scan, and no input.
-                value.const_value = ir.tensor(np.zeros(tensor.shape.numpy(), tensor.dtype.numpy()))
+                zeros = np.zeros(tensor.shape.numpy(), tensor.dtype.numpy())
+                value.const_value = ir.tensor(zeros)
                 continue
             _stand_in(model, value, tensor.dtype, tensor.shape)
             graph.initializers.pop(value.name or "")

@@ -81,7 +81,9 @@ def state_of(model: ir.Model, recorded: Recorded[ir.Value]) -> str:
 
 def problem(error: Exception | None) -> str | None:
     """Why something cannot be, as the command says it; None where it can."""
-    return None if error is None else refusals.text(error)
+    if error is None:
+        return None
+    return refusals.text(error)
 
 
 def several_in_words(states: Sequence[str]) -> str:
@@ -97,7 +99,9 @@ def several_in_words(states: Sequence[str]) -> str:
 def also_in_words(states: Sequence[str]) -> str:
     """What else a node's state may be, after what a rewrite made; empty where that is all."""
     own = [name for name in states if name not in of_rewrites(states)]
-    return f", or {' or '.join(own)}, which whoever runs it moves on" if own else ""
+    if not own:
+        return ""
+    return f", or {' or '.join(own)}, which whoever runs it moves on"
 
 
 def state_in_words(
@@ -113,11 +117,16 @@ def state_in_words(
 
 def rows_in_words(batch: str | None, axis: int) -> str:
     """That each row of a batch has a state, and where it stands; empty where there is none."""
-    place = f", {written_place(batch or '', axis)}" if axis else ""
-    return "" if batch is None else f", for each row of the batch{place}"
+    if batch is None:
+        return ""
+    place = ""
+    if axis:
+        place = f", {written_place(batch or '', axis)}"
+    return f", for each row of the batch{place}"
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...], *, keeps_seeds: bool) -> Rewritten:
-    key, stream = (seed_of(node, name) for name in ("global_seed", "op_seed"))
+    key = seed_of(node, "global_seed")
+    stream = seed_of(node, "op_seed")
     path = tuple(owner.label for owner in owners)
     return Rewritten(node.name or "", path, node.op_type, key, stream, keeps_seeds)

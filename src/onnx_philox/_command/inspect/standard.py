@@ -46,7 +46,9 @@ class Standard:
     def heading(self) -> str:
         """How many there are."""
         count = sum(self.draws.values())
-        counted = f"{count} draw{'s'[: count != 1]}" if count else "draws"
+        counted = "draws"
+        if count:
+            counted = "1 draw" if count == 1 else f"{count} draws"
         return f"{counted} in standard ONNX nodes"
 
     @property
@@ -55,7 +57,8 @@ class Standard:
         drawn = ", ".join(f"{count} {operator}" for operator, count in self.draws.items())
         about_state = "Their seed is inside the model: every run draws the same numbers."
         if self.state is not None:
-            rows, then = rows_in_words(self.batch, self.batch_axis), ""
+            rows = rows_in_words(self.batch, self.batch_axis)
+            then = ""
             if self.next_state is not None:
                 then = f"; the output {self.next_state} is the input of the next run"
             about_state = f"Their state: the input {self.state}{rows}{then}."
@@ -100,7 +103,9 @@ def _state(model: ir.Model) -> str | None:
     names = () if STANDARD_STATE in model.metadata_props else STATES
     for value in model.graph.inputs:
         if value.name in names and value.dtype is ir.DataType.UINT32 and value.shape is not None:
-            known = tuple(d if isinstance(d, int) else None for d in value.shape)
-            if is_one_state(known):
+            known = []
+            for dimension in value.shape:
+                known.append(dimension if isinstance(dimension, int) else None)
+            if is_one_state(tuple(known)):
                 return value.name
     return None

@@ -260,8 +260,10 @@ class _Worker:
                 if code is None:
                     continue
                 self.is_alive = False
-                of_signal = f"signal {-code} ({signal.strsignal(-code)})" if code < 0 else ""
-                return {"failed": "crash", "reason": of_signal or f"exit code {code}"}
+                reason = f"exit code {code}"
+                if code < 0:
+                    reason = f"signal {-code} ({signal.strsignal(-code)})"
+                return {"failed": "crash", "reason": reason}
             self._seconds = _PROBE_SECONDS
             return answer
         self.is_alive = False
@@ -280,8 +282,11 @@ _DRAWS_ONCE = (Behaviour.OTHER_IN_EACH_SESSION, Behaviour.SAME_IN_EACH_RUN)
 def frozen(runtime: str, trial: Trial, is_subtracted: bool, is_read_elsewhere: bool) -> list[Said]:
     """What to say of a node that a runtime drew once, since a Subtract follows it."""
     row = probed.FROZEN_IN_PART if is_read_elsewhere else probed.FROZEN
-    is_met = is_subtracted and runtime in row.seen_in and trial.behaviour in _DRAWS_ONCE
-    return [row.said()] if is_met else []
+    if not is_subtracted or runtime not in row.seen_in:
+        return []
+    if trial.behaviour not in _DRAWS_ONCE:
+        return []
+    return [row.said()]
 
 
 _FAILURES = {
@@ -309,9 +314,11 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
     if "failed" in there:
         return Trial(_FAILURES[there["failed"]], _runtime_errors.sentence(there["reason"]))
     behaviour, reason = _behaviour(probe, here, there)
-    first, known = here["first"], []
+    first = here["first"]
+    known = []
     if "ones" in here and probe.p is not None:
-        ones, p = float(here["ones"]), probe.p
+        ones = float(here["ones"])
+        p = probe.p
         if abs(ones - p) >= abs(ones - (1 - p)):
             known.append(probed.INVERTED.said(p=str(p), share=f"{ones:.1%}"))
     if here.get("request", first) != first and behaviour is Behaviour.SAME_SEQUENCE:
@@ -324,7 +331,8 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
 def _behaviour(probe: Probe, here: dict[str, str], there: dict[str, str]) -> tuple[Behaviour, str]:
     """The behaviour, judged by which draws had the same numbers."""
     first = here["first"]
-    is_same_in_process, is_same_in_run = first == there["first"], first == here["second"]
+    is_same_in_process = first == there["first"]
+    is_same_in_run = first == here["second"]
     if probe.has_seed and not is_same_in_process:
         return Behaviour.IGNORES_SEED, "a new process draws different numbers for the same seed"
     if probe.has_seed and first == here["other_seed"]:

@@ -37,9 +37,20 @@ from onnx_philox._rewriting.rows.sizes import SIZES
 _BATCH = "N"
 """What OpenVINO calls the batch in a Layout."""
 _BY_AXIS = {
-    *("AvgPool", "Concat", "Convolution", "ConvolutionBackpropData", "GroupConvolution"),
-    *("GroupConvolutionBackpropData", "Interpolate", "MaxPool", "Pad", "Slice", "Split"),
-    *("StridedSlice", "Tile", "VariadicSplit"),
+    "AvgPool",
+    "Concat",
+    "Convolution",
+    "ConvolutionBackpropData",
+    "GroupConvolution",
+    "GroupConvolutionBackpropData",
+    "Interpolate",
+    "MaxPool",
+    "Pad",
+    "Slice",
+    "Split",
+    "StridedSlice",
+    "Tile",
+    "VariadicSplit",
 }
 """Of each dimension they make one, where they make as many."""
 _ARITHMETIC = {
@@ -78,8 +89,10 @@ class Symbols:
         self._made: dict[ov.Output, Sequence[Dimension]] = {}
         shared: dict[str, ov.Symbol] = {}
         for name, node in inputs.items():
-            shape, layout = node.get_partial_shape(), node.get_layout()
-            for axis in range(0 if shape.rank.is_dynamic else len(shape)):
+            shape = node.get_partial_shape()
+            layout = node.get_layout()
+            rank = 0 if shape.rank.is_dynamic else len(shape)
+            for axis in range(rank):
                 dimension = shape[axis]
                 if dimension.is_static:
                     continue
@@ -87,7 +100,8 @@ class Symbols:
                     dimension.set_symbol(ov.Symbol())
                 for word in {said or _BATCH, _BATCH}:
                     if layout.has_name(word) and layout.get_index_by_name(word) == axis:
-                        dimension.set_symbol(shared.setdefault(word, dimension.get_symbol()))
+                        symbol = shared.setdefault(word, dimension.get_symbol())
+                        dimension.set_symbol(symbol)
                 shape[axis] = dimension
                 if self.of_dimension(dimension) is None:
                     self._symbols.append((dimension.get_symbol(), f"{name}:{axis}"))
@@ -110,13 +124,17 @@ class Symbols:
 
     def of_drawn(self, node: ov.Node) -> Dimensions | None:
         """The dimensions of what a random node draws."""
-        dims, said = self.of_shape(drawn(node)), self.numbers(node.input_value(0))
-        has_shape = node.get_type_name() == "RandomUniform" or (
-            is_ours(node) and OPERATORS[node.get_type_name()].has_shape
-        )
-        if not has_shape or dims is None or said is None or len(said) != len(dims):
+        dims = self.of_shape(drawn(node))
+        said = self.numbers(node.input_value(0))
+        kind = node.get_type_name()
+        has_shape = kind == "RandomUniform"
+        if is_ours(node):
+            has_shape = OPERATORS[kind].has_shape
+        if not has_shape or dims is None or said is None:
             return dims
-        return tuple(e if d is None else d for d, e in zip(dims, said, strict=True))
+        if len(said) != len(dims):
+            return dims
+        return _completed(dims, said)
 
     def of_dimension(self, dimension: ov.Dimension) -> Dimension:
         """A number, a product of names, or None for what is not known."""
@@ -132,9 +150,11 @@ class Symbols:
         if dims is None or None not in dims:
             return dims
         shape = value.get_partial_shape()
-        return tuple(
-            self.of_unknown(shape[axis]) if d is None else d for axis, d in enumerate(dims)
-        )
+        named = list(dims)
+        for axis, dimension in enumerate(dims):
+            if dimension is None:
+                named[axis] = self.of_unknown(shape[axis])
+        return tuple(named)
 
     def of_unknown(self, dimension: ov.Dimension) -> Dimension:
         """A name for a dimension of which nothing but its symbol is known; None without one."""
@@ -164,10 +184,13 @@ class Symbols:
             return None
         named = [self._of_symbol(symbol) for symbol in symbols]
         found = bounds(value)
-        if found is not None:
-            low, high = (bound.reshape(-1).tolist() for bound in found)
-            same = [a if a == b else None for a, b in zip(low, high, strict=True)]
-            named = [e if e is not None else d for d, e in zip(named, same, strict=True)]
+        if found is None:
+            return named
+        low = found[0].reshape(-1).tolist()
+        high = found[1].reshape(-1).tolist()
+        for i, number in enumerate(low):
+            if number == high[i]:
+                named[i] = number
         return named
 
     def _of_symbol(self, own: ov.Symbol) -> Dimension:
@@ -187,12 +210,20 @@ class Symbols:
         self, shape: ov.PartialShape, *others: Sequence[Dimension] | None
     ) -> ov.PartialShape:
         """A shape whose dynamic dimensions are those that all the others have."""
-        for axis in range(0 if shape.rank.is_dynamic else len(shape)):
+        rank = 0 if shape.rank.is_dynamic else len(shape)
+        for axis in range(rank):
             dimension = shape[axis]
-            if dimension.is_dynamic:
-                found = {None if d is None or len(d) != len(shape) else d[axis] for d in others}
-                dimension.set_symbol(self._of_name(found.pop() if len(found) == 1 else None))
-                shape[axis] = dimension
+            if dimension.is_static:
+                continue
+            found: set[Dimension] = set()
+            for dims in others:
+                if dims is None or len(dims) != rank:
+                    found.add(None)
+                else:
+                    found.add(dims[axis])
+            name = found.pop() if len(found) == 1 else None
+            dimension.set_symbol(self._of_name(name))
+            shape[axis] = dimension
         return shape
 
     def _give(self, output: ov.Output, *others: Sequence[Dimension] | None) -> None:
@@ -235,17 +266,21 @@ class Symbols:
             numbers = self.numbers(value)
             if numbers is None:
                 return
-            given.append(np.array(numbers, object).reshape(list(value.get_shape())))
+            array = np.array(numbers, object)
+            given.append(array.reshape(list(value.get_shape())))
         kind = node.get_type_name()
+        made: list[Dimension] = []
         if kind == "ReduceProd":
-            made = np.array([self.products.of(given[0].reshape(-1).tolist())], object)
+            factors = given[0].reshape(-1).tolist()
+            made.append(self.products.of(factors))
         else:
             compute = SIZES[_ARITHMETIC[kind]]
-            pairs = np.broadcast_arrays(*given)
-            elements = zip(*(each.reshape(-1).tolist() for each in pairs), strict=True)
-            made = np.array([compute(self.products, *each) for each in elements], object)
-        if made.size == np.prod(list(output.get_shape())):
-            output.get_tensor().set_value_symbol([self._of_name(each) for each in made])
+            columns = [each.reshape(-1).tolist() for each in np.broadcast_arrays(*given)]
+            for elements in zip(*columns, strict=True):
+                made.append(compute(self.products, *elements))
+        if len(made) == np.prod(list(output.get_shape())):
+            symbols = [self._of_name(each) for each in made]
+            output.get_tensor().set_value_symbol(symbols)
 
     def _follow_contents(self, node: ov.Node) -> None:
         """Says of which dimensions numbers are made that are computed of others in any way."""
@@ -257,7 +292,8 @@ class Symbols:
             given = self.contents(value)
             if given is None:
                 return
-            made.update(dict.fromkeys(each for each in given if isinstance(each, str)))
+            names = (each for each in given if isinstance(each, str))
+            made.update(dict.fromkeys(names))
         for index, output in enumerate(node.outputs()):
             if not is_short(output):
                 continue
@@ -266,12 +302,14 @@ class Symbols:
                 continue
             size = int(np.prod(list(output.get_shape())))
             numbers = self.numbers(output) or [None] * size
-            if None in numbers:
-                places = [(node.get_name(), index, "element", i) for i in range(size)]
-                names = [self.products.computed(place, made) for place in places]
-                pairs = zip(numbers, names, strict=True)
-                own = [self._of_name(name if number is None else number) for number, name in pairs]
-                output.get_tensor().set_value_symbol(own)
+            if None not in numbers:
+                continue
+            symbols = []
+            for i, number in enumerate(numbers):
+                place = (node.get_name(), index, "element", i)
+                name = self.products.computed(place, made)
+                symbols.append(self._of_name(name if number is None else number))
+            output.get_tensor().set_value_symbol(symbols)
 
     def contents(self, value: ov.Output) -> Sequence[Dimension] | None:
         """The numbers of a tensor, or those of which they are made; None where nobody knows."""
@@ -282,15 +320,16 @@ class Symbols:
 
     def _follow_axes(self, node: ov.Node) -> None:
         """Each dimension is made of the same one of what is given, and of what inputs say."""
-        kind, values = node.get_type_name(), node.input_values()
-        given = [self.of(value) for value in values]
+        kind = node.get_type_name()
+        given = [self.of(value) for value in node.input_values()]
         first = given[0]
         if first is None:
             return
         cut: Collection[int] = range(len(first))
         if kind in dimension_rules.CUT:
             try:
-                cut = dimension_rules.CUT[kind](step_of(node, [], self.sizes))
+                step = step_of(node, [], self.sizes)
+                cut = dimension_rules.CUT[kind](step)
             except UnclearError:
                 return
         for index, output in enumerate(node.outputs()):
@@ -331,63 +370,82 @@ class Symbols:
             return
         given = []
         for value in node.input_values():
-            dims = self.of(value)
-            if dims is None or len(dims) > len(made):
+            own = self.of(value)
+            if own is None or len(own) > len(made):
                 return
-            given.append((1,) * (len(made) - len(dims)) + dims)
-        for axis, d in enumerate(made):
-            others = {dims[axis] for dims in given if dims[axis] != 1}
-            if d is None and len(others) == 1:
-                made = (*made[:axis], *others, *made[axis + 1 :])
-        self._give(node.output(0), made)
+            given.append((1,) * (len(made) - len(own)) + own)
+        dims = list(made)
+        for axis, dimension in enumerate(made):
+            others = {each[axis] for each in given if each[axis] != 1}
+            if dimension is None and len(others) == 1:
+                dims[axis] = others.pop()
+        self._give(node.output(0), dims)
 
     def _follow_said(self, node: ov.Node, index: int) -> None:
         """An input says the shape, and what is broadcast to it is no longer."""
-        made, said = self.of(node.output(0)), self.numbers(node.input_value(index))
-        if made is None or said is None or len(made) != len(said) or None not in made:
+        made = self.of(node.output(0))
+        said = self.numbers(node.input_value(index))
+        if made is None or said is None or len(made) != len(said):
+            return
+        if None not in made:
             return
         dims = list(made)
         given = self.of(node.input_value(0)) if index else ()
-        for axis in range(len(made)):
+        for axis, number in enumerate(said):
+            if made[axis] is not None or not isinstance(number, str):
+                continue
+            own: Dimension = 1
             behind = len(made) - axis
-            own = 1 if given is None or behind > len(given) else given[-behind]
-            if made[axis] is None and isinstance(said[axis], str) and own in (1, said[axis]):
-                dims[axis] = said[axis]
+            if given is not None and behind <= len(given):
+                own = given[-behind]
+            if own in (1, number):
+                dims[axis] = number
         self._give(node.output(0), dims)
 
     def _follow_reshape(self, node: ov.Node) -> None:
         """It gives as many elements as it takes."""
-        given, made = self.of(node.input_value(0)), self.of(node.output(0))
-        if given is not None and made is not None and made.count(None) == 1:
-            rest = self.products.quotient(given, [d for d in made if d is not None])
-            output = node.output(0)
-            if isinstance(rest, int):
-                shape = output.get_partial_shape()
-                shape[made.index(None)] = ov.Dimension(rest)
-                node.set_output_type(0, output.get_element_type(), shape)
-            else:
-                self._give(output, [rest if d is None else d for d in made])
+        given = self.of(node.input_value(0))
+        made = self.of(node.output(0))
+        if given is None or made is None or made.count(None) != 1:
+            return
+        known = [d for d in made if d is not None]
+        rest = self.products.quotient(given, known)
+        output = node.output(0)
+        axis = made.index(None)
+        if isinstance(rest, int):
+            shape = output.get_partial_shape()
+            shape[axis] = ov.Dimension(rest)
+            node.set_output_type(0, output.get_element_type(), shape)
+        else:
+            dims = list(made)
+            dims[axis] = rest
+            self._give(output, dims)
 
     def _follow_one_hot(self, node: ov.Node) -> None:
         """Its new dimension is as long as an input says, which may be a dimension."""
-        made, depth = self.of(node.output(0)), self.numbers(node.input_value(1))
-        if made is not None and depth is not None and len(depth) == 1:
-            axis = int(node.get_attributes()["axis"]) % len(made)
-            given = self.of(node.input_value(0)) or made[1:]
-            self._give(node.output(0), [*given[:axis], depth[0], *given[axis:]])
+        made = self.of(node.output(0))
+        depth = self.numbers(node.input_value(1))
+        if made is None or depth is None or len(depth) != 1:
+            return
+        axis = int(node.get_attributes()["axis"]) % len(made)
+        dims = list(self.of(node.input_value(0)) or made[1:])
+        dims.insert(axis, depth[0])
+        self._give(node.output(0), dims)
 
     def _follow_bodies(self, node: ov.Node) -> None:
         returned: dict[int, list[ov.Output]] = {}
         stacked: dict[int, int] = {}
         for index, (_, body) in enumerate(bodies(node)):
             given, made = descriptions(node, index)
-            inner, results = body.get_parameters(), body.get_results()
+            inner = body.get_parameters()
+            results = body.get_results()
             carried = {}
             for each in given:
                 value = node.input_value(each.input_index)
                 outer = self.of(value)
                 parameter = inner[each.body_parameter_index]
-                parameter.set_partial_shape(self._named(parameter.get_partial_shape(), outer))
+                shape = self._named(parameter.get_partial_shape(), outer)
+                parameter.set_partial_shape(shape)
                 if isinstance(each, util.MergedInputDescription):
                     carried[each.body_value_index] = parameter
                 elif isinstance(each, util.InvariantInputDescription):
@@ -397,7 +455,8 @@ class Symbols:
                 self._follow(body)
                 is_changed = False
                 for i, parameter in carried.items():
-                    own, back = self.of(parameter.output(0)), self.of(results[i].input_value(0))
+                    own = self.of(parameter.output(0))
+                    back = self.of(results[i].input_value(0))
                     shape = self._named(parameter.get_partial_shape(), own, back)
                     parameter.set_partial_shape(shape)
                     is_changed |= own != self.of_shape(shape)
@@ -411,9 +470,14 @@ class Symbols:
                     # Without an iteration it gives what it was given.
                     ends.append(carried[i].output(0))
         for i, ends in returned.items():
-            known = [self.of(end) or () for end in ends]
-            cut = [[None if a == stacked.get(i) else d for a, d in enumerate(e)] for e in known]
-            self._give(node.output(i), *cut)
+            known = []
+            for end in ends:
+                dims = list(self.of(end) or ())
+                axis = stacked.get(i)
+                if axis is not None and 0 <= axis < len(dims):
+                    dims[axis] = None
+                known.append(dims)
+            self._give(node.output(i), *known)
 
 
 def descriptions(node: ov.Node, index: int) -> tuple[list[Any], list[Any]]:
@@ -422,18 +486,29 @@ def descriptions(node: ov.Node, index: int) -> tuple[list[Any], list[Any]]:
     return node.get_input_descriptions(*which), node.get_output_descriptions(*which)
 
 
+def _completed(dims: Sequence[Dimension], said: Sequence[Dimension]) -> Dimensions:
+    """The dimensions, with what has been said of those that are not known."""
+    found = list(dims)
+    for axis, number in enumerate(said):
+        if found[axis] is None:
+            found[axis] = number
+    return tuple(found)
+
+
 def drawn(node: ov.Node) -> ov.PartialShape:
     """The shape of what a random node draws, with symbols, which our own nodes do not carry on."""
     if node.get_type_name() == "Multinomial":
         return node.input_value(0).get_partial_shape()
     if not is_ours(node):
         return node.output(0).get_partial_shape()
-    return opset8.broadcast(np.int32(0), _sizes(node)).output(0).get_partial_shape()
+    like = opset8.broadcast(np.int32(0), _sizes(node))
+    return like.output(0).get_partial_shape()
 
 
 def _sizes(node: ov.Node) -> ov.Node | ov.Output:
     """The dimensions of what a node of this package draws."""
-    operator, given = OPERATORS[node.get_type_name()], node.input_value(0)
+    operator = OPERATORS[node.get_type_name()]
+    given = node.input_value(0)
     if operator.has_shape:
         return given
     sizes = opset8.shape_of(given)

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from onnx_philox._openvino_models.graphs import constant
 
 _MOVES = {
-    *("Convert", "Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Unsqueeze"),
+    "Convert",
+    "Gather",
+    "Reshape",
+    "Slice",
+    "Split",
+    "Squeeze",
+    "StridedSlice",
+    "Unsqueeze",
     "VariadicSplit",
 }
 """They put numbers of their first input elsewhere."""
@@ -21,20 +28,27 @@ _MOST_NUMBERS = 64
 
 def follow_numbers(node: ov.Node) -> None:
     """Says which numbers in a tensor are dimensions: OpenVINO goes on saying what they were."""
-    kind, given = node.get_type_name(), node.input_values()
+    kind = node.get_type_name()
+    given = node.input_values()
     for output in node.outputs():
         # It may have followed a body as if no iteration changed a dimension.
         if kind != "Parameter" and is_small(output):
             output.get_tensor().set_value_symbol([])
     if kind == "ShapeOf" and given[0].get_partial_shape().rank.is_static:
         shape = given[0].get_partial_shape()
-        dims = [shape[axis] for axis in range(len(shape))]
-        own = [d.get_symbol() if d.has_symbol() else ov.Symbol() for d in dims]
+        own = []
+        for axis in range(len(shape)):
+            dimension = shape[axis]
+            own.append(dimension.get_symbol() if dimension.has_symbol() else ov.Symbol())
         node.output(0).get_tensor().set_value_symbol(own)
     count = {"Concat": len(given), "Select": 2}.get(kind, int(kind in _MOVES))
+    if not count:
+        return
     first = int(kind == "Select")
-    is_flag = node.get_output_size() and node.get_output_element_type(0) == ov.Type.boolean
-    if not count or is_flag or not all(map(is_small, [*given, *node.outputs()])):
+    if node.get_output_size() and node.get_output_element_type(0) == ov.Type.boolean:
+        return
+    values = [*given, *node.outputs()]
+    if not all(is_small(value) for value in values):
         return
     # What is moved are the indices of symbols.
     symbols: list[ov.Symbol] = []
@@ -44,12 +58,15 @@ def follow_numbers(node: ov.Node) -> None:
         if first <= i < first + count:
             size = int(np.prod(list(value.get_shape())))
             numbers = np.arange(len(symbols), len(symbols) + size)
-            symbols += value.get_tensor().get_value_symbol() or [ov.Symbol() for _ in range(size)]
+            own = value.get_tensor().get_value_symbol()
+            symbols += own or [ov.Symbol() for _ in range(size)]
         elif numbers is None:
             return
         as_given = numbers.astype(value.get_element_type().to_dtype())
         tensors.append(ov.Tensor(as_given.reshape(value.get_shape())))
-    moved = [ov.Tensor(output.get_element_type(), output.get_shape()) for output in node.outputs()]
+    moved = []
+    for output in node.outputs():
+        moved.append(ov.Tensor(output.get_element_type(), output.get_shape()))
     if node.evaluate(moved, tensors):
         for output, tensor in zip(node.outputs(), moved, strict=True):
             own = [symbols[i] for i in tensor.data.reshape(-1)]
@@ -58,7 +75,8 @@ def follow_numbers(node: ov.Node) -> None:
 
 def hand_over(source: ov.Output, target: ov.Output) -> None:
     """Says that a tensor has the numbers of another one."""
-    given, own = source.get_tensor(), target.get_tensor()
+    given = source.get_tensor()
+    own = target.get_tensor()
     if is_small(source) and given.get_value_symbol():
         own.set_lower_value(given.get_lower_value())
         own.set_upper_value(given.get_upper_value())
@@ -71,7 +89,9 @@ def known_numbers(value: ov.Output) -> NDArray[Any] | None:
     if found is None:
         return constant(value)
     low, high = found
-    return low if np.array_equal(low, high) else None
+    if np.array_equal(low, high):
+        return low
+    return None
 
 
 def bounds(value: ov.Output) -> tuple[NDArray[Any], NDArray[Any]] | None:

@@ -34,7 +34,8 @@ def prepare(program: Any) -> None:
     for module in modules_of(program):
         for node in calls(module.graph):
             _check_view(node)
-            if rule := _RULES.get(name_of(node)):
+            rule = _RULES.get(name_of(node))
+            if rule:
                 with module.graph.inserting_before(node):
                     rule(node, arguments(node))
         _read_no_shapes_of_draws(module.graph)
@@ -83,7 +84,11 @@ def modules_of(program: Any) -> list[Any]:
 
 def calls(graph: Any) -> list[Any]:
     """The calls of operators, in order; may be replaced one by one."""
-    return [n for n in graph.nodes if n.op == "call_function" and hasattr(n.target, "_schema")]
+    found = []
+    for node in graph.nodes:
+        if node.op == "call_function" and hasattr(node.target, "_schema"):
+            found.append(node)
+    return found
 
 
 def name_of(node: Any) -> str:
@@ -101,7 +106,8 @@ def reads_shape_alone(node: Any) -> bool:
 def arguments(node: Any) -> dict[str, Any]:
     """The arguments of a call by their names, defaults included."""
     declared = node.target._schema.arguments
-    given = dict(zip((a.name for a in declared), node.args, strict=False)) | dict(node.kwargs)
+    names = (argument.name for argument in declared)
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
     return {a.name: given.get(a.name, a.default_value) for a in declared}
 
 
@@ -157,7 +163,8 @@ def _check_view(node: Any) -> None:
                 "a whole one, or a part of one by slices, select or permute",
                 "Draw into a tensor of its own, and write that with torch.where or index_put.",
             )
-        view = view.args[0] if view.target._schema.arguments[0].alias_info is not None else None
+        is_alias = view.target._schema.arguments[0].alias_info is not None
+        view = view.args[0] if is_alias else None
 
 
 def _split_layers(node: Any, given: dict[str, Any]) -> None:
@@ -188,13 +195,17 @@ def _split_layers(node: Any, given: dict[str, Any]) -> None:
         own = list(params[i * of_each : (i + 1) * of_each])
         hx = begin[0] if is_one else begin
         both = call(node, node.target, x, hx, own, *options)
-        x, *end = [call(node, operator.getitem, both, j) for j in range(len(begin) + 1)]
+        both_ends = range(len(begin) + 1)
+        x, *end = [call(node, operator.getitem, both, j) for j in both_ends]
         ends.append(end)
         if i < layers - 1:
             x = call(node, aten.dropout.default, x, p, True)
     if given["batch_first"]:
         x = call(node, aten.transpose.int, x, 0, 1)
-    replace(node, x, *(call(node, aten.cat.default, list(e), 0) for e in zip(*ends, strict=True)))
+    states_after = []
+    for each in zip(*ends, strict=True):
+        states_after.append(call(node, aten.cat.default, list(each), 0))
+    replace(node, x, *states_after)
 
 
 def _draw(node: Any, given: dict[str, Any]) -> None:
@@ -227,9 +238,11 @@ def _draw(node: Any, given: dict[str, Any]) -> None:
         # Torch resizes it by as_strided, which no exporter knows.
         drawn = call(node, node.target.overloadpacket, given["size"], dtype=value.dtype)
         replace(node, call(node, aten.copy_.default, out, drawn))
-    elif isinstance(mean := given.get("mean"), torch.fx.Node) and isinstance(
-        std := given.get("std"), torch.fx.Node
+    elif isinstance(given.get("mean"), torch.fx.Node) and isinstance(
+        given.get("std"), torch.fx.Node
     ):
+        mean = given["mean"]
+        std = given["std"]
         # Torch draws in the mean's type, but tells its exporter a wider one.
         dtype = mean.meta["val"].dtype
         if std.meta["val"].dtype is not dtype and out is None:

@@ -56,13 +56,16 @@ def _bounds(given: Parameters) -> Pair:
 
 
 def _integers(given: Parameters) -> Pair:
-    width = np.array(int(given["maxval"]) - int(given["minval"]), np.uint32)
-    return int(given["minval"]), int(width.view(np.int32))
+    minval = int(given["minval"])
+    width = int(given["maxval"]) - minval
+    bits = np.array(width, np.uint32).view(np.int32)
+    return minval, int(bits)
 
 
 def _threshold(p: Number) -> Pair:
     """How many of the uniforms are below p: in f64, which holds the product."""
-    return min(math.ceil(float(p) * _UNIFORMS_F32), _UNIFORMS_F32), 0
+    below = math.ceil(float(p) * _UNIFORMS_F32)
+    return min(below, _UNIFORMS_F32), 0
 
 
 _BERNOULLI = draw("PhiloxBernoulli", ov.Type.boolean)
@@ -92,9 +95,10 @@ def lowered(model: ov.Model, device: str) -> ov.Model:
     upstream = Upstream()
     for node, owners in walk(copy):
         if owners and is_ours(node):
-            given = f"{node.get_type_name()} in the body of a {owners[0].node.get_type_name()}"
+            owner = owners[0].node.get_type_name()
+            given = f"{node.get_type_name()} in the body of a {owner}, on {device}"
             allowed = "one of the main graph on this device"
-            refuse(NAME, _named(node), f"{given}, on {device}", allowed, _REMEDY)
+            refuse(NAME, _named(node), given, allowed, _REMEDY)
         if is_ours(node):
             _Lowering(node, device, upstream).replace()
     copy.validate_nodes_and_infer_types()
@@ -119,7 +123,10 @@ def _replace(output: ov.Output, new: ov.Output) -> None:
     At the precision f16, which is a GPU's default, the plugin computes all in f16, and leaves a
     layer's type as it is: two types would meet. It turns a Convert to f32 into one to f16.
     """
-    computing = [i for i in output.get_target_inputs() if i.get_node().get_type_name() != "Result"]
+    computing = []
+    for reader in output.get_target_inputs():
+        if reader.get_node().get_type_name() != "Result":
+            computing.append(reader)
     if new.get_element_type().is_real() and computing:
         converted = ops.convert(new, new.get_element_type()).output(0)
         for reader in computing:
@@ -162,15 +169,20 @@ class _Lowering:
             drawn = _constant(np.empty(known or ()), kind.TYPE.to_dtype())
             after = states
         else:
-            like = self._like(shape) if elements is None else _constant([0], np.int32)
+            if elements is None:
+                like = self._like(shape)
+            else:
+                like = _constant([0], np.int32)
             layer = kind([states, _constant(numbers, np.int32), like], elements)
             layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
             drawn = _reshaped(layer.output(0), shape)
-            after = PhiloxNext([states, layer.output(0)], self._words()).output(0)
+            after_draw = PhiloxNext([states, layer.output(0)], self._words())
+            after = after_draw.output(0)
         outputs = [*self._values(drawn), self._next(after)]
         for output, new in zip(self.node.outputs(), outputs, strict=True):
             if output.get_target_inputs():
-                new.get_node().set_friendly_name(f"{self.node.get_friendly_name()}/{output.index}")
+                name = f"{self.node.get_friendly_name()}/{output.index}"
+                new.get_node().set_friendly_name(name)
                 _replace(output, new)
 
     def _rule(self) -> _Rule:
@@ -181,7 +193,8 @@ class _Lowering:
             types = [type_ for operator, type_ in _RULES if operator == name]
             if types:
                 self._refuse(f"of {deciding}", f"of {' or '.join(types)}")
-            *others, last = sorted({operator for operator, _ in _RULES})
+            known = {operator for operator, _ in _RULES}
+            *others, last = sorted(known)
             self._refuse(f"of {deciding}", f"{', '.join(others)} or {last}", of="")
         for other in self.operator.attributes:
             if other.name in _UNDERSTOOD:
@@ -204,9 +217,15 @@ class _Lowering:
     def _refuse(self, given: str, allowed: str, of: str | None = None) -> NoReturn:
         """Refuses what is given of the operator; allowed is what there is of the same one."""
         name = self.operator.name
-        given = f"{name} {given}"
-        allowed = f"{name if of is None else of} {allowed}".lstrip()
-        refuse(NAME, _named(self.node), f"{given} on {self.device}", f"{allowed} there", _REMEDY)
+        subject = name if of is None else of
+        allowed = f"{subject} {allowed}".lstrip()
+        refuse(
+            NAME,
+            _named(self.node),
+            f"{name} {given} on {self.device}",
+            f"{allowed} there",
+            _REMEDY,
+        )
 
     def _parameters(self) -> Parameters:
         found = {}
@@ -214,9 +233,12 @@ class _Lowering:
             if not declared.role.is_parameter or declared.role is operators.Role.DATA:
                 continue
             value = self.upstream.value_of(self.inputs[declared.name].get_node())
-            if value is None or value.size != 1:
-                given = "a computed" if value is None else f"{value.size} numbers as its"
-                self._refuse(f"with {given} {declared.name}", f"with one constant {declared.name}")
+            if value is None:
+                given = f"with a computed {declared.name}"
+                self._refuse(given, f"with one constant {declared.name}")
+            if value.size != 1:
+                given = f"with {value.size} numbers as its {declared.name}"
+                self._refuse(given, f"with one constant {declared.name}")
             found[declared.name] = value.reshape(-1)[0]
         for name, number in self._sizes(found).items():
             if 0 < abs(float(number)) < _SMALLEST:
@@ -225,10 +247,13 @@ class _Lowering:
 
     def _sizes(self, found: Parameters) -> Parameters:
         """The floats that the device computes with."""
-        if self._type() not in (F16.name, F32.name) or "p" in found or "ratio" in found:
+        if self._type() not in (F16.name, F32.name):
+            return {}
+        if "p" in found or "ratio" in found:
             return {}
         if "minval" in found:
-            return {"minval": found["minval"], "a width of": found["maxval"] - found["minval"]}
+            width = found["maxval"] - found["minval"]
+            return {"minval": found["minval"], "a width of": width}
         return found
 
     def _seeds(self) -> list[int]:
@@ -244,7 +269,9 @@ class _Lowering:
         if value is not None:
             # A constant of uint32 would arrive clamped.
             bits = value.astype(np.uint32).view(np.int32)
-            return _constant(bits if self.are_rows else bits.reshape(-1), np.int32)
+            if not self.are_rows:
+                bits = bits.reshape(-1)
+            return _constant(bits, np.int32)
         words = ops.convert(self.state, "i32").output(0)
         if self.are_rows:
             return words
@@ -252,7 +279,9 @@ class _Lowering:
 
     def _is_constant(self) -> bool:
         """Whether the state is the same in each run."""
-        return self.state is None or self.upstream.is_constant(self.state.get_node())
+        if self.state is None:
+            return True
+        return self.upstream.is_constant(self.state.get_node())
 
     @cached_property
     def are_rows(self) -> bool:
@@ -269,7 +298,10 @@ class _Lowering:
         if self.state is None or not self.are_rows:
             return operators.STATE_WORDS
         rows = self.state.get_partial_shape()[0]
-        return operators.STATE_WORDS * rows.get_length() if rows.is_static else None
+        if rows.is_dynamic:
+            return None
+        count: int = rows.get_length()
+        return operators.STATE_WORDS * count
 
     def _next(self, after: ov.Output) -> ov.Output:
         """The next states, of the type and shape of the states."""
@@ -292,8 +324,9 @@ class _Lowering:
         dimensions = tuple(d for d in known if d is not None)
         if len(dimensions) == len(known):
             return _constant(dimensions, np.int64), dimensions
-        source = self.inputs["shape"] if data is None else ops.shape_of(data).output(0)
-        return source, None
+        if data is not None:
+            return ops.shape_of(data).output(0), None
+        return self.inputs["shape"], None
 
     def _like(self, shape: ov.Output) -> ov.Output:
         """A tensor of the values' shape, or of their first dimension and all others as one."""
@@ -325,10 +358,12 @@ class _Lowering:
             self._refuse(given, "with data of f16 or f32")
         dtype = type_.dtype
         with np.errstate(all="ignore"):
-            scale = (np.float32(1) / (np.float32(1) - ratio)).astype(dtype)
+            left = np.float32(1) - ratio
+            scale = (np.float32(1) / left).astype(dtype)
         zero = arrays.constant(np.zeros((), dtype)).output(0)
         scaled = data
         # Else all is dropped; nothing may become infinite.
         if np.isfinite(scale):
-            scaled = ops.multiply(data, arrays.constant(np.asarray(scale))).output(0)
+            factor = arrays.constant(np.asarray(scale))
+            scaled = ops.multiply(data, factor).output(0)
         return ops.select(is_dropped, zero, scaled).output(0)

@@ -30,7 +30,8 @@ from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Replace
 from onnx_philox._rewriting.in_onnx.rows.batch import Batch
 from onnx_philox._rewriting.recorded import NEXT_STATE, RUNS, THIS_RUN, Recorded
 
-_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
+_INT64 = ir.DataType.INT64
+_UINT32 = ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]
 
 # From this version on a graph's initializers need not be its inputs too.
@@ -61,7 +62,9 @@ def carry_states(
     carried = []
     inside: dict[tuple[Hashable, ir.Graph], ir.Value] = {}
     for random in nodes:
-        state = shared if random.stream is not None or of_kept is None else of_kept
+        state = shared
+        if random.stream is None and of_kept is not None:
+            state = of_kept
         if random.site.owners:
             emitter = _emitter(model, names, random.prefix)
             words = state.of_type(_INT64)
@@ -114,14 +117,18 @@ def _state_of(
     has_key: bool,
 ) -> _State:
     """The state of an earlier rewrite, or a new one; a constant that has the seed as its key."""
-    if recorded.is_input and (this_run := _this_run(model)) is not None:
-        return _State(model, names, {_INT64: this_run})
+    if recorded.is_input:
+        this_run = _this_run(model)
+        if this_run is not None:
+            return _State(model, names, {_INT64: this_run})
     if recorded.state is not None:
         return _State(model, names, {_UINT32: recorded.state}, recorded.has_key)
     if seed is None:
         return _State(model, names, {_INT64: _new_input(model, names, batch)})
     # Else nodes add the seed to the key of zeros.
-    words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
+    words = np.zeros(STATE_WORDS, np.uint32)
+    if has_key:
+        words = run_words(OWNER, seed)
     return _State(model, names, {_UINT32: new_constant(model, names, words)}, has_key)
 
 
@@ -205,7 +212,8 @@ class Border:
 
     def carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
         """Adds a loop-carried value after the others; returns it as the body sees it."""
-        node, body = owner.node, owner.graph
+        node = owner.node
+        body = owner.graph
         inner = self.emitter.declare(ir.Value(), "carried", _INT64, self.shape)
         if node.op_type == "Loop":
             # Trip count and condition come first, and may be left out.
@@ -229,7 +237,8 @@ class Border:
 
     def carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
         """Ends a loop-carried value: adds an output of the body, and returns the node's."""
-        node, body = owner.node, owner.graph
+        node = owner.node
+        body = owner.graph
         if node.op_type == "Loop":
             # Of the body's outputs the condition is first; of its inputs the iteration is too.
             index = len(node.inputs) - 3
@@ -262,14 +271,16 @@ class _Carrier(Border):
                 state = self.inside[self._group(owner)]
                 shared.append(owner)
             elif turns:
-                state = self.inside[self._group(owner)] = self.carry_in(owner, state)
+                state = self.carry_in(owner, state)
+                self.inside[self._group(owner)] = state
             elif owner.node.op_type == "Scan":
                 # OpenVINO's front end refuses a body that reads what is outside.
                 state = self.carry_in(owner, state)
                 self.carry_out(owner, self._unchanged(owner.graph, state))
             if way_back or turns:
                 way_back.append(owner)
-        before, behind = self.emitter.again(), self.emitter.again()
+        before = self.emitter.again()
+        behind = self.emitter.again()
         taken = before.cast("state", state, _UINT32)
         self.random.last.prepend(before.nodes)
         if not way_back:
@@ -295,12 +306,15 @@ class _Carrier(Border):
     def _group(self, owner: Owner) -> tuple[Hashable, ir.Graph]:
         """What the nodes have for which a loop carries one state: those of one key."""
         random = self.random
-        return random.site.node if random.changing is None else random.same, owner.graph
+        drawn = random.site.node if random.changing is None else random.same
+        return drawn, owner.graph
 
     def _move_on(self, owner: Owner, next_state: ir.Value) -> None:
         """Lets the state that a loop carries lie behind what one more node has drawn."""
         body = owner.graph
-        index = body.inputs.index(self.inside[self._group(owner)]) - (owner.node.op_type == "Loop")
+        index = body.inputs.index(self.inside[self._group(owner)])
+        if owner.node.op_type == "Loop":
+            index -= 1
         body.outputs[index] = self._later(body, body.outputs[index], next_state)
 
     def _later(self, graph: ir.Graph, one: ir.Value, other: ir.Value) -> ir.Value:
@@ -334,8 +348,10 @@ class _Carrier(Border):
         """Adds an output of an If: the next state, or from the other branch the same state."""
         node = owner.node
         for _, branch in subgraphs(node):
-            is_own = branch is owner.graph
-            branch.outputs.append(next_state if is_own else self._unchanged(branch, state))
+            if branch is owner.graph:
+                branch.outputs.append(next_state)
+            else:
+                branch.outputs.append(self._unchanged(branch, state))
         return self.branch_out(node)
 
 
@@ -348,10 +364,15 @@ def insert_output(node: ir.Node, index: int) -> ir.Value:
     """Inserts an output at an index; those behind it move on, with all that uses them."""
     node.resize_outputs(len(node.outputs) + 1)
     for i in range(len(node.outputs) - 1, index, -1):
-        old, new = node.outputs[i - 1], node.outputs[i]
-        name, old.name = old.name, None
-        new.name, new.type, new.shape = name, old.type, old.shape
-        new.doc_string, old.doc_string = old.doc_string, None
+        old = node.outputs[i - 1]
+        new = node.outputs[i]
+        name = old.name
+        old.name = None
+        new.name = name
+        new.type = old.type
+        new.shape = old.shape
+        new.doc_string = old.doc_string
+        old.doc_string = None
         for theirs, ours in ((old.metadata_props, new.metadata_props), (old.meta, new.meta)):
             ours.update(theirs)
             theirs.clear()

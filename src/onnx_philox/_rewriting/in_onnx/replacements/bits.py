@@ -49,13 +49,18 @@ class RandomBits:
     @property
     def width(self) -> int | None:
         """How many random bits they have; None where their count is no power of two."""
-        return self.count.bit_length() - 1 if is_power_of_two(Fraction(self.count)) else None
+        if not is_power_of_two(Fraction(self.count)):
+            return None
+        return self.count.bit_length() - 1
 
 
 def smaller(bits: RandomBits) -> RandomBits:
     """The integers that the nodes after them make of them, as far as these can be drawn instead."""
     known = bits
-    while (reader := only_reader(bits.value)) is not None:
+    while True:
+        reader = only_reader(bits.value)
+        if reader is None:
+            break
         node, index = reader
         after = _after(bits, node, index)
         if after is None:
@@ -69,7 +74,8 @@ def smaller(bits: RandomBits) -> RandomBits:
 
 def _after(bits: RandomBits, node: ir.Node, index: int) -> RandomBits | None:
     """The integers after one more node; None where it makes others, or not equally likely ones."""
-    width, nodes = bits.width, (*bits.nodes, node)
+    width = bits.width
+    nodes = (*bits.nodes, node)
     if node.op_type == "Cast":
         return _cast(bits, node)
     number = _number(node, 1 - index, bits.rank)
@@ -141,12 +147,14 @@ def _joined(
     values = BY_ONNX.get(bitcast.attributes.get_int("to", 0))
     if values is None or values not in _ONE or one != _ONE[values] or bits.width != BITS[values]:
         return None
-    nodes, low = (*bits.nodes, joining, bitcast), 1
+    nodes = (*bits.nodes, joining, bitcast)
+    low = 1
     reader = only_reader(bitcast.outputs[0])
     if reader is not None and reader[0].op_type == "Sub" and reader[1] == 0:
         less, _ = reader
         if _float(less, 1, bits.rank) == 1:
-            nodes, low = (*nodes, less), 0
+            nodes = (*nodes, less)
+            low = 0
     return _uniform(values, low, low + 1, uniform), replace(bits, nodes=nodes)
 
 
@@ -186,12 +194,14 @@ def moved(
     span = None if factor is None else factor.producer()
     if span is None or span.op_type != "Sub" or span.domain not in STANDARD_DOMAINS:
         return uniform, ()
-    high, low = (_float(span, i, rank) for i in (0, 1))
+    high = _float(span, 0, rank)
+    low = _float(span, 1, rank)
     if low is None or high is None or not low < high:
         return uniform, ()
     if any(_float(node, 1 - index, rank) != low for node, index in limits):
         return uniform, ()
-    if not np.isfinite(uniform.values.dtype.type(high) - uniform.values.dtype.type(low)):
+    type_ = uniform.values.dtype.type
+    if not np.isfinite(type_(high) - type_(low)):
         return uniform, ()
     nodes = tuple(node for node, _ in readers)
     if only_reader(span.outputs[0]) is not None:
@@ -212,22 +222,28 @@ def _bounding(value: ir.Value) -> list[tuple[ir.Node, int]] | None:
 
 
 def _is_unit(uniform: FloatReplacement) -> bool:
-    return [uniform.parameters[name].item() for name in ("minval", "maxval")] == [0, 1]
+    low = uniform.parameters["minval"].item()
+    high = uniform.parameters["maxval"].item()
+    return bool(low == 0 and high == 1)
 
 
 def _uniform(
     values: ElementType, low: float, high: float, uniform: FloatReplacement
 ) -> FloatReplacement:
     """A uniform number of a type between two bounds, of the shape of another one."""
-    bounds = {"minval": low, "maxval": high}
-    parameters = {name: np.array(number, values.dtype) for name, number in bounds.items()}
+    parameters = {
+        "minval": np.array(low, values.dtype),
+        "maxval": np.array(high, values.dtype),
+    }
     return FloatReplacement(RANDOM_UNIFORM, values, parameters, uniform.shape)
 
 
 def _number(node: ir.Node, index: int, rank: int) -> int | None:
     """An input that is one constant integer."""
     number = _float(node, index, rank)
-    return int(number) if number is not None and number.is_integer() else None
+    if number is None or not number.is_integer():
+        return None
+    return int(number)
 
 
 def _float(node: ir.Node, index: int, rank: int) -> float | None:
@@ -237,7 +253,9 @@ def _float(node: ir.Node, index: int, rank: int) -> float | None:
     if array is None or array.size != 1 or array.ndim > rank:
         return None
     number = float(array.item())
-    return number if np.isfinite(number) else None
+    if not np.isfinite(number):
+        return None
+    return number
 
 
 # What reads uint32 and is exact in OpenVINO, where a node of ours gives it: types that it casts to.

@@ -38,8 +38,11 @@ from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import EmitDr
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.not_rows import few
 
-_BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
-_UINT32, _UINT64 = ir.DataType.UINT32, ir.DataType.UINT64
+_BOOL = ir.DataType.BOOL
+_INT32 = ir.DataType.INT32
+_FLOAT = ir.DataType.FLOAT
+_UINT32 = ir.DataType.UINT32
+_UINT64 = ir.DataType.UINT64
 
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
@@ -70,7 +73,9 @@ class ComparisonReplacement:
     @property
     def operator(self) -> Operator:
         """See `Replacement`."""
-        return RANDOM_BERNOULLI if self.thresholds is None else RANDOM_UNIFORM
+        if self.thresholds is None:
+            return RANDOM_BERNOULLI
+        return RANDOM_UNIFORM
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
@@ -92,7 +97,9 @@ class ComparisonReplacement:
             integers = draw(RANDOM_UNIFORM, _INT32, inputs, {OUTPUT_TYPE: "i32"})
             thresholds = emitter.constant("thresholds", self.thresholds)
             drawn = emitter.emit("Less", "drawn", [integers, thresholds], _BOOL)
-        return [emitter.emit("Not", "negated", [drawn], _BOOL) if self.is_negated else drawn]
+        if self.is_negated:
+            drawn = emitter.emit("Not", "negated", [drawn], _BOOL)
+        return [drawn]
 
     def _clamped(self, threshold: ir.Value, emitter: Emitter) -> ir.Value:
         """The probability that a uniform number is below any threshold.
@@ -107,9 +114,15 @@ class ComparisonReplacement:
             for what, number in (("zero", 0), ("one", 1))
         )
         if self.is_negated:
-            compared, cut, limit, otherwise = [threshold, one], "Max", zero, one
+            compared = [threshold, one]
+            cut = "Max"
+            limit = zero
+            otherwise = one
         else:
-            compared, cut, limit, otherwise = [zero, threshold], "Min", one, zero
+            compared = [zero, threshold]
+            cut = "Min"
+            limit = one
+            otherwise = zero
         is_within = emitter.emit("Less", "is_within", compared, _BOOL, threshold.shape)
         within = emitter.elementwise(cut, "within", threshold, limit, _FLOAT)
         choices = [is_within, within, otherwise]
@@ -140,7 +153,9 @@ class IntegerReplacement:
         if is_moved:
             up = emitter.constant("up", np.array(comparisons.FURTHER_DOWN, np.int32))
             drawn = emitter.elementwise("Add", "moved", drawn, up, _INT32)
-        return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
+        if self.dtype is not _INT32:
+            drawn = emitter.cast("number", drawn, self.dtype)
+        return [drawn]
 
 
 @dataclass(frozen=True)
@@ -161,7 +176,9 @@ class WordsReplacement:
         if self.is_signed_between:
             bits = emitter.cast("signed", bits, _INT32)
             return [emitter.cast("bits", bits, self.dtype)]
-        return [bits if self.dtype is _UINT32 else emitter.cast("number", bits, self.dtype)]
+        if self.dtype is not _UINT32:
+            bits = emitter.cast("number", bits, self.dtype)
+        return [bits]
 
 
 def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replaceable:
@@ -169,7 +186,8 @@ def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replac
 
     A node that shares its words with others draws no integers, which are not those of its floats.
     """
-    site, uniform = random.site, random.replacement
+    site = random.site
+    uniform = random.replacement
     if (
         site.opset < _COMPARES_INTEGERS
         or not isinstance(uniform, FloatReplacement)
@@ -183,14 +201,17 @@ def absorb(random: Replaceable, types: Types, *, shares: bool = False) -> Replac
             replacement, absorbed = compared
             return replace(random, replacement=replacement, absorbed=(*random.absorbed, *absorbed))
         integers = chain.integers()
-        made = None if integers is None else _of_integers(random, uniform, integers, shares=shares)
+        made = None
+        if integers is not None:
+            made = _of_integers(random, uniform, integers, shares=shares)
         if made is None:
             return _doubting(random, chain.bounds)
     except (TypeError, ValueError):
         # An unreadable neighbour cannot be part of a pattern.
         return random
-    is_float = isinstance(made.replacement, FloatReplacement)
-    return absorb(made, types, shares=shares) if is_float else made
+    if isinstance(made.replacement, FloatReplacement):
+        return absorb(made, types, shares=shares)
+    return made
 
 
 def _of_integers(
@@ -281,7 +302,8 @@ class _Chain:
         self._uniform = uniform
         self._types = types
         (self._start,) = random.last.outputs
-        self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
+        self._low = uniform.parameters["minval"].item()
+        self._high = uniform.parameters["maxval"].item()
 
     @property
     def bounds(self) -> wide.Bounds:
@@ -301,7 +323,9 @@ class _Chain:
         fit = self._fit(p)
         if fit is None:
             return None
-        given, thresholds, is_any = constant(p), None, False
+        given = constant(p)
+        thresholds = None
+        is_any = False
         is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
             # OpenVINO takes f64 parameters only as constants.
@@ -336,15 +360,22 @@ class _Chain:
         scaled = comparisons.Scaled(Fraction(self._high) - low, low)
         nodes: list[ir.Node] = []
         value = self._start
-        while (reader := only_reader(value)) is not None:
+        while True:
+            reader = only_reader(value)
+            if reader is None:
+                break
             node, index = reader
             nodes.append(node)
             if node.op_type == "Cast":
                 dtype = ir.DataType(node.attributes.get_int("to"))
                 return Integers.of(scaled, dtype, tuple(nodes), self._rank)
-            number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
+            number = None
+            if len(node.inputs) == 2:
+                number = self._number(node, 1 - index)
+            step = None
             is_second = node.op_type in ("Sub", "Div") and index == 1
-            step = None if is_second else scaled.then(node.op_type, number)
+            if not is_second:
+                step = scaled.then(node.op_type, number)
             if step is None:
                 return None
             scaled = step
@@ -358,7 +389,9 @@ class _Chain:
         if array is None or array.size != 1 or not self._adds_no_dimension(array.shape):
             return None
         number = float(array.item())
-        return Fraction(number) if np.isfinite(number) else None
+        if not np.isfinite(number):
+            return None
+        return Fraction(number)
 
     def _shape(self) -> tuple[Any, ...] | None:
         """The dimensions of the draw; None where not even their number is known."""
@@ -370,7 +403,9 @@ class _Chain:
     def _rank(self) -> int:
         """How many dimensions the draw surely has."""
         drawn = self._shape()
-        return 0 if drawn is None else len(drawn)
+        if drawn is None:
+            return 0
+        return len(drawn)
 
     def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
         return len(shape) <= self._rank
@@ -391,11 +426,17 @@ class _Chain:
             return "own"
         drawn = self._shape()
         assert drawn is not None
-        is_same = [d is not None and d == e for d, e in zip(shape[::-1], drawn[::-1], strict=False)]
+        is_same = []
+        is_repeated = []
+        for d, e in zip(shape[::-1], drawn[::-1], strict=False):
+            same = d is not None and d == e
+            is_same.append(same)
+            is_repeated.append(same or d == 1)
         if all(is_same):
             return "own" if len(shape) == len(drawn) else "expanded"
-        is_repeated = [same or d == 1 for same, d in zip(is_same, shape[::-1], strict=True)]
-        return "expanded" if all(is_repeated) else None
+        if all(is_repeated):
+            return "expanded"
+        return None
 
     def _source_of_probabilities(self, value: ir.Value) -> ir.Value | None:
         """Where the model shows that a computed value lies from 0 to 1 or is NaN; None elsewhere.
@@ -406,7 +447,10 @@ class _Chain:
             node = value.producer()
             if node is None:
                 inner = [owner.graph for owner in self._site.owners]
-                return value if value.is_graph_input() and value.graph not in inner else None
+                if value.is_graph_input() and value.graph not in inner:
+                    return value
+                return None
+
             if node.domain not in STANDARD_DOMAINS:
                 return None
             if node.op_type in comparisons.GIVES_PROBABILITIES or _clips_to_probabilities(node):

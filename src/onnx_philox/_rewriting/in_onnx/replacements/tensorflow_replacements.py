@@ -40,7 +40,9 @@ from onnx_philox._rewriting.in_onnx.replacements import onnx_replacements
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
-_INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
+_INT32 = ir.DataType.INT32
+_INT64 = ir.DataType.INT64
+_BOOL = ir.DataType.BOOL
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
     def read_uniform(cls, site: Site, _: Types) -> TensorFlowReplacement:
         """Floats in [0, 1)."""
         values = _float_type(site)
-        zero, one = np.zeros((), values.dtype), np.ones((), values.dtype)
+        zero = np.zeros((), values.dtype)
+        one = np.ones((), values.dtype)
         return cls._checked(site, RANDOM_UNIFORM, values, {"minval": zero, "maxval": one})
 
     @classmethod
@@ -86,11 +89,10 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
         cls, site: Site, op: Operator, values: ElementType, parameters: dict[str, Any]
     ) -> TensorFlowReplacement:
         shape = _shape(site, op)
-        known = {
-            name: Known.array(given) if isinstance(given, np.ndarray) else UNKNOWN
-            for name, given in {**parameters, "shape": shape}.items()
-        }
-        checks.check_node(op, {**known, "state": UNKNOWN}, {OUTPUT_TYPE: values.name})
+        known = {"state": UNKNOWN}
+        for name, given in {**parameters, "shape": shape}.items():
+            known[name] = Known.array(given) if isinstance(given, np.ndarray) else UNKNOWN
+        checks.check_node(op, known, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
     def emit(
@@ -98,11 +100,14 @@ class TensorFlowReplacement(onnx_replacements.TypedReplacement):
     ) -> list[ir.Value]:
         """See `Replacement`."""
         given = {"shape": 0 if self.shape is None else self.shape, **self.parameters}
-        inputs = {
-            name: input_of(node, what) if isinstance(what, int) else emitter.constant(name, what)
-            for name, what in given.items()
-        }
-        return [draw(self.operator, self.dtype, inputs, {OUTPUT_TYPE: self.values.name})]
+        inputs = {}
+        for name, what in given.items():
+            if isinstance(what, int):
+                inputs[name] = input_of(node, what)
+            else:
+                inputs[name] = emitter.constant(name, what)
+        attributes: dict[str, int | str] = {OUTPUT_TYPE: self.values.name}
+        return [draw(self.operator, self.dtype, inputs, attributes)]
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,9 @@ class TruncatedNormalReplacement(onnx_replacements.TypedReplacement):
                 chosen,
             ]
             chosen = emitter.emit("Where", "chosen", choices, work_type)
-        return [chosen if work is self.values else emitter.cast("rounded", chosen, self.dtype)]
+        if work is not self.values:
+            chosen = emitter.cast("rounded", chosen, self.dtype)
+        return [chosen]
 
     def _shape_of_candidates(self, node: ir.Node, emitter: Emitter) -> ir.Value:
         if self.shape is not None:
@@ -225,22 +232,26 @@ class RejectingReplacement(onnx_replacements.TypedReplacement):
         """See `Replacement`."""
         (parameter,) = self.operator.parameters
         given = input_of(node, 1)
-        dtype = ir.DataType.DOUBLE if given.dtype is ir.DataType.DOUBLE else ir.DataType.FLOAT
-        is_taken = given.dtype is dtype
-        numbers = given if is_taken else emitter.cast(parameter.name, given, dtype)
+        dtype = ir.DataType.FLOAT
+        if given.dtype is ir.DataType.DOUBLE:
+            dtype = ir.DataType.DOUBLE
+        numbers = given
+        if given.dtype is not dtype:
+            numbers = emitter.cast(parameter.name, given, dtype)
         of_numbers = emitter.emit("Shape", "shape", [numbers], _INT64)
-        first = (
-            emitter.cast("shape", input_of(node, 0), _INT64)
-            if self.shape is None
-            else emitter.constant("shape", self.shape)
-        )
+        if self.shape is None:
+            first = emitter.cast("shape", input_of(node, 0), _INT64)
+        else:
+            first = emitter.constant("shape", self.shape)
         shape = emitter.emit("Concat", "shape", [first, of_numbers], _INT64, None, {"axis": 0})
         each = emitter.emit("Expand", parameter.name, [numbers, shape], dtype)
         is_drawn = self.values in self.operator.output_types
         type_ = self.values if is_drawn else self.operator.output_types[0]
         inputs = {"shape": shape, parameter.name: each}
         drawn = draw(self.operator, ir.DataType(type_.onnx), inputs, {OUTPUT_TYPE: type_.name})
-        return [drawn if is_drawn else emitter.cast("rounded", drawn, self.dtype)]
+        if not is_drawn:
+            drawn = emitter.cast("rounded", drawn, self.dtype)
+        return [drawn]
 
 
 @dataclass(frozen=True)
@@ -278,10 +289,13 @@ class ShuffleReplacement:
 def _read_multinomial(site: Site, types: Types) -> onnx_replacements.Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
-    what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
-    if samples is None or samples.size != 1:
-        given = "one that is not constant" if samples is None else samples.tolist()
-        site.refuse(what, given, allowed, remedy)
+    what = "input 1, num_samples"
+    allowed = "one constant int32"
+    remedy = "Export it as one."
+    if samples is None:
+        site.refuse(what, "one that is not constant", allowed, remedy)
+    if samples.size != 1:
+        site.refuse(what, samples.tolist(), allowed, remedy)
     # Exporters widen integers.
     if samples.dtype not in (np.int32, np.int64):
         given = f"{ir.DataType.from_numpy(samples.dtype).name}"
@@ -312,7 +326,9 @@ def _check_opset(site: Site, least: int) -> None:
 
 
 def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArray[Any]]]:
-    return values, {"mean": np.zeros((), values.dtype), "scale": np.ones((), values.dtype)}
+    mean = np.zeros((), values.dtype)
+    scale = np.ones((), values.dtype)
+    return values, {"mean": mean, "scale": scale}
 
 
 def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
@@ -328,7 +344,8 @@ def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
 
 
 def _float_type(site: Site) -> ElementType:
-    return _allowed(site, _attribute(site, "dtype") or site.node.outputs[0].dtype, _FLOATS)
+    dtype = _attribute(site, "dtype") or site.node.outputs[0].dtype
+    return _allowed(site, dtype, _FLOATS)
 
 
 def _allowed(site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...]) -> ElementType:
