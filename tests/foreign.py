@@ -94,7 +94,14 @@ def in_both(
     return ours
 
 
-_TYPES = {1: "f32", 10: "f16", 11: "f64", 16: "bf16", 6: "i32", 7: "i64"}
+_TYPES = {
+    1: "f32",
+    10: "f16",
+    11: "f64",
+    16: "bf16",
+    6: "i32",
+    7: "i64",
+}
 
 
 def drawn(
@@ -182,7 +189,11 @@ def truncated(candidates: np.ndarray) -> np.ndarray:
     """The first of the candidates, along the last axis, less than 2 away; else the last / 4."""
     is_near = np.abs(candidates) < 2
     first = np.take_along_axis(candidates, is_near.argmax(-1)[..., None], -1)[..., 0]
-    return np.where(is_near.any(-1), first, candidates[..., -1] / candidates.dtype.type(4))
+    return np.where(
+        is_near.any(-1),
+        first,
+        candidates[..., -1] / candidates.dtype.type(4),
+    )
 
 
 def _bernoulli(inputs: Any, said: Any, given: Any) -> Any:

@@ -134,7 +134,11 @@ def _tried(case: Case, number: int, how: int) -> tuple[int | None, int, Tree, Tr
             words = case.command(folder)
             if words[0] == "inspect":
                 fuzz_files.hide_runtimes()
-            _libc.interrupt_at(os.fsencode(folder / "out"), ctypes.c_long(number), how)
+            _libc.interrupt_at(
+                os.fsencode(folder / "out"),
+                ctypes.c_long(number),
+                how,
+            )
             try:
                 _do(words)
             finally:

@@ -38,7 +38,17 @@ def draws(operator: str) -> Iterator[tuple[str, Example]]:
         ):
             names = {a.name for a in case.operator.attributes} & case.setting.keys()
             given = case.inputs(shape) | {name: case.setting[name] for name in names}
-            yield part, Example(shape, case.values, case.operator, given, state=state, **seeds)
+            yield (
+                part,
+                Example(
+                    shape,
+                    case.values,
+                    case.operator,
+                    given,
+                    state=state,
+                    **seeds,
+                ),
+            )
 
 
 def row(part: str, of: Example) -> dict[str, Any]:

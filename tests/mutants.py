@@ -63,8 +63,19 @@ OTHERS = {
 FEW, LIMIT, LONGER = 25, 900, 1800
 HEAVY = ["numpy", "onnx", "onnx_ir", "onnxruntime", "openvino", "scipy.stats"]
 """What each process would import anew; forks of one process share it."""
-SWAPPED = {"==": "!=", "<": "<=", ">": ">=", "is": "is not", "in": "not in", "and": "or"}
-SWAPPED = {"&&": "||", **SWAPPED, **{after: before for before, after in SWAPPED.items()}}
+SWAPPED = {
+    "==": "!=",
+    "<": "<=",
+    ">": ">=",
+    "is": "is not",
+    "in": "not in",
+    "and": "or",
+}
+SWAPPED = {
+    "&&": "||",
+    **SWAPPED,
+    **{after: before for before, after in SWAPPED.items()},
+}
 NATIVE = (
     "alignment",
     "bad_input",
@@ -280,7 +291,12 @@ class Cpp:
         self.run, self.build = run, folder / "build"
         options = ["-DONNX_PHILOX_BUILD_TESTS=ON", "-DONNX_PHILOX_WERROR=OFF"]
         options += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"]
-        source = ["-S", str(folder / "custom_ops"), "-B", str(self.build)]
+        source = [
+            "-S",
+            str(folder / "custom_ops"),
+            "-B",
+            str(self.build),
+        ]
         if not (quiet("cmake", "-GNinja", *source, *options) and self.builds()):
             raise SystemExit("the core does not build")
         self.tests = [f"tests/test_{name}.py" for name in NATIVE]
@@ -322,7 +338,12 @@ def covered(folder: Path, marks: str) -> Path:
     command += ["--cov=onnx_philox", "--cov-context=test"]
     paths = os.pathsep.join((str(folder), str(folder / "src")))
     # A red test is not this script's affair.
-    subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": paths}, check=False)
+    subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
     return folder / ".coverage"
 
 
@@ -363,7 +384,15 @@ def tried(run: Pytest, folders: Sequence[Path], waiting: Sequence[Change], attem
         with concurrent.futures.ThreadPoolExecutor(len(folders)) as pool:
             list(pool.map(one, waiting))
         cases = {case for change in waiting for case in results[change] or () if "::" in case}
-        run.left_out |= set(run(folders[0], LONGER, *sorted(cases)) if cases else ())
+        run.left_out |= set(
+            run(
+                folders[0],
+                LONGER,
+                *sorted(cases),
+            )
+            if cases
+            else ()
+        )
         waiting = [change for change in waiting if run.left_out & set(results[change] or ())]
     return results
 

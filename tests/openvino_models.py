@@ -68,10 +68,22 @@ def normal(
     dtype = DTYPES[type_]
     first = next(_SEEDS)
     second = next(_SEEDS)
-    u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, first))
+    u = uniform(
+        shape,
+        np.finfo(np.float32).tiny if type_ == "f32" else 0,
+        1,
+        type_,
+        (0, first),
+    )
     radius = opset8.sqrt(opset8.multiply(opset8.log(u), _number(-2, dtype)))
     if is_folded:
-        angle = uniform(shape, 0, 2 * np.pi, type_, (0, second))
+        angle = uniform(
+            shape,
+            0,
+            2 * np.pi,
+            type_,
+            (0, second),
+        )
     else:
         turn = opset8.multiply(_number(2, dtype), _number(np.pi, dtype))
         angle = opset8.multiply(turn, uniform(shape, 0, 1, type_, (0, second)))
@@ -93,11 +105,19 @@ def loop(x: ov.op.Parameter, steps: int, make: Any) -> ov.Node:
 
 def loop_of(x: ov.Node, steps: int, grown: ov.Node, *inputs: ov.op.Parameter) -> ov.Node:
     """A Loop whose value, the last of the body's inputs, grows; before it the step may be one."""
-    body = ov.Model([constant(np.array(True)).output(0), grown.output(0)], [*inputs], "steps")
+    body = ov.Model(
+        [constant(np.array(True)).output(0), grown.output(0)],
+        [*inputs],
+        "steps",
+    )
     node = opset15.loop(constant(np.array(steps, np.int64)), constant(np.array(True)))
     node.set_function(body)
     node.set_special_body_ports([len(inputs) - 2, 0])
-    node.set_merged_input(inputs[-1], x.output(0), grown.output(0))
+    node.set_merged_input(
+        inputs[-1],
+        x.output(0),
+        grown.output(0),
+    )
     node.get_iter_value(grown.output(0), -1)
     node.set_friendly_name("steps")
     return node

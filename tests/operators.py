@@ -36,7 +36,12 @@ CHUNK_WORDS = 4 * _philox._CHUNK_BLOCKS  # that NumPy draws at once
 
 def some_states(rows: int) -> np.ndarray:
     """States with high bits in every word; every third carries through the counter at once."""
-    states = RNG.integers(0, 2**32, (rows, 6), dtype=np.uint64).astype(np.uint32)
+    states = RNG.integers(
+        0,
+        2**32,
+        (rows, 6),
+        dtype=np.uint64,
+    ).astype(np.uint32)
     states[::3, :4] = 0xFFFFFFFF
     states[1::3, 0] = 0xFFFFFFFE
     return states
@@ -107,10 +112,36 @@ TABLE: dict[str, Callable[[str], list[Setting]]] = {
     "RandomUniform": by_type(BOUNDS, "minval", "maxval"),
     "RandomNormal": by_type(
         {
-            "f16": [(-1.5, 2), (0, 1), (3, 0), (1e-7, 6e-8), (0, 6e4)],
-            "bf16": [(-1.5, 2), (0, 1), (3, 0), (1e-39, 3e-39), (0, 3e38)],
-            "f32": [(-1.5, 2), (0, 1), (-0.0, -1), (3, 0), (1e-40, 1e-45), (3e38, 2e38)],
-            "f64": [(-1.5, 2), (-0.0, 1), (1e-7, 1 + 1e-9), (3, 0), (1e-310, 5e-324), (0, 1e308)],
+            "f16": [
+                (-1.5, 2),
+                (0, 1),
+                (3, 0),
+                (1e-7, 6e-8),
+                (0, 6e4),
+            ],
+            "bf16": [
+                (-1.5, 2),
+                (0, 1),
+                (3, 0),
+                (1e-39, 3e-39),
+                (0, 3e38),
+            ],
+            "f32": [
+                (-1.5, 2),
+                (0, 1),
+                (-0.0, -1),
+                (3, 0),
+                (1e-40, 1e-45),
+                (3e38, 2e38),
+            ],
+            "f64": [
+                (-1.5, 2),
+                (-0.0, 1),
+                (1e-7, 1 + 1e-9),
+                (3, 0),
+                (1e-310, 5e-324),
+                (0, 1e308),
+            ],
         },
         "mean",
         "scale",
@@ -219,7 +250,13 @@ class Case:
     @property
     def name(self) -> str:
         types = [self.values.name, *([self.numbers.name] if self.numbers else [])]
-        return " ".join([self.operator.name, *types, *([f"edge {self.edge}"] if self.edge else [])])
+        return " ".join(
+            [
+                self.operator.name,
+                *types,
+                *([f"edge {self.edge}"] if self.edge else []),
+            ]
+        )
 
     @property
     def has_plain_form(self) -> bool:
@@ -251,7 +288,11 @@ class Case:
     @property
     def constant_in_openvino(self) -> tuple[str, ...]:
         """The inputs that OpenVINO takes as constants alone: its plugin would alter them."""
-        altered = {Role.NUMBER: (F64, I64), Role.NUMBERS: (F64,), Role.LOGITS: (F64,)}
+        altered = {
+            Role.NUMBER: (F64, I64),
+            Role.NUMBERS: (F64,),
+            Role.LOGITS: (F64,),
+        }
         return tuple(i.name for i in self.given if self.type_of(i) in altered.get(i.role, ()))
 
     @property
@@ -292,7 +333,11 @@ class Case:
     def alone(self, shape: Shape, states: np.ndarray, inputs: Arrays) -> list[np.ndarray]:
         """Row by row, each from a plain state: the values, and the next states."""
         rows = [
-            self.oracle((1, *shape[1:]), state, self.of_rows(inputs, slice(b, b + 1)))
+            self.oracle(
+                (1, *shape[1:]),
+                state,
+                self.of_rows(inputs, slice(b, b + 1)),
+            )
             for b, state in enumerate(states)
         ]
         if not rows:

@@ -19,7 +19,12 @@ import numpy as np
 PAGE = Path(__file__).parents[1] / "docs/specification.md"
 F32 = np.float32
 F64 = np.float64
-FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": F32, "f64": F64}
+FLOATS: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": F32,
+    "f64": F64,
+}
 
 Word = int
 
@@ -293,7 +298,13 @@ def random_gamma(
 
 def random_poisson(stream: Stream, n: int, rate: Any, attempts: int = 32) -> Iterator[int]:
     for i in range(n):
-        yield int(_count(F64(rate), lambda j, i=i: stream.block(32 * i + j), attempts))
+        yield int(
+            _count(
+                F64(rate),
+                lambda j, i=i: stream.block(32 * i + j),
+                attempts,
+            )
+        )
     stream.used = 128 * n
 
 

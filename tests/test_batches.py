@@ -61,7 +61,11 @@ def alone(kind: str) -> list[list[np.ndarray]]:
         outputs: list[np.ndarray] = []
         for _ in range(RUNS):
             noise, a = reference.random_normal([1, 3], -1, 0.5, "f32", state=state)
-            kept, b = reference.random_bernoulli([1, 7], PROBABILITIES[i : i + 1], state=a)
+            kept, b = reference.random_bernoulli(
+                [1, 7],
+                PROBABILITIES[i : i + 1],
+                state=a,
+            )
             classes, after = reference.random_categorical(LOGITS[i : i + 1], 2, "i64", state=b)
             whole, _ = reference.random_uniform(
                 [1, 4, 2], -5, 2**31 - 1, "i32", op_seed=1, state=state

@@ -191,7 +191,11 @@ def test_the_commands_say_it_once(name: str, tmp_path: Path) -> None:
 
 def ir_of(kind: str, *, log_probs: bool) -> ov.Model:
     """A Multinomial of OpenVINO's own, of what an operator gives."""
-    x = opset13.parameter([-1, 4], ov.Type.f32, name="x")
+    x = opset13.parameter(
+        [-1, 4],
+        ov.Type.f32,
+        name="x",
+    )
     nodes = {
         "Softmax": lambda: opset13.softmax(x, -1),
         "LogSoftmax": lambda: opset13.log_softmax(x, -1),

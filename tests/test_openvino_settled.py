@@ -35,10 +35,22 @@ def inputs_of_the_node(model: ov.CompiledModel) -> list[tuple[str, str]]:
 def uniform(
     type_: str = "f32", bounds: tuple[float, float] = (0.1, 0.7), **more: Any
 ) -> ModelProto:
-    return graphs.random_uniform(None, *bounds, type_, rank=1, **SEEDS, **more)
+    return graphs.random_uniform(
+        None,
+        *bounds,
+        type_,
+        rank=1,
+        **SEEDS,
+        **more,
+    )
 
 
-CLASSES = graphs.random_categorical([[0.1, 0.5, -2.0]], 999, stateful=True, **SEEDS)
+CLASSES = graphs.random_categorical(
+    [[0.1, 0.5, -2.0]],
+    999,
+    stateful=True,
+    **SEEDS,
+)
 READ = {
     "seeds": (uniform(), [("shape", "i64")]),
     "state": (
@@ -99,7 +111,11 @@ def test_threads_that_share_a_model_draw_sizes_of_their_own() -> None:
 @pytest.mark.parametrize("name", READ)
 def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
     model = compiled(READ[name][0])
-    feeds = {"shape": np.array([999]), "state": STATE, "maxval": np.array(0.9, np.float32)}
+    feeds = {
+        "shape": np.array([999]),
+        "state": STATE,
+        "maxval": np.array(0.9, np.float32),
+    }
     feeds = {port.any_name: feeds[port.any_name] for port in model.inputs}
     expected = request_of(model)(feeds)
     for backend in ("native", "python"):

@@ -108,7 +108,13 @@ class Moved(Pattern):
     """Integers up to 2^31, the first that i32 does not hold: they are drawn 2^30 further down."""
 
     def drawn(self, _: onnx.ModelProto) -> np.ndarray:
-        integers, _ = reference.random_uniform(X.shape, -(2**30), 2**30, "i32", state=STATE)
+        integers, _ = reference.random_uniform(
+            X.shape,
+            -(2**30),
+            2**30,
+            "i32",
+            state=STATE,
+        )
         return (integers + np.int32(2**30)).astype(np.uint32)
 
 
@@ -150,7 +156,12 @@ MANTISSA = f"{SHIFTED} o = BitwiseOr (s, one) c = BitCast <to = {{}}> (o) y = Su
 BOUNDED = """o = BitwiseOr (s, one) c = BitCast <to = 1> (o) d = Sub (c, unit) h = Sub (most, least)
     e = Mul (d, h) a = Add (e, least) y = Max (least, a)"""
 U32 = np.uint32
-OF_F32 = {"n": ALL, "by": U32(9), "one": U32(0x3F800000), "unit": 1}
+OF_F32 = {
+    "n": ALL,
+    "by": U32(9),
+    "one": U32(0x3F800000),
+    "unit": 1,
+}
 AT_LEAST = "GreaterOrEqual"
 PATTERNS: dict[str, Pattern] = {
     "torch's bernoulli_ with a number": Booleans(
@@ -492,8 +503,20 @@ half precision scaled -> u = RandomUniformLike <dtype = 10> (x) m = Mul (u, t) f
 )
 
 CONSTANT_INPUTS = (("float", "x"), ("float", "q"), ("int32", "k"))
-CONSTANTS = {"p": 0.3, "half": 0.5, "n": 1000, "t": 10, "huge": 2**24, "small": 2**-20}
-CONSTANTS |= {"far": 2**16, "less": -3, "wide": 2050, "some": 300}
+CONSTANTS = {
+    "p": 0.3,
+    "half": 0.5,
+    "n": 1000,
+    "t": 10,
+    "huge": 2**24,
+    "small": 2**-20,
+}
+CONSTANTS |= {
+    "far": 2**16,
+    "less": -3,
+    "wide": 2050,
+    "some": 300,
+}
 
 
 @pytest.mark.parametrize("name", STAYS)

@@ -93,7 +93,12 @@ def test_rows_of_random_settings_are_those_of_a_plain_oracle(trials: range) -> N
         wrong += [
             (trial, row)
             for row in range(rows)
-            if oracle(wide[row], u[row, 0], of_row(filters, row)) != tokens[row, 0]
+            if oracle(
+                wide[row],
+                u[row, 0],
+                of_row(filters, row),
+            )
+            != tokens[row, 0]
         ]
     assert wrong == []
 
@@ -129,7 +134,11 @@ def test_a_class_is_kept_that_a_sum_without_rounding_would_leave_out() -> None:
     for _ in range(2):
         lacks = 2 - 5e-14 - np.exp(row, dtype=np.float64).sum(dtype=np.longdouble)
         row = np.append(row, np.nextafter(F32(np.log(lacks)), F32(-np.inf)))
-    tokens = fast(np.tile(row, (32, 1)), row_states(3, range(32)), top_p=F32(0.5))
+    tokens = fast(
+        np.tile(row, (32, 1)),
+        row_states(3, range(32)),
+        top_p=F32(0.5),
+    )
     assert set(tokens.flat) == {0, 1}
 
 

@@ -74,7 +74,14 @@ def export(
         modes = torch.onnx.TrainingMode
         named |= {"training": modes.TRAINING if module.training else modes.EVAL}
         file = io.BytesIO()
-        torch.onnx.export(module, given, file, dynamo=False, dynamic_axes=axes | outputs, **named)
+        torch.onnx.export(
+            module,
+            given,
+            file,
+            dynamo=False,
+            dynamic_axes=axes | outputs,
+            **named,
+        )
         model = onnx.load_from_string(file.getvalue())
     # Stack traces of the exporting program are in there, with its paths.
     proto = onnx_ir.to_proto(ClearMetadataAndDocStringPass()(onnx_ir.from_proto(model)).model)

@@ -25,7 +25,12 @@ def add_randint(name: str, low: tuple[int, ...], least: tuple[int, ...]) -> None
     )
     TABLE.add(
         f"randint{name} out=",
-        lambda x: torch.randint(*low, 9, (2, 3), out=torch.empty(2, 3, dtype=torch.int64)),
+        lambda x: torch.randint(
+            *low,
+            9,
+            (2, 3),
+            out=torch.empty(2, 3, dtype=torch.int64),
+        ),
     )
     TABLE.add(
         f"randint{name} generator=None out=",
@@ -239,5 +244,9 @@ TABLE.add(
 )
 TABLE.add(
     "randperm generator=None out=",
-    lambda x: torch.randperm(6, generator=None, out=torch.empty(6, dtype=torch.int64)),
+    lambda x: torch.randperm(
+        6,
+        generator=None,
+        out=torch.empty(6, dtype=torch.int64),
+    ),
 )

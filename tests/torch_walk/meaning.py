@@ -83,7 +83,13 @@ class Meaning:
 
     def randn(self, /, shape: list[int], dtype: torch.dtype, **_: Any) -> np.ndarray:
         if dtype.is_complex:
-            halves = self.draw("normal", [*shape, 2], 0, math.sqrt(0.5), "f32")
+            halves = self.draw(
+                "normal",
+                [*shape, 2],
+                0,
+                math.sqrt(0.5),
+                "f32",
+            )
             return halves.view(np.complex64)[..., 0]
         return self.draw("normal", shape, 0, 1, _name(dtype))
 
@@ -95,9 +101,21 @@ class Meaning:
         if not isinstance(mean, torch.Tensor) and not isinstance(std, torch.Tensor):
             if dtype.is_complex:
                 std = std * math.sqrt(0.5)
-                parts = self.draw("normal", [*shape, 2], np.float32(mean), np.float32(std), "f32")
+                parts = self.draw(
+                    "normal",
+                    [*shape, 2],
+                    np.float32(mean),
+                    np.float32(std),
+                    "f32",
+                )
                 return parts.view(np.complex64)[..., 0]
-            return self.draw("normal", shape, _of(mean, dtype), _of(std, dtype), _name(dtype))
+            return self.draw(
+                "normal",
+                shape,
+                _of(mean, dtype),
+                _of(std, dtype),
+                _name(dtype),
+            )
         drawn = self.draw("normal", shape, 0, 1, _name(dtype))
         mean, std = (_of(given, dtype) for given in (mean, std))
         return (drawn * std + mean).astype(drawn.dtype)
@@ -111,7 +129,12 @@ class Meaning:
         return np.exp(drawn.astype(_wide(drawn)))
 
     def exponential(self, /, shape: list[int], dtype: torch.dtype, lambd: float, **_: Any) -> Any:
-        return self.draw("exponential", shape, _of(1 / lambd, dtype), _name(dtype))
+        return self.draw(
+            "exponential",
+            shape,
+            _of(1 / lambd, dtype),
+            _name(dtype),
+        )
 
     def cauchy(self, /, shape: list[int], median: float, sigma: float, **_: Any) -> np.ndarray:
         half, turn, middle, scale = (np.float32(n) for n in (0.5, math.pi, median, sigma))
@@ -161,10 +184,18 @@ class Meaning:
         if train is False or p == 0:
             return data, np.ones(data.shape, bool)
         if data.dtype == np.float64:
-            mask = ~self.draw("bernoulli", list(data.shape), np.float32(p))
+            mask = ~self.draw(
+                "bernoulli",
+                list(data.shape),
+                np.float32(p),
+            )
             with np.errstate(all="ignore"):
                 return np.where(mask, data * (1 / np.subtract(1, p)), 0), mask
-        kept = ~self.draw("bernoulli", list(data.shape), np.float32(p))
+        kept = ~self.draw(
+            "bernoulli",
+            list(data.shape),
+            np.float32(p),
+        )
         dropped = reference.random_dropout(
             data, np.float32(p), op_seed=self._last, state=self.state
         )[0]
@@ -175,8 +206,18 @@ class Meaning:
     ) -> np.ndarray:
         x = to_numpy(given["self"])
         if not given["training"]:
-            return np.where(x > 0, x, x * _of((lower + upper) / 2, dtype))
-        drawn = self.draw("uniform", shape, _of(lower, dtype), _of(upper, dtype), _name(dtype))
+            return np.where(
+                x > 0,
+                x,
+                x * _of((lower + upper) / 2, dtype),
+            )
+        drawn = self.draw(
+            "uniform",
+            shape,
+            _of(lower, dtype),
+            _of(upper, dtype),
+            _name(dtype),
+        )
         return np.where(x > 0, x, x * drawn)
 
 

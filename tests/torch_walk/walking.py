@@ -242,7 +242,15 @@ def _apart(outputs: list[np.ndarray], wanted: Expected) -> list[list[np.ndarray]
     for y, shape in zip(outputs, shapes, strict=False):
         # One that has no rows is compared whole.
         axes = [i for i, (n, m) in enumerate(zip(y.shape, shape, strict=False)) if n != m]
-        parts = np.array_split(y, len(SEEDS), axes[0]) if len(axes) == 1 else [y] * len(SEEDS)
+        parts = (
+            np.array_split(
+                y,
+                len(SEEDS),
+                axes[0],
+            )
+            if len(axes) == 1
+            else [y] * len(SEEDS)
+        )
         for row, part in enumerate(parts):
             found[row].append(part)
     return found
