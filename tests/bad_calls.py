@@ -410,7 +410,10 @@ BAD = {name: of_every_operator(name) | OF_ITS_OWN.get(name, {}) for name in GOOD
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
 
-def call_of(operator: str, what: str) -> tuple[dict[str, Any], list[str]]:
+def call_of(
+    operator: str,
+    what: str,
+) -> tuple[dict[str, Any], list[str]]:
     """A good call of the operator with the bad parts in it, and what the error must say."""
     bad, texts = BAD[operator][what]
     return GOOD[operator] | bad, [operator, *texts]
@@ -419,7 +422,12 @@ def call_of(operator: str, what: str) -> tuple[dict[str, Any], list[str]]:
 INPUTS = {name: [i.name for i in op.inputs] for name, op in OPERATORS.items()}
 
 
-def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.ModelProto:
+def model_of(
+    operator: str,
+    call: dict[str, Any],
+    *,
+    constant: bool,
+) -> onnx.ModelProto:
     """A model of the call, with its inputs as initializers or as graph inputs of unknown shape.
 
     Made by hand: the builders would refuse it.

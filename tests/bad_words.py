@@ -214,7 +214,12 @@ def words_of_the_reference(operator: str, call: dict[str, Any]) -> str:
     return str(raised.value)
 
 
-def bad_model(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.ModelProto:
+def bad_model(
+    operator: str,
+    call: dict[str, Any],
+    *,
+    constant: bool,
+) -> onnx.ModelProto:
     """A model of a call that declares no shapes, and only types that ONNX Runtime infers."""
     model = model_of(operator, call, constant=constant)
     for value in (*model.graph.input, *model.graph.output):

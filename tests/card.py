@@ -52,7 +52,13 @@ class Card:
             ctypes.c_size_t(size),
         )
 
-    def run(self, name: str, launch: ctypes.Structure, blocks: int, threads: int) -> None:
+    def run(
+        self,
+        name: str,
+        launch: ctypes.Structure,
+        blocks: int,
+        threads: int,
+    ) -> None:
         """Launches a kernel, waits, and brings all arrays back."""
         kernel = ctypes.c_void_p()
         self._call("cuModuleGetFunction", byref(kernel), self._module, name.encode())

@@ -117,7 +117,10 @@ def _keys(section: str) -> Iterator[str]:
         )
 
 
-def keys_of(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
+def keys_of(
+    document: dict[str, Any],
+    prefix: str = "",
+) -> Iterator[str]:
     """All keys of a document; those of the objects in a list after the list's."""
     for key, value in document.items():
         yield f"{prefix}{key}"

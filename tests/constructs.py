@@ -95,7 +95,14 @@ NEXT_RUN = """
 """
 
 
-def body(node: Node, name: str, op_seed: int, *, state: str, values: str = "v") -> str:
+def body(
+    node: Node,
+    name: str,
+    op_seed: int,
+    *,
+    state: str,
+    values: str = "v",
+) -> str:
     """The inside of a branch or an iteration: OpenVINO's CPU plugin lets no uint32 come or go."""
     draw = node.text(
         values,

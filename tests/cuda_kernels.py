@@ -58,7 +58,13 @@ class Launch(ctypes.Structure):
 
 
 @cache
-def library(ptx: str, *, only: str = "", may_fuse: bool = False, level: int = 0) -> ctypes.CDLL:
+def library(
+    ptx: str,
+    *,
+    only: str = "",
+    may_fuse: bool = False,
+    level: int = 0,
+) -> ctypes.CDLL:
     """The kernels of a PTX file, or one, compiled for this processor, at a level of `-O`."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernels.c")
@@ -276,7 +282,10 @@ NUMBERS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[float, 
 }
 
 
-def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, float]]]:
+def numbers_of(
+    distribution: str,
+    kind: str,
+) -> Iterator[tuple[str, dict[str, float]]]:
     """Parameters to try of a kernel, and their type."""
     names, types, values = NUMBERS_OF[distribution]
     if kind == "bits":
@@ -296,7 +305,11 @@ def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, fl
             yield number, dict(zip(names, numbers, strict=True))
 
 
-def data_of(distribution: str, kind: str, count: int) -> NDArray[Any] | None:
+def data_of(
+    distribution: str,
+    kind: str,
+    count: int,
+) -> NDArray[Any] | None:
     """Data for a dropout, some of it not finite."""
     if distribution != "dropout":
         return None

@@ -51,7 +51,12 @@ def operators(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for node in model.graph.node if node.op_type != "Constant"]
 
 
-def uniform(shape: Any, op_seed: int = 0, state: np.ndarray = STATE, type_: str = "f32") -> Any:
+def uniform(
+    shape: Any,
+    op_seed: int = 0,
+    state: np.ndarray = STATE,
+    type_: str = "f32",
+) -> Any:
     """Uniform numbers from 0 to 1 of a stream."""
     return reference.random_uniform(shape, 0, 1, type_, op_seed=op_seed, state=state)[0]
 
@@ -122,7 +127,11 @@ def drawn(
         # TensorFlow's RandomUniform has an input in its place.
         shape = None
 
-        def __init__(self, node: onnx.NodeProto, params: dict[str, Any]) -> None:
+        def __init__(
+            self,
+            node: onnx.NodeProto,
+            params: dict[str, Any],
+        ) -> None:
             super().__init__(node, params)
             is_torch_s = alignment == "pytorch"
             self.given = one if is_torch_s else {"op_seed": next(numbers), "state": state}

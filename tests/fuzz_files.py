@@ -145,7 +145,12 @@ def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -> Case:
+def make_case(
+    number: int,
+    rng: random.Random,
+    corpus: list[Path],
+    work: Path,
+) -> Case:
     """Puts a damaged model into a folder, and the files that the command is to overwrite."""
     base = rng.choice(corpus)
     shutil.copytree(base, work / "in")
@@ -184,7 +189,12 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     )
 
 
-def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int) -> int | None:
+def run_apart(
+    action: Callable[[], None],
+    log: Path,
+    seconds: float,
+    limit: int,
+) -> int | None:
     """The exit code of an action in its own process; negative for a signal, None for a hang."""
     sys.stdout.flush()
     child = os.fork()
@@ -229,7 +239,10 @@ def hide_runtimes() -> None:
         sys.modules[name] = None  # type: ignore[assignment]
 
 
-def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
+def problems(
+    case: Case,
+    work: Path,
+) -> tuple[list[str], int | None, str]:
     """Returns what is wrong with how a command ended, its exit code, and what it printed."""
     before_in = tree(work / "in")
     before_out = tree(work / "out")
@@ -295,7 +308,11 @@ def load_commands() -> None:
 
 
 def work_through(
-    first: int, step: int, seed: int, corpus: list[Path], end: float
+    first: int,
+    step: int,
+    seed: int,
+    corpus: list[Path],
+    end: float,
 ) -> list[tuple[str, bool]]:
     """Tries every so many cases from the first one on, until the time is over."""
     tried = []

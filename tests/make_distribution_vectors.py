@@ -76,7 +76,9 @@ def row(part: str, of: Example) -> dict[str, Any]:
 
 
 def file_of(
-    source: str, rows: Iterable[tuple[str, dict[str, Any]]], notes: dict[str, str] | None = None
+    source: str,
+    rows: Iterable[tuple[str, dict[str, Any]]],
+    notes: dict[str, str] | None = None,
 ) -> str:
     """A file of vectors, as `verify` reads it: families and draws."""
     about = json.dumps({"source": source, "notes": notes} if notes else {"source": source})

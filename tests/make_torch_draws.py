@@ -43,7 +43,12 @@ def main() -> None:
 def rows_of_calls() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
 
-    def add(operator: str, type_: str, call: Callable[[], Tensor], **arguments: Any) -> None:
+    def add(
+        operator: str,
+        type_: str,
+        call: Callable[[], Tensor],
+        **arguments: Any,
+    ) -> None:
         rows.extend(drawn(operator, type_, call, seed, arguments) for seed in SEEDS)
 
     for name in ("f32", "f64", "f16", "bf16"):
@@ -103,7 +108,11 @@ def rows_of_page() -> list[dict[str, Any]]:
 
 
 def drawn(
-    operator: str, type_: str, call: Callable[[], Tensor], seed: int, arguments: dict[str, Any]
+    operator: str,
+    type_: str,
+    call: Callable[[], Tensor],
+    seed: int,
+    arguments: dict[str, Any],
 ) -> dict[str, Any]:
     """A row: what a call draws after `torch.manual_seed(seed)`."""
     torch.manual_seed(seed)

@@ -142,7 +142,10 @@ def changes(root: Path, file: Path) -> Iterator[Change]:
                 yield Change(file, at, place.start_byte, place.end_byte, after, text)
 
 
-def changed(node: Any, negation: str) -> Iterator[tuple[Any, str]]:
+def changed(
+    node: Any,
+    negation: str,
+) -> Iterator[tuple[Any, str]]:
     """What can change in a node, its own word or its condition."""
     word = node.text.decode()
     above = node.parent
@@ -218,7 +221,12 @@ class Pytest:
         last = (folder / "log").read_text(errors="replace").splitlines()[-1:]
         return said.read_text().splitlines() or [f"(ended with {code})", *last]
 
-    def first_red(self, folder: Path, limit: float, tests: Iterable[str]) -> list[str]:
+    def first_red(
+        self,
+        folder: Path,
+        limit: float,
+        tests: Iterable[str],
+    ) -> list[str]:
         red = self(folder, limit, "-x", *tests)
         if red[:1] == [f"(ended with {pytest.ExitCode.USAGE_ERROR})"]:
             # A file is not read any more, or its cases have other names.
@@ -366,7 +374,12 @@ def unseen(change: Change) -> bool:
 Tried = dict[Change, list[str] | None]
 
 
-def tried(run: Pytest, folders: Sequence[Path], waiting: Sequence[Change], attempt: Any) -> Tried:
+def tried(
+    run: Pytest,
+    folders: Sequence[Path],
+    waiting: Sequence[Change],
+    attempt: Any,
+) -> Tried:
     """Tries each; once more if what was red is red without the change, too."""
     free: queue.Queue[Path] = queue.Queue()
     results: Tried = {}

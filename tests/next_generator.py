@@ -44,7 +44,12 @@ class BlockState:
 
 
 def _fill(
-    states: np.ndarray, _seeds: Any, values: Any, distribution: Any, fill: Any, *outs: np.ndarray
+    states: np.ndarray,
+    _seeds: Any,
+    values: Any,
+    distribution: Any,
+    fill: Any,
+    *outs: np.ndarray,
 ) -> np.ndarray:
     each = states.reshape(-1, WORDS)
     after = np.empty_like(each)

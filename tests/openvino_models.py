@@ -18,14 +18,20 @@ import onnx_philox
 constant = opset8.constant
 
 
-def parameter(name: str, shape: list[int], type_: ov.Type = ov.Type.f32) -> ov.op.Parameter:
+def parameter(
+    name: str,
+    shape: list[int],
+    type_: ov.Type = ov.Type.f32,
+) -> ov.op.Parameter:
     made = opset8.parameter(shape, type_, name=name)
     made.output(0).set_names({name})
     return made
 
 
 def model(
-    outputs: dict[str, Any], inputs: list[ov.op.Parameter], sinks: Sequence[ov.Node] = ()
+    outputs: dict[str, Any],
+    inputs: list[ov.op.Parameter],
+    sinks: Sequence[ov.Node] = (),
 ) -> ov.Model:
     """A model whose outputs have these names."""
     results = []
@@ -62,7 +68,11 @@ _SEEDS = itertools.count(17)
 
 
 def normal(
-    shape: Any, type_: str = "f32", *, wave: Any = opset8.cos, is_folded: bool = True
+    shape: Any,
+    type_: str = "f32",
+    *,
+    wave: Any = opset8.cos,
+    is_folded: bool = True,
 ) -> ov.Node:
     """A normal number as front ends write it: 2 pi is a bound of the angle, or a factor."""
     dtype = DTYPES[type_]
@@ -91,7 +101,12 @@ def normal(
 
 
 def multinomial(
-    weights: Any, samples: int, type_: str = "i32", *, replaces: bool = True, is_log: bool = False
+    weights: Any,
+    samples: int,
+    type_: str = "i32",
+    *,
+    replaces: bool = True,
+    is_log: bool = False,
 ) -> ov.Node:
     count = constant(np.array([samples], np.int32))
     return opset13.multinomial(weights, count, type_, replaces, is_log, 0, 0)
@@ -103,7 +118,12 @@ def loop(x: ov.op.Parameter, steps: int, make: Any) -> ov.Node:
     return loop_of(x, steps, opset8.add(value, make(opset8.shape_of(value))), value)
 
 
-def loop_of(x: ov.Node, steps: int, grown: ov.Node, *inputs: ov.op.Parameter) -> ov.Node:
+def loop_of(
+    x: ov.Node,
+    steps: int,
+    grown: ov.Node,
+    *inputs: ov.op.Parameter,
+) -> ov.Node:
     """A Loop whose value, the last of the body's inputs, grows; before it the step may be one."""
     body = ov.Model(
         [constant(np.array(True)).output(0), grown.output(0)],
@@ -136,7 +156,13 @@ def iterator(x: ov.op.Parameter, make: Any) -> ov.Node:
     return node
 
 
-def branch(condition: ov.Node, x: ov.op.Parameter, make: Any, *, is_else: bool = False) -> ov.Node:
+def branch(
+    condition: ov.Node,
+    x: ov.op.Parameter,
+    make: Any,
+    *,
+    is_else: bool = False,
+) -> ov.Node:
     """An If that adds what `make` draws, or gives x without its negative numbers."""
     one, other = (opset8.parameter(x.get_partial_shape(), ov.Type.f32) for _ in range(2))
     grown = opset8.add(one, make(opset8.shape_of(one)))

@@ -79,7 +79,10 @@ def data(shape: Shape) -> np.ndarray:
     return made
 
 
-def by_type(numbers: Mapping[str, Sequence[Any]], *names: str) -> Callable[[str], list[Setting]]:
+def by_type(
+    numbers: Mapping[str, Sequence[Any]],
+    *names: str,
+) -> Callable[[str], list[Setting]]:
     """Numbers that depend on the type of the values, the plain ones first."""
     return lambda type_: [
         dict(zip(names, np.atleast_1d(given).tolist(), strict=True)) for given in numbers[type_]
@@ -225,7 +228,11 @@ def _halves(type_: ElementType | None) -> int:
     return 2 if type_.dtype.itemsize == 8 else 1
 
 
-def listed(table: Mapping[str, Any], operator: str, what: str) -> Any:
+def listed(
+    table: Mapping[str, Any],
+    operator: str,
+    what: str,
+) -> Any:
     """A table's line of an operator, or a failure that says to add it."""
     if operator not in table:
         pytest.fail(
@@ -324,13 +331,23 @@ class Case:
                 made[i.name] = array.astype(self.type_of(i).dtype)
         return made
 
-    def oracle(self, shape: Shape, state: np.ndarray | None, inputs: Arrays) -> tuple[Any, ...]:
+    def oracle(
+        self,
+        shape: Shape,
+        state: np.ndarray | None,
+        inputs: Arrays,
+    ) -> tuple[Any, ...]:
         """What it must draw: by the reference, in NumPy."""
         sized = {"shape": shape} if self.operator.has_shape else {}
         draw = getattr(reference, self.operator.function)
         return draw(**sized, **inputs, **self.attributes, state=state)
 
-    def alone(self, shape: Shape, states: np.ndarray, inputs: Arrays) -> list[np.ndarray]:
+    def alone(
+        self,
+        shape: Shape,
+        states: np.ndarray,
+        inputs: Arrays,
+    ) -> list[np.ndarray]:
         """Row by row, each from a plain state: the values, and the next states."""
         rows = [
             self.oracle(
@@ -349,7 +366,12 @@ class Case:
         has_rows = {i.name for i in self.given if callable(self.setting[i.name])}
         return {name: x[rows] if name in has_rows else x for name, x in inputs.items()}
 
-    def feeds(self, shape: Shape, state: np.ndarray | None, inputs: Arrays) -> Arrays:
+    def feeds(
+        self,
+        shape: Shape,
+        state: np.ndarray | None,
+        inputs: Arrays,
+    ) -> Arrays:
         sized = {"shape": np.array(shape, np.int64)} if self.operator.has_shape else {}
         return sized | ({} if state is None else {"state": state}) | inputs
 
@@ -390,7 +412,11 @@ class Case:
             arguments.pop("stateful", None)
         return getattr(graphs, op.function)(**arguments, **self.attributes)
 
-    def node(self, outputs: Sequence[str], names: Mapping[str, str]) -> onnx.NodeProto:
+    def node(
+        self,
+        outputs: Sequence[str],
+        names: Mapping[str, str],
+    ) -> onnx.NodeProto:
         """A node of it, whose inputs have these names; those that have none are left out."""
         inputs = [names.get(i.name, "") for i in self.operator.inputs]
         while inputs and not inputs[-1]:
@@ -452,12 +478,20 @@ def is_exact_as_standard_nodes(case: Case, target: str, *, is_fed: bool) -> bool
     return case.numbers is not F64
 
 
-def by_core(operator: str, inputs: Arrays, attributes: Mapping[str, Any] | None = None) -> Any:
+def by_core(
+    operator: str,
+    inputs: Arrays,
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:
     """What the native core draws, and the next state."""
     return call.run(OPERATORS[operator], fill_native.fill, inputs, attributes or {})
 
 
-def in_numpy(operator: str, inputs: Arrays, attributes: Mapping[str, Any] | None = None) -> Any:
+def in_numpy(
+    operator: str,
+    inputs: Arrays,
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:
     """What NumPy draws, and the next state."""
     return call.run(OPERATORS[operator], fill_numpy.fill, inputs, attributes or {})
 

@@ -33,7 +33,10 @@ STATES = [
 ]
 
 
-def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
+def draws(
+    distribution: str,
+    kind: str,
+) -> Iterator[tuple[Draw, int]]:
     """Draws of as many values as each kernel is to draw, and how many elements each begins past an
     aligned address."""
     parameters = list(numbers_of(distribution, kind))

@@ -70,7 +70,11 @@ def rewritten(text: str, **options: Any) -> onnx.ModelProto:
     return op.make_reproducible(parse(text), alignment="pytorch", **options)
 
 
-def by_torch(text: str, feed: Arrays, state: op.TorchState = STATE) -> list[np.ndarray]:
+def by_torch(
+    text: str,
+    feed: Arrays,
+    state: op.TorchState = STATE,
+) -> list[np.ndarray]:
     """What a model gives where its nodes are torch's calls, one after the other, and the end."""
     return drawn(parse(text), feed, state.to_array(), alignment="pytorch")
 

@@ -200,7 +200,10 @@ class Session:
         self.values = {"x": VALUE(self.other), "random_state": VALUE(swapped(self.state))}
         self.of_int32 = VALUE(self.state.view(np.int32))
 
-    def run(self, feed: dict[str, Any]) -> list[np.ndarray]:
+    def run(
+        self,
+        feed: dict[str, Any],
+    ) -> list[np.ndarray]:
         return self.session.run(None, {"x": X, "random_state": self.state, **feed})
 
 

@@ -27,7 +27,11 @@ import onnx_philox
 from onnx_philox import PhiloxState, generate, graphs, openvino, reference, register_schemas
 
 
-def assert_says(call: Callable[[], Any], texts: list[str], *errors: type[Exception]) -> None:
+def assert_says(
+    call: Callable[[], Any],
+    texts: list[str],
+    *errors: type[Exception],
+) -> None:
     with pytest.raises(errors or (ValueError, TypeError)) as raised:
         call()
     missing = [text for text in texts if text not in str(raised.value)]

@@ -97,7 +97,11 @@ EDGES = [
 ]
 
 
-def assert_served_as_alone(run: Run, kind: str, cut: list[list[int]]) -> None:
+def assert_served_as_alone(
+    run: Run,
+    kind: str,
+    cut: list[list[int]],
+) -> None:
     for batch in cut:
         state = STATES[kind][batch]
         made: list[np.ndarray] = []
@@ -110,7 +114,11 @@ def assert_served_as_alone(run: Run, kind: str, cut: list[list[int]]) -> None:
             assert_same_bits(output, np.concatenate(rows))
 
 
-def meets_every_cut(run: Run, kinds: tuple[str, ...] = tuple(STATES), examples: int = 15) -> None:
+def meets_every_cut(
+    run: Run,
+    kinds: tuple[str, ...] = tuple(STATES),
+    examples: int = 15,
+) -> None:
     """Runs the edges for each kind of states, then whatever hypothesis comes up with."""
     for kind in kinds:
         for cut in EDGES:

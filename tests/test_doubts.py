@@ -62,14 +62,22 @@ def of_classes(nodes: str, said: str | None = PROBABILITIES) -> Doubtful:
     return Doubtful(f"{nodes} {CLASSES}", said)
 
 
-def of_bits(nodes: str, said: str, to: int = 12, high: float = 2.0**32) -> Doubtful:
+def of_bits(
+    nodes: str,
+    said: str,
+    to: int = 12,
+    high: float = 2.0**32,
+) -> Doubtful:
     bits = (
         f"[u] u = RandomUniformLike <high = {high}> (x) f = Floor (u) [b] b = Cast <to = {to}> (f)"
     )
     return Doubtful(f"{bits} {nodes}", said)
 
 
-def of_floats(nodes: str, said: str | None = WIDE.format("uint32")) -> Doubtful:
+def of_floats(
+    nodes: str,
+    said: str | None = WIDE.format("uint32"),
+) -> Doubtful:
     """What nodes make, as r, of s: a uniform number u times 2^32, which no words can stand for."""
     scaled = "[u] u = RandomUniformLike (x) m = Constant <value_float = 4294967296.0> ()"
     return Doubtful(f"{scaled} s = Mul (u, m) {nodes} [b] y = Cast <to = 12> (r)", said)

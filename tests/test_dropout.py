@@ -115,7 +115,12 @@ MODEL = """g ({type}[n, 8] x{more}) => ({type}[n, 8] y, bool[n, 8] kept, {type}[
 ONNX_NAMES = {"f16": "float16", "f32": "float", "f64": "double"}
 
 
-def model_of(type_: str = "f32", *, ratio_type: str = "float", mode: str = "on") -> onnx.ModelProto:
+def model_of(
+    type_: str = "f32",
+    *,
+    ratio_type: str = "float",
+    mode: str = "on",
+) -> onnx.ModelProto:
     more = ", bool given" if mode == "given" else ""
     types = {"type": ONNX_NAMES[type_], "ratio_type": ratio_type}
     return parse(MODEL.format(**types, more=more, mode=mode))

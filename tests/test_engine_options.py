@@ -78,7 +78,10 @@ def _model() -> onnx.ModelProto:
     return onnx_philox.make_reproducible(parse(MODEL, opset=20))
 
 
-def _in_onnxruntime(model: Any = None, **set_: Any) -> dict[str, np.ndarray[Any, Any]]:
+def _in_onnxruntime(
+    model: Any = None,
+    **set_: Any,
+) -> dict[str, np.ndarray[Any, Any]]:
     options = ort.SessionOptions()
     options.log_severity_level = 3
     for name, value in set_.pop("config", {}).items():

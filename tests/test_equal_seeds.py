@@ -116,7 +116,10 @@ def rewritten_in(name: str, model: onnx.ModelProto) -> Runs:
     return [list(request({}).values()) for _ in range(RUNS)]
 
 
-def warnings_of(model: onnx.ModelProto | openvino.Model, **asked: Any) -> list[str]:
+def warnings_of(
+    model: onnx.ModelProto | openvino.Model,
+    **asked: Any,
+) -> list[str]:
     """What a rewrite says of equal seeds."""
     told = warned(lambda: op.make_reproducible(model, **asked))
     return [text for text in told if text.startswith("nodes of equal seeds")]
@@ -372,7 +375,11 @@ def in_a_branch(of: str, name: str, condition: str = "c") -> str:
     return f"{name} = If ({condition}) <then_branch = {then}, else_branch = {other}>"
 
 
-def in_one_loop(one: str, other: str, sizes: tuple[int, int] = (64, 64)) -> str:
+def in_one_loop(
+    one: str,
+    other: str,
+    sizes: tuple[int, int] = (64, 64),
+) -> str:
     outputs = f"float[{sizes[0]}] v, float[{sizes[1]}] w"
     body = f"body (int64 i, bool k) => (bool o, {outputs})"
     return f"a, b = Loop (n, go) <body = {body} {{ o = Identity (k) v = {one} w = {other} }}>"

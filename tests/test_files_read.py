@@ -239,7 +239,11 @@ def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):
     assert "cannot be rewritten" in cli.text("inspect", tmp_path / "m.onnx")
 
 
-def save(folder: Path, entries: Iterable[Sequence[str]], padding: int = 0) -> Path:
+def save(
+    folder: Path,
+    entries: Iterable[Sequence[str]],
+    padding: int = 0,
+) -> Path:
     """A model whose weights are in `weights.bin` after a number of bytes, with these entries."""
     path = write(folder / "m.onnx", "weights.bin")
     (folder / "weights.bin").write_bytes(b"\xff" * padding + WEIGHTS.tobytes())

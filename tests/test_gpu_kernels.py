@@ -222,7 +222,10 @@ def lowered(model: ov.Model, name: str) -> ov.Node:
 
 
 @pytest.mark.parametrize(("draw", "given"), LOWERED)
-def test_a_layer_is_given_what_its_node_says(draw: Callable[[Given], ov.Node], given: str) -> None:
+def test_a_layer_is_given_what_its_node_says(
+    draw: Callable[[Given], ov.Node],
+    given: str,
+) -> None:
     layer = lowered(model_of(draw), name := given.partition(" ")[0])
     ports = *layer.inputs(), layer.output(0)
     shapes = " ".join(port.get_partial_shape().to_string() for port in ports)

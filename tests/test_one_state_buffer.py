@@ -168,7 +168,12 @@ OVERLAPS = list(
 class Overlap:
     """States, and memory for both outputs; one of these lies on the states."""
 
-    def __init__(self, shape: tuple[int, ...], words_after: int, output: str) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        words_after: int,
+        output: str,
+    ) -> None:
         states = STATE.to_array() if len(shape) == 1 else row_states(np.arange(shape[0]))
         self.expected = reference.random_generator(states, shape)
         self.onto = ["bits", "next_state"].index(output)

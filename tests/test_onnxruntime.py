@@ -51,7 +51,11 @@ def test_a_session_is_onnxruntime_s_and_runs_any_model(tmp_path: Path) -> None:
         assert session.run(["y"], {"x": np.ones(2, np.float32)})[0].tolist() == [-1, -1]
 
 
-def run_text(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
+def run_text(
+    model: onnx.ModelProto,
+    backend: str,
+    **feeds: Any,
+) -> list[np.ndarray]:
     before = model.SerializeToString()
     outputs = InferenceSession(model, backend=backend).run(None, feeds)
     assert model.SerializeToString() == before, "the user's model was changed"
@@ -204,7 +208,8 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_run_draws_or_refuses_and_runs_on(
-    dynamic_session: InferenceSession, way: Callable[[InferenceSession, Feeds], list[np.ndarray]]
+    dynamic_session: InferenceSession,
+    way: Callable[[InferenceSession, Feeds], list[np.ndarray]],
 ) -> None:
     for _ in range(3):
         with pytest.raises(InvalidArgument, match=REFUSED):

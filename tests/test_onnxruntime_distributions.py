@@ -31,7 +31,11 @@ def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
     return logits.astype(dtype)
 
 
-def run(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
+def run(
+    model: onnx.ModelProto,
+    backend: str,
+    **feeds: Any,
+) -> list[np.ndarray]:
     return InferenceSession(model, backend=backend).run(None, feeds)
 
 

@@ -68,7 +68,11 @@ def settings(level: str) -> ort.SessionOptions:
     return made
 
 
-def run(model: onnx.ModelProto, level: str, **feeds: Any) -> list[np.ndarray]:
+def run(
+    model: onnx.ModelProto,
+    level: str,
+    **feeds: Any,
+) -> list[np.ndarray]:
     return InferenceSession(model, settings(level), backend="native").run(
         None, {name: np.asarray(value) for name, value in feeds.items()}
     )
@@ -87,7 +91,13 @@ def model_of(text: str, **initializers: np.ndarray) -> onnx.ModelProto:
     return model
 
 
-def draw(operator: str, shape: str, state: str = "", numbers: str = "a, b", to: str = "r") -> str:
+def draw(
+    operator: str,
+    shape: str,
+    state: str = "",
+    numbers: str = "a, b",
+    to: str = "r",
+) -> str:
     seeds = " ".join(f"{name}={value}," for name, value in SEED.items())
     return (
         f'{to} = onnx_philox.{operator}<{seeds} output_type="f16">'
@@ -109,7 +119,11 @@ def numbers_of(operator: str) -> dict[str, np.ndarray]:
     return dict(zip("ab", map(F16, NUMBERS[operator]), strict=True))
 
 
-def expected_of(operator: str, shape: Any = SHAPE, **changes: Any) -> tuple[np.ndarray, np.ndarray]:
+def expected_of(
+    operator: str,
+    shape: Any = SHAPE,
+    **changes: Any,
+) -> tuple[np.ndarray, np.ndarray]:
     numbers = changes.pop("numbers", [*numbers_of(operator).values()])
     return REFERENCES[operator](shape, *numbers, "f16", **SEED, **changes)
 
@@ -129,7 +143,12 @@ def operator(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("stateful", [False, True])
 @pytest.mark.parametrize("fed", [False, True])
 def test_nodes_that_read_a_draw_get_the_values_of_the_reference(
-    operator: str, level: str, consumer: str, dynamic: bool, stateful: bool, fed: bool
+    operator: str,
+    level: str,
+    consumer: str,
+    dynamic: bool,
+    stateful: bool,
+    fed: bool,
 ) -> None:
     nodes, becomes = CONSUMERS[consumer]
     output_type = "float" if "Cast" in consumer else "float16"

@@ -127,7 +127,10 @@ def test_large_weights_arrive_in_functions_that_are_inlined(
 @WAYS
 @pytest.mark.parametrize("is_constant_node", [False, True])
 def test_a_large_probability_is_read_and_checked_when_the_session_is_made(
-    tmp_path: Path, ort_backend: str, give: Callable[..., Any], is_constant_node: bool
+    tmp_path: Path,
+    ort_backend: str,
+    give: Callable[..., Any],
+    is_constant_node: bool,
 ) -> None:
     probability = np.full(SIZE, 0.25, np.float32)
     for last in (0.5, 1.5):

@@ -73,7 +73,12 @@ def shaped(node: ov.Node, *dimensions: int) -> ov.Node:
     return op.reshape(node, const(*dimensions), special_zero=False)
 
 
-def part(node: ov.Node, start: int, stop: int, step: int = 1) -> ov.Node:
+def part(
+    node: ov.Node,
+    start: int,
+    stop: int,
+    step: int = 1,
+) -> ov.Node:
     return op.slice(
         node,
         const(start),

@@ -117,7 +117,11 @@ def with_each_draw(*bodies: str) -> Cases:
     return list(itertools.product(bodies, DRAWS))
 
 
-def parts_of(cases: Cases, *, dynamic: bool) -> tuple[ModelProto, dict[str, np.ndarray]]:
+def parts_of(
+    cases: Cases,
+    *,
+    dynamic: bool,
+) -> tuple[ModelProto, dict[str, np.ndarray]]:
     """All as parts of one model, which takes little longer to compile than each."""
     parts = [model_of(*draw, body, dynamic=dynamic) for body, draw in cases]
     feeds = [feeds_of(type_, dynamic) for _, (_, type_) in cases]

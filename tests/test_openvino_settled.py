@@ -33,7 +33,9 @@ def inputs_of_the_node(model: ov.CompiledModel) -> list[tuple[str, str]]:
 
 
 def uniform(
-    type_: str = "f32", bounds: tuple[float, float] = (0.1, 0.7), **more: Any
+    type_: str = "f32",
+    bounds: tuple[float, float] = (0.1, 0.7),
+    **more: Any,
 ) -> ModelProto:
     return graphs.random_uniform(
         None,
@@ -79,7 +81,11 @@ def test_the_plugin_gives_a_node_only_what_the_node_does_not_know(name: str) -> 
     assert inputs_of_the_node(compiled(model)) == expected
 
 
-def draws(type_: str, size: int, state: np.ndarray | None) -> list[np.ndarray]:
+def draws(
+    type_: str,
+    size: int,
+    state: np.ndarray | None,
+) -> list[np.ndarray]:
     values, next_state = reference.random_uniform([size], 0.1, 0.7, type_, **SEEDS, state=state)
     return [values] if state is None else [values, next_state]
 

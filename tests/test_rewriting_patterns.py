@@ -50,7 +50,13 @@ class Pattern:
     operator = "RandomUniform"
     """The operator that draws afterwards."""
 
-    def __init__(self, nodes: str, *gone: str, fed: str = "", **given: Any) -> None:
+    def __init__(
+        self,
+        nodes: str,
+        *gone: str,
+        fed: str = "",
+        **given: Any,
+    ) -> None:
         """Without the operators `gone`; what is given is constant, but for a p that is fed."""
         self.text, self.gone, self.fed = nodes, gone, fed
         self.given = {name: np.asarray(x, getattr(x, "dtype", F32)) for name, x in given.items()}
@@ -95,7 +101,14 @@ class Booleans(Pattern):
 class Integers(Pattern):
     """Nodes that make integers of a range, which have a rule of their own."""
 
-    def __init__(self, least: int, high: int, nodes: str, *gone: str, **given: Any) -> None:
+    def __init__(
+        self,
+        least: int,
+        high: int,
+        nodes: str,
+        *gone: str,
+        **given: Any,
+    ) -> None:
         super().__init__(nodes, *(gone or ("RandomUniformLike", "Floor", "Mul")), **given)
         self.range = least, high
 
@@ -131,7 +144,14 @@ class Words(Pattern):
 class Floats(Pattern):
     """Nodes that make uniform floats of integers, as JAX does."""
 
-    def __init__(self, type_: str, low: float, high: float, nodes: str, **given: Any) -> None:
+    def __init__(
+        self,
+        type_: str,
+        low: float,
+        high: float,
+        nodes: str,
+        **given: Any,
+    ) -> None:
         """Of nothing but `u`, whose integers are gone."""
         gone = ("RandomUniformLike", "Floor", "Mul", "BitShift", "BitwiseOr", "BitCast", "Max")
         super().__init__(f"{SCALED} b = Cast <to = 12> (f) {nodes}", *gone, **given)

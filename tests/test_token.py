@@ -20,7 +20,11 @@ RNG = np.random.default_rng(29)
 TYPES = (np.float16, ml_dtypes.bfloat16, np.float32)
 
 
-def oracle(row: np.ndarray, u: float, given: dict[str, float]) -> int:
+def oracle(
+    row: np.ndarray,
+    u: float,
+    given: dict[str, float],
+) -> int:
     """A sampler in plain NumPy: np.exp and a stable sort."""
     temperature = given.get("temperature", 1)
     if temperature == 0:
@@ -54,7 +58,10 @@ def random_filters(rows: int, classes: int) -> dict[str, np.ndarray]:
     }
 
 
-def of_row(filters: dict[str, np.ndarray], row: int) -> dict[str, float]:
+def of_row(
+    filters: dict[str, np.ndarray],
+    row: int,
+) -> dict[str, float]:
     return {k: v[row if v.size > 1 else 0].item() for k, v in filters.items()}
 
 

@@ -29,7 +29,10 @@ SEED = 7
 
 
 def assert_torch_s_bits(
-    forward: Callable[[Any], Any], x: Any = X, file: Any = None, rounded: Any = torch.float32
+    forward: Callable[[Any], Any],
+    x: Any = X,
+    file: Any = None,
+    rounded: Any = torch.float32,
 ) -> None:
     """What a function draws is torch's in both runtimes, to the bit and in its order.
 

@@ -431,7 +431,10 @@ OTHERS: list[tuple[Draw, Draw, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("call", "other", "options", "said"), OTHERS)
 def test_a_file_is_its_module_s_and_how_it_differs_from_another_s_is_named(
-    call: Draw, other: Draw, options: dict[str, Any], said: str
+    call: Draw,
+    other: Draw,
+    options: dict[str, Any],
+    said: str,
 ) -> None:
     modules = [of_a_function(each) for each in (call, other)]
     file = exported(modules[0], verify=False, **options).model_proto

@@ -263,7 +263,10 @@ def scanning(step: Step, labels: Tensor) -> Tensor:
     """A `torch.scan` over the rows of the schedule."""
 
     # The labels are carried, too: OpenVINO's Scan sees nothing that is computed outside it.
-    def denoise(carried: tuple[Tensor, Tensor], row: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
+    def denoise(
+        carried: tuple[Tensor, Tensor],
+        row: Tensor,
+    ) -> tuple[tuple[Tensor, ...], Tensor]:
         points = step(*carried, row)
         return (points, carried[1].clone()), points.mean()
 

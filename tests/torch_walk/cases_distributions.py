@@ -139,7 +139,10 @@ def add(
 
 
 def add_case(
-    name: str, form: str, draw: Callable[[d.Distribution], Any], options: dict[str, bool]
+    name: str,
+    form: str,
+    draw: Callable[[d.Distribution], Any],
+    options: dict[str, bool],
 ) -> None:
     made = MADE[name]
     TABLE.add(

@@ -398,7 +398,10 @@ TABLE.add(
 
 
 def add_module(
-    name: str, make: Callable[[], nn.Module], call: tuple[str, ...], near: float
+    name: str,
+    make: Callable[[], nn.Module],
+    call: tuple[str, ...],
+    near: float,
 ) -> None:
     TABLE.add(name, make, call=call, near=near, is_module=True)
 

@@ -11,7 +11,11 @@ from torch_walk.table import FLOATS, INTEGERS, Table
 TABLE = Table()
 
 
-def add_randint(name: str, low: tuple[int, ...], least: tuple[int, ...]) -> None:
+def add_randint(
+    name: str,
+    low: tuple[int, ...],
+    least: tuple[int, ...],
+) -> None:
     """The forms of randint and randint_like, with these bounds before the upper one."""
     TABLE.add(f"randint{name}", lambda x: torch.randint(*low, 7, (x.shape[0], 2)))
     TABLE.each(

@@ -76,5 +76,9 @@ class Table:
             )
 
 
-def _of_type(forward: Callable[[Any, torch.dtype], Any], dtype: torch.dtype, x: Any) -> Any:
+def _of_type(
+    forward: Callable[[Any, torch.dtype], Any],
+    dtype: torch.dtype,
+    x: Any,
+) -> Any:
     return forward(x, dtype)
