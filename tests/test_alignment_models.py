@@ -340,7 +340,9 @@ def test_rows_have_a_seed_each(tmp_path: Path) -> None:
         ("pytorch", [1, 2], "Pass the state of a result"),
     ],
 )
-def test_a_state_of_the_other_kind_is_called_that(mine: str, state: Any, words: str) -> None:
+def test_a_state_of_another_generator_is_refused_by_its_name(
+    mine: str, state: Any, words: str
+) -> None:
     pipe = op.Pipeline(parse(STRAIGHT), alignment=mine)
     assert_refused(lambda: pipe.request(state=state), words)
 

@@ -103,7 +103,7 @@ def test_a_generator_given_to_torch_says_what_to_pass() -> None:
 
 
 @pytest.mark.engines
-def test_diffusers_randn_tensor_says_it() -> None:
+def test_diffusers_randn_tensor_says_to_pass_the_noise() -> None:
     from diffusers.utils.torch_utils import randn_tensor
 
     with pytest.raises(AttributeError, match="Pass the noise itself"):

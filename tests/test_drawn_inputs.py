@@ -163,7 +163,7 @@ SYMBOLIC = """g (float[N, 3, T] noise, float[T] t, float[N, 5] x)
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
-def test_named_dimensions_are_those_of_other_inputs(runtime: str) -> None:
+def test_named_dimensions_of_a_drawn_input_come_from_other_inputs(runtime: str) -> None:
     # OpenVINO drops an input that nothing reads.
     text = SYMBOLIC.replace("y = Neg (x)", "s = ReduceSum (t) y = Mul (x, s)")
     pipe = Pipeline(parse(text), draw={"noise": "normal"}, runtime=runtime)

@@ -608,7 +608,7 @@ def test_types_that_python_ops_lack_are_refused_when_the_session_is_made(output_
     assert "backend='native'" in text
 
 
-def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
+def test_an_unknown_backend_is_refused_and_the_known_ones_are_listed() -> None:
     with pytest.raises(ValueError, match=r"backend must be one of 'auto', .*'python': got 'cuda'"):
         InferenceSession(graphs.random_generator([3]), backend="cuda")
 

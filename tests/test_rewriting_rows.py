@@ -669,7 +669,7 @@ def test_torch_s_generator_is_refused_where_other_rows_say_how_far_it_walks(inne
         ),
     ],
 )
-def test_a_draw_that_depends_on_the_iteration_and_on_what_all_share_is_not(
+def test_a_draw_that_depends_on_the_iteration_or_on_a_shared_input_is_rewritten(
     condition: str, inner: str, inputs: str, load: Load
 ) -> None:
     for given in forms(within_a_loop(condition, inner, inputs), load):

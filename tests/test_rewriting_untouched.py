@@ -307,7 +307,7 @@ outer (a) => (b) { n = local.noise (a) b = Add (a, n) }
 uncalled (a) => (b) { n = local.outer (a) b = Neg (n) }"""
 
 
-def test_functions_with_random_nodes_are_inlined_and_go_with_those_that_nobody_calls() -> None:
+def test_functions_with_random_nodes_are_inlined_and_uncalled_ones_removed() -> None:
     model = parse(FUNCTIONS)
     found = find_random_nodes(model)
     assert [(n.op_type, n.function) for n in found] == [("RandomNormalLike", "local::noise")]
