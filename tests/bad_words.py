@@ -34,10 +34,7 @@ HALVES = (
         np.float16(-65504),
         np.float16(65504),
     ),
-    (
-        np.float16(6e-8),
-        np.float16(0),
-    ),
+    (np.float16(6e-8), np.float16(0)),
 )
 # Kinds of attributes, how numbers are printed, and of two faults the one that is named first.
 MORE_BAD: dict[str, Calls] = {

@@ -189,12 +189,7 @@ PAIRS = {
     ),
     "two normals": Pair(NORMAL, NORMAL, True, True),
     "a normal and one like a tensor": Pair(NORMAL, like(NORMAL), True, True),
-    "normals of 63 and 64, which are drawn in pairs": Pair(
-        sized(NORMAL, 63),
-        NORMAL,
-        True,
-        False,
-    ),
+    "normals of 63 and 64, which are drawn in pairs": Pair(sized(NORMAL, 63), NORMAL, True, False),
     "normals of 64 and 65": Pair(
         NORMAL,
         sized(NORMAL, 65),

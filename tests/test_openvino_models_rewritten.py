@@ -240,10 +240,10 @@ def test_a_uniform_is_compared_exactly_in_every_form(type_: str, are_odd: bool) 
     given = {}
     for name, u in uniforms.items():
         p = u.copy()
-        above = u[1::3].astype
-        p[1::3] = (above(np.float64) + STEPS[type_]).astype(dtype)
-        below = u[2::3].astype
-        p[2::3] = np.maximum(below(np.float64) - STEPS[type_], 0).astype(dtype)
+        above = u[1::3].astype(np.float64) + STEPS[type_]
+        p[1::3] = above.astype(dtype)
+        below = u[2::3].astype(np.float64) - STEPS[type_]
+        p[2::3] = np.maximum(below, 0).astype(dtype)
         if are_odd:
             odd = np.array(ODD)
             p[::4] = np.resize(odd.astype(dtype), 15)

@@ -38,10 +38,7 @@ def test_a_state_comes_back_from_its_six_words_of_which_the_least_is_first(
     expected = np.array(
         [(key << 128 | counter) >> 32 * i & 0xFFFFFFFF for i in range(6)], np.uint32
     )
-    assert_same_bits(
-        array,
-        expected,
-    )
+    assert_same_bits(array, expected)
     assert PhiloxState.from_array(array) == state
 
 

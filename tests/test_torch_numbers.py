@@ -51,10 +51,7 @@ RANGES = (
     (0, 10),
     (-5, 2**28 - 6),
     (-5, 2**28 - 5),
-    (
-        -(2**63),
-        2**63 - 1,
-    ),
+    (-(2**63), 2**63 - 1),
 )
 
 
@@ -362,10 +359,7 @@ def test_a_fused_product_and_sum_is_rounded_once() -> None:
     assert np.count_nonzero(made != twice) > 100
     # Subnormal ones, too.
     tiny = (
-        RANDOM.random(
-            500,
-            np.float32,
-        ),
+        RANDOM.random(500, np.float32),
         np.float32(3e-40),
         np.float32(-1e-40),
     )
@@ -581,8 +575,8 @@ def test_noise_takes_types_and_devices_of_torch() -> None:
         assert_same_bits(torch_noise(7, [5], dtype=dtype), expected)
     for device in ("cpu", "cuda", "cuda:1"):
         given = torch_noise(7, [5], device=torch.device(device))
-        kind = device.partition
-        expected = torch_noise(7, [5], device=kind(":")[0])
+        kind = device.partition(":")[0]
+        expected = torch_noise(7, [5], device=kind)
         assert_same_bits(given, expected)
 
 
@@ -873,8 +867,8 @@ def of_torch(torch: Any, call: str, a: list[Any]) -> np.ndarray:
         case "randperm":
             values = torch.randperm(*a)
         case "bernoulli":
-            zeros_and_ones = torch.from_numpy(probability_of_each(*a)).bernoulli
-            values = zeros_and_ones().bool()
+            p = torch.from_numpy(probability_of_each(*a))
+            values = p.bernoulli().bool()
         case "bernoulli_":
             values = torch.empty(a[1]).bernoulli_(a[0]).bool()
         case "dropout":

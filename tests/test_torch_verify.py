@@ -291,7 +291,7 @@ def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_sa
     assert "its outputs equal torch's" not in str(verdict)
 
 
-def test_a_file_of_philox_numbers_that_draws_what_its_module_does_not_is_another_one() -> None:
+def test_a_file_that_draws_more_than_its_module_fails_the_verdict() -> None:
     module = made("Vae")
     file = exported(module, EXAMPLE, verify=False, alignment="tensorflow").model_proto
     other = of_a_function(lambda x: x * 1000)
