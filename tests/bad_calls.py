@@ -223,11 +223,27 @@ def of_logits(must: str) -> Bad:
             ["must be of at least one class: got shape [2, 0]"],
         ),
         "a logit that is NaN": (
-            {"logits": F32([[0, 1], [2, NAN], [INF, 0]])},
+            {
+                "logits": F32(
+                    [
+                        [0, 1],
+                        [2, NAN],
+                        [INF, 0],
+                    ]
+                )
+            },
             [f"{rule} nan in row 1. {remedy}"],
         ),
         "a logit that is infinite": (
-            {"logits": F32([[0, 1], [-INF, 1], [INF, 0]])},
+            {
+                "logits": F32(
+                    [
+                        [0, 1],
+                        [-INF, 1],
+                        [INF, 0],
+                    ]
+                )
+            },
             [f"{rule} inf in row 2. {remedy}"],
         ),
         "a row of -inf": (
@@ -327,7 +343,13 @@ OF_ITS_OWN: dict[str, Bad] = {
             [f"{ULP}0000000001. Pass probabilities."],
         ),
         "each p 5 ulp above 1": (
-            {"p": np.full((2, 3), 1 + 5 * 2**-23, F32)},
+            {
+                "p": np.full(
+                    (2, 3),
+                    1 + 5 * 2**-23,
+                    F32,
+                )
+            },
             [f"{ULP}", "at [0, 0]. Pass"],
         ),
         "each p of f64 5 ulp above 1": (
@@ -388,7 +410,10 @@ BAD = {name: of_every_operator(name) | OF_ITS_OWN.get(name, {}) for name in GOOD
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
 
-def call_of(operator: str, what: str) -> tuple[dict[str, Any], list[str]]:
+def call_of(
+    operator: str,
+    what: str,
+) -> tuple[dict[str, Any], list[str]]:
     """A good call of the operator with the bad parts in it, and what the error must say."""
     bad, texts = BAD[operator][what]
     return GOOD[operator] | bad, [operator, *texts]
@@ -397,7 +422,12 @@ def call_of(operator: str, what: str) -> tuple[dict[str, Any], list[str]]:
 INPUTS = {name: [i.name for i in op.inputs] for name, op in OPERATORS.items()}
 
 
-def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.ModelProto:
+def model_of(
+    operator: str,
+    call: dict[str, Any],
+    *,
+    constant: bool,
+) -> onnx.ModelProto:
     """A model of the call, with its inputs as initializers or as graph inputs of unknown shape.
 
     Made by hand: the builders would refuse it.
@@ -424,7 +454,11 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     info = onnx.helper.make_tensor_value_info
     type_of = onnx.helper.np_dtype_to_tensor_dtype
     infos = [
-        info(n, type_of(a.dtype), list(a.shape) if n == "shape" else [None] * a.ndim)
+        info(
+            n,
+            type_of(a.dtype),
+            list(a.shape) if n == "shape" else [None] * a.ndim,
+        )
         for n, a in arrays.items()
     ]
     rank = arrays["shape"].size if "shape" in arrays else 2

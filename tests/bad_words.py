@@ -34,17 +34,29 @@ HALVES = (
         np.float16(-65504),
         np.float16(65504),
     ),
-    (
-        np.float16(6e-8),
-        np.float16(0),
-    ),
+    (np.float16(6e-8), np.float16(0)),
 )
 # Kinds of attributes, how numbers are printed, and of two faults the one that is named first.
 MORE_BAD: dict[str, Calls] = {
     "RandomGenerator": [
-        *each("state", np.ones(6, np.float16), STATE[:0], np.ones((6, 1), np.uint32)),
-        *each("shape", np.array([True]), np.array([[2, 3]], INT32), np.array([-(2**63)])),
-        *each("shape", np.array([2, -1], INT32), LARGE[:2], np.array([2**31 - 1] * 4 + [0])),
+        *each(
+            "state",
+            np.ones(6, np.float16),
+            STATE[:0],
+            np.ones((6, 1), np.uint32),
+        ),
+        *each(
+            "shape",
+            np.array([True]),
+            np.array([[2, 3]], INT32),
+            np.array([-(2**63)]),
+        ),
+        *each(
+            "shape",
+            np.array([2, -1], INT32),
+            LARGE[:2],
+            np.array([2**31 - 1] * 4 + [0]),
+        ),
         *each("shape", np.array([2**31 - 1] * 5, INT32)),
         *each("type", "", 'it\'s "quoted"\n\\'),
         *each("global_seed", -(2**63)),
@@ -54,8 +66,16 @@ MORE_BAD: dict[str, Calls] = {
         *each("output_type", "F32", 5, None),
         *each("maxval", np.array([], F32)),
         *each("minval", F32(-INF)),
-        *pairs("minval maxval", (np.array(0.0), np.array(1.0)), (F32(NAN), F32(NAN))),
-        *pairs("minval maxval", (F32(0.1), F32(-1e-45)), (F32(1e-40), F32(1e-41))),
+        *pairs(
+            "minval maxval",
+            (np.array(0.0), np.array(1.0)),
+            (F32(NAN), F32(NAN)),
+        ),
+        *pairs(
+            "minval maxval",
+            (F32(0.1), F32(-1e-45)),
+            (F32(1e-40), F32(1e-41)),
+        ),
         *pairs("minval maxval", (F32(1e16), F32(123456.78))),
         *pairs("minval maxval output_type", (F32(0), F32(1), "bf16")),
         *pairs("minval maxval output_type", (np.float64(1e308), np.float64(-1e308), "f64")),
@@ -75,41 +95,100 @@ MORE_BAD: dict[str, Calls] = {
         *pairs("shape mean scale", (np.array([-1]), F32(NAN), F32(INF))),
         *each("state", STATE.reshape(6, 1)),
         *each("shape", np.array([2, 3], F32), SHAPE_9, LARGE),
-        *pairs("mean scale", (np.float64(0), np.float64(1)), (F32(NAN), F32(-INF))),
+        *pairs(
+            "mean scale",
+            (np.float64(0), np.float64(1)),
+            (F32(NAN), F32(-INF)),
+        ),
         *each("scale", np.ones((1, 1), F32)),
     ],
     "RandomBernoulli": [
         *each("op_seed", 1.5),
-        *each("p", F32(-1e-45), F32(1 + 5 * 2.0**-23), np.float64(1 + 5 * 2.0**-52), F32(INF)),
-        *each("p", F32([[0, 1, 0.5], [0.5, -0.25, 2]]), np.array([[0, 1, 0.5], [0.5, 1, NAN]])),
-        *each("p", F32([0.5, 0.5]), np.ones((1, 1), F32), F32([2.0]), F32([[2, 0.5]])),
+        *each(
+            "p",
+            F32(-1e-45),
+            F32(1 + 5 * 2.0**-23),
+            np.float64(1 + 5 * 2.0**-52),
+            F32(INF),
+        ),
+        *each(
+            "p",
+            F32([[0, 1, 0.5], [0.5, -0.25, 2]]),
+            np.array([[0, 1, 0.5], [0.5, 1, NAN]]),
+        ),
+        *each(
+            "p",
+            F32([0.5, 0.5]),
+            np.ones((1, 1), F32),
+            F32([2.0]),
+            F32([[2, 0.5]]),
+        ),
         *pairs("shape p", (np.array([2, 2]), np.full((2, 3), NAN, F32))),
         *pairs("p state", (F32(2), STATE[:5])),
-        *each("shape", np.array(3), np.array([2**63 - 1, 2])),
+        *each(
+            "shape",
+            np.array(3),
+            np.array([2**63 - 1, 2]),
+        ),
     ],
     "RandomCategorical": [
         *each("sample_size", 1.5, "2", -1),
         *pairs("sample_size output_type", (0, "i64")),
-        *each("logits", F32([[0, 1], [INF, NAN]]), F32([[-INF, -INF], [0, NAN]])),
-        *each("logits", np.array([[0, INF]], np.float16), np.array([[0, INF]]), F32([[NAN]])),
-        *each("logits", np.array([[0, -INF], [-INF, -INF]], np.float16), np.zeros((), F32)),
+        *each(
+            "logits",
+            F32([[0, 1], [INF, NAN]]),
+            F32([[-INF, -INF], [0, NAN]]),
+        ),
+        *each(
+            "logits",
+            np.array([[0, INF]], np.float16),
+            np.array([[0, INF]]),
+            F32([[NAN]]),
+        ),
+        *each(
+            "logits",
+            np.array([[0, -INF], [-INF, -INF]], np.float16),
+            np.zeros((), F32),
+        ),
         *each("output_type", "i8"),
     ],
     "RandomExponential": [
         *each("output_type", None),
-        *each("scale", F32([-0.0]), np.ones((1, 1), F32)),
+        *each(
+            "scale",
+            F32([-0.0]),
+            np.ones((1, 1), F32),
+        ),
         *pairs("scale output_type", (np.float64(-INF), "f64")),
     ],
     "RandomPermutation": [
         *each("output_type", "i8", 3),
-        *each("shape", np.array(3), np.array([2, 3], F32), np.array([-3]), np.array([], INT32)),
-        *each("shape", np.array([1, -2, 3]), np.array([2**62, 2])),
-        *pairs("shape state", (np.array([1, 3]), TWO), (np.array([2]), TWO)),
+        *each(
+            "shape",
+            np.array(3),
+            np.array([2, 3], F32),
+            np.array([-3]),
+            np.array([], INT32),
+        ),
+        *each(
+            "shape",
+            np.array([1, -2, 3]),
+            np.array([2**62, 2]),
+        ),
+        *pairs(
+            "shape state",
+            (np.array([1, 3]), TWO),
+            (np.array([2]), TWO),
+        ),
         *pairs("shape state", (np.array([0]), np.zeros((0, 6), np.uint32))),
     ],
     "RandomDropout": [
         *each("op_seed", -1),
-        *each("ratio", np.ones((1, 1), F32), np.float64(1 + 2.0**-52)),
+        *each(
+            "ratio",
+            np.ones((1, 1), F32),
+            np.float64(1 + 2.0**-52),
+        ),
         *pairs("ratio data", (np.float64(-0.5), np.zeros(3))),
     ],
     "RandomToken": [
@@ -132,7 +211,12 @@ def words_of_the_reference(operator: str, call: dict[str, Any]) -> str:
     return str(raised.value)
 
 
-def bad_model(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.ModelProto:
+def bad_model(
+    operator: str,
+    call: dict[str, Any],
+    *,
+    constant: bool,
+) -> onnx.ModelProto:
     """A model of a call that declares no shapes, and only types that ONNX Runtime infers."""
     model = model_of(operator, call, constant=constant)
     for value in (*model.graph.input, *model.graph.output):

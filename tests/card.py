@@ -35,15 +35,30 @@ class Card:
     def place(self, array: NDArray[Any]) -> int:
         """A copy of an array on the card, which the next run may write."""
         there = ctypes.c_uint64()
-        self._call("cuMemAlloc_v2", byref(there), ctypes.c_size_t(max(array.nbytes, 1)))
+        self._call(
+            "cuMemAlloc_v2",
+            byref(there),
+            ctypes.c_size_t(max(array.nbytes, 1)),
+        )
         self._placed.append((array, there.value))
         self._copy(there.value, array.ctypes.data, array.nbytes)
         return there.value
 
     def _copy(self, to: int, of: int, size: int) -> None:
-        self._call("cuMemcpy", ctypes.c_uint64(to), ctypes.c_uint64(of), ctypes.c_size_t(size))
+        self._call(
+            "cuMemcpy",
+            ctypes.c_uint64(to),
+            ctypes.c_uint64(of),
+            ctypes.c_size_t(size),
+        )
 
-    def run(self, name: str, launch: ctypes.Structure, blocks: int, threads: int) -> None:
+    def run(
+        self,
+        name: str,
+        launch: ctypes.Structure,
+        blocks: int,
+        threads: int,
+    ) -> None:
         """Launches a kernel, waits, and brings all arrays back."""
         kernel = ctypes.c_void_p()
         self._call("cuModuleGetFunction", byref(kernel), self._module, name.encode())

@@ -35,7 +35,12 @@ TF2ONNX = "ai.onnx.converters.tensorflow"
 OTHERS = ("com.example", "com.microsoft", "local", "mine", "onnx_philox", "own")
 
 
-def parse(body: str, opset: int = 17, ir_version: int = 8, **domains: int) -> onnx.ModelProto:
+def parse(
+    body: str,
+    opset: int = 17,
+    ir_version: int = 8,
+    **domains: int,
+) -> onnx.ModelProto:
     """A model of ONNX text that imports ONNX's opset, and 1 of other domains that it names."""
     named = {name: 1 for name in (TF2ONNX, *OTHERS) if f"{name}." in body} | domains
     imports = "".join(f', "{name}": {version}' for name, version in named.items() if version)
@@ -44,7 +49,10 @@ def parse(body: str, opset: int = 17, ir_version: int = 8, **domains: int) -> on
     )
 
 
-def load_vectors(name: str, family: str = "") -> list[dict[str, Any]]:
+def load_vectors(
+    name: str,
+    family: str = "",
+) -> list[dict[str, Any]]:
     """The vectors of a file, or of one family there, each with the type of its values."""
     given = json.loads((VECTORS / f"{name}.json").read_text())
     return [

@@ -18,7 +18,10 @@ HERE = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.ge
 
 
 def run(
-    *command: object, code: int | None = 0, env: Mapping[str, str] | None = None, **options: Any
+    *command: object,
+    code: int | None = 0,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program, which must end with a code, None being any; with more variables."""
     done = subprocess.run(
@@ -39,7 +42,11 @@ def again(source: Path, *arguments: object) -> int:
     with tempfile.TemporaryDirectory() as folder:
         library = f"{folder}/lib{source.stem}.so"
         subprocess.run([*compiler, "-o", library, source, "-ldl"], check=True)
-        command = [sys.executable, sys.argv[0], *map(str, arguments)]
+        command = [
+            sys.executable,
+            sys.argv[0],
+            *map(str, arguments),
+        ]
         preloading = {**os.environ, "LD_PRELOAD": library}
         return subprocess.run(command, env=preloading, check=False).returncode
 
@@ -83,9 +90,10 @@ for line in sys.stdin:
 def _server() -> subprocess.Popen[str]:
     # Neither may start threads.
     without = {"OPENBLAS_NUM_THREADS": "1", "ORT_DISABLE_TELEMETRY": "1"}
+    env = os.environ | without | {"PYTHONPATH": os.pathsep.join(sys.path)}
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER],
-        env=os.environ | without | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -69,7 +69,11 @@ def assert_as_said(name: str, text: str) -> None:
     `WRITE_REPORTS=1 pytest tests/test_cli_inspect.py tests/test_verify.py` writes it there.
     """
     reports = REPORTS.read_text("utf-8")
-    (said,) = re.finditer(rf"^### {name}\n(.*?)(?=^###|\Z)", reports, re.S | re.M)
+    (said,) = re.finditer(
+        rf"^### {name}\n(.*?)(?=^###|\Z)",
+        reports,
+        re.S | re.M,
+    )
     lines = [line.rstrip() for line in text.splitlines()]
     if "WRITE_REPORTS" in os.environ:
         written = "".join(f"{line}\n" for line in lines)
@@ -96,7 +100,11 @@ def keys_said(command: str) -> tuple[int, set[str]]:
 
 def _section(heading: str) -> str:
     pattern = rf"^## {heading}\n(.*?)(?=^## |\Z)"
-    (text,) = re.findall(pattern, PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (text,) = re.findall(
+        pattern,
+        PAGE.read_text("utf-8"),
+        re.DOTALL | re.MULTILINE,
+    )
     return str(text)
 
 
@@ -109,7 +117,10 @@ def _keys(section: str) -> Iterator[str]:
         )
 
 
-def keys_of(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
+def keys_of(
+    document: dict[str, Any],
+    prefix: str = "",
+) -> Iterator[str]:
     """All keys of a document; those of the objects in a list after the list's."""
     for key, value in document.items():
         yield f"{prefix}{key}"

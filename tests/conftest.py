@@ -136,7 +136,11 @@ TRYING = (
 )
 
 
-def _try_none(built: list[Any], *_: object, **__: object) -> list[trials.Trials]:
+def _try_none(
+    built: list[Any],
+    *_: object,
+    **__: object,
+) -> list[trials.Trials]:
     said = trials.Trial(trials.Behaviour.NOT_LOADED, "untried")
     names = ("onnxruntime", "openvino")
     return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]

@@ -95,9 +95,21 @@ NEXT_RUN = """
 """
 
 
-def body(node: Node, name: str, op_seed: int, *, state: str, values: str = "v") -> str:
+def body(
+    node: Node,
+    name: str,
+    op_seed: int,
+    *,
+    state: str,
+    values: str = "v",
+) -> str:
     """The inside of a branch or an iteration: OpenVINO's CPU plugin lets no uint32 come or go."""
-    draw = node.text(values, f"s32_{name}", f"n32_{name}", op_seed)
+    draw = node.text(
+        values,
+        f"s32_{name}",
+        f"n32_{name}",
+        op_seed,
+    )
     return f"s32_{name} = Cast <to = 12> ({state}) {draw} next_{name} = Cast <to = 7> (n32_{name})"
 
 

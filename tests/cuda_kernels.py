@@ -58,14 +58,30 @@ class Launch(ctypes.Structure):
 
 
 @cache
-def library(ptx: str, *, only: str = "", may_fuse: bool = False, level: int = 0) -> ctypes.CDLL:
+def library(
+    ptx: str,
+    *,
+    only: str = "",
+    may_fuse: bool = False,
+    level: int = 0,
+) -> ctypes.CDLL:
     """The kernels of a PTX file, or one, compiled for this processor, at a level of `-O`."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernels.c")
         built = Path(folder, "kernels.so")
         source.write_text(translated(ptx, only=only, may_fuse=may_fuse))
         options = [f"-O{level}", "-ffp-contract=off", "-fPIC", "-shared", "-w"]
-        subprocess.run(["cc", *options, str(source), "-o", str(built), "-lm"], check=True)
+        subprocess.run(
+            [
+                "cc",
+                *options,
+                str(source),
+                "-o",
+                str(built),
+                "-lm",
+            ],
+            check=True,
+        )
         return ctypes.CDLL(str(built))
 
 
@@ -182,7 +198,12 @@ def launched(
     assert (following[[0, -1]] == 0xA5A5A5A5).all(), "wrote beside the next states"
     values = memory[begin:end].view(draw.dtype)
     mask_found = masks[mask_begin:mask_end]
-    return Drawn(values, mask_found, following[1:-1], int(error[0]))
+    return Drawn(
+        values,
+        mask_found,
+        following[1:-1],
+        int(error[0]),
+    )
 
 
 def expected(draw: Draw) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[np.uint32]]:
@@ -261,7 +282,10 @@ NUMBERS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...], list[tuple[float, 
 }
 
 
-def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, float]]]:
+def numbers_of(
+    distribution: str,
+    kind: str,
+) -> Iterator[tuple[str, dict[str, float]]]:
     """Parameters to try of a kernel, and their type."""
     names, types, values = NUMBERS_OF[distribution]
     if kind == "bits":
@@ -270,13 +294,22 @@ def numbers_of(distribution: str, kind: str) -> Iterator[tuple[str, dict[str, fl
     elif distribution == "uniform" and kind[0] == "i":
         half = 2 ** (int(kind[1:]) - 1)
         wide = 2 ** (int(kind[1:]) - 8)
-        values = [(0, 100), (-half, half - 1), (-7, 2), (-3, wide + 17)]
+        values = [
+            (0, 100),
+            (-half, half - 1),
+            (-7, 2),
+            (-3, wide + 17),
+        ]
     for numbers in values:
         for number in types:
             yield number, dict(zip(names, numbers, strict=True))
 
 
-def data_of(distribution: str, kind: str, count: int) -> NDArray[Any] | None:
+def data_of(
+    distribution: str,
+    kind: str,
+    count: int,
+) -> NDArray[Any] | None:
     """Data for a dropout, some of it not finite."""
     if distribution != "dropout":
         return None

@@ -74,7 +74,11 @@ def every_word(slice_: int) -> Iterator[Words]:
     first = slice_ * 2**32 // SLICES
     count = 2**32 // SLICES
     for start in range(first, first + count, _AT_ONCE):
-        yield np.arange(start, start + _AT_ONCE, dtype=np.uint64).astype(np.uint32)
+        yield np.arange(
+            start,
+            start + _AT_ONCE,
+            dtype=np.uint64,
+        ).astype(np.uint32)
 
 
 def every_product(slice_: int) -> Iterator[Words]:
@@ -135,8 +139,16 @@ F32 = np.float32
 F64 = np.float64
 _FLOATS = {"f32": F32, "f16": F16, "bf16": BF16, "f64": F64}
 _RANGES = ((0, 1), (-3, 7.1), (100, 101), (-1e-3, 2e-3))
-_I32 = ((-50, 100), (-(2**31), 2**31 - 1), (0, 2**31 - 1))
-_I64 = ((-50, 100), (-(2**63), 2**63 - 1), (-(2**40), 2**62))
+_I32 = (
+    (-50, 100),
+    (-(2**31), 2**31 - 1),
+    (0, 2**31 - 1),
+)
+_I64 = (
+    (-50, 100),
+    (-(2**63), 2**63 - 1),
+    (-(2**40), 2**62),
+)
 
 
 def _rules() -> Iterator[tuple[str, Rule]]:
@@ -201,7 +213,11 @@ def states_before(words: Words, back: int = 0) -> Words:
     return states
 
 
-def drawn(rule: Rule, words: Words, states: Words | None) -> NDArray[Any]:
+def drawn(
+    rule: Rule,
+    words: Words,
+    states: Words | None,
+) -> NDArray[Any]:
     """What NumPy makes of words, or the kernels draw from the states that give these words."""
     if not rule.operator:
         products = words.astype(np.uint64) * _philox.MULTIPLIERS
@@ -237,7 +253,12 @@ def _openvino() -> Callable[[Words], NDArray[Any]]:
     """Products by both multipliers, by the nodes of a round: a block takes ten times longer."""
     b = Builder(None)
     zero = b.constant([[[0]], [[0]]], np.int32)
-    even = ir.Value(name="even", type=ir.TensorType(ir.DataType.INT32), shape=ir.Shape([2, 1, "n"]))
+    shape = ir.Shape([2, 1, "n"])
+    even = ir.Value(
+        name="even",
+        type=ir.TensorType(ir.DataType.INT32),
+        shape=shape,
+    )
     upper, lower = words_limbs._round(b, even, zero, zero, is_odd=False)
     graph = b.graph([even], [upper, lower], {"": OPSET})
     for value in (upper, lower):
@@ -299,13 +320,22 @@ def hashes(slice_: int, set_: str) -> dict[str, str]:
     return {name: hash_.hexdigest() for name, hash_ in found.items()}
 
 
-def _run(set_: str, slice_: int) -> tuple[str, int, dict[str, str], float]:
+def _run(
+    set_: str,
+    slice_: int,
+) -> tuple[str, int, dict[str, str], float]:
     """The hashes of a set of kernels, in a process that is told to use it."""
     chosen = {} if set_ in (NUMPY, *FORMS) else {"ONNX_PHILOX_ISA": set_}
     environment = {**os.environ, **chosen}
     command = [sys.executable, __file__, "--of", set_, "--slices", str(slice_)]
     start = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise SystemExit(f"{set_}, slice {slice_}: {done.stderr.strip().splitlines()[-1]}")
     return set_, slice_, json.loads(done.stdout), time.perf_counter() - start
@@ -326,10 +356,20 @@ def _slices(text: str) -> list[int]:
 def main() -> None:
     """Runs the command."""
     today = datetime.now(UTC).date().toordinal() % SLICES
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    description = (__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--slices", type=_slices, default=[today], help="default: today's")
-    here = [NUMPY, *_native.instruction_sets(), *(form for form in FORMS if form != "gpu")]
-    parser.add_argument("--sets", nargs="+", default=here, choices=[*here, "gpu"])
+    here = [
+        NUMPY,
+        *_native.instruction_sets(),
+        *(form for form in FORMS if form != "gpu"),
+    ]
+    parser.add_argument(
+        "--sets",
+        nargs="+",
+        default=here,
+        choices=[*here, "gpu"],
+    )
     parser.add_argument("--write", action="store_true", help="write NumPy's hashes")
     parser.add_argument("--of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

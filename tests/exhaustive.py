@@ -41,7 +41,10 @@ def is_asked_for(config: pytest.Config) -> bool:
     return "not exhaustive" not in config.option.markexpr or any("[" in arg for arg in config.args)
 
 
-def values(params: Mapping[str, object], lists: Sequence[str | Sequence[str]]) -> Case:
+def values(
+    params: Mapping[str, object],
+    lists: Sequence[str | Sequence[str]],
+) -> Case:
     """A call's value of each list: of each `parametrize`, and of each parametrized fixture."""
     given = {name: id(value) for name, value in params.items()}
     case = []
@@ -57,7 +60,8 @@ def parts_of(name: str) -> Case:
 
 
 def marked(
-    cases: Sequence[Any], parts: Callable[[Any], Case] = parts_of
+    cases: Sequence[Any],
+    parts: Callable[[Any], Case] = parts_of,
 ) -> Iterator[tuple[Any, Sequence[pytest.MarkDecorator]]]:
     """Each case, and the marker of those that only combine the parts that others have already."""
     chosen = covering([parts(case) for case in cases])

@@ -94,7 +94,11 @@ def _compare(case: Case, drawn: Arrays) -> None:
         assert is_same, f"other bits: {found!r} instead of {wanted!r}"
 
 
-def _everywhere(case: Case, part: int, parts: int) -> tuple[int, list[str]]:
+def _everywhere(
+    case: Case,
+    part: int,
+    parts: int,
+) -> tuple[int, list[str]]:
     """Lets each allocation of a part fail; how many there were, and what is wrong."""
     total = 0 if case.is_first else max(_fails(case, LAST, LAST) for _ in range(3))
     found = []
@@ -131,7 +135,11 @@ def _plain() -> Iterator[tuple[str, onnx.ModelProto, dict[str, Any], Arrays]]:
     for operator in OPERATORS:
         given = operators.cases(operator)
         others = [g for g in given if g.edge == 0][1:2]
-        chosen = [given[0], *others, *[g for g in given if g.edge][:1]]
+        chosen = [
+            given[0],
+            *others,
+            *[g for g in given if g.edge][:1],
+        ]
         for case, kind in [*itertools.product(chosen, ("", ", constants")), (given[0], ", rows")]:
             shape = case.shape()
             inputs = case.inputs(shape)
@@ -178,7 +186,12 @@ def of_onnxruntime() -> Iterator[Case]:
 
     library = onnx_philox.onnxruntime.library_path()
 
-    def case(name: str, model: onnx.ModelProto, feeds: dict[str, Any], expected: Arrays) -> Case:
+    def case(
+        name: str,
+        model: onnx.ModelProto,
+        feeds: dict[str, Any],
+        expected: Arrays,
+    ) -> Case:
         data = model.SerializeToString()
         kinds = {i.name: i.type.tensor_type.elem_type for i in model.graph.input}
         made = {
@@ -208,7 +221,12 @@ def of_onnxruntime() -> Iterator[Case]:
         yield case(name, model, feeds, [])
     first = graphs.random_normal([5], 0, 1, "f32", stateful=True)
     drawn = reference.random_normal([5], 0, 1, "f32", state=STATE)
-    yield case("first", first, {"state": STATE}, [*drawn])._replace(is_first=True)
+    yield case(
+        "first",
+        first,
+        {"state": STATE},
+        [*drawn],
+    )._replace(is_first=True)
 
 
 def _of_value(value: Any) -> np.ndarray[Any, Any]:
@@ -222,7 +240,11 @@ def _of_value(value: Any) -> np.ndarray[Any, Any]:
 def of_c() -> Iterator[Case]:
     """The functions for programs without a session."""
 
-    def case(operator: str, call: dict[str, Any], expected: Arrays) -> Case:
+    def case(
+        operator: str,
+        call: dict[str, Any],
+        expected: Arrays,
+    ) -> Case:
         names = bad_calls.INPUTS[operator]
         arrays = {n: np.asarray(call[n], order="C") for n in names if call.get(n) is not None}
         attributes = {n: v for n, v in call.items() if n not in names and v is not None}
@@ -252,7 +274,8 @@ def of_c() -> Iterator[Case]:
         try:
             made.run(None)
         except ValueError:
-            yield made._replace(name=f"c: {operator}, {what}")
+            name = f"c: {operator}, {what}"
+            yield made._replace(name=name)
 
 
 def of_openvino() -> Iterator[Case]:
@@ -261,7 +284,12 @@ def of_openvino() -> Iterator[Case]:
     core = onnx_philox.openvino.register(ov.Core())
     config = {"INFERENCE_NUM_THREADS": "1", "INFERENCE_PRECISION_HINT": "f32"}
 
-    def case(name: str, model: onnx.ModelProto, feeds: dict[str, Any], expected: Arrays) -> Case:
+    def case(
+        name: str,
+        model: onnx.ModelProto,
+        feeds: dict[str, Any],
+        expected: Arrays,
+    ) -> Case:
         data = model.SerializeToString()
 
         def load() -> Any:
@@ -363,7 +391,12 @@ def _tried(group: str, words: list[str], parts: int) -> int:
 def main() -> int:
     """Tries all; 1 if something is wrong."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("group", nargs="?", choices=[*GROUPS, "all"], default="all")
+    arguments.add_argument(
+        "group",
+        nargs="?",
+        choices=[*GROUPS, "all"],
+        default="all",
+    )
     arguments.add_argument("words", nargs="*")
     arguments.add_argument("--parts", type=int, default=1)
     given = arguments.parse_intermixed_args()

@@ -51,7 +51,12 @@ def operators(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for node in model.graph.node if node.op_type != "Constant"]
 
 
-def uniform(shape: Any, op_seed: int = 0, state: np.ndarray = STATE, type_: str = "f32") -> Any:
+def uniform(
+    shape: Any,
+    op_seed: int = 0,
+    state: np.ndarray = STATE,
+    type_: str = "f32",
+) -> Any:
     """Uniform numbers from 0 to 1 of a stream."""
     return reference.random_uniform(shape, 0, 1, type_, op_seed=op_seed, state=state)[0]
 
@@ -94,7 +99,14 @@ def in_both(
     return ours
 
 
-_TYPES = {1: "f32", 10: "f16", 11: "f64", 16: "bf16", 6: "i32", 7: "i64"}
+_TYPES = {
+    1: "f32",
+    10: "f16",
+    11: "f64",
+    16: "bf16",
+    6: "i32",
+    7: "i64",
+}
 
 
 def drawn(
@@ -115,7 +127,11 @@ def drawn(
         # TensorFlow's RandomUniform has an input in its place.
         shape = None
 
-        def __init__(self, node: onnx.NodeProto, params: dict[str, Any]) -> None:
+        def __init__(
+            self,
+            node: onnx.NodeProto,
+            params: dict[str, Any],
+        ) -> None:
             super().__init__(node, params)
             is_torch_s = alignment == "pytorch"
             self.given = one if is_torch_s else {"op_seed": next(numbers), "state": state}
@@ -182,7 +198,11 @@ def truncated(candidates: np.ndarray) -> np.ndarray:
     """The first of the candidates, along the last axis, less than 2 away; else the last / 4."""
     is_near = np.abs(candidates) < 2
     first = np.take_along_axis(candidates, is_near.argmax(-1)[..., None], -1)[..., 0]
-    return np.where(is_near.any(-1), first, candidates[..., -1] / candidates.dtype.type(4))
+    return np.where(
+        is_near.any(-1),
+        first,
+        candidates[..., -1] / candidates.dtype.type(4),
+    )
 
 
 def _bernoulli(inputs: Any, said: Any, given: Any) -> Any:

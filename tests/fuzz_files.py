@@ -72,12 +72,21 @@ twice (x) => (y) { a = local.noisy (x)  y = local.noisy (a) }""",
 def make_corpus(folder: Path) -> list[Path]:
     """Folders with a model each, and what belongs to it."""
     large = numpy_helper.from_array(np.arange(8192, dtype=np.float32), "large")
-    for name, text in {**TEXTS, "large": TEXTS["flat"], "external": TEXTS["flat"]}.items():
+    for name, text in {
+        **TEXTS,
+        "large": TEXTS["flat"],
+        "external": TEXTS["flat"],
+    }.items():
         model = parse(text)
         model.graph.initializer.extend([large] * (name not in TEXTS))
         beside = {"save_as_external_data": name == "external", "size_threshold": 0}
         (folder / name).mkdir()
-        onnx.save(model, folder / name / "m.onnx", location="w.bin", **beside)
+        onnx.save(
+            model,
+            folder / name / "m.onnx",
+            location="w.bin",
+            **beside,
+        )
         (folder / f"{name}-rewritten").mkdir()
         rewriting.rewrite_file(folder / name / "m.onnx", folder / f"{name}-rewritten" / "m.onnx")
     for path in MODELS.glob("*.onnx"):
@@ -89,7 +98,15 @@ def make_corpus(folder: Path) -> list[Path]:
 def make_ir(corpus: Path) -> None:
     """An IR, made in a separate process: OpenVINO starts threads, which do not survive a fork."""
     (corpus / "ir").mkdir()
-    app(["rewrite", f"{corpus}/large/m.onnx", "-o", f"{corpus}/ir/m.xml"], standalone_mode=False)
+    app(
+        [
+            "rewrite",
+            f"{corpus}/large/m.onnx",
+            "-o",
+            f"{corpus}/ir/m.xml",
+        ],
+        standalone_mode=False,
+    )
 
 
 class Case(NamedTuple):
@@ -128,7 +145,12 @@ def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(changed)
 
 
-def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -> Case:
+def make_case(
+    number: int,
+    rng: random.Random,
+    corpus: list[Path],
+    work: Path,
+) -> Case:
     """Puts a damaged model into a folder, and the files that the command is to overwrite."""
     base = rng.choice(corpus)
     shutil.copytree(base, work / "in")
@@ -146,14 +168,33 @@ def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -
     what = "inspect" if has_trials else rng.choice(commands)
     if what == "rewrite":
         target = out / rng.choice(("o.onnx", "o.onnx", "o.xml"))
-        options = ["-o", f"{target}", *rng.choice(([], ["--seed", "1"], ["--keep-unknown"]))]
+        options = [
+            "-o",
+            f"{target}",
+            *rng.choice(([], ["--seed", "1"], ["--keep-unknown"])),
+        ]
     elif what == "run":
         runtime = rng.choice(("onnxruntime", "openvino", "reference"))
-        options = ["--runtime", runtime, "-o", f"{out / 'o'}", *rng.choice(([], ["--drawn"]))]
-    return Case(f"{base.name}/{path.name}", [what, model, *options], has_trials)
+        options = [
+            "--runtime",
+            runtime,
+            "-o",
+            f"{out / 'o'}",
+            *rng.choice(([], ["--drawn"])),
+        ]
+    return Case(
+        f"{base.name}/{path.name}",
+        [what, model, *options],
+        has_trials,
+    )
 
 
-def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int) -> int | None:
+def run_apart(
+    action: Callable[[], None],
+    log: Path,
+    seconds: float,
+    limit: int,
+) -> int | None:
     """The exit code of an action in its own process; negative for a signal, None for a hang."""
     sys.stdout.flush()
     child = os.fork()
@@ -198,7 +239,10 @@ def hide_runtimes() -> None:
         sys.modules[name] = None  # type: ignore[assignment]
 
 
-def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
+def problems(
+    case: Case,
+    work: Path,
+) -> tuple[list[str], int | None, str]:
     """Returns what is wrong with how a command ended, its exit code, and what it printed."""
     before_in = tree(work / "in")
     before_out = tree(work / "out")
@@ -264,7 +308,11 @@ def load_commands() -> None:
 
 
 def work_through(
-    first: int, step: int, seed: int, corpus: list[Path], end: float
+    first: int,
+    step: int,
+    seed: int,
+    corpus: list[Path],
+    end: float,
 ) -> list[tuple[str, bool]]:
     """Tries every so many cases from the first one on, until the time is over."""
     tried = []

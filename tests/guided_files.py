@@ -143,7 +143,11 @@ def main() -> int:
         folder = Path(name)
         make_corpus(folder)
         for target in TARGETS:
-            options = [f"-max_total_time={seconds:g}", f"-seed={seed}", f"-max_len={LONGEST}"]
+            options = [
+                f"-max_total_time={seconds:g}",
+                f"-seed={seed}",
+                f"-max_len={LONGEST}",
+            ]
             options += ["-timeout=60", "-rss_limit_mb=4096", f"-artifact_prefix={found}/{target}-"]
             command = [sys.executable, __file__, target, folder / target, *options]
             done = child.run(*command, code=None, errors="replace")

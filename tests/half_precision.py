@@ -86,7 +86,10 @@ def in_half_precision(model: ov.Model) -> ov.Model:
     return clone
 
 
-def evaluate(model: ov.Model, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+def evaluate(
+    model: ov.Model,
+    feeds: dict[str, np.ndarray],
+) -> list[np.ndarray]:
     """Runs a model in OpenVINO's reference code, which computes in the types that it finds."""
     outputs = [ov.Tensor(o.get_element_type(), ov.Shape([0])) for o in model.outputs]
     inputs = [tensor_of(feeds[port.get_any_name()]) for port in model.inputs]

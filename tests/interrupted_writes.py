@@ -52,7 +52,10 @@ class Case(NamedTuple):
         return [f"{folder}/{word}" if "/" in word else word for word in words]
 
 
-def _olds(*names: str, location: str | None = None) -> Callable[[Path], None]:
+def _olds(
+    *names: str,
+    location: str | None = None,
+) -> Callable[[Path], None]:
     def prepare(folder: Path) -> None:
         write(folder / "in" / "model.onnx", location)
         rewriting.rewrite_file(folder / "in" / "model.onnx", folder / "in" / "drawn.onnx")
@@ -120,7 +123,11 @@ def _do(words: list[str]) -> None:
         raise SystemExit(2) from None
 
 
-def _tried(case: Case, number: int, how: int) -> tuple[int | None, int, Tree, Tree, str]:
+def _tried(
+    case: Case,
+    number: int,
+    how: int,
+) -> tuple[int | None, int, Tree, Tree, str]:
     """How it ended, how many changes there were, the files before and after, and what was said."""
     with tempfile.TemporaryDirectory(prefix="onnx-philox-writes-") as name:
         folder = Path(name)
@@ -134,7 +141,11 @@ def _tried(case: Case, number: int, how: int) -> tuple[int | None, int, Tree, Tr
             words = case.command(folder)
             if words[0] == "inspect":
                 fuzz_files.hide_runtimes()
-            _libc.interrupt_at(os.fsencode(folder / "out"), ctypes.c_long(number), how)
+            _libc.interrupt_at(
+                os.fsencode(folder / "out"),
+                ctypes.c_long(number),
+                how,
+            )
             try:
                 _do(words)
             finally:

@@ -38,7 +38,17 @@ def draws(operator: str) -> Iterator[tuple[str, Example]]:
         ):
             names = {a.name for a in case.operator.attributes} & case.setting.keys()
             given = case.inputs(shape) | {name: case.setting[name] for name in names}
-            yield part, Example(shape, case.values, case.operator, given, state=state, **seeds)
+            yield (
+                part,
+                Example(
+                    shape,
+                    case.values,
+                    case.operator,
+                    given,
+                    state=state,
+                    **seeds,
+                ),
+            )
 
 
 def row(part: str, of: Example) -> dict[str, Any]:
@@ -66,7 +76,9 @@ def row(part: str, of: Example) -> dict[str, Any]:
 
 
 def file_of(
-    source: str, rows: Iterable[tuple[str, dict[str, Any]]], notes: dict[str, str] | None = None
+    source: str,
+    rows: Iterable[tuple[str, dict[str, Any]]],
+    notes: dict[str, str] | None = None,
 ) -> str:
     """A file of vectors, as `verify` reads it: families and draws."""
     about = json.dumps({"source": source, "notes": notes} if notes else {"source": source})

@@ -43,7 +43,12 @@ def main() -> None:
 def rows_of_calls() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
 
-    def add(operator: str, type_: str, call: Callable[[], Tensor], **arguments: Any) -> None:
+    def add(
+        operator: str,
+        type_: str,
+        call: Callable[[], Tensor],
+        **arguments: Any,
+    ) -> None:
         rows.extend(drawn(operator, type_, call, seed, arguments) for seed in SEEDS)
 
     for name in ("f32", "f64", "f16", "bf16"):
@@ -65,7 +70,12 @@ def rows_of_calls() -> list[dict[str, Any]]:
         given = {"data": tensor(data), "ratio": number("f64", 0.5)}
         add("RandomDropout", name, partial(torch.nn.functional.dropout, data, 0.5), **given)
     p = torch.arange(67, dtype=torch.float32) / 67
-    add("RandomBernoulli", "bool", lambda: p.bernoulli().bool(), p=tensor(p))
+    add(
+        "RandomBernoulli",
+        "bool",
+        lambda: p.bernoulli().bool(),
+        p=tensor(p),
+    )
     third = number("f64", 0.3)
     add("RandomBernoulli", "bool", lambda: torch.empty(67).bernoulli_(0.3).bool(), p=third)
     logits = torch.sin(torch.arange(52, dtype=torch.float32) * 2).reshape(4, 13) * 3
@@ -98,7 +108,11 @@ def rows_of_page() -> list[dict[str, Any]]:
 
 
 def drawn(
-    operator: str, type_: str, call: Callable[[], Tensor], seed: int, arguments: dict[str, Any]
+    operator: str,
+    type_: str,
+    call: Callable[[], Tensor],
+    seed: int,
+    arguments: dict[str, Any],
 ) -> dict[str, Any]:
     """A row: what a call draws after `torch.manual_seed(seed)`."""
     torch.manual_seed(seed)
@@ -142,7 +156,11 @@ def hex_of(given: Tensor | np.ndarray) -> str:
 
 def number(name: str, given: float) -> dict[str, Any]:
     """A number of a type, as the file has it."""
-    return {"type": name, "shape": [], "hex": hex_of(np.array(given, DTYPES[name]))}
+    return {
+        "type": name,
+        "shape": [],
+        "hex": hex_of(np.array(given, DTYPES[name])),
+    }
 
 
 def tensor(given: Tensor) -> dict[str, Any]:

@@ -63,8 +63,19 @@ OTHERS = {
 FEW, LIMIT, LONGER = 25, 900, 1800
 HEAVY = ["numpy", "onnx", "onnx_ir", "onnxruntime", "openvino", "scipy.stats"]
 """What each process would import anew; forks of one process share it."""
-SWAPPED = {"==": "!=", "<": "<=", ">": ">=", "is": "is not", "in": "not in", "and": "or"}
-SWAPPED = {"&&": "||", **SWAPPED, **{after: before for before, after in SWAPPED.items()}}
+SWAPPED = {
+    "==": "!=",
+    "<": "<=",
+    ">": ">=",
+    "is": "is not",
+    "in": "not in",
+    "and": "or",
+}
+SWAPPED = {
+    "&&": "||",
+    **SWAPPED,
+    **{after: before for before, after in SWAPPED.items()},
+}
 NATIVE = (
     "alignment",
     "bad_input",
@@ -131,7 +142,10 @@ def changes(root: Path, file: Path) -> Iterator[Change]:
                 yield Change(file, at, place.start_byte, place.end_byte, after, text)
 
 
-def changed(node: Any, negation: str) -> Iterator[tuple[Any, str]]:
+def changed(
+    node: Any,
+    negation: str,
+) -> Iterator[tuple[Any, str]]:
     """What can change in a node, its own word or its condition."""
     word = node.text.decode()
     above = node.parent
@@ -207,7 +221,12 @@ class Pytest:
         last = (folder / "log").read_text(errors="replace").splitlines()[-1:]
         return said.read_text().splitlines() or [f"(ended with {code})", *last]
 
-    def first_red(self, folder: Path, limit: float, tests: Iterable[str]) -> list[str]:
+    def first_red(
+        self,
+        folder: Path,
+        limit: float,
+        tests: Iterable[str],
+    ) -> list[str]:
         red = self(folder, limit, "-x", *tests)
         if red[:1] == [f"(ended with {pytest.ExitCode.USAGE_ERROR})"]:
             # A file is not read any more, or its cases have other names.
@@ -280,7 +299,12 @@ class Cpp:
         self.run, self.build = run, folder / "build"
         options = ["-DONNX_PHILOX_BUILD_TESTS=ON", "-DONNX_PHILOX_WERROR=OFF"]
         options += ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"]
-        source = ["-S", str(folder / "custom_ops"), "-B", str(self.build)]
+        source = [
+            "-S",
+            str(folder / "custom_ops"),
+            "-B",
+            str(self.build),
+        ]
         if not (quiet("cmake", "-GNinja", *source, *options) and self.builds()):
             raise SystemExit("the core does not build")
         self.tests = [f"tests/test_{name}.py" for name in NATIVE]
@@ -322,7 +346,12 @@ def covered(folder: Path, marks: str) -> Path:
     command += ["--cov=onnx_philox", "--cov-context=test"]
     paths = os.pathsep.join((str(folder), str(folder / "src")))
     # A red test is not this script's affair.
-    subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": paths}, check=False)
+    subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
     return folder / ".coverage"
 
 
@@ -345,7 +374,12 @@ def unseen(change: Change) -> bool:
 Tried = dict[Change, list[str] | None]
 
 
-def tried(run: Pytest, folders: Sequence[Path], waiting: Sequence[Change], attempt: Any) -> Tried:
+def tried(
+    run: Pytest,
+    folders: Sequence[Path],
+    waiting: Sequence[Change],
+    attempt: Any,
+) -> Tried:
     """Tries each; once more if what was red is red without the change, too."""
     free: queue.Queue[Path] = queue.Queue()
     results: Tried = {}
@@ -363,7 +397,15 @@ def tried(run: Pytest, folders: Sequence[Path], waiting: Sequence[Change], attem
         with concurrent.futures.ThreadPoolExecutor(len(folders)) as pool:
             list(pool.map(one, waiting))
         cases = {case for change in waiting for case in results[change] or () if "::" in case}
-        run.left_out |= set(run(folders[0], LONGER, *sorted(cases)) if cases else ())
+        run.left_out |= set(
+            run(
+                folders[0],
+                LONGER,
+                *sorted(cases),
+            )
+            if cases
+            else ()
+        )
         waiting = [change for change in waiting if run.left_out & set(results[change] or ())]
     return results
 

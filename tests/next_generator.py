@@ -44,7 +44,12 @@ class BlockState:
 
 
 def _fill(
-    states: np.ndarray, _seeds: Any, values: Any, distribution: Any, fill: Any, *outs: np.ndarray
+    states: np.ndarray,
+    _seeds: Any,
+    values: Any,
+    distribution: Any,
+    fill: Any,
+    *outs: np.ndarray,
 ) -> np.ndarray:
     each = states.reshape(-1, WORDS)
     after = np.empty_like(each)
@@ -109,13 +114,22 @@ def is_philox_s(outputs: Any, seed: int, block: int) -> bool:
     """Whether a run has the six numbers that Philox draws at a block, and at the one after two."""
     u, n = np.empty((2, 2, 3), np.float32)
     op.generate(op.PhiloxState(block, seed), out=u)
-    op.generate(op.PhiloxState(block + 2, seed), out=n, mean=0, scale=1)
+    op.generate(
+        op.PhiloxState(block + 2, seed),
+        out=n,
+        mean=0,
+        scale=1,
+    )
     return bool((outputs["u"] == u).all() and (outputs["n"] == n).all())
 
 
 def command(words: str) -> str:
     """What a command says of `m.onnx` and `x.npy`, and of what the commands before it made."""
-    done = CliRunner().invoke(app, words.split(), env={"COLUMNS": "1000"})
+    done = CliRunner().invoke(
+        app,
+        words.split(),
+        env={"COLUMNS": "1000"},
+    )
     return " ".join(done.output.split())
 
 
@@ -172,7 +186,11 @@ ROWS: dict[str, Row] = {
         "(BlockState(seed=7, block=6), True)",
     ),
     "generate goes on by words": (
-        lambda of: op.generate(BlockState(7, 5).to_array(), out=of.out, alignment="blocks"),
+        lambda of: op.generate(
+            BlockState(7, 5).to_array(),
+            out=of.out,
+            alignment="blocks",
+        ),
         "BlockState(seed=7, block=6)",
     ),
     "the words of another generator": (

@@ -127,7 +127,11 @@ def _function(module: Any) -> Any:
         return runpy.run_path(str(file))[RANDOM_TRIANGLE.function]
 
 
-def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
+def _places(
+    model: Any,
+    given: dict[str, Any],
+    attributes: dict[str, Any],
+) -> dict[str, Any]:
     """Each place where a model of it may be drawn, as a function."""
     import openvino as ov
     from foreign import evaluate, in_onnxruntime
@@ -181,7 +185,8 @@ def _outcomes() -> dict[str, dict[str, str]]:
         ("without the optional input", False, one),
         ("a state for each row", True, three),
     ):
-        model, given = _model(has_floor=has_floor, rows=None if state is one else 3)
+        rows = None if state is one else 3
+        model, given = _model(has_floor=has_floor, rows=rows)
         given["state"] = state
         expected = reference(**given, **attributes)
         assert len(np.unique(expected[0])) > 5

@@ -18,14 +18,20 @@ import onnx_philox
 constant = opset8.constant
 
 
-def parameter(name: str, shape: list[int], type_: ov.Type = ov.Type.f32) -> ov.op.Parameter:
+def parameter(
+    name: str,
+    shape: list[int],
+    type_: ov.Type = ov.Type.f32,
+) -> ov.op.Parameter:
     made = opset8.parameter(shape, type_, name=name)
     made.output(0).set_names({name})
     return made
 
 
 def model(
-    outputs: dict[str, Any], inputs: list[ov.op.Parameter], sinks: Sequence[ov.Node] = ()
+    outputs: dict[str, Any],
+    inputs: list[ov.op.Parameter],
+    sinks: Sequence[ov.Node] = (),
 ) -> ov.Model:
     """A model whose outputs have these names."""
     results = []
@@ -62,16 +68,32 @@ _SEEDS = itertools.count(17)
 
 
 def normal(
-    shape: Any, type_: str = "f32", *, wave: Any = opset8.cos, is_folded: bool = True
+    shape: Any,
+    type_: str = "f32",
+    *,
+    wave: Any = opset8.cos,
+    is_folded: bool = True,
 ) -> ov.Node:
     """A normal number as front ends write it: 2 pi is a bound of the angle, or a factor."""
     dtype = DTYPES[type_]
     first = next(_SEEDS)
     second = next(_SEEDS)
-    u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, first))
+    u = uniform(
+        shape,
+        np.finfo(np.float32).tiny if type_ == "f32" else 0,
+        1,
+        type_,
+        (0, first),
+    )
     radius = opset8.sqrt(opset8.multiply(opset8.log(u), _number(-2, dtype)))
     if is_folded:
-        angle = uniform(shape, 0, 2 * np.pi, type_, (0, second))
+        angle = uniform(
+            shape,
+            0,
+            2 * np.pi,
+            type_,
+            (0, second),
+        )
     else:
         turn = opset8.multiply(_number(2, dtype), _number(np.pi, dtype))
         angle = opset8.multiply(turn, uniform(shape, 0, 1, type_, (0, second)))
@@ -79,7 +101,12 @@ def normal(
 
 
 def multinomial(
-    weights: Any, samples: int, type_: str = "i32", *, replaces: bool = True, is_log: bool = False
+    weights: Any,
+    samples: int,
+    type_: str = "i32",
+    *,
+    replaces: bool = True,
+    is_log: bool = False,
 ) -> ov.Node:
     count = constant(np.array([samples], np.int32))
     return opset13.multinomial(weights, count, type_, replaces, is_log, 0, 0)
@@ -91,13 +118,26 @@ def loop(x: ov.op.Parameter, steps: int, make: Any) -> ov.Node:
     return loop_of(x, steps, opset8.add(value, make(opset8.shape_of(value))), value)
 
 
-def loop_of(x: ov.Node, steps: int, grown: ov.Node, *inputs: ov.op.Parameter) -> ov.Node:
+def loop_of(
+    x: ov.Node,
+    steps: int,
+    grown: ov.Node,
+    *inputs: ov.op.Parameter,
+) -> ov.Node:
     """A Loop whose value, the last of the body's inputs, grows; before it the step may be one."""
-    body = ov.Model([constant(np.array(True)).output(0), grown.output(0)], [*inputs], "steps")
+    body = ov.Model(
+        [constant(np.array(True)).output(0), grown.output(0)],
+        [*inputs],
+        "steps",
+    )
     node = opset15.loop(constant(np.array(steps, np.int64)), constant(np.array(True)))
     node.set_function(body)
     node.set_special_body_ports([len(inputs) - 2, 0])
-    node.set_merged_input(inputs[-1], x.output(0), grown.output(0))
+    node.set_merged_input(
+        inputs[-1],
+        x.output(0),
+        grown.output(0),
+    )
     node.get_iter_value(grown.output(0), -1)
     node.set_friendly_name("steps")
     return node
@@ -116,7 +156,13 @@ def iterator(x: ov.op.Parameter, make: Any) -> ov.Node:
     return node
 
 
-def branch(condition: ov.Node, x: ov.op.Parameter, make: Any, *, is_else: bool = False) -> ov.Node:
+def branch(
+    condition: ov.Node,
+    x: ov.op.Parameter,
+    make: Any,
+    *,
+    is_else: bool = False,
+) -> ov.Node:
     """An If that adds what `make` draws, or gives x without its negative numbers."""
     one, other = (opset8.parameter(x.get_partial_shape(), ov.Type.f32) for _ in range(2))
     grown = opset8.add(one, make(opset8.shape_of(one)))

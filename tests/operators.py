@@ -36,7 +36,12 @@ CHUNK_WORDS = 4 * _philox._CHUNK_BLOCKS  # that NumPy draws at once
 
 def some_states(rows: int) -> np.ndarray:
     """States with high bits in every word; every third carries through the counter at once."""
-    states = RNG.integers(0, 2**32, (rows, 6), dtype=np.uint64).astype(np.uint32)
+    states = RNG.integers(
+        0,
+        2**32,
+        (rows, 6),
+        dtype=np.uint64,
+    ).astype(np.uint32)
     states[::3, :4] = 0xFFFFFFFF
     states[1::3, 0] = 0xFFFFFFFE
     return states
@@ -74,7 +79,10 @@ def data(shape: Shape) -> np.ndarray:
     return made
 
 
-def by_type(numbers: Mapping[str, Sequence[Any]], *names: str) -> Callable[[str], list[Setting]]:
+def by_type(
+    numbers: Mapping[str, Sequence[Any]],
+    *names: str,
+) -> Callable[[str], list[Setting]]:
     """Numbers that depend on the type of the values, the plain ones first."""
     return lambda type_: [
         dict(zip(names, np.atleast_1d(given).tolist(), strict=True)) for given in numbers[type_]
@@ -107,10 +115,36 @@ TABLE: dict[str, Callable[[str], list[Setting]]] = {
     "RandomUniform": by_type(BOUNDS, "minval", "maxval"),
     "RandomNormal": by_type(
         {
-            "f16": [(-1.5, 2), (0, 1), (3, 0), (1e-7, 6e-8), (0, 6e4)],
-            "bf16": [(-1.5, 2), (0, 1), (3, 0), (1e-39, 3e-39), (0, 3e38)],
-            "f32": [(-1.5, 2), (0, 1), (-0.0, -1), (3, 0), (1e-40, 1e-45), (3e38, 2e38)],
-            "f64": [(-1.5, 2), (-0.0, 1), (1e-7, 1 + 1e-9), (3, 0), (1e-310, 5e-324), (0, 1e308)],
+            "f16": [
+                (-1.5, 2),
+                (0, 1),
+                (3, 0),
+                (1e-7, 6e-8),
+                (0, 6e4),
+            ],
+            "bf16": [
+                (-1.5, 2),
+                (0, 1),
+                (3, 0),
+                (1e-39, 3e-39),
+                (0, 3e38),
+            ],
+            "f32": [
+                (-1.5, 2),
+                (0, 1),
+                (-0.0, -1),
+                (3, 0),
+                (1e-40, 1e-45),
+                (3e38, 2e38),
+            ],
+            "f64": [
+                (-1.5, 2),
+                (-0.0, 1),
+                (1e-7, 1 + 1e-9),
+                (3, 0),
+                (1e-310, 5e-324),
+                (0, 1e308),
+            ],
         },
         "mean",
         "scale",
@@ -194,7 +228,11 @@ def _halves(type_: ElementType | None) -> int:
     return 2 if type_.dtype.itemsize == 8 else 1
 
 
-def listed(table: Mapping[str, Any], operator: str, what: str) -> Any:
+def listed(
+    table: Mapping[str, Any],
+    operator: str,
+    what: str,
+) -> Any:
     """A table's line of an operator, or a failure that says to add it."""
     if operator not in table:
         pytest.fail(
@@ -219,7 +257,13 @@ class Case:
     @property
     def name(self) -> str:
         types = [self.values.name, *([self.numbers.name] if self.numbers else [])]
-        return " ".join([self.operator.name, *types, *([f"edge {self.edge}"] if self.edge else [])])
+        return " ".join(
+            [
+                self.operator.name,
+                *types,
+                *([f"edge {self.edge}"] if self.edge else []),
+            ]
+        )
 
     @property
     def has_plain_form(self) -> bool:
@@ -251,7 +295,11 @@ class Case:
     @property
     def constant_in_openvino(self) -> tuple[str, ...]:
         """The inputs that OpenVINO takes as constants alone: its plugin would alter them."""
-        altered = {Role.NUMBER: (F64, I64), Role.NUMBERS: (F64,), Role.LOGITS: (F64,)}
+        altered = {
+            Role.NUMBER: (F64, I64),
+            Role.NUMBERS: (F64,),
+            Role.LOGITS: (F64,),
+        }
         return tuple(i.name for i in self.given if self.type_of(i) in altered.get(i.role, ()))
 
     @property
@@ -283,16 +331,30 @@ class Case:
                 made[i.name] = array.astype(self.type_of(i).dtype)
         return made
 
-    def oracle(self, shape: Shape, state: np.ndarray | None, inputs: Arrays) -> tuple[Any, ...]:
+    def oracle(
+        self,
+        shape: Shape,
+        state: np.ndarray | None,
+        inputs: Arrays,
+    ) -> tuple[Any, ...]:
         """What it must draw: by the reference, in NumPy."""
         sized = {"shape": shape} if self.operator.has_shape else {}
         draw = getattr(reference, self.operator.function)
         return draw(**sized, **inputs, **self.attributes, state=state)
 
-    def alone(self, shape: Shape, states: np.ndarray, inputs: Arrays) -> list[np.ndarray]:
+    def alone(
+        self,
+        shape: Shape,
+        states: np.ndarray,
+        inputs: Arrays,
+    ) -> list[np.ndarray]:
         """Row by row, each from a plain state: the values, and the next states."""
         rows = [
-            self.oracle((1, *shape[1:]), state, self.of_rows(inputs, slice(b, b + 1)))
+            self.oracle(
+                (1, *shape[1:]),
+                state,
+                self.of_rows(inputs, slice(b, b + 1)),
+            )
             for b, state in enumerate(states)
         ]
         if not rows:
@@ -304,7 +366,12 @@ class Case:
         has_rows = {i.name for i in self.given if callable(self.setting[i.name])}
         return {name: x[rows] if name in has_rows else x for name, x in inputs.items()}
 
-    def feeds(self, shape: Shape, state: np.ndarray | None, inputs: Arrays) -> Arrays:
+    def feeds(
+        self,
+        shape: Shape,
+        state: np.ndarray | None,
+        inputs: Arrays,
+    ) -> Arrays:
         sized = {"shape": np.array(shape, np.int64)} if self.operator.has_shape else {}
         return sized | ({} if state is None else {"state": state}) | inputs
 
@@ -345,7 +412,11 @@ class Case:
             arguments.pop("stateful", None)
         return getattr(graphs, op.function)(**arguments, **self.attributes)
 
-    def node(self, outputs: Sequence[str], names: Mapping[str, str]) -> onnx.NodeProto:
+    def node(
+        self,
+        outputs: Sequence[str],
+        names: Mapping[str, str],
+    ) -> onnx.NodeProto:
         """A node of it, whose inputs have these names; those that have none are left out."""
         inputs = [names.get(i.name, "") for i in self.operator.inputs]
         while inputs and not inputs[-1]:
@@ -407,12 +478,20 @@ def is_exact_as_standard_nodes(case: Case, target: str, *, is_fed: bool) -> bool
     return case.numbers is not F64
 
 
-def by_core(operator: str, inputs: Arrays, attributes: Mapping[str, Any] | None = None) -> Any:
+def by_core(
+    operator: str,
+    inputs: Arrays,
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:
     """What the native core draws, and the next state."""
     return call.run(OPERATORS[operator], fill_native.fill, inputs, attributes or {})
 
 
-def in_numpy(operator: str, inputs: Arrays, attributes: Mapping[str, Any] | None = None) -> Any:
+def in_numpy(
+    operator: str,
+    inputs: Arrays,
+    attributes: Mapping[str, Any] | None = None,
+) -> Any:
     """What NumPy draws, and the next state."""
     return call.run(OPERATORS[operator], fill_numpy.fill, inputs, attributes or {})
 

@@ -33,7 +33,10 @@ STATES = [
 ]
 
 
-def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
+def draws(
+    distribution: str,
+    kind: str,
+) -> Iterator[tuple[Draw, int]]:
     """Draws of as many values as each kernel is to draw, and how many elements each begins past an
     aligned address."""
     parameters = list(numbers_of(distribution, kind))
@@ -44,7 +47,12 @@ def draws(distribution: str, kind: str) -> Iterator[tuple[Draw, int]]:
             state = STATES[i] if i < 3 else RNG.integers(0, 2**32, 6, dtype=np.uint32)
             if i == 3:  # rows
                 elements = 1001
-                state = RNG.integers(0, 2**32, (int(share * part) // 1001 + 1, 6), dtype=np.uint32)
+                state = RNG.integers(
+                    0,
+                    2**32,
+                    (int(share * part) // 1001 + 1, 6),
+                    dtype=np.uint32,
+                )
             count = elements * (len(state) if state.ndim == 2 else 1)
             data = data_of(distribution, kind, count)
             yield (

@@ -33,7 +33,12 @@ STATES = [
         [0xFFFFFFFF - 2**18, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98],
         np.uint32,
     ),
-    *np.random.default_rng(0).integers(0, 2**32, (4, 6), dtype=np.uint32),
+    *np.random.default_rng(0).integers(
+        0,
+        2**32,
+        (4, 6),
+        dtype=np.uint32,
+    ),
 ]
 DRAWS["standard normal"] = lambda of, n, s: of.random_normal(n, 0, 1, "f32", state=s, **SEEDS)
 

@@ -13,12 +13,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PRELUDE = (Path(__file__).parent / "ptx.h").read_text()
-COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+COMPARISONS = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}
 OPPOSITE = {"eq": "!=", "lt": ">=", "le": ">", "gt": "<=", "ge": "<"}
 ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%"}
 BITWISE = {"and": "&", "or": "|", "xor": "^"}
 SPECIAL = {"%tid.x": "tid", "%ctaid.x": "block", "%ntid.x": "threads", "%nctaid.x": "blocks"}
-WIDTHS = {"rs": 16, "r": 32, "rd": 64, "f": 32, "fd": 64, "SP": 64, "SPL": 64}
+WIDTHS = {
+    "rs": 16,
+    "r": 32,
+    "rd": 64,
+    "f": 32,
+    "fd": 64,
+    "SP": 64,
+    "SPL": 64,
+}
 
 
 ROUNDED = {"add", "sub", "mul", "div", "sqrt", "rcp"}
@@ -33,20 +48,26 @@ def c_type(kind: str) -> str:
     """The type of a PTX type; bits are unsigned."""
     if kind[0] == "f":
         return {"f16": "_Float16", "f32": "float", "f64": "double"}[kind]
-    return f"{'int' if kind[0] == 's' else 'uint'}{kind[1:]}_t"
+    is_signed = kind[0] == "s"
+    name = "int" if is_signed else "uint"
+    return f"{name}{kind[1:]}_t"
 
 
 def name_of(text: str) -> str:
-    return SPECIAL.get(text) or text.replace("%", "").replace("$", "_").replace(".", "_")
+    plain = text.replace("%", "")
+    return SPECIAL.get(text) or plain.replace("$", "_").replace(".", "_")
 
 
 def read(operand: str, kind: str) -> str:
     """An operand as a value of a type."""
     if hexadecimal := re.fullmatch(r"0[fd]([0-9A-F]+)", operand):
-        bits = f"0x{hexadecimal[1]}u" + ("ll" if len(hexadecimal[1]) > 8 else "")
-        return f"to_f{4 * len(hexadecimal[1])}({bits})"
+        digits = hexadecimal[1]
+        suffix = "ull" if len(digits) > 8 else "u"
+        width = 4 * len(digits)
+        return f"to_f{width}(0x{digits}{suffix})"
     if re.fullmatch(r"-?\d+", operand):
-        return f"(({c_type(kind)}){int(operand) % 2**64}ull)"
+        number = int(operand) % 2**64
+        return f"(({c_type(kind)}){number}ull)"
     if kind == "pred":
         return name_of(operand)
     if operand[0] != "%":
@@ -62,8 +83,10 @@ def write(register: str, kind: str, value: str) -> str:
         return f"{name_of(register)} = {value};"
     if kind[0] == "f":
         return f"{name_of(register)} = of_{kind}({value});"
-    width = WIDTHS[re.sub(r"\d", "", register.strip("%"))]
-    return f"{name_of(register)} = (uint{width}_t)({c_type(kind)})({value});"
+    letters = re.sub(r"\d", "", register.strip("%"))
+    width = WIDTHS[letters]
+    to = c_type(kind)
+    return f"{name_of(register)} = (uint{width}_t)({to})({value});"
 
 
 def memory(parts: list[str], operands: list[str]) -> str:
@@ -71,18 +94,30 @@ def memory(parts: list[str], operands: list[str]) -> str:
     kind = parts[-1]
     count = next((int(part[1:]) for part in parts if re.fullmatch(r"v\d", part)), 1)
     size = int(kind[1:]) // 8
-    inner = f"{'int' if kind[0] == 's' else 'uint'}{8 * size}"
-    address, registers = operands if parts[0] == "st" else operands[::-1]
+    is_signed = kind[0] == "s"
+    is_store = parts[0] == "st"
+    name = "int" if is_signed else "uint"
+    inner = f"{name}{8 * size}"
+    address, registers = operands if is_store else operands[::-1]
     base, offset = re.fullmatch(r"\[([%\w$]+)\+?(-?\d+)?\]", address).groups()  # type: ignore[union-attr]
     lines = []
-    for i, register in enumerate(registers.strip("{} ").split(", ")):
-        place = f"{read(base, 'u64')} + {int(offset or 0) + i * size}"
+    names = registers.strip("{} ")
+    for i, register in enumerate(names.split(", ")):
+        distance = int(offset or 0) + i * size
+        place = f"{read(base, 'u64')} + {distance}"
         if i == 0:
             place = f"at({place}, {size * count})"
-        if parts[0] == "st":
-            lines.append(f"store_{inner}({place}, {read(register, inner_kind(kind))});")
+        if is_store:
+            value = read(register, inner_kind(kind))
+            lines.append(f"store_{inner}({place}, {value});")
         else:
-            lines.append(write(register, inner_kind(kind), f"load_{inner}({place})"))
+            lines.append(
+                write(
+                    register,
+                    inner_kind(kind),
+                    f"load_{inner}({place})",
+                )
+            )
     return " ".join(lines)
 
 
@@ -96,15 +131,23 @@ def move(kind: str, to: str, value: str) -> str:
     bits = f"u{kind[1:]}"
     if to[0] != "{" and value[0] != "{":
         if kind == "pred":
-            return write(to, kind, read(value, kind) if value[0] == "%" else str(int(value) & 1))
+            is_register = value[0] == "%"
+            bit = read(value, kind) if is_register else str(int(value) & 1)
+            return write(to, kind, bit)
         moved = kind if re.match("0[fd]", value) else bits
         return write(to, moved, read(value, moved))
-    parts = (to if to[0] == "{" else value).strip("{} ").split(", ")
+    vector = to if to[0] == "{" else value
+    parts = vector.strip("{} ").split(", ")
     half = int(kind[1:]) // len(parts)
     if to[0] == "{":
         whole = read(value, bits)
         return " ".join(
-            write(part, f"u{half}", f"{whole} >> {half * i}") for i, part in enumerate(parts)
+            write(
+                part,
+                f"u{half}",
+                f"{whole} >> {half * i}",
+            )
+            for i, part in enumerate(parts)
         )
     joined = " | ".join(
         f"({c_type(bits)}){read(part, f'u{half}')} << {half * i}" for i, part in enumerate(parts)
@@ -119,13 +162,14 @@ def converted(parts: list[str], value: str) -> str:
     read_value = read(value, of)
     if to[0] != "f" and of[0] != "f" and not rounding:
         return read_value
+    widened = (("f16", "f32"), ("f32", "f64"))
     if to[0] == "f" and (
-        (rounding == ["rn"] and of != "f16")
-        or (not rounding and (of, to) in (("f16", "f32"), ("f32", "f64")))
+        (rounding == ["rn"] and of != "f16") or (not rounding and (of, to) in widened)
     ):
         return f"({c_type(to)}){read_value}"
     if to == of and rounding == ["rmi"]:
-        return f"{'floor' if to == 'f64' else 'floorf'}({read_value})"
+        floor = "floor" if to == "f64" else "floorf"
+        return f"{floor}({read_value})"
     if to[0] != "f" and rounding == ["rzi"]:
         return f"truncated_{c_type(to)[:-2]}({read_value})"
     raise UnknownInstructionError(".".join(parts))
@@ -139,68 +183,90 @@ def compared(parts: list[str], a: str, b: str) -> str:
     x = read(a, kind)
     y = read(b, kind)
     if comparison in ("nan", "num"):
-        return f"{'!' if comparison == 'num' else ''}({x} != {x} || {y} != {y})"
+        negation = "!" if comparison == "num" else ""
+        return f"{negation}({x} != {x} || {y} != {y})"
     if kind[0] == "f" and comparison == "ne":
         return f"({x} < {y} || {x} > {y})"
     if kind[0] == "f" and comparison == "neu":
         return f"{x} != {y}"
     if kind[0] == "f" and comparison[-1] == "u":
-        return f"!({x} {OPPOSITE[comparison[:-1]]} {y})"
+        opposite = OPPOSITE[comparison[:-1]]
+        return f"!({x} {opposite} {y})"
     return f"{x} {COMPARISONS[comparison]} {y}"
 
 
-def on_floats(parts: list[str], values: list[str], may_fuse: bool) -> str:
+def on_floats(
+    parts: list[str],
+    values: list[str],
+    may_fuse: bool,
+) -> str:
     """Arithmetic on floats."""
     base = parts[0]
     kind = parts[-1]
     if base == "fma" and parts[1:-1] == ["rn"] and may_fuse:
-        return f"{'fma' if kind == 'f64' else 'fmaf'}({', '.join(values)})"
+        fma = "fma" if kind == "f64" else "fmaf"
+        arguments = ", ".join(values)
+        return f"{fma}({arguments})"
     if parts[1:-1] != ["rn"] and not (
         may_fuse and len(parts) == 2 and base in ("add", "sub", "mul")
     ):
         raise UnknownInstructionError(".".join(parts))
     if base in ARITHMETIC and base != "rem":
-        return f"{values[0]} {ARITHMETIC[base]} {values[1]}"
+        sign = ARITHMETIC[base]
+        return f"{values[0]} {sign} {values[1]}"
     if base == "sqrt":
-        return f"{'sqrt' if kind == 'f64' else 'sqrtf'}({values[0]})"
+        sqrt = "sqrt" if kind == "f64" else "sqrtf"
+        return f"{sqrt}({values[0]})"
     if base == "rcp":
         return f"1 / {values[0]}"
     raise UnknownInstructionError(".".join(parts))
 
 
-def on_integers(parts: list[str], operands: list[str]) -> tuple[str, str]:
+def on_integers(
+    parts: list[str],
+    operands: list[str],
+) -> tuple[str, str]:
     """Arithmetic on integers and bits: the type and the value of the result."""
     base = parts[0]
     kind = parts[-1]
-    unsigned = kind if kind == "pred" else f"u{kind[1:]}"
+    bits = kind[1:]
+    unsigned = kind if kind == "pred" else f"u{bits}"
     if base in ("shl", "shr"):
         sign = "" if base == "shl" else "_s" if kind[0] == "s" else "_u"
         function = f"{base}{sign}{kind[1:]}"
-        return kind, f"{function}({read(operands[0], kind)}, {read(operands[1], 'u32')})"
+        value = read(operands[0], kind)
+        return kind, f"{function}({value}, {read(operands[1], 'u32')})"
     if base in ("bfi", "prmt"):
         rest = [read(operand, "u32") for operand in operands[2:]]
         both = [read(operand, unsigned) for operand in operands[:2]]
-        return unsigned, f"{'insert' if base == 'bfi' else 'permute'}({', '.join(both + rest)})"
+        function = "insert" if base == "bfi" else "permute"
+        arguments = ", ".join(both + rest)
+        return unsigned, f"{function}({arguments})"
     if base == "mad":
-        wide = on_integers(["mul", *parts[1:]], operands[:2])
-        return wide[0], f"({wide[1]}) + {read(operands[2], wide[0])}"
+        wide_kind, product = on_integers(["mul", *parts[1:]], operands[:2])
+        addend = read(operands[2], wide_kind)
+        return wide_kind, f"({product}) + {addend}"
     values = [read(operand, kind) for operand in operands]
     if base == "mul" and parts[1] in ("wide", "hi"):
         wide_kind = f"{kind[0]}{2 * int(kind[1:])}"
         double = "unsigned __int128" if wide_kind == "u128" else c_type(wide_kind)
         product = f"({double}){values[0]} * {values[1]}"
-        return (kind, f"{product} >> {kind[1:]}") if parts[1] == "hi" else (wide_kind, product)
+        if parts[1] == "hi":
+            return kind, f"{product} >> {kind[1:]}"
+        return wide_kind, product
     if base in ("add", "sub", "mul", "and", "or", "xor", "not", "neg"):  # the same of both signs
         values = [read(operand, unsigned) for operand in operands]
         if base in ("not", "neg"):
-            sign = "-" if base == "neg" else "!" if kind == "pred" else "~"
+            complement = "!" if kind == "pred" else "~"
+            sign = "-" if base == "neg" else complement
             return unsigned, f"{sign}{values[0]}"
         return unsigned, f"{values[0]} {(ARITHMETIC | BITWISE)[base]} {values[1]}"
     if base in ("div", "rem"):  # by zero, the card gives a number
         return kind, f"{values[1]} == 0 ? 0 : {values[0]} {ARITHMETIC[base]} {values[1]}"
     if base in ("min", "max"):
         a, b = values
-        return kind, f"{a} {'<' if base == 'min' else '>'} {b} ? {a} : {b}"
+        comparison = "<" if base == "min" else ">"
+        return kind, f"{a} {comparison} {b} ? {a} : {b}"
     raise UnknownInstructionError(".".join(parts))
 
 
@@ -218,19 +284,31 @@ def statement(instruction: str, operands: list[str], may_fuse: bool) -> str:
     if base == "mov":
         return move(kind, *operands)
     if base == "cvta":
-        return write(operands[0], "u64", read(operands[1], "u64"))
+        address = read(operands[1], "u64")
+        return write(operands[0], "u64", address)
     if base == "cvt":
-        return write(operands[0], parts[-2], converted(parts, operands[1]))
+        other = converted(parts, operands[1])
+        return write(operands[0], parts[-2], other)
     if base == "setp":
-        return write(operands[0], "pred", compared(parts, operands[1], operands[2]))
+        answer = compared(parts, operands[1], operands[2])
+        return write(operands[0], "pred", answer)
     if base == "selp":
         values = [read(operand, kind) for operand in operands[1:3]]
-        return write(operands[0], kind, f"{read(operands[3], 'pred')} ? {values[0]} : {values[1]}")
+        condition = read(operands[3], "pred")
+        return write(
+            operands[0],
+            kind,
+            f"{condition} ? {values[0]} : {values[1]}",
+        )
     if kind == "f16x2":
         if base not in ("add", "mul") or parts[1:-1] != ["rn"]:
             raise UnknownInstructionError(instruction)
         a, b = (read(operand, "u32") for operand in operands[1:])
-        return write(operands[0], "u32", f"{base}_f16x2({a}, {b})")
+        return write(
+            operands[0],
+            "u32",
+            f"{base}_f16x2({a}, {b})",
+        )
     if kind in ("f32", "f64"):
         values = [read(operand, kind) for operand in operands[1:]]
         return write(operands[0], kind, on_floats(parts, values, may_fuse))
@@ -248,9 +326,11 @@ def declarations(line: str) -> str:
         kind, name, count = register.groups()
         c = "int" if kind == "pred" else f"uint{kind[1:]}_t"
         names = [f"{name}{i}" for i in range(int(count))] if count else [name]
-        return f"{c} {', '.join(f'{each} = 0' for each in names)};"
+        zeros = ", ".join(f"{each} = 0" for each in names)
+        return f"{c} {zeros};"
     if local := re.match(r"\.local \.align (\d+) \.b8\s+([\w$]+)\[(\d+)\];", line):
-        return f"_Alignas({local[1]}) uint8_t {name_of(local[2])}[{local[3]}];"
+        alignment = local[1]
+        return f"_Alignas({alignment}) uint8_t {name_of(local[2])}[{local[3]}];"
     raise UnknownInstructionError(line)
 
 
@@ -273,7 +353,8 @@ def function(name: str, body: str, may_fuse: bool) -> Iterator[str]:
             if found is None:
                 raise UnknownInstructionError(line)
             condition = f"if ({found[1]}{name_of(found[2])}) " if found[2] else ""
-            yield f"{condition}{{ {statement(found[3], split(found[4]), may_fuse)} }}"
+            of_instruction = statement(found[3], split(found[4]), may_fuse)
+            yield f"{condition}{{ {of_instruction} }}"
     yield "}"
     yield f"void {name}(const void* launch, uint32_t blocks, uint32_t threads) {{"
     yield "  for (uint32_t block = 0; block < blocks; ++block)"
@@ -307,14 +388,14 @@ def unwanted(ptx: str) -> list[str]:
     """The lines that call something, or that do not round each operation on floats to nearest."""
     found = []
     for line in map(str.strip, ptx.splitlines()):
-        instruction = re.split(r"\s", re.sub(r"^@!?%p\d+\s+", "", line))[0]
+        without_predicate = re.sub(r"^@!?%p\d+\s+", "", line)
+        instruction = re.split(r"\s", without_predicate)[0]
         parts = instruction.split(".")
         base = parts[0]
         how = parts[1:-1]
         kind = parts[-1]
-        is_wrong = {"ftz", "sat", "approx", "full"} & {*how} or re.search(
-            r"\.extern|\.func|^call", instruction
-        )
+        loose = {"ftz", "sat", "approx", "full"}
+        is_wrong = loose & {*how} or re.search(r"\.extern|\.func|^call", instruction)
         if kind in ("f16", "f16x2", "f32", "f64") and base not in MOVES:
             is_wrong = is_wrong or base not in ROUNDED or how != ["rn"]
         if base == "cvt" and how[-1] in ("f16", "f32") and kind != "f16":
@@ -332,7 +413,8 @@ def contracted(ptx: str) -> tuple[str, int]:
     for line in ptx.splitlines():
         parts = re.split(r"[\s,;]+", line.strip())
         if parts[0].startswith("mul.rn."):
-            products[parts[1]] = ", ".join(parts[2:4])
+            factors = parts[2:4]
+            products[parts[1]] = ", ".join(factors)
         elif parts[0].startswith("add.rn.") and parts[2] in products:
             line = f"\tfma{parts[0][3:]} {parts[1]}, {products[parts[2]]}, {parts[3]};"
             count += 1

@@ -46,7 +46,10 @@ class Recorder:
             setattr(class_, name, self._counted(getattr(class_, name)))
         sys.addaudithook(self._heard)
 
-    def _counted(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _counted(
+        self,
+        method: Callable[..., Any],
+    ) -> Callable[..., Any]:
         @functools.wraps(method)
         def counted(*arguments: Any, **named: Any) -> Any:
             self._reached += 1

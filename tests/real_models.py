@@ -67,7 +67,12 @@ class RealModel:
         return with_draws_as_outputs(self.reproducible)
 
 
-def normals(shape: list[int], stream: int, state: np.ndarray, steps: int = 0) -> np.ndarray:
+def normals(
+    shape: list[int],
+    stream: int,
+    state: np.ndarray,
+    steps: int = 0,
+) -> np.ndarray:
     """Standard normals of a stream; with steps, one after the other from the state it carries."""
     rows = []
     for _ in range(steps or 1):
@@ -76,7 +81,11 @@ def normals(shape: list[int], stream: int, state: np.ndarray, steps: int = 0) ->
     return np.stack(rows) if steps else rows[0]
 
 
-def dropped(shape: list[int], stream: int, state: np.ndarray) -> np.ndarray:
+def dropped(
+    shape: list[int],
+    stream: int,
+    state: np.ndarray,
+) -> np.ndarray:
     return reference.random_bernoulli(shape, np.float32(0.1), op_seed=stream, state=state)[0]
 
 

@@ -37,7 +37,10 @@ class OpenVino:
         )
 
     def __call__(
-        self, model: Any, feeds: dict[str, np.ndarray] | None = None, precision: str | None = None
+        self,
+        model: Any,
+        feeds: dict[str, np.ndarray] | None = None,
+        precision: str | None = None,
     ) -> list[np.ndarray]:
         return self.loaded(model, precision)(feeds or {})
 
@@ -49,7 +52,11 @@ class OpenVino:
         compiled = self.core.compile_model(self.read(model), "CPU", config)
         return request_of(compiled)
 
-    def side_by_side(self, draws: Draws, precision: str | None = None) -> list[list[np.ndarray]]:
+    def side_by_side(
+        self,
+        draws: Draws,
+        precision: str | None = None,
+    ) -> list[list[np.ndarray]]:
         """Runs models with their feeds as parts of one, which takes as long to compile as one."""
         whole, feeds = joined(draws)
         return parted(self(whole, feeds, precision), draws)
@@ -101,7 +108,10 @@ def joined(draws: Draws) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     }
 
 
-def parted(outputs: list[np.ndarray], draws: Draws) -> list[list[np.ndarray]]:
+def parted(
+    outputs: list[np.ndarray],
+    draws: Draws,
+) -> list[list[np.ndarray]]:
     """The outputs of each part of a joined model."""
     rest = iter(outputs)
     return [[next(rest) for _ in model.graph.output] for model, _ in draws]

@@ -19,7 +19,12 @@ import numpy as np
 PAGE = Path(__file__).parents[1] / "docs/specification.md"
 F32 = np.float32
 F64 = np.float64
-FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": F32, "f64": F64}
+FLOATS: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": F32,
+    "f64": F64,
+}
 
 Word = int
 
@@ -27,13 +32,16 @@ Word = int
 def _coefficients() -> tuple[dict[Any, dict[str, list[Any]]], str]:
     """Those of the page's table, by type and name."""
     text = PAGE.read_text(encoding="utf-8")
-    table = text[text.index("## Coefficients") : text.index("## Check yourself")]
+    begin = text.index("## Coefficients")
+    end = text.index("## Check yourself")
+    table = text[begin:end]
     found: dict[Any, dict[str, list[Any]]] = {F32: {}, F64: {}}
     for name, narrow, wide in re.findall(
         r"^\| `(.+?)` \| (.*?) ?\| (.*?) \|$", table, re.MULTILINE
     ):
         for type_, cell in ((F32, narrow), (F64, wide)):
-            found[type_][name] = [type_(float.fromhex(x)) for x in re.findall(r"`(.+?)`", cell)]
+            numbers = re.findall(r"`(.+?)`", cell)
+            found[type_][name] = [type_(float.fromhex(x)) for x in numbers]
     return found, text
 
 
@@ -41,12 +49,17 @@ COEFFICIENTS, TEXT = _coefficients()
 
 
 def philox(counter: int, key: int) -> list[Word]:
-    c0, c1, c2, c3 = (counter >> 32 * i & 0xFFFFFFFF for i in range(4))
+    c0 = counter & 0xFFFFFFFF
+    c1 = counter >> 32 & 0xFFFFFFFF
+    c2 = counter >> 64 & 0xFFFFFFFF
+    c3 = counter >> 96 & 0xFFFFFFFF
     k0 = key & 0xFFFFFFFF
     k1 = key >> 32
     for _ in range(10):
-        h0, l0 = divmod(c0 * 0xD2511F53, 2**32)
-        h1, l1 = divmod(c2 * 0xCD9E8D57, 2**32)
+        product0 = c0 * 0xD2511F53
+        h0, l0 = divmod(product0, 2**32)
+        product1 = c2 * 0xCD9E8D57
+        h1, l1 = divmod(product1, 2**32)
         c0 = h1 ^ c1 ^ k0
         c1 = l1
         c2 = h0 ^ c3 ^ k1
@@ -59,40 +72,56 @@ def philox(counter: int, key: int) -> list[Word]:
 class Stream:
     """The words of a draw, in order."""
 
-    def __init__(self, state: Sequence[int], global_seed: int = 0, op_seed: int = 0) -> None:
+    def __init__(
+        self,
+        state: Sequence[int],
+        global_seed: int = 0,
+        op_seed: int = 0,
+    ) -> None:
         self._state = [int(word) for word in state]
         counter = sum(word << 32 * i for i, word in enumerate(self._state[:4]))
-        self.counter = (counter + (op_seed << 64)) % 2**128
-        self.key = (self._state[4] + (self._state[5] << 32) + global_seed) % 2**64
+        moved = op_seed << 64
+        self.counter = (counter + (moved)) % 2**128
+        low = self._state[4]
+        high = self._state[5] << 32
+        self.key = (low + (high) + global_seed) % 2**64
         self.used = 0
 
     def block(self, i: int) -> list[Word]:
-        return philox((self.counter + i) % 2**128, self.key)
+        counter = (self.counter + i) % 2**128
+        return philox(counter, self.key)
 
     def word(self) -> Word:
-        word = self.block(self.used // 4)[self.used % 4]
+        block = self.block(self.used // 4)
+        word = block[self.used % 4]
         self.used += 1
         return word
 
     def uniform(self, type_: Any) -> Any:
-        return uniform(type_, *(self.word() for _ in range(2 if type_ is F64 else 1)))
+        count = 2 if type_ is F64 else 1
+        return uniform(type_, *(self.word() for _ in range(count)))
 
     def next_state(self) -> list[Word]:
         before = sum(word << 32 * i for i, word in enumerate(self._state[:4]))
-        after = (before + -(-self.used // 4)) % 2**128
+        blocks = -(-self.used // 4)
+        after = (before + blocks) % 2**128
         return [*(after >> 32 * i & 0xFFFFFFFF for i in range(4)), *self._state[4:]]
 
 
 def uniform(type_: Any, *x: Word) -> Any:
     """u of a word, or of two."""
     if type_ is F64:
-        bits = 1023 << 52 | (x[0] & 0xFFFFF) << 32 | x[1]
+        upper = x[0] & 0xFFFFF
+        bits = 1023 << 52 | (upper) << 32 | x[1]
         return np.uint64(bits).view(F64) - F64(1)
     if type_ is F32:
-        return np.uint32(0x3F800000 | x[0] & 0x7FFFFF).view(F32) - F32(1)
+        word = np.uint32(0x3F800000 | x[0] & 0x7FFFFF)
+        return word.view(F32) - F32(1)
     if type_ is np.float16:
-        return np.uint16(0x3C00 | x[0] & 0x3FF).view(np.float16) - np.float16(1)
-    return type_(np.uint16(0x3F80 | x[0] & 0x7F).view(type_) - type_(1))
+        half = np.uint16(0x3C00 | x[0] & 0x3FF)
+        return half.view(np.float16) - np.float16(1)
+    half = np.uint16(0x3F80 | x[0] & 0x7F)
+    return type_(half.view(type_) - type_(1))
 
 
 # Elementary functions.
@@ -115,10 +144,12 @@ def minus_two_ln(x: Any) -> Any:
     m = int(_constant(type_, "sqrt half").view(signed))
     difference = int(x.view(signed)) - m
     e = type_(difference >> bits)
-    f = signed((difference & 2**bits - 1) + m).view(type_) - type_(1)
+    fraction = difference & 2**bits - 1
+    f = signed((fraction) + m).view(type_) - type_(1)
     s = f / (f + type_(2))
     z = s * s
-    series = s * (_horner(COEFFICIENTS[type_]["P_logarithm"], z) * z - type_(4))
+    inner = _horner(COEFFICIENTS[type_]["P_logarithm"], z)
+    series = s * (inner * z - type_(4))
     return series + e * _constant(type_, "minus_two_ln_2")
 
 
@@ -131,14 +162,18 @@ def sin_cos(v: Any) -> tuple[Any, Any]:
     type_ = type(v)
     magic = _constant(type_, "magic")
     q = v * type_(4) + magic
-    n = int(q.view(np.int32 if type_ is F32 else np.int64))
+    integers = np.int32 if type_ is F32 else np.int64
+    n = int(q.view(integers))
     t = v - (q - magic) * type_(0.25)
     z = t * t
-    sine = t * _horner(COEFFICIENTS[type_]["P_sine"], z)
-    cosine = _horner(COEFFICIENTS[type_]["P_cosine"], z) * z + type_(1)
+    of_sine = _horner(COEFFICIENTS[type_]["P_sine"], z)
+    sine = t * of_sine
+    of_cosine = _horner(COEFFICIENTS[type_]["P_cosine"], z)
+    cosine = of_cosine * z + type_(1)
     if n & 1:
         sine, cosine = cosine, sine
-    return -sine if n & 2 else sine, -cosine if n + 1 & 2 else cosine
+    is_odd = n + 1 & 2
+    return -sine if n & 2 else sine, -cosine if is_odd else cosine
 
 
 def exp(x: Any) -> Any:
@@ -148,9 +183,14 @@ def exp(x: Any) -> Any:
     magic = _constant(F64, "magic")
     q = x * _constant(F64, "log2_e") + magic
     n = q - magic
-    r = (x - n * _constant(F64, "ln2_high")) - n * _constant(F64, "ln2_low")
-    y = _horner(COEFFICIENTS[F64]["P_exponential"], r) * r + F64(1)
-    return np.uint64((int(y.view(np.uint64)) + (int(q.view(np.uint64)) << 52)) % 2**64).view(F64)
+    high = _constant(F64, "ln2_low")
+    low = _constant(F64, "ln2_high")
+    r = (x - n * low) - n * high
+    polynomial = _horner(COEFFICIENTS[F64]["P_exponential"], r)
+    y = polynomial * r + F64(1)
+    exponent = int(q.view(np.uint64))
+    bits = int(y.view(np.uint64))
+    return np.uint64((bits + (exponent << 52)) % 2**64).view(F64)
 
 
 def ln_factorial(k: Any) -> Any:
@@ -158,8 +198,12 @@ def ln_factorial(k: Any) -> Any:
         # Correctly rounded: the logarithm of an exact integer, in parts that lose nothing.
         return _rounded_ln(math.factorial(int(k)))
     r = F64(1) / k
-    series = F64(1) / F64(12) - r * r * (F64(1) / F64(360))
-    return (k + F64(0.5)) * (ln(k) - F64(1)) + (_constant(F64, "half_ln_2pi_e") + r * series)
+    twelfth = F64(1) / F64(12)
+    three_hundred_sixtieth = F64(1) / F64(360)
+    series = twelfth - r * r * (three_hundred_sixtieth)
+    factor = k + F64(0.5)
+    constant = _constant(F64, "half_ln_2pi_e")
+    return (factor) * (ln(k) - F64(1)) + (constant + r * series)
 
 
 def _rounded_ln(x: int) -> Any:
@@ -169,7 +213,8 @@ def _rounded_ln(x: int) -> Any:
 
 def _box_muller(u: Any, v: Any) -> tuple[Any, Any]:
     type_ = type(u)
-    r = np.sqrt(minus_two_ln(max(u, _constant(type_, "1e-7"))))
+    least = _constant(type_, "1e-7")
+    r = np.sqrt(minus_two_ln(max(u, least)))
     sine, cosine = sin_cos(v)
     return r * sine, r * cosine
 
@@ -181,41 +226,61 @@ def random_generator(stream: Stream, n: int) -> Iterator[Any]:
     yield from (stream.word() for _ in range(n))
 
 
-def random_uniform(stream: Stream, n: int, low: Any, high: Any, output_type: str) -> Iterator[Any]:
+def random_uniform(
+    stream: Stream,
+    n: int,
+    low: Any,
+    high: Any,
+    output_type: str,
+) -> Iterator[Any]:
     if output_type == "i32":
         for _ in range(n):
-            yield _signed((stream.word() % (high - low) + low) % 2**32, 32)
+            moved = stream.word() % (high - low)
+            yield _signed((moved + low) % 2**32, 32)
     elif output_type == "i64":
         for _ in range(n):
             x0 = stream.word()
             x1 = stream.word()
-            yield _signed(((x1 << 32 | x0) % (high - low) + low) % 2**64, 64)
+            word = x1 << 32 | x0
+            yield _signed(((word) % (high - low) + low) % 2**64, 64)
     else:
         type_ = FLOATS[output_type]
         low = type_(low)
         high = type_(high)
         for _ in range(n):
-            yield type_(type_(stream.uniform(type_) * type_(high - low)) + low)
+            fraction = stream.uniform(type_)
+            width = type_(high - low)
+            yield type_(type_(fraction * width) + low)
 
 
 def _signed(x: int, bits: int) -> int:
     return x - 2**bits if x >= 2 ** (bits - 1) else x
 
 
-def random_normal(stream: Stream, n: int, mean: Any, scale: Any, output_type: str) -> Iterator[Any]:
+def random_normal(
+    stream: Stream,
+    n: int,
+    mean: Any,
+    scale: Any,
+    output_type: str,
+) -> Iterator[Any]:
     type_ = FLOATS[output_type]
     wide = F64 if type_ is F64 else F32
     for first in range(0, n, 2):
-        pair = _box_muller(stream.uniform(wide), stream.uniform(wide))
+        u = stream.uniform(wide)
+        v = stream.uniform(wide)
+        pair = _box_muller(u, v)
         for value in pair[: n - first]:
-            yield type_(type_(type_(value) * type_(scale)) + type_(mean))
+            scaled = type_(type_(value) * type_(scale))
+            yield type_(scaled + type_(mean))
 
 
 def random_bernoulli(stream: Stream, n: int, p: Any) -> Iterator[bool]:
     """RandomBernoulli; p is a scalar of NumPy, or an array of n."""
     for i in range(n):
         number = p[i] if np.ndim(p) else p
-        yield bool(stream.uniform(type(number)) < number)
+        u = stream.uniform(type(number))
+        yield bool(u < number)
 
 
 def random_categorical(
@@ -247,14 +312,21 @@ def _sums(weights: Sequence[Any]) -> list[Any]:
     return sums
 
 
-def random_exponential(stream: Stream, n: int, scale: Any, output_type: str) -> Iterator[Any]:
+def random_exponential(
+    stream: Stream,
+    n: int,
+    scale: Any,
+    output_type: str,
+) -> Iterator[Any]:
     type_ = FLOATS[output_type]
     for _ in range(n):
         if type_ is F64:
             t = stream.uniform(F64) + F64(2.0**-53)
         else:
-            t = (F64(stream.word()) + F64(0.5)) * F64(2.0**-32)
-        yield type_(_rounded(minus_two_ln(t) * F64(0.5), type_) * type_(scale))
+            middle = F64(stream.word()) + F64(0.5)
+            t = (middle) * F64(2.0**-32)
+        negative_logarithm = minus_two_ln(t)
+        yield type_(_rounded(negative_logarithm * F64(0.5), type_) * type_(scale))
 
 
 def _rounded(x: Any, type_: Any) -> Any:
@@ -263,7 +335,8 @@ def _rounded(x: Any, type_: Any) -> Any:
         return type_(x)
     # NumPy has no such conversion: it would round to f32 first.
     mantissa, exponent = math.frexp(float(x))
-    return type_(math.ldexp(round(math.ldexp(mantissa, 8)), exponent - 8))
+    rounded = round(math.ldexp(mantissa, 8))
+    return type_(math.ldexp(rounded, exponent - 8))
 
 
 def random_gamma(
@@ -273,12 +346,17 @@ def random_gamma(
     for i in range(n):
         a = F64(alpha)
         blocks = [stream.block(32 * i + j) for j in range(32)]
-        d = (a + one if a < 1 else a) - one / F64(3)
-        c = one / np.sqrt(F64(9) * d)
+        raised = a + one if a < 1 else a
+        d = (raised) - one / F64(3)
+        root = np.sqrt(F64(9) * d)
+        c = one / root
         for t in range(attempts):
-            u = uniform(F64, *blocks[2 * t][:2])
-            v = uniform(F64, *blocks[2 * t][2:])
-            w = uniform(F64, *blocks[2 * t + 1][:2])
+            words_u = blocks[2 * t][:2]
+            u = uniform(F64, *words_u)
+            words_v = blocks[2 * t][2:]
+            v = uniform(F64, *words_v)
+            words_w = blocks[2 * t + 1][:2]
+            w = uniform(F64, *words_w)
             x = _box_muller(u, v)[1]
             z = one + c * x
             y = z * z * z
@@ -291,13 +369,28 @@ def random_gamma(
     stream.used = 128 * n
 
 
-def random_poisson(stream: Stream, n: int, rate: Any, attempts: int = 32) -> Iterator[int]:
+def random_poisson(
+    stream: Stream,
+    n: int,
+    rate: Any,
+    attempts: int = 32,
+) -> Iterator[int]:
     for i in range(n):
-        yield int(_count(F64(rate), lambda j, i=i: stream.block(32 * i + j), attempts))
+        yield int(
+            _count(
+                F64(rate),
+                lambda j, i=i: stream.block(32 * i + j),
+                attempts,
+            )
+        )
     stream.used = 128 * n
 
 
-def _count(rate: Any, block: Callable[[int], list[Word]], attempts: int) -> Any:
+def _count(
+    rate: Any,
+    block: Callable[[int], list[Word]],
+    attempts: int,
+) -> Any:
     if rate < 10:
         u = uniform(F64, *block(0)[:2])
         p = exp(-rate)
@@ -307,23 +400,30 @@ def _count(rate: Any, block: Callable[[int], list[Word]], attempts: int) -> Any:
             p = p * rate / F64(k)
             total = total + p
         return k
-    b = F64(0.931) + F64(2.53) * np.sqrt(rate)
+    root = np.sqrt(rate)
+    b = F64(0.931) + F64(2.53) * root
     a = F64(-0.059) + F64(0.02483) * b
-    i = F64(1.1239) + F64(1.1328) / (b - F64(3.4))
-    q = F64(0.9277) - F64(3.6224) / (b - F64(2))
+    inverse = F64(1.1328) / (b - F64(3.4))
+    i = F64(1.1239) + inverse
+    quotient = F64(3.6224) / (b - F64(2))
+    q = F64(0.9277) - quotient
     for t in range(attempts):
         words = block(t)
         big_u = uniform(F64, *words[:2]) - F64(0.5)
-        big_v = F64(1) - uniform(F64, *words[2:])
+        v = uniform(F64, *words[2:])
+        big_v = F64(1) - v
         s = F64(0.5) - abs(big_u)
         with np.errstate(divide="ignore"):
-            k = np.floor((F64(2) * a / s + b) * big_u + rate + F64(0.43))
+            slope = F64(2) * a / s
+            k = np.floor((slope + b) * big_u + rate + F64(0.43))
         if s >= 0.07 and big_v <= q:
             return k
         if k < 0 or (s < 0.013 and big_v > s):
             continue
-        bound = ln(big_v) + ln(i) - ln(a / (s * s) + b)
-        if bound <= -rate + k * ln(rate) - ln_factorial(k):
+        scale = a / (s * s) + b
+        bound = ln(big_v) + ln(i) - ln(scale)
+        logarithm = k * ln(rate)
+        if bound <= -rate + logarithm - ln_factorial(k):
             return k
     return np.floor(rate)
 
@@ -339,18 +439,28 @@ def random_permutation(stream: Stream, rows: int, n: int) -> Iterator[int]:
         yield from sorted(range(n), key=keys.__getitem__)
 
 
-def random_dropout(stream: Stream, data: Any, ratio: Any) -> Iterator[tuple[Any, bool]]:
+def random_dropout(
+    stream: Stream,
+    data: Any,
+    ratio: Any,
+) -> Iterator[tuple[Any, bool]]:
     """RandomDropout: output and mask."""
     type_ = data.dtype.type
     work = F64 if type_ is F64 else F32
-    scale = type_(work(1) / (work(1) - work(ratio)))
+    rest = work(1) - work(ratio)
+    scale = type_(work(1) / (rest))
     for x in data:
         keep = not stream.uniform(type(ratio)) < ratio
         yield (type_(x * scale) if keep else type_(0)), keep
 
 
 def random_token(
-    stream: Stream, logits: Any, temperature: Any, top_k: int, top_p: Any, min_p: Any
+    stream: Stream,
+    logits: Any,
+    temperature: Any,
+    top_k: int,
+    top_p: Any,
+    min_p: Any,
 ) -> Iterator[int]:
     for row in logits.astype(F64):
         u = stream.uniform(F64)

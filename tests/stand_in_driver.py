@@ -51,7 +51,12 @@ def _advanced(state: np.ndarray, launch: Launch) -> np.ndarray:
     return np.array([*words_after, *state[4:]], np.uint32)
 
 
-def _draw_values(distribution: str, kind: str, launch: Launch, states: np.ndarray | None) -> None:
+def _draw_values(
+    distribution: str,
+    kind: str,
+    launch: Launch,
+    states: np.ndarray | None,
+) -> None:
     count = launch.rows * launch.row_elements
     names = () if kind == "bits" else NUMBERS_OF[distribution][0]
     numbers = {name: _number(launch.number[NUMBERS[name]], count) for name in names}
@@ -96,7 +101,14 @@ class StandIn:
         self._draw = kind(self._launched)
         self._c.stand_in_draw_with(self._draw)
 
-    def _launched(self, kernel: bytes, at: int, blocks: int, threads: int, stream: Any) -> None:
+    def _launched(
+        self,
+        kernel: bytes,
+        at: int,
+        blocks: int,
+        threads: int,
+        stream: Any,
+    ) -> None:
         name = kernel.decode()
         launch = Launch.from_address(at)
         fields = {key: getattr(launch, key) or 0 for key, _ in Launch._fields_ if key != "number"}
@@ -146,7 +158,12 @@ class StandIn:
         assert self.live == 0
 
     @contextmanager
-    def failing(self, function: str, after: int = 0, error: int = 719) -> Iterator[None]:
+    def failing(
+        self,
+        function: str,
+        after: int = 0,
+        error: int = 719,
+    ) -> Iterator[None]:
         """Has a function fail, once."""
         self._c.stand_in_fail(function.encode(), after, error)
         try:

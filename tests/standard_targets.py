@@ -55,9 +55,19 @@ def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
             names = node.input if is_input else node.output
             names[:] = [inner if name == value.name else name for name in names]
         if is_input:
-            cast = helper.make_node("Cast", [value.name], [inner], to=TensorProto.BFLOAT16)
+            cast = helper.make_node(
+                "Cast",
+                [value.name],
+                [inner],
+                to=TensorProto.BFLOAT16,
+            )
         else:
-            cast = helper.make_node("Cast", [inner], [value.name], to=TensorProto.FLOAT)
+            cast = helper.make_node(
+                "Cast",
+                [inner],
+                [value.name],
+                to=TensorProto.FLOAT,
+            )
         graph.node.insert(0 if is_input else len(graph.node), cast)
     return copy, is_bf16[: len(graph.output)]
 

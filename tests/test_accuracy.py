@@ -34,12 +34,18 @@ def some_uniforms(count: int) -> np.ndarray:
     """Uniforms of 52 bits: random ones, and those next to each end and each eighth."""
     steps = np.random.default_rng(1).integers(0, 2**52, count)
     for i, eighth in enumerate(range(9)):
-        steps[i * 9 : i * 9 + 9] = np.clip(eighth * 2**49 + np.arange(-4, 5), 0, 2**52 - 1)
+        steps[i * 9 : i * 9 + 9] = np.clip(
+            eighth * 2**49 + np.arange(-4, 5),
+            0,
+            2**52 - 1,
+        )
     return steps * 2.0**-52
 
 
 def worst_normal(
-    r: np.ndarray, exact_r: np.ndarray, errors_of_sine_and_cosine: tuple[float, float]
+    r: np.ndarray,
+    exact_r: np.ndarray,
+    errors_of_sine_and_cosine: tuple[float, float],
 ) -> float:
     """The furthest that a pair can be off: what r is (sine and cosine are at most 1), what the sine
     is, times r, and half a unit in the last place of the product."""
@@ -56,7 +62,14 @@ TURN = 2 * LONG("3.14159265358979323846264338327950288")
     ("dtype", "wide", "off_sine_or_cosine", "off_r", "off_normal"),
     [
         (F32, F64, 1e-7, 4.6e-7, 1.2e-6),
-        pytest.param(F64, LONG, 1.3e-16, 2e-15, 2e-15, marks=needs_long_doubles),
+        pytest.param(
+            F64,
+            LONG,
+            1.3e-16,
+            2e-15,
+            2e-15,
+            marks=needs_long_doubles,
+        ),
     ],
 )
 def test_normals_are_near_their_exact_values(
@@ -78,7 +91,18 @@ def test_normals_are_near_their_exact_values(
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_normals_are_near_what_mpmath_says(dtype: type) -> None:
     """An independent library, 40 digits: pairs at random, and every pair of edges."""
-    edges = [0, 1e-7, 1.1e-7, 0.125, 0.25, 0.5, math.sqrt(0.5), 0.75, 0.875, 1 - 2.0**-23]
+    edges = [
+        0,
+        1e-7,
+        1.1e-7,
+        0.125,
+        0.25,
+        0.5,
+        math.sqrt(0.5),
+        0.75,
+        0.875,
+        1 - 2.0**-23,
+    ]
     pairs = [(u, v) for u in edges for v in edges]
     pairs += zip(some_uniforms(3000), some_uniforms(3000)[::-1], strict=True)
     u, v = (np.minimum(np.array(x, dtype), dtype(1 - 2.0**-23)) for x in zip(*pairs, strict=True))
@@ -109,7 +133,11 @@ def test_the_logarithm_is_never_0_or_negative(dtype: type) -> None:
     steps = {F32: 2.0**-23, F64: 2.0**-52}[dtype]
     nearest = np.array([1 - i * steps for i in range(1, 1000)], dtype)
     assert (elementary.minus_two_ln(nearest) > 0).all()
-    np.testing.assert_allclose(elementary.minus_two_ln(nearest)[0], 2 * steps, rtol=2 * steps)
+    np.testing.assert_allclose(
+        elementary.minus_two_ln(nearest)[0],
+        2 * steps,
+        rtol=2 * steps,
+    )
 
 
 def test_the_exponential_is_within_two_roundings() -> None:
@@ -132,11 +160,23 @@ def test_the_exponential_is_as_near_for_many() -> None:
 
 
 def test_the_exponential_of_0_is_1_and_below_708_it_is_0() -> None:
-    x = np.array([0.0, -0.0, -708, np.nextafter(-708, -709), -710, -1e300, -np.inf])
+    x = np.array(
+        [
+            0.0,
+            -0.0,
+            -708,
+            np.nextafter(-708, -709),
+            -710,
+            -1e300,
+            -np.inf,
+        ]
+    )
     y = elementary.exp_nonpositive(x)
     assert y[:2].tolist() == [1, 1]
-    assert y[2] == pytest.approx(math.exp(-708), rel=1e-15)
-    assert y[3:].tobytes() == np.zeros(4).tobytes(), "exactly +0"
+    expected = pytest.approx(math.exp(-708), rel=1e-15)
+    assert y[2] == expected
+    expected = np.zeros(4).tobytes()
+    assert y[3:].tobytes() == expected, "exactly +0"
 
 
 def test_the_exponential_never_decreases() -> None:

@@ -30,16 +30,46 @@ P_OF_EACH = probability_of_each(40).reshape(2, 20)
 
 # The operator's function and its arguments.
 DRAWS: dict[str, tuple[str, dict[str, Any]]] = {
-    "uniform f32": ("uniform", {"minval": -3, "maxval": 7.5, "output_type": "f32"}),
-    "uniform f16": ("uniform", {"minval": 0, "maxval": 1, "output_type": "f16"}),
-    "uniform bf16": ("uniform", {"minval": 0, "maxval": 1, "output_type": "bf16"}),
-    "uniform f64": ("uniform", {"minval": 0, "maxval": 1, "output_type": "f64"}),
-    "uniform i32": ("uniform", {"minval": -5, "maxval": 1000, "output_type": "i32"}),
-    "uniform i64, two words": ("uniform", {"minval": 0, "maxval": 2**28, "output_type": "i64"}),
-    "normal f32": ("normal", {"mean": 2, "scale": 0.5, "output_type": "f32"}),
-    "normal f16": ("normal", {"mean": 0, "scale": 1, "output_type": "f16"}),
-    "normal bf16": ("normal", {"mean": 0, "scale": 1, "output_type": "bf16"}),
-    "normal f64": ("normal", {"mean": 0, "scale": 1, "output_type": "f64"}),
+    "uniform f32": (
+        "uniform",
+        {"minval": -3, "maxval": 7.5, "output_type": "f32"},
+    ),
+    "uniform f16": (
+        "uniform",
+        {"minval": 0, "maxval": 1, "output_type": "f16"},
+    ),
+    "uniform bf16": (
+        "uniform",
+        {"minval": 0, "maxval": 1, "output_type": "bf16"},
+    ),
+    "uniform f64": (
+        "uniform",
+        {"minval": 0, "maxval": 1, "output_type": "f64"},
+    ),
+    "uniform i32": (
+        "uniform",
+        {"minval": -5, "maxval": 1000, "output_type": "i32"},
+    ),
+    "uniform i64, two words": (
+        "uniform",
+        {"minval": 0, "maxval": 2**28, "output_type": "i64"},
+    ),
+    "normal f32": (
+        "normal",
+        {"mean": 2, "scale": 0.5, "output_type": "f32"},
+    ),
+    "normal f16": (
+        "normal",
+        {"mean": 0, "scale": 1, "output_type": "f16"},
+    ),
+    "normal bf16": (
+        "normal",
+        {"mean": 0, "scale": 1, "output_type": "bf16"},
+    ),
+    "normal f64": (
+        "normal",
+        {"mean": 0, "scale": 1, "output_type": "f64"},
+    ),
     "bernoulli f32": ("bernoulli", {"p": 0.3}),
     "bernoulli of each": ("bernoulli", {"p": P_OF_EACH}),
     "bernoulli f64": ("bernoulli", {"p": np.float64(0.3)}),
@@ -51,7 +81,10 @@ DRAWS: dict[str, tuple[str, dict[str, Any]]] = {
     "exponential f32": ("exponential", {"scale": 1, "output_type": "f32"}),
     "exponential bf16": ("exponential", {"scale": 1, "output_type": "bf16"}),
     "permutation": ("permutation", {"output_type": "i64"}),
-    "dropout": ("dropout", {"data": DATA, "ratio": np.float64(0.5)}),
+    "dropout": (
+        "dropout",
+        {"data": DATA, "ratio": np.float64(0.5)},
+    ),
     "dropout of ratio 1": ("dropout", {"data": DATA, "ratio": 1}),
 }
 
@@ -98,12 +131,17 @@ def test_the_reference_draws_what_torch_drew(kind: str) -> None:
         state = TorchState.from_seed(case["seed"]).to_array()
         ours, *given = CALLS[kind](*arguments)
         values = getattr(reference, f"random_{ours}")(*given, **PYTORCH, state=state)[-2]
-        assert_as_torch(values, case["results"][0], exact=not is_by_libm(name, arguments))
+        assert_as_torch(
+            values,
+            case["results"][0],
+            exact=not is_by_libm(name, arguments),
+        )
 
 
 def test_the_example_of_the_contract() -> None:
     values, after = reference.random_normal([4], 0.0, 1.0, "f32", **PYTORCH, state=SEED_42)
-    assert values.round(4).tolist() == pytest.approx([0.3367, 0.1288, 0.2345, 0.2303], abs=1e-6)
+    expected = pytest.approx([0.3367, 0.1288, 0.2345, 0.2303], abs=1e-6)
+    assert values.round(4).tolist() == expected
     again, last = reference.random_normal([4], 0.0, 1.0, "f32", **PYTORCH, state=after)
     assert after.shape == last.shape == (632,)
     assert not np.array_equal(values, again)
@@ -163,7 +201,8 @@ def test_backends_draw_the_reference(runtime: str) -> None:
     for _ in range(2):
         outputs = iter(parted(RUNTIMES[runtime](whole, feeds), draws))
         for i, name in enumerate(names):
-            expected = drawn(name, state=feeds[f"{3 * i}/state"])
+            state = feeds[f"{3 * i}/state"]
+            expected = drawn(name, state=state)
             assert_all_same(next(outputs), expected)
             feeds[f"{3 * i}/state"] = expected[-1]
             assert_same_bits(next(outputs)[0], drawn(name, state=SEED_42)[0])
@@ -254,18 +293,30 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"state": np.stack([SEED_42] * 3)},
         "got 3 states (shape [3, 632]) for 2 rows (output shape [2, 3]).",
     ),
-    ({"state": bad_state(4, 625)}, f"the state's next must be from 0 to 624: got 625. {AGAIN}"),
-    ({"state": changed()}, f"the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}"),
+    (
+        {"state": bad_state(4, 625)},
+        f"the state's next must be from 0 to 624: got 625. {AGAIN}",
+    ),
+    (
+        {"state": changed()},
+        f"the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}",
+    ),
     (
         {"state": bad_state(2, 9)},
         f"the state's left must be 1, or 625 less its next of 0: got 9. {AGAIN}",
     ),
-    ({"state": bad_state(3, 0)}, f"the state's seeded must be 1: got 0. {AGAIN}"),
+    (
+        {"state": bad_state(3, 0)},
+        f"the state's seeded must be 1: got 0. {AGAIN}",
+    ),
     (
         {"state": bad_state([630, 631], [0x7FF00000, 1])},
         "cached normal must be a finite number: got inf.",
     ),
-    ({"state": bad_state(631, 2)}, f"the state's is_cached must be 0 or 1: got 2. {AGAIN}"),
+    (
+        {"state": bad_state(631, 2)},
+        f"the state's is_cached must be 0 or 1: got 2. {AGAIN}",
+    ),
     (
         {"state": SEED_42, "op_seed": 3},
         "attribute 'op_seed' must be 0 with alignment 'pytorch': got 3. torch's generator "
@@ -341,7 +392,8 @@ def test_standard_nodes_refuse_it_by_name() -> None:
 
 def test_each_operator_of_this_alignment_has_a_call_of_torch_s() -> None:
     aligned = [o for o in OPERATORS.values() if "alignment" in {a.name for a in o.attributes}]
-    assert {call(name)[0] for name in DRAWS} == {operator.function for operator in aligned}
+    expected = {operator.function for operator in aligned}
+    assert {call(name)[0] for name in DRAWS} == expected
 
 
 def test_more_integers_than_torch_shuffles_so_are_refused() -> None:
@@ -376,8 +428,16 @@ def test_generate_draws_what_a_node_draws(name: str) -> None:
     ("state", "dtype", "said"),
     [
         (PhiloxState.from_seed(1), np.float32, "6 words are a PhiloxState, of alignment 'tens"),
-        (np.zeros((2, 6), np.uint32), np.float32, "6 words are a PhiloxState, of alignment"),
-        (np.zeros(7, np.uint32), np.float32, "Pass TorchState.from_seed(seed).to_array()"),
+        (
+            np.zeros((2, 6), np.uint32),
+            np.float32,
+            "6 words are a PhiloxState, of alignment",
+        ),
+        (
+            np.zeros(7, np.uint32),
+            np.float32,
+            "Pass TorchState.from_seed(seed).to_array()",
+        ),
         (bad_state(4, 625), np.float32, "the state's next must be from 0 to 624: got 625"),
         (SEED_42, np.uint32, "TypeError: out must be of floats, int32, int64 or bool: got uint32"),
     ],

@@ -70,7 +70,11 @@ def rewritten(text: str, **options: Any) -> onnx.ModelProto:
     return op.make_reproducible(parse(text), alignment="pytorch", **options)
 
 
-def by_torch(text: str, feed: Arrays, state: op.TorchState = STATE) -> list[np.ndarray]:
+def by_torch(
+    text: str,
+    feed: Arrays,
+    state: op.TorchState = STATE,
+) -> list[np.ndarray]:
     """What a model gives where its nodes are torch's calls, one after the other, and the end."""
     return drawn(parse(text), feed, state.to_array(), alignment="pytorch")
 
@@ -78,8 +82,14 @@ def by_torch(text: str, feed: Arrays, state: op.TorchState = STATE) -> list[np.n
 IN_LOOPS = {"times": np.array(3), "rows": np.ones((3, 2), np.float32)}
 MODELS = {
     "in a row": (STRAIGHT, FEED),
-    "in bodies": (LOOP, {**IN_LOOPS, "which": np.array(True)}),
-    "in bodies, but for a branch": (LOOP, {**IN_LOOPS, "which": np.array(False)}),
+    "in bodies": (
+        LOOP,
+        {**IN_LOOPS, "which": np.array(True)},
+    ),
+    "in bodies, but for a branch": (
+        LOOP,
+        {**IN_LOOPS, "which": np.array(False)},
+    ),
 }
 
 
@@ -98,7 +108,8 @@ def test_a_seed_is_a_constant_state() -> None:
     model = rewritten(STRAIGHT, seed=42)
     assert [i.name for i in model.graph.input] == ["x"]
     for _ in range(2):
-        assert_all_same(evaluate(model, FEED), by_torch(STRAIGHT, FEED)[:-1])
+        expected = by_torch(STRAIGHT, FEED)[:-1]
+        assert_all_same(evaluate(model, FEED), expected)
     assert op.make_reproducible(model, alignment="pytorch", seed=42) is model
     with pytest.raises(ValueError, match="seed must be left out, or 42"):
         op.make_reproducible(model, alignment="pytorch", seed=43)
@@ -258,7 +269,13 @@ def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_whole_model_has_a_generator_for_each_row(runtime: str) -> None:
     config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
-    pipe = op.Pipeline(parse(OF_ROWS), alignment="pytorch", per_row=True, runtime=runtime, **config)
+    pipe = op.Pipeline(
+        parse(OF_ROWS),
+        alignment="pytorch",
+        per_row=True,
+        runtime=runtime,
+        **config,
+    )
     seeds = (3, 4, 5)
     for which in (True, False):
         feed = {"x": np.ones((3, 20), np.float32), "which": np.array(which)}
@@ -280,7 +297,11 @@ def test_states_of_another_number_of_rows_than_the_batch_fail() -> None:
     rows, words = model.graph.input[-1].type.tensor_type.shape.dim
     assert (rows.dim_param, words.dim_value) == ("rows", 632)
     states = np.stack([op.TorchState.from_seed(seed).to_array() for seed in (3, 4)])
-    feeds = {"x": np.ones((3, 20), np.float32), "which": np.array(True), "random_state": states}
+    feeds = {
+        "x": np.ones((3, 20), np.float32),
+        "which": np.array(True),
+        "random_state": states,
+    }
     with pytest.raises(Exception, match="one_row_for_each_row_of_x"):
         in_onnxruntime()(model, feeds)
     with pytest.raises(ValueError, match=r"alignment 'pytorch' TorchState\.from_seed\(seed\) for"):
@@ -301,7 +322,8 @@ def test_rows_have_a_seed_each(tmp_path: Path) -> None:
     rows = pipe({}, seeds=[3, 4])["values"]
     for row, seed in zip(rows, (3, 4), strict=True):
         given = {"alignment": "pytorch", "global_seed": seed}
-        assert_same_bits(row, op.reference.random_normal([3], 0, 1, "f32", **given)[0])
+        expected = op.reference.random_normal([3], 0, 1, "f32", **given)[0]
+        assert_same_bits(row, expected)
     said = "seed must be given for each row, since torch has no rule that numbers rows: got 5"
     assert_refused(lambda: pipe.request(seed=5, rows=2), said)
     assert_refused(lambda: pipe.map([{}], seed=5), f"{said}. Pass seeds, one for each row")
@@ -318,7 +340,9 @@ def test_rows_have_a_seed_each(tmp_path: Path) -> None:
         ("pytorch", [1, 2], "Pass the state of a result"),
     ],
 )
-def test_a_state_of_the_other_kind_is_called_that(mine: str, state: Any, words: str) -> None:
+def test_a_state_of_another_generator_is_refused_by_its_name(
+    mine: str, state: Any, words: str
+) -> None:
     pipe = op.Pipeline(parse(STRAIGHT), alignment=mine)
     assert_refused(lambda: pipe.request(state=state), words)
 

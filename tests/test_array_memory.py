@@ -58,7 +58,8 @@ def masked(array: Any) -> np.ndarray:
 
 def generated(state: Any, minval: Any) -> list[np.ndarray]:
     out = np.empty(5, np.float32)
-    after = generate(state, out=out, minval=minval, maxval=np.array(9, np.float32))
+    maxval = np.array(9, np.float32)
+    after = generate(state, out=out, minval=minval, maxval=maxval)
     return [out, after.to_array()]
 
 
@@ -84,22 +85,70 @@ F32 = np.array(2, np.float32)
 LOGITS = np.log(np.array([[1, 2, 5]], np.float32))
 # What takes arrays and gives arrays, and the arrays.
 CALLS = [
-    (lambda a: [PhiloxState.from_array(a).to_array()], [STATE]),
-    (lambda a: [split_states(a, 3)], [STATE]),
-    (lambda a, b: [row_states(a, b)], [np.array([2**60, 3], np.uint64), np.array([7, 8])]),
-    (lambda a, b: generated(a, b), [STATE, F32]),
-    (lambda a, b: reference.random_generator(a, b), [STATE, np.array([5])]),
-    (lambda a, b, c: reference.random_uniform([5], a, b, "f32", state=c), [F32, F32 + 7, STATE]),
-    (lambda a, b, c: reference.random_normal([5], a, b, "f32", state=c), [F32, F32 + 7, STATE]),
-    (lambda a, b: reference.random_bernoulli([5], a, state=b), [np.linspace(0, 1, 5), STATE]),
-    (lambda a, b: reference.random_categorical(a, 9, state=b), [LOGITS, STATE]),
-    (lambda a, b: of_model(graphs.random_uniform([5], a, b, "f32", op_seed=3)), [F32, F32 + 7]),
-    (lambda a: of_model(graphs.random_categorical(a, 9, op_seed=3)), [LOGITS]),
-    (lambda a: in_reference(a), [STATE]),
-    (lambda a, b: of_node(OV.random_generator(a, b)), [STATE, np.array([5])]),
-    (lambda a, b: of_node(OV.random_uniform([5], a, 9, "f32", state=b)), [F32, STATE]),
-    (lambda a: of_node(OV.random_categorical(a, 9, op_seed=3)), [LOGITS]),
-    (lambda a: stateful(a), [STATE]),
+    (
+        lambda a: [PhiloxState.from_array(a).to_array()],
+        [STATE],
+    ),
+    (
+        lambda a: [split_states(a, 3)],
+        [STATE],
+    ),
+    (
+        lambda a, b: [row_states(a, b)],
+        [np.array([2**60, 3], np.uint64), np.array([7, 8])],
+    ),
+    (
+        lambda a, b: generated(a, b),
+        [STATE, F32],
+    ),
+    (
+        lambda a, b: reference.random_generator(a, b),
+        [STATE, np.array([5])],
+    ),
+    (
+        lambda a, b, c: reference.random_uniform([5], a, b, "f32", state=c),
+        [F32, F32 + 7, STATE],
+    ),
+    (
+        lambda a, b, c: reference.random_normal([5], a, b, "f32", state=c),
+        [F32, F32 + 7, STATE],
+    ),
+    (
+        lambda a, b: reference.random_bernoulli([5], a, state=b),
+        [np.linspace(0, 1, 5), STATE],
+    ),
+    (
+        lambda a, b: reference.random_categorical(a, 9, state=b),
+        [LOGITS, STATE],
+    ),
+    (
+        lambda a, b: of_model(graphs.random_uniform([5], a, b, "f32", op_seed=3)),
+        [F32, F32 + 7],
+    ),
+    (
+        lambda a: of_model(graphs.random_categorical(a, 9, op_seed=3)),
+        [LOGITS],
+    ),
+    (
+        lambda a: in_reference(a),
+        [STATE],
+    ),
+    (
+        lambda a, b: of_node(OV.random_generator(a, b)),
+        [STATE, np.array([5])],
+    ),
+    (
+        lambda a, b: of_node(OV.random_uniform([5], a, 9, "f32", state=b)),
+        [F32, STATE],
+    ),
+    (
+        lambda a: of_node(OV.random_categorical(a, 9, op_seed=3)),
+        [LOGITS],
+    ),
+    (
+        lambda a: stateful(a),
+        [STATE],
+    ),
 ]
 
 
@@ -110,7 +159,11 @@ def test_arrays_in_another_byte_order_mean_their_numbers_and_masked_ones_are_ref
     expected = call(*arguments)
     assert_all_same(call(*map(swapped, arguments)), expected)
     for i, argument in enumerate(arguments):
-        each = [*arguments[:i], masked(argument), *arguments[i + 1 :]]
+        each = [
+            *arguments[:i],
+            masked(argument),
+            *arguments[i + 1 :],
+        ]
         with pytest.raises(ValueError, match=r"must be an array without mask.*: got masked values"):
             call(*each)
 
@@ -147,13 +200,19 @@ class Session:
         self.values = {"x": VALUE(self.other), "random_state": VALUE(swapped(self.state))}
         self.of_int32 = VALUE(self.state.view(np.int32))
 
-    def run(self, feed: dict[str, Any]) -> list[np.ndarray]:
+    def run(
+        self,
+        feed: dict[str, Any],
+    ) -> list[np.ndarray]:
         return self.session.run(None, {"x": X, "random_state": self.state, **feed})
 
 
 # Arrays of wrong types, shapes and names are in test_refused_input.py.
 SESSIONS = [
-    (lambda of: of.run({"x": masked(X)}), "the input 'x' must be an array without masked values"),
+    (
+        lambda of: of.run({"x": masked(X)}),
+        "the input 'x' must be an array without masked values",
+    ),
     (
         lambda of: of.run({"random_state": masked(of.state)}),
         "the input 'random_state' must be an array without masked values",
@@ -166,11 +225,26 @@ SESSIONS = [
         lambda of: of.binding.bind_cpu_input("random_state", masked(of.state)),
         "'random_state' must be an array without masked",
     ),
-    (lambda of: of.session.run(None, of.values), "'x' must be ORDER"),
-    (lambda of: of.session.run_with_ort_values(None, of.values), "'x' must be ORDER"),
-    (lambda of: of.binding.bind_cpu_input("x", of.other), "'x' must be ORDER"),
-    (lambda of: of.binding.bind_ortvalue_input("x", of.values["x"]), "'x' must be ORDER"),
-    (lambda of: of.binding.bind_ortvalue_output("x", of.values["x"]), "'x' must be ORDER"),
+    (
+        lambda of: of.session.run(None, of.values),
+        "'x' must be ORDER",
+    ),
+    (
+        lambda of: of.session.run_with_ort_values(None, of.values),
+        "'x' must be ORDER",
+    ),
+    (
+        lambda of: of.binding.bind_cpu_input("x", of.other),
+        "'x' must be ORDER",
+    ),
+    (
+        lambda of: of.binding.bind_ortvalue_input("x", of.values["x"]),
+        "'x' must be ORDER",
+    ),
+    (
+        lambda of: of.binding.bind_ortvalue_output("x", of.values["x"]),
+        "'x' must be ORDER",
+    ),
     (
         lambda of: of.binding.bind_input(
             "x", "cpu", 0, of.other.dtype, of.other.shape, of.other.ctypes.data
@@ -187,8 +261,14 @@ SESSIONS = [
         lambda of: of.run({"w": 3}),
         "each input must be one of x, random_state: got 'w'. Leave it out, or",
     ),
-    (lambda of: of.run({"x": 3}), "'x' must be float32: got 3. Pass an array of that type."),
-    (lambda of: of.run({"random_state": "x"}), "'random_state' must be uint32: got 'x'. Pass an"),
+    (
+        lambda of: of.run({"x": 3}),
+        "'x' must be float32: got 3. Pass an array of that type.",
+    ),
+    (
+        lambda of: of.run({"random_state": "x"}),
+        "'random_state' must be uint32: got 'x'. Pass an",
+    ),
     (
         lambda of: of.run({"random_state": of.of_int32}),
         "'random_state' must be uint32: got int32. Pass an array",
@@ -272,10 +352,22 @@ def test_files_of_arrays_may_be_in_another_byte_order(tmp_path: Path) -> None:
     said = []
     for change in (np.asarray, swapped):
         np.savez(tmp_path / "x.npz", **{key: change(array) for key, array in given.items()})
-        said += [cli.text("run", tmp_path / "model.onnx", "--input", tmp_path / "x.npz")]
+        said += [
+            cli.text(
+                "run",
+                tmp_path / "model.onnx",
+                "--input",
+                tmp_path / "x.npz",
+            )
+        ]
     assert said[0] == said[1]
     # A file of float32 for an input of bfloat16, too.
     model = parse("g (bfloat16[2] x) => (float[2] y) { y = Cast <to = 1> (x) }")
     onnx.save(model, tmp_path / "model.onnx")
     np.save(tmp_path / "x.npy", swapped(np.array([1.5, -2], np.float32)))
-    assert cli.text("run", tmp_path / "model.onnx", "--input", f"x={tmp_path / 'x.npy'}")
+    assert cli.text(
+        "run",
+        tmp_path / "model.onnx",
+        "--input",
+        f"x={tmp_path / 'x.npy'}",
+    )

@@ -27,7 +27,11 @@ import onnx_philox
 from onnx_philox import PhiloxState, generate, graphs, openvino, reference, register_schemas
 
 
-def assert_says(call: Callable[[], Any], texts: list[str], *errors: type[Exception]) -> None:
+def assert_says(
+    call: Callable[[], Any],
+    texts: list[str],
+    *errors: type[Exception],
+) -> None:
     with pytest.raises(errors or (ValueError, TypeError)) as raised:
         call()
     missing = [text for text in texts if text not in str(raised.value)]
@@ -80,32 +84,82 @@ uniform, bernoulli = (
 )
 BF16_BOUNDS = np.zeros(1, ml_dtypes.bfloat16), np.ones(1, F32), "bf16"
 REFUSED = [
-    (lambda: graphs.random_generator([1.5]), "TypeError: a sequence of integers"),
+    (
+        lambda: graphs.random_generator([1.5]),
+        "TypeError: a sequence of integers",
+    ),
     (lambda: graphs.random_generator(3), "TypeError: must be a sequence of integers: got 3"),
-    (lambda: graphs.random_generator([2**63]), "within int64"),
+    (
+        lambda: graphs.random_generator([2**63]),
+        "within int64",
+    ),
     (lambda: graphs.random_generator(None), "must be 0 to 8 where shape is None: got"),
-    (lambda: graphs.random_generator(None, rank=9), "where shape is None: got 9"),
-    (lambda: graphs.random_generator([], per_row=True), "of 1 dimension or more...: got a scalar"),
-    (lambda: graphs.random_generator([None, 3]), "TypeError: a sequence of integers"),
+    (
+        lambda: graphs.random_generator(None, rank=9),
+        "where shape is None: got 9",
+    ),
+    (
+        lambda: graphs.random_generator([], per_row=True),
+        "of 1 dimension or more...: got a scalar",
+    ),
+    (
+        lambda: graphs.random_generator([None, 3]),
+        "TypeError: a sequence of integers",
+    ),
     (
         lambda: graphs.random_generator([None, -3], per_row=True),
         "dimensions of 0 or more: got [-3]",
     ),
-    (lambda: graphs.random_generator([2], rank=2), "rank must be None or 1, the length of shape"),
-    (lambda: uniform(0, 2**31, "i32"), "2147483647"),
-    (lambda: uniform(0.5, 2, "i32"), "TypeError: an integer"),
-    (lambda: uniform("0", 2, "i32"), "TypeError: an integer"),
-    (lambda: uniform(0, 1e39, "f32"), "within f32"),
-    (lambda: uniform(0, 7e4, "f16"), "within f16"),
+    (
+        lambda: graphs.random_generator([2], rank=2),
+        "rank must be None or 1, the length of shape",
+    ),
+    (
+        lambda: uniform(0, 2**31, "i32"),
+        "2147483647",
+    ),
+    (
+        lambda: uniform(0.5, 2, "i32"),
+        "TypeError: an integer",
+    ),
+    (
+        lambda: uniform("0", 2, "i32"),
+        "TypeError: an integer",
+    ),
+    (
+        lambda: uniform(0, 1e39, "f32"),
+        "within f32",
+    ),
+    (
+        lambda: uniform(0, 7e4, "f16"),
+        "within f16",
+    ),
     (lambda: uniform(*BF16_BOUNDS), "TypeError: 'maxval' must be bf16, as output_type says: got"),
-    (lambda: uniform(0, 1, "f32", op_seed=2**63), "op_seed"),
-    (lambda: uniform(0, 1, "f32", op_seed=1.0), "TypeError: op_seed"),
-    (lambda: uniform(0, math.nan, "f64"), "'maxval' must be a finite number: got nan"),
+    (
+        lambda: uniform(0, 1, "f32", op_seed=2**63),
+        "op_seed",
+    ),
+    (
+        lambda: uniform(0, 1, "f32", op_seed=1.0),
+        "TypeError: op_seed",
+    ),
+    (
+        lambda: uniform(0, math.nan, "f64"),
+        "'maxval' must be a finite number: got nan",
+    ),
     (lambda: bernoulli([0.5]), "TypeError: a number, or an"),
     (lambda: bernoulli(1.5), "'p' must be from 0 to 1, or at most 4 ulp above 1: got"),
-    (lambda: bernoulli(None, p_type="f16"), "p_type must be one of 'f32', 'f64': got"),
     (
-        lambda: graphs.random_bernoulli(None, np.full(3, 0.5), op_seed=1, rank=2),
+        lambda: bernoulli(None, p_type="f16"),
+        "p_type must be one of 'f32', 'f64': got",
+    ),
+    (
+        lambda: graphs.random_bernoulli(
+            None,
+            np.full(3, 0.5),
+            op_seed=1,
+            rank=2,
+        ),
         "a scalar, 1-D of one element, or the output's shape [?, ?]: got shape [3]",
     ),
     (
@@ -160,7 +214,8 @@ UNSEEN |= {("openvino", f"{what} p of f64 5 ulp above 1", False) for what in ("a
 def check_outcomes(runtime: str, backend: str, types: set[str]) -> None:
     done = child.forked(bad_calls.__file__, runtime, backend)
     outcomes = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(outcomes) == sum(len(kinds_of(backend, i)) for i, _ in enumerate(CASES))
+    expected = sum(len(kinds_of(backend, i)) for i, _ in enumerate(CASES))
+    assert len(outcomes) == expected
     wrong = []
     for operator, what, constant, raised in outcomes:
         _, texts = call_of(operator, what)
@@ -219,7 +274,8 @@ def test_our_session_sees_every_name(meant: str, names: str) -> None:
     hint = f"Did you mean {meant}? Rename it, or remove it." if meant else "Remove it."
     rule = "each attribute must be one of output_type, global_seed, op_seed, alignment"
     for name in names.split():
-        assert refusal(name) == f"RandomUniform: {rule}: got '{name}'. {hint}"
+        expected = f"RandomUniform: {rule}: got '{name}'. {hint}"
+        assert refusal(name) == expected
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -238,7 +294,11 @@ def test_unknown_attributes_are_refused_whatever_their_value_if_an_operator_has_
 @every_operator
 def test_every_operator_refuses_those_of_others(operator: str, runtime: str) -> None:
     case = plain(operator)[0]
-    model = case.model(case.shape(), case.inputs(case.shape()), constant=True)
+    model = case.model(
+        case.shape(),
+        case.inputs(case.shape()),
+        constant=True,
+    )
     load = loader(runtime)
     load(model)
     own = {attribute.name for attribute in OPERATORS[operator].attributes}
@@ -285,7 +345,11 @@ def test_what_the_operators_write_into_an_ir_themselves_is_read(
 
 
 DOORS_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
-    "generate": lambda p: generate(PhiloxState(0, 1), out=np.zeros(4, bool), p=p),
+    "generate": lambda p: generate(
+        PhiloxState(0, 1),
+        out=np.zeros(4, bool),
+        p=p,
+    ),
     "generate of an operator": lambda scale: generate(
         PhiloxState(0, 1), out=np.zeros(4, "f4"), operator="RandomExponential", scale=scale
     ),

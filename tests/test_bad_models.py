@@ -35,7 +35,12 @@ def model_of(nodes: str, outputs: str = "float[] v", inputs: str = "") -> onnx.M
 
 
 WRONG = {
-    **{"a float": "2.0", "a text": '"7"', "integers": "[1, 2]", "floats": "[1.0, 2.0]"},
+    **{
+        "a float": "2.0",
+        "a text": '"7"',
+        "integers": "[1, 2]",
+        "floats": "[1.0, 2.0]",
+    },
     **{"texts": '["a"]', "a tensor": "int64[1] {3}"},
 }
 CASES = [(op, seed, wrong) for op in OURS for seed in SEEDS for wrong in WRONG]
@@ -185,7 +190,8 @@ def test_a_model_with_a_name_given_twice_raises_onnxruntime_s_own_error(
         bare_session(model)
     with pytest.raises(Exception, match="Duplicate definition") as raised:
         onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
-    assert (type(raised.value), str(raised.value)) == (type(own.value), str(own.value))
+    expected = (type(own.value), str(own.value))
+    assert (type(raised.value), str(raised.value)) == expected
 
 
 def test_an_attribute_without_a_type_is_refused_and_not_read():
@@ -201,9 +207,18 @@ def test_an_attribute_without_a_type_is_refused_and_not_read():
 WITHOUT_A_COUNT = model_of(f"v = {TF2ONNX}.StatelessMultinomial (logits)", "int64[] v")
 FLOATS_IN_A_FIELD_FOR_INTEGERS = model_of("v = Dropout (logits, low, on)")
 (ratio,) = (t for t in FLOATS_IN_A_FIELD_FOR_INTEGERS.graph.initializer if t.name == "low")
-ratio.CopyFrom(TensorProto(name="low", data_type=TensorProto.FLOAT, int32_data=[1]))
+ratio.CopyFrom(
+    TensorProto(
+        name="low",
+        data_type=TensorProto.FLOAT,
+        int32_data=[1],
+    )
+)
 OF_NO_TYPE = model_of("v = RandomNormal <shape = [4]> ()")
-OF_NO_TYPE.graph.node[0].attribute.add(name="mean", type=AttributeProto.UNDEFINED)
+OF_NO_TYPE.graph.node[0].attribute.add(
+    name="mean",
+    type=AttributeProto.UNDEFINED,
+)
 DAMAGED = {
     "input 1 must be connected: got nothing": WITHOUT_A_COUNT,
     "the constant 'low' must be a tensor that ONNX can read: got a damaged one (": (

@@ -61,7 +61,11 @@ def alone(kind: str) -> list[list[np.ndarray]]:
         outputs: list[np.ndarray] = []
         for _ in range(RUNS):
             noise, a = reference.random_normal([1, 3], -1, 0.5, "f32", state=state)
-            kept, b = reference.random_bernoulli([1, 7], PROBABILITIES[i : i + 1], state=a)
+            kept, b = reference.random_bernoulli(
+                [1, 7],
+                PROBABILITIES[i : i + 1],
+                state=a,
+            )
             classes, after = reference.random_categorical(LOGITS[i : i + 1], 2, "i64", state=b)
             whole, _ = reference.random_uniform(
                 [1, 4, 2], -5, 2**31 - 1, "i32", op_seed=1, state=state
@@ -93,7 +97,11 @@ EDGES = [
 ]
 
 
-def assert_served_as_alone(run: Run, kind: str, cut: list[list[int]]) -> None:
+def assert_served_as_alone(
+    run: Run,
+    kind: str,
+    cut: list[list[int]],
+) -> None:
     for batch in cut:
         state = STATES[kind][batch]
         made: list[np.ndarray] = []
@@ -106,7 +114,11 @@ def assert_served_as_alone(run: Run, kind: str, cut: list[list[int]]) -> None:
             assert_same_bits(output, np.concatenate(rows))
 
 
-def meets_every_cut(run: Run, kinds: tuple[str, ...] = tuple(STATES), examples: int = 15) -> None:
+def meets_every_cut(
+    run: Run,
+    kinds: tuple[str, ...] = tuple(STATES),
+    examples: int = 15,
+) -> None:
     """Runs the edges for each kind of states, then whatever hypothesis comes up with."""
     for kind in kinds:
         for cut in EDGES:

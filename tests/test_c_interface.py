@@ -101,12 +101,20 @@ def call_of(
         (Output, list(map(output_of, outputs))),
     )
     arrays = [(kind * len(given))(*given) for kind, given in parts]
-    call = Call(2, flags, operator.encode(), *(x for array in arrays for x in (array, len(array))))
+    call = Call(
+        2,
+        flags,
+        operator.encode(),
+        *(x for array in arrays for x in (array, len(array))),
+    )
     call.kept = inputs, outputs
     return call
 
 
-def status_of(function: Callable[..., int], *arguments: Any) -> tuple[int, str]:
+def status_of(
+    function: Callable[..., int],
+    *arguments: Any,
+) -> tuple[int, str]:
     text = ctypes.create_string_buffer(2000)
     return function(*arguments, text, c_size_t(2000)), text.value.decode()
 
@@ -121,7 +129,10 @@ ZERO = np.zeros((), np.float32)
 ONE = np.ones((), np.float32)
 
 
-def uniform_inputs(state: np.ndarray, shape: np.ndarray = SHAPE) -> dict[str, np.ndarray]:
+def uniform_inputs(
+    state: np.ndarray,
+    shape: np.ndarray = SHAPE,
+) -> dict[str, np.ndarray]:
     return {"shape": shape, "minval": ZERO, "maxval": ONE, "state": state}
 
 
@@ -135,7 +146,8 @@ maps = open("/proc/self/maps").read() if sys.platform == "linux" else ""
 assert "libonnxruntime.so" not in maps and "openvino.so" not in maps
 """
     done = child.python("-I", "-S", "-c", program)
-    assert done.stdout.split() == [LIBRARY.onnx_philox_isa(None, c_size_t(0)).decode(), "False"]
+    expected = [LIBRARY.onnx_philox_isa(None, c_size_t(0)).decode(), "False"]
+    assert done.stdout.split() == expected
 
 
 def test_it_names_every_operator() -> None:
@@ -225,7 +237,11 @@ BAD_MEMORY: list[tuple[str, Any, str]] = [
     ("inputs.0.shape", None, "given with its shape: got no shape. Point to its dimensions."),
     ("inputs.0.data", None, "given with its data: got no data. Point to its first element."),
     ("inputs.3.rank", 9, "of 0 to 8 dimensions: got 9"),
-    ("inputs.3.shape", (c_int64 * 1)(-1), "must be dimensions of 0 or more: got [-1]"),
+    (
+        "inputs.3.shape",
+        (c_int64 * 1)(-1),
+        "must be dimensions of 0 or more: got [-1]",
+    ),
     ("inputs.3.type", b"u33", "got type 'u33'"),
     ("inputs.3.type", None, "got type ''"),
     ("inputs.3.name", b"seed", "got 'seed'"),
@@ -241,13 +257,29 @@ BAD_MEMORY: list[tuple[str, Any, str]] = [
     ("outputs.1.data", 3, "output 'next_state' must be at a multiple of 4 bytes"),
     ("outputs.1.data", UNALIGNED.ctypes.data, "output 'next_state' must be at a multiple of 4 b"),
     # Memory of another one.
-    ("outputs.0.data", WORDS.ctypes.data - 8, f"output 'values' {OWN} input 'state'"),
-    ("outputs.1.data", WORDS.ctypes.data + 4, f"output 'next_state' {OWN} input 'state'"),
-    ("outputs.1.data", OUT.ctypes.data + 56, f"output 'next_state' {OWN} output 'values'"),
+    (
+        "outputs.0.data",
+        WORDS.ctypes.data - 8,
+        f"output 'values' {OWN} input 'state'",
+    ),
+    (
+        "outputs.1.data",
+        WORDS.ctypes.data + 4,
+        f"output 'next_state' {OWN} input 'state'",
+    ),
+    (
+        "outputs.1.data",
+        OUT.ctypes.data + 56,
+        f"output 'next_state' {OWN} output 'values'",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("place", "value", "text"), BAD_MEMORY, ids=[row[0] for row in BAD_MEMORY])
+@pytest.mark.parametrize(
+    ("place", "value", "text"),
+    BAD_MEMORY,
+    ids=[row[0] for row in BAD_MEMORY],
+)
 def test_what_would_harm_memory_is_refused(place: str, value: Any, text: str) -> None:
     after = np.zeros(6, np.uint32)
     for flags in (0, CHECKED):
@@ -274,11 +306,31 @@ NULLS: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "no place": ("prepare", (GOOD, None), "prepared must be a place for the draw: got NULL"),
     "an output": ("prepare", (DRAWING, HANDLE), "be none: got 1. A prepared draw gets its mem"),
     "no numbers": ("memory", (b"", None), "numbers must be a place for three numbers"),
-    "no root": ("memory", (None, (c_uint64 * 3)()), ""),
-    "no seeds": ("torch_states", (None, c_size_t(1), A_STATE), "seeds must be an array of as many"),
-    "no states": ("torch_states", (ONE_SEED, c_size_t(2**60), None), "got 1152921504606846976 of"),
-    "no count": ("torch_states", (None, c_size_t(0), None), ""),
-    "all": ("torch_states", (ONE_SEED, c_size_t(1), A_STATE), ""),
+    "no root": (
+        "memory",
+        (None, (c_uint64 * 3)()),
+        "",
+    ),
+    "no seeds": (
+        "torch_states",
+        (None, c_size_t(1), A_STATE),
+        "seeds must be an array of as many",
+    ),
+    "no states": (
+        "torch_states",
+        (ONE_SEED, c_size_t(2**60), None),
+        "got 1152921504606846976 of",
+    ),
+    "no count": (
+        "torch_states",
+        (None, c_size_t(0), None),
+        "",
+    ),
+    "all": (
+        "torch_states",
+        (ONE_SEED, c_size_t(1), A_STATE),
+        "",
+    ),
 }
 
 
@@ -287,7 +339,8 @@ def test_a_function_refuses_each_pointer_that_is_null(what: str) -> None:
     name, arguments, told = NULLS[what]
     function = getattr(LIBRARY, f"onnx_philox_{name}")
     status, text = status_of(function, *arguments)
-    assert (status, told in text) == (INVALID if told else 0, True)
+    expected = (INVALID if told else 0, True)
+    assert (status, told in text) == expected
     assert function(*arguments, None, c_size_t(100)) == status
 
 
@@ -301,9 +354,23 @@ def test_names_past_the_last_are_null() -> None:
 
 def test_an_error_needs_no_memory_and_is_cut_where_there_is_little() -> None:
     call = call_of("Random", {}, {})
-    assert LIBRARY.onnx_philox_run(ctypes.byref(call), None, c_size_t(0)) == INVALID
+    assert (
+        LIBRARY.onnx_philox_run(
+            ctypes.byref(call),
+            None,
+            c_size_t(0),
+        )
+        == INVALID
+    )
     text = ctypes.create_string_buffer(b"x" * 20)
-    assert LIBRARY.onnx_philox_run(ctypes.byref(call), text, c_size_t(12)) == INVALID
+    assert (
+        LIBRARY.onnx_philox_run(
+            ctypes.byref(call),
+            text,
+            c_size_t(12),
+        )
+        == INVALID
+    )
     assert text.raw == b"onnx_philox\0" + b"x" * 8 + b"\0"
 
 
@@ -316,7 +383,11 @@ def test_a_dropout_s_outputs_lie_in_memory_of_their_own() -> None:
     assert (status, f"output 'output' {OWN}" in text) == (INVALID, True)
     assert run(call_of("RandomDropout", stateful, {}, [IN_DATA[15:]])) == (0, "")
     for at in (0, 45, 59):
-        outputs = [memory[:15], memory.view(np.bool_)[at : at + 15], None]
+        outputs = [
+            memory[:15],
+            memory.view(np.bool_)[at : at + 15],
+            None,
+        ]
         status, text = run(call_of("RandomDropout", inputs, {"op_seed": 1}, outputs))
         assert (status, f"output 'mask' {OWN} output 'output'" in text) == (INVALID, True)
         assert not memory.any()
@@ -336,9 +407,17 @@ F64 = {"output_type": "f64"}
 WIDE = [np.zeros(()), np.ones(())]
 TORCH_DRAWS: dict[str, tuple[str, dict[str, Any], dict[str, np.ndarray]]] = {
     "uniform": ("RandomUniform", F32, {"minval": ZERO, "maxval": ONE}),
-    "uniform f64": ("RandomUniform", F64, {"minval": WIDE[0], "maxval": WIDE[1]}),
+    "uniform f64": (
+        "RandomUniform",
+        F64,
+        {"minval": WIDE[0], "maxval": WIDE[1]},
+    ),
     "normal": ("RandomNormal", F32, {"mean": ZERO, "scale": ONE}),
-    "normal f64": ("RandomNormal", F64, {"mean": WIDE[0], "scale": WIDE[1]}),
+    "normal f64": (
+        "RandomNormal",
+        F64,
+        {"mean": WIDE[0], "scale": WIDE[1]},
+    ),
     "exponential": ("RandomExponential", F32, {"scale": ONE}),
     "booleans": ("RandomBernoulli", {}, {"p": ONE}),
     "booleans of each": ("RandomBernoulli", {}, {}),
@@ -362,7 +441,14 @@ def test_values_of_torch_that_nobody_wants_move_the_state_on(name: str, count: i
     after = np.zeros((2, 632), np.uint32)
     for out, following in zip((drawn, None), after, strict=True):
         torch = {**attributes, "alignment": "pytorch"}
-        assert run(call_of(operator, {**given, "state": state}, torch, [out, following])) == (0, "")
+        assert run(
+            call_of(
+                operator,
+                {**given, "state": state},
+                torch,
+                [out, following],
+            )
+        ) == (0, "")
     assert_same_bits(after[1], after[0])
 
 
@@ -396,7 +482,11 @@ def test_the_next_state_may_lie_where_the_state_does(state: np.ndarray) -> None:
         assert_same_bits(place, state)
 
 
-def prepared(operator: str, attributes: dict[str, int | str], **numbers: Any) -> c_void_p:
+def prepared(
+    operator: str,
+    attributes: dict[str, int | str],
+    **numbers: Any,
+) -> c_void_p:
     handle = c_void_p()
     call = call_of(operator, numbers, attributes)
     pointers = ctypes.byref(call), ctypes.byref(handle)
@@ -404,7 +494,12 @@ def prepared(operator: str, attributes: dict[str, int | str], **numbers: Any) ->
     return handle
 
 
-def fill(handle: c_void_p | None, part: Part | None, memory: Any, following: Any = None) -> int:
+def fill(
+    handle: c_void_p | None,
+    part: Part | None,
+    memory: Any,
+    following: Any = None,
+) -> int:
     """The status of a draw that was prepared."""
     given = None if part is None else ctypes.byref(part)
     return LIBRARY.onnx_philox_fill(handle, given, memory, following)
@@ -417,7 +512,15 @@ def test_a_prepared_draw_moves_its_state_on() -> None:
     state = WORDS
     for _ in range(3):
         out = np.zeros(9, np.float32)
-        assert fill(handle, part, c_void_p(out.ctypes.data), ctypes.byref(part)) == 0
+        assert (
+            fill(
+                handle,
+                part,
+                c_void_p(out.ctypes.data),
+                ctypes.byref(part),
+            )
+            == 0
+        )
         expected, state = reference.random_uniform([7], 0, 1, "f32", state=state, **seeds)
         assert_same_bits(out, np.append(expected, np.zeros(2, np.float32)))
         assert list(part.state) == state.tolist()
@@ -446,7 +549,15 @@ def test_a_prepared_draw_refuses_what_it_cannot_fill() -> None:
     LIBRARY.onnx_philox_release(None)
 
 
-@pytest.mark.parametrize("shape", [(2**62, 4), (2**33, 2**33), (3, 2**62, 2**62), (2**60,)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (2**62, 4),
+        (2**33, 2**33),
+        (3, 2**62, 2**62),
+        (2**60,),
+    ],
+)
 @pytest.mark.parametrize(
     ("operator", "name"), [("RandomCategorical", "logits"), ("RandomDropout", "data")]
 )
@@ -470,7 +581,12 @@ UNPREPARED: dict[str, tuple[str, dict[str, np.ndarray], dict[str, int | str], st
     "numbers of each": ("RandomBernoulli", {"p": P}, {}, "Call onnx_philox_run"),
     "rows": ("RandomPermutation", {}, {}, "Call onnx_philox_run"),
     "logits": ("RandomCategorical", {"logits": LOGITS}, {}, "Call onnx_philox_run"),
-    "torch's numbers": ("RandomBernoulli", {"p": P[:1]}, {"alignment": "pytorch"}, "state"),
+    "torch's numbers": (
+        "RandomBernoulli",
+        {"p": P[:1]},
+        {"alignment": "pytorch"},
+        "state",
+    ),
 }
 
 
@@ -479,7 +595,11 @@ def test_only_draws_of_single_numbers_are_prepared(what: str) -> None:
     operator, arrays, attributes, text = UNPREPARED[what]
     call = call_of(operator, arrays, attributes)
     handle = c_void_p()
-    status, told = status_of(LIBRARY.onnx_philox_prepare, ctypes.byref(call), ctypes.byref(handle))
+    status, told = status_of(
+        LIBRARY.onnx_philox_prepare,
+        ctypes.byref(call),
+        ctypes.byref(handle),
+    )
     assert (status, handle.value) == (INVALID, None)
     assert text in told
 

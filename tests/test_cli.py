@@ -83,7 +83,12 @@ def test_a_file_that_may_not_be_read_is_one_line_and_a_page_not_written_loses_no
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "page.html")
 
     monkeypatch.setattr(pages, "render", full)
-    result = invoke("inspect", str(MODEL), "--html", str(tmp_path / "page.html"))
+    result = invoke(
+        "inspect",
+        str(MODEL),
+        "--html",
+        str(tmp_path / "page.html"),
+    )
     assert result.exit_code == 2
     assert "1 random node" in result.stdout
     assert "page.html: No space left" in result.stderr
@@ -224,7 +229,12 @@ def test_a_header_that_is_too_long_or_claims_more_than_memory_holds_is_refused()
 def test_a_full_standard_output_is_an_error_of_one_line(words: str, tmp_path: Path) -> None:
     for target, why in ((f">{DEVICE}", "No space left on device"), (">&-", "Bad file descriptor")):
         line = f"{shlex.join(COMMAND)} {words} {target}"
-        done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            ["sh", "-c", line],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 1
         assert done.stderr == (
             f"onnx-philox: standard output cannot be written: {why}. "

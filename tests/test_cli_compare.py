@@ -60,7 +60,10 @@ def noisy() -> str:
 
 
 @pytest.fixture
-def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def registered(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[[str], None]]:
     """Lets a runtime be in the registry, whose module is in the folder."""
     monkeypatch.setattr(runtimes, "__path__", [*runtimes.__path__, str(tmp_path)])
     yield lambda name: monkeypatch.setitem(RUNTIMES, name, Runtime(name, None))
@@ -69,7 +72,10 @@ def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
 
 
 @pytest.fixture
-def wrong(tmp_path: Path, registered: Callable[[str], None]) -> Callable[[str, str], None]:
+def wrong(
+    tmp_path: Path,
+    registered: Callable[[str], None],
+) -> Callable[[str, str], None]:
     """Writes the module of a runtime of that name."""
     registered("wrong")
 
@@ -85,7 +91,8 @@ def wrong(tmp_path: Path, registered: Callable[[str], None]) -> Callable[[str, s
 def test_runtimes_agree_over_several_runs(noisy, pair):
     named = [word for name in pair for word in ("--runtime", name)]
     given = document(noisy, *INPUT, "--seed", 2**40, "--first-run", 7, "--runs", 3, *named)
-    assert [r["runtime"] for r in given["runtimes"]] == list(pair or ("onnxruntime", "openvino"))
+    expected = list(pair or ("onnxruntime", "openvino"))
+    assert [r["runtime"] for r in given["runtimes"]] == expected
     assert (given["seed"], given["is_ok"]) == (2**40, True)
     assert [run["run"] for run in given["runs"]] == [7, 8, 9]
     for run in given["runs"]:
@@ -185,7 +192,12 @@ def test_what_is_said_fits_the_terminal_which_is_never_too_narrow_for_the_names(
 
 def difference(x, y, operators=()):
     given = {} if y is None else {"a": y}
-    (found,) = differences.of_run({"a": x}, given, dict(operators), Tolerances())
+    (found,) = differences.of_run(
+        {"a": x},
+        given,
+        dict(operators),
+        Tolerances(),
+    )
     return found
 
 
@@ -220,7 +232,12 @@ def test_the_json_document_has_the_keys_of_its_page_and_shapes_are_lists(noisy):
     given = document(noisy, *INPUT)
     assert (given["schema"], set(keys_of(given))) == keys_said("compare")
     shapes = {output["name"]: output["shape"] for output in given["runs"][0]["outputs"]}
-    assert shapes == {"y": [2, 3], "next_random_state": [6], "noise": [2, 3]}
+    expected = {
+        "y": [2, 3],
+        "next_random_state": [6],
+        "noise": [2, 3],
+    }
+    assert shapes == expected
     # A given state has no seed.
     np.save("state.npy", onnx_philox.PhiloxState(5).to_array())
     assert document(noisy, *INPUT, "--input", "random_state=state.npy")["seed"] is None
@@ -268,7 +285,9 @@ OTHER = "def draw(): return bytes(256)"
 
 @pytest.fixture
 def other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, registered: Callable[[str], None]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    registered: Callable[[str], None],
 ) -> None:
     for name, text in (("in_other", IN_OTHER), ("bare_other", BARE_OTHER), ("other", OTHER)):
         (tmp_path / f"{name}.py").write_text(text)

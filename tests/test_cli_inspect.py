@@ -115,8 +115,14 @@ def works(tmp_path, monkeypatch):
 
 
 RANDOM = {
-    **dict.fromkeys(("RandomUniform", "RandomNormal"), ("<shape = [2, 3]>", "()")),
-    **dict.fromkeys(("RandomUniformLike", "RandomNormalLike", "Bernoulli"), ("", "(x)")),
+    **dict.fromkeys(
+        ("RandomUniform", "RandomNormal"),
+        ("<shape = [2, 3]>", "()"),
+    ),
+    **dict.fromkeys(
+        ("RandomUniformLike", "RandomNormalLike", "Bernoulli"),
+        ("", "(x)"),
+    ),
     "Multinomial": ("", "(logits)"),
     "Dropout": ("", "(x, ratio, on)"),
 }
@@ -232,7 +238,7 @@ def test_a_seed_of_the_time_is_seen_through_and_a_node_alone_of_its_kind_repeats
         ("seed runs sessions processes seeds", Behaviour.IGNORES_SEED),
     ],
 )
-def test_what_is_the_same_makes_the_behaviour(same, behaviour):
+def test_which_repeated_draws_are_equal_decides_the_behaviour(same, behaviour):
     def answer(process: str) -> dict[str, str]:
         process = "" if "processes" in same.split() else process
         names = {"second": "runs", "session": "sessions", "other_seed": "seeds"}
@@ -240,10 +246,30 @@ def test_what_is_the_same_makes_the_behaviour(same, behaviour):
         return {"first": process, **others}
 
     given = probes.Probe("", has_seed="seed" in same.split())
-    assert trials._trial(given, answer("a"), answer("b"), repeats=False).behaviour is behaviour
+    assert (
+        trials._trial(
+            given,
+            answer("a"),
+            answer("b"),
+            repeats=False,
+        ).behaviour
+        is behaviour
+    )
 
 
-SEEDS_OF_FLOATS = [0.0, 0.5, -1.0, 1.0, 2.0, 3.0, 5.0, 2.0**24, 87654321.0, 1e20, float("inf")]
+SEEDS_OF_FLOATS = [
+    0.0,
+    0.5,
+    -1.0,
+    1.0,
+    2.0,
+    3.0,
+    5.0,
+    2.0**24,
+    87654321.0,
+    1e20,
+    float("inf"),
+]
 SEEDS_OF_DROPOUTS = [0, 1, -1, 2, 3, 5, 2**31, 2**31 + 2, 2**63 - 1]
 
 
@@ -268,7 +294,11 @@ def test_a_seed_that_a_runtime_keeps_is_not_said_to_be_ignored():
 @pytest.mark.parametrize("alignment", ["tensorflow", "pytorch"])
 def test_a_seed_of_an_ir_that_openvino_keeps_is_not_said_to_be_ignored(alignment, global_seed):
     node = openvino_models.uniform([4], seeds=(global_seed, 3), alignment=alignment)
-    (runtime,) = trials.run([openvino_probes.build(node)], lambda *_: None, of_ir=True)
+    (runtime,) = trials.run(
+        [openvino_probes.build(node)],
+        lambda *_: None,
+        of_ir=True,
+    )
     (trial,) = runtime.trials.values()
     assert trial.behaviour is (SAME if alignment == "tensorflow" else CONSTANT)
 
@@ -319,7 +349,8 @@ def test_a_runtime_that_ends_its_process_ends_none_of_ours(works, monkeypatch, p
 def test_a_probe_after_one_that_crashed_is_tried(works):
     works(ANSWERS % "os.abort() if asked['feeds'] else {'failed': 'load', 'reason': 'here'}")
     found, _ = tries(*map(random, list(RANDOM)[:4]))
-    assert [t.behaviour for t in found] == [NOT_LOADED] * 2 + [Behaviour.CRASHED] * 2
+    expected = [NOT_LOADED] * 2 + [Behaviour.CRASHED] * 2
+    assert [t.behaviour for t in found] == expected
 
 
 @pytest.fixture(scope="module")
@@ -495,11 +526,22 @@ def test_equal_nodes_are_shown_as_one_above_20(report, width):
     assert first.node.op_type == "RandomUniform"
     for i in range(21):
         # The second is in another place.
-        own = {"name": f"node_{i}", "stream": i, "path": ("Loop 'steps' body",) * (i == 1)}
+        own = {
+            "name": f"node_{i}",
+            "stream": i,
+            "path": ("Loop 'steps' body",) * (i == 1),
+        }
         node = replace(first.node, explicit_seed=None, seeded=None, **own)
-        found.append(replace(first, node=node, row_problem=f"problem {i}"))
+        found.append(
+            replace(
+                first,
+                node=node,
+                row_problem=f"problem {i}",
+            )
+        )
     few, many = replace(report, found=found[:20]), replace(report, found=found)
-    assert printed_at(few, width) == printed_at(replace(few, shows_all=True), width)
+    expected = printed_at(replace(few, shows_all=True), width)
+    assert printed_at(few, width) == expected
     said, whole = printed_at(many, width), printed_at(replace(many, shows_all=True), width)
     assert max(map(len, said[:-1])) <= width
     for i in range(21):
@@ -747,7 +789,13 @@ def test_a_report_of_every_behaviour_reads_as_it_did(tmp_path, monkeypatch):
     runtimes = [trials.Trials(n, "1.2", dict(t)) for n, t in zip(names, tried, strict=True)]
     report = replace(report, runtimes=runtimes)
     # One column less has no room for the table.
-    report.print(Console(file=(file := io.StringIO()), width=110, force_terminal=True))
+    report.print(
+        Console(
+            file=(file := io.StringIO()),
+            width=110,
+            force_terminal=True,
+        )
+    )
     cli.assert_as_said("inspect, in colours", file.getvalue().replace("\x1b", "^"))
     cli.assert_as_said("inspect, narrow", "\n".join(printed_at(report, 109)))
     told = json.loads(report.to_json())

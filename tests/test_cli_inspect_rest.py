@@ -20,7 +20,12 @@ ALL_DO = "Today no node draws the same numbers in both runtimes; after a rewrite
 UNCHANGED = "A rewrite does not change that."
 
 
-def noisy(body: str, opset: int = 17, ir_version: int = 8, domain: str = "") -> onnx.ModelProto:
+def noisy(
+    body: str,
+    opset: int = 17,
+    ir_version: int = 8,
+    domain: str = "",
+) -> onnx.ModelProto:
     """A model whose noise `n` goes through other nodes to `y`."""
     imports = f'"": {opset}{domain and f", {domain!r}: 1"}'.replace("'", '"')
     return parser.parse_model(

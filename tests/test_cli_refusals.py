@@ -78,7 +78,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=True)
     np.savez(folder / "others.npz", z=np.zeros(3))
-    np.savez(folder / "inputs.npz", x=np.zeros((2, 3), np.float32))
+    x = np.zeros((2, 3), np.float32)
+    np.savez(folder / "inputs.npz", x=x)
     (folder / "many.npy").write_bytes((folder / "inputs.npz").read_bytes())
     with (folder / "one.npz").open("wb") as file:
         np.save(file, np.zeros(3))

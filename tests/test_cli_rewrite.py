@@ -174,7 +174,11 @@ def test_one_file_has_the_draws_as_outputs_and_names_what_draws_in_its_metadata(
     assert not model.functions
     assert {node.domain for node in nodes(model)} == {""}
     state = PhiloxState.for_run(42).to_array()
-    feeds = {"x": np.ones((2, 3), np.float32), "count": np.array(2), "random_state": state}
+    feeds = {
+        "x": np.ones((2, 3), np.float32),
+        "count": np.array(2),
+        "random_state": state,
+    }
     session = onnxruntime.InferenceSession(path)  # without this package
     names = [o.name for o in session.get_outputs()]
     assert names == ["y", "z", "next_random_state", "kept/mask", "noise"]

@@ -44,14 +44,19 @@ def models(tmp_path_factory) -> Path:
     """Models as they are rewritten, in a folder."""
     folder = tmp_path_factory.mktemp("models")
     for name, text in MODELS.items():
-        save(parse(text), folder / f"{name}.onnx")
+        model = parse(text)
+        save(model, folder / f"{name}.onnx")
     for name, source, options in (
         ("noisy", "model", {}),
         ("fixed", "model", {"seed": SEED}),
         ("inside", "own", {"seed": SEED}),
         ("both", "own", {}),
     ):
-        rewriting.rewrite_file(folder / f"{source}.onnx", folder / f"{name}.onnx", **options)
+        rewriting.rewrite_file(
+            folder / f"{source}.onnx",
+            folder / f"{name}.onnx",
+            **options,
+        )
     by_rows = onnx_philox.make_reproducible(parse(ROWS_OF), per_row=True)
     save(by_rows, folder / "rows.onnx")
     for dtype in ("bf16", "f32"):
@@ -80,55 +85,68 @@ def save(model: onnx.ModelProto, name: str | Path = "model.onnx") -> str:
 
 def hash_of(array: np.ndarray) -> str:
     """The hash of an output, as it is promised: of its type, its shape and its bytes."""
-    said = f"{array.dtype.name}{list(array.shape)}".encode()
+    shape = list(array.shape)
+    said = f"{array.dtype.name}{shape}".encode()
     return hashlib.sha256(said + array.tobytes()).hexdigest()
 
 
 def noise(run: int, shape=(2, 3)) -> np.ndarray:
     """What stream 0 draws in a run."""
     state = PhiloxState.for_run(SEED, run).to_array()
-    return reference.random_normal(shape, 0, 1, "f32", op_seed=0, state=state)[0]
+    drawn_and_next = reference.random_normal(shape, 0, 1, "f32", op_seed=0, state=state)
+    return drawn_and_next[0]
 
 
 @pytest.mark.parametrize(("runtime", "backend"), RUNTIMES)
 def test_each_run_draws_from_its_own_state_and_can_be_repeated(runtime, backend):
     how = ("--runtime", runtime, "--backend", backend, "--seed", SEED, "--drawn")
     ran = document("noisy.onnx", *how, "--input", INPUT, "--runs", 3, "-o", "./")
-    assert (ran["schema"], set(keys_of(ran))) == keys_said("run")
-    assert (ran["runtime"], ran["backend"], ran["seed"]) == (runtime, backend, SEED)
+    keys = set(keys_of(ran))
+    assert (ran["schema"], keys) == keys_said("run")
+    chosen = (ran["runtime"], ran["backend"], ran["seed"])
+    assert chosen == (runtime, backend, SEED)
     for number, run in enumerate(ran["runs"]):
-        assert run["state"] == PhiloxState.for_run(SEED, number).to_array().tolist()
+        expected = PhiloxState.for_run(SEED, number).to_array().tolist()
+        assert run["state"] == expected
         saved = load(run["file"])
         np.testing.assert_array_equal(saved["noise"], noise(number))
-        np.testing.assert_array_equal(
-            saved["next_random_state"], PhiloxState.for_run(SEED, number + 1).to_array()
-        )
+        following = PhiloxState.for_run(SEED, number + 1)
+        np.testing.assert_array_equal(saved["next_random_state"], following.to_array())
         # The hash is of the type, the shape and the bytes: it is one in every runtime.
         drawn = hash_of(noise(number))
-        assert {output["name"]: output for output in run["outputs"]}["noise"] == {
+        by_name = {output["name"]: output for output in run["outputs"]}
+        assert by_name["noise"] == {
             "name": "noise", "type": "float32", "shape": [2, 3], "sha256": drawn, "is_drawn": True,
         }  # fmt: skip
-    assert len({run["sha256"] for run in ran["runs"]}) == 3
-    (again,) = document("noisy.onnx", *how, "--input", INPUT, "--first-run", 2)["runs"]
-    assert again == ran["runs"][2] | {"file": None}
+    hashes = {run["sha256"] for run in ran["runs"]}
+    assert len(hashes) == 3
+    alone = document("noisy.onnx", *how, "--input", INPUT, "--first-run", 2)
+    (again,) = alone["runs"]
+    without_file = ran["runs"][2] | {"file": None}
+    assert again == without_file
 
 
 def test_what_is_drawn_has_one_hash_in_every_precision():
     common = ("noisy.onnx", "--input", INPUT, "--runs", 2, "--drawn", "--seed")
-    hints = [("--runtime", "openvino", "--precision", p) for p in ("f32", "bf16", "f16")]
-    first, *ran = [document(*common, SEED, *how) for how in ((), *hints)]
-    assert {each["drawn_sha256"] for each in ran} == {first["drawn_sha256"]}
+    precisions_of_openvino = ("f32", "bf16", "f16")
+    hints = [("--runtime", "openvino", "--precision", p) for p in precisions_of_openvino]
+    all_ways = ((), *hints)
+    first, *ran = [document(*common, SEED, *how) for how in all_ways]
+    hashes = {each["drawn_sha256"] for each in ran}
+    assert hashes == {first["drawn_sha256"]}
     # Each device has f32, few have f16.
     precisions = [each["how"] for each in ran]
     assert precisions[0] == "CPU, precision f32"
     for hint, how in zip(("bf16", "f16"), precisions[1:], strict=True):
         missing = f" ({hint} was asked for; this device does not have it)"
         assert how.endswith((f"precision {hint}", missing))
-    assert document(*common, 1)["drawn_sha256"] != first["drawn_sha256"]
+    other = document(*common, 1)
+    assert other["drawn_sha256"] != first["drawn_sha256"]
 
 
-def test_a_draw_from_probabilities_is_said_to_be_as_equal_as_those():
-    save(graphs.random_bernoulli([4], 0.5, stateful=True), "bernoulli.onnx")
+def test_a_draw_from_probabilities_is_said_to_be_equal_where_they_are_equal():
+    bernoulli = graphs.random_bernoulli([4], 0.5, stateful=True)
+    save(bernoulli, "bernoulli.onnx")
     said = text("bernoulli.onnx", "--drawn")
     assert ", equal in every runtime that computes the same parameters" in said
 
@@ -140,7 +158,8 @@ def test_an_ir_draws_what_its_onnx_model_draws():
     of_onnx = document("noisy.onnx", *common)
     assert of_ir["runtime"] == "openvino"
     assert of_ir["drawn_sha256"] == of_onnx["drawn_sha256"]
-    assert [o["name"] for o in of_ir["runs"][0]["outputs"]] == ["y", "next_random_state", "noise"]
+    names = [o["name"] for o in of_ir["runs"][0]["outputs"]]
+    assert names == ["y", "next_random_state", "noise"]
     # It has no second runtime to compare with.
     assert "Compare runtimes with" not in text("noisy.xml", "--input", INPUT)
 
@@ -150,14 +169,16 @@ def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
     folder.mkdir()
     model = parse(NOISY.replace("Add (x", "Add (weights"))
     weights = np.arange(3, dtype=np.float32)
-    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
+    held = onnx.numpy_helper.from_array(weights, "weights")
+    model.graph.initializer.append(held)
     path = folder / "weights.onnx"
     made = onnx_philox.make_reproducible(model)
     onnx.save(made, path, save_as_external_data=True, size_threshold=0)
     for runtime in ("onnxruntime", "openvino", "reference"):
         how = ("--runtime", runtime, "--seed", SEED, "--drawn", "-o", "./")
         ran = document(path, "--input", INPUT, *how)
-        np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
+        saved = load(ran["runs"][0]["file"])
+        np.testing.assert_array_equal(saved["noise"], noise(0))
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference"])
@@ -167,8 +188,10 @@ def test_the_state_of_a_builders_model_is_carried_on(runtime):
     for run in ran["runs"]:
         expected, state = reference.random_uniform([5], 0, 1, "bf16", state=state)
         assert run["outputs"][0]["type"] == "bfloat16"
-        assert_same_bits(load(run["file"])["values"], expected.astype(np.float32))
-        assert run["outputs"][0]["sha256"] == hash_of(expected)
+        saved = load(run["file"])
+        assert_same_bits(saved["values"], expected.astype(np.float32))
+        output = run["outputs"][0]
+        assert output["sha256"] == hash_of(expected)
     said = text("bf16.onnx", "--runtime", runtime, "-o", "./")
     assert "values: saved as float32, exactly, as .npz has no bfloat16." in said
 
@@ -189,23 +212,29 @@ def test_a_state_of_a_builder_s_model_may_have_a_higher_rank_or_a_prefix():
         ("prefixed.onnx", "--seed", 3),
         ("prefixed.onnx", "--input", "a/state=[0,0,0,0,3,0]"),
     ):
-        (run,) = document(name, *given, "-o", "./")["runs"]
+        ran = document(name, *given, "-o", "./")
+        (run,) = ran["runs"]
         prefix = "a/" * (name == "prefixed.onnx")
-        np.testing.assert_array_equal(load(run["file"])[f"{prefix}values"], expected)
+        saved = load(run["file"])
+        np.testing.assert_array_equal(saved[f"{prefix}values"], expected)
 
 
-def test_a_given_state_goes_alone_and_a_seed_inside_gives_the_same_in_each_run():
-    np.save("state.npy", PhiloxState.for_run(SEED, 9).to_array())
+def test_a_given_state_needs_no_seed_and_a_constant_state_repeats_its_draws():
+    state = PhiloxState.for_run(SEED, 9).to_array()
+    np.save("state.npy", state)
     given = ("--input", INPUT, "--input", "random_state=state.npy")
     said = text("noisy.onnx", *given)
     assert "Go on with the last next_random_state as --input random_state=FILE.npy." in said
     assert "seed" not in said
     ran = document("noisy.onnx", *given, "--drawn", "-o", "./")
     assert ran["seed"] is None
-    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(9))
+    saved = load(ran["runs"][0]["file"])
+    np.testing.assert_array_equal(saved["noise"], noise(9))
     ran = document("fixed.onnx", "--input", INPUT, "--runs", 2, "--drawn", "-o", "./")
-    assert (ran["seed"], ran["record"]) == (None, None)
-    assert len({run["sha256"] for run in ran["runs"]}) == 1
+    unknown = (ran["seed"], ran["record"])
+    assert unknown == (None, None)
+    hashes = {run["sha256"] for run in ran["runs"]}
+    assert len(hashes) == 1
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
     said = text("fixed.onnx", "--input", INPUT, "--runs", 2)
     assert said.endswith(" Each run gave the same numbers. Its seed is inside.")
@@ -303,7 +332,8 @@ def test_outputs_go_where_they_are_told(tmp_path):
     assert files("-o", "new/folder") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/prefix") == [str(Path("new/prefix.run0.npz"))]
     # A whole name is the name of the only run, and without its ending the beginning of several.
-    assert files("-o", "new/whole.npz", "--first-run", 7) == [str(Path("new/whole.npz"))]
+    expected = [str(Path("new/whole.npz"))]
+    assert files("-o", "new/whole.npz", "--first-run", 7) == expected
     assert files("-o", "new/whole.npz", "--runs", 2) == [
         str(Path("new/whole.run0.npz")),
         str(Path("new/whole.run1.npz")),
@@ -312,9 +342,12 @@ def test_outputs_go_where_they_are_told(tmp_path):
     assert Path("new/prefix.run0.npz").read_bytes() == Path("noisy.run0.npz").read_bytes()
     # An output may have any name.
     text = 'g (float[2] x) => (float[2] file, float[2] "/a/b") { file = Relu(x) "/a/b" = Neg(x) }'
-    ran = document(save(parse(text)), "--input", "x=[1,-2]", "-o", "./")
+    path = save(parse(text))
+    ran = document(path, "--input", "x=[1,-2]", "-o", "./")
     saved = load(ran["runs"][0]["file"])
-    assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
+    expected = {"file": [1, 0], "/a/b": [-1, 2]}
+    lists = {name: saved[name].tolist() for name in saved}
+    assert lists == expected
 
 
 def test_an_interrupted_command_says_how_far_it_came_and_how_to_go_on():
@@ -336,9 +369,11 @@ def test_an_interrupted_command_says_how_far_it_came_and_how_to_go_on():
         r"Saved: cut\.run3\.npz, \.\.\., cut\.run(\d+)\.npz\. cut\.json was not written\. "
         r"For the rest add --first-run (\d+) --runs (\d+)\.\n"
     )
-    done, last, first, rest = map(int, re.fullmatch(pattern, said.lstrip("\n")).groups())
+    found = re.fullmatch(pattern, said.lstrip("\n"))
+    done, last, first, rest = map(int, found.groups())
     assert done >= 9
-    assert (last, first, rest) == (3 + done - 1, 3 + done, 100000 - done)
+    expected = (3 + done - 1, 3 + done, 100000 - done)
+    assert (last, first, rest) == expected
     assert not Path("cut.json").exists()
 
 
@@ -355,7 +390,8 @@ def test_the_text_says_what_the_numbers_mean_and_many_runs_are_a_line_each():
     )
     _, one, said = text(*given).partition(" 1 run, all outputs: ")
     assert one
-    assert said[12:].partition(" with onnx-philox compare: the draws are equal; ")[::2] == (
+    between = said[12:].partition(" with onnx-philox compare: the draws are equal; ")
+    assert between[::2] == (
         " Go on with --first-run 1; repeat any run with --first-run N. Compare runtimes",
         "the outputs differ by each runtime's rounding.",
     )
@@ -365,7 +401,8 @@ def test_the_text_says_what_the_numbers_mean_and_many_runs_are_a_line_each():
     for count in (59, 60):
         names = ", ".join(f"y{i}" for i in range(count))
         head = f"g (float[{count}] x) => ({names.replace('y', 'float[1] y')})"
-        said = text(save(parse(f"{head} {{ {names} = Split (x) }}")), "--fill")
+        path = save(parse(f"{head} {{ {names} = Split (x) }}"))
+        said = text(path, "--fill")
         assert (" 0 all outputs " in said) is (count == 60)
 
 
@@ -386,7 +423,8 @@ def test_a_runtime_that_is_not_installed_is_an_error_only_if_it_was_asked_for():
     result = cli.apart(*given, "--json", without=without)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["runtime"] == "openvino"
-    result = cli.apart("compare", *given[1:], without=without)
+    options = given[1:]
+    result = cli.apart("compare", *options, without=without)
     assert re.search(r"\nin openvino .*\nin reference ", result.stdout), result.stderr
     result = cli.apart(*given, "--runtime", "onnxruntime", without=without)
     assert (result.returncode, result.stdout) == (2, "")
@@ -399,10 +437,13 @@ def test_fill_makes_up_what_is_not_given_the_same_in_every_runtime(runtime):
     assert ran["filled"] == ["x"]
     made = np.empty((1, 3), np.float32)
     onnx_philox.generate(PhiloxState(0, 2**63), out=made)
-    expected = [onnx_philox.row_states(0, range(1)).tolist()]
-    noise, _ = reference.random_normal([1, 3], 0, 1, "f32", state=np.uint32(expected[0]))
+    states = onnx_philox.row_states(0, range(1))
+    expected = [states.tolist()]
+    state = np.uint32(expected[0])
+    noise, _ = reference.random_normal([1, 3], 0, 1, "f32", state=state)
     assert [run["state"] for run in ran["runs"]] == expected
-    assert_same_bits(load(ran["runs"][0]["file"])["y"], made + noise)
+    saved = load(ran["runs"][0]["file"])
+    assert_same_bits(saved["y"], made + noise)
 
 
 FILLED = """g (float16[n, 2] h, double[n] d, int64[n] i, bool[n] b, bfloat16[3] f, float w) =>
@@ -416,16 +457,22 @@ def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
     ran = document(path, "--fill", "--input", "i=[5, 6, 7]", "-o", "./")
     assert ran["filled"] == ["h", "d", "b", "f"]
     saved = load(ran["runs"][0]["file"])
-    assert [saved[f"o{i}"].shape for i in range(5)] == [(3, 2), (3,), (3,), (3,), (3,)]
-    for number, i, kind in ((0, 0, np.float16), (1, 1, np.float64), (3, 4, ml_dtypes.bfloat16)):
-        made = np.empty(saved[f"o{i}"].shape, np.float32)
-        onnx_philox.generate(PhiloxState(number << 64, 2**63), out=made)
+    expected = [(3, 2), (3,), (3,), (3,), (3,)]
+    shapes = [saved[f"o{i}"].shape for i in range(5)]
+    assert shapes == expected
+    draws = ((0, 0, np.float16), (1, 1, np.float64), (3, 4, ml_dtypes.bfloat16))
+    for number, i, kind in draws:
+        shape = saved[f"o{i}"].shape
+        made = np.empty(shape, np.float32)
+        state = PhiloxState(number << 64, 2**63)
+        onnx_philox.generate(state, out=made)
         np.testing.assert_array_equal(saved[f"o{i}"], made.astype(kind))
     assert saved["o2"].tolist() == [5, 6, 7]
     assert saved["o3"].all()
     said = text(path, "--fill")
     assert "Made up by --fill: h float16[1, 2], d float64[1], i int64[1]" in said
-    said, h, *_, w = refusal(path, "--input", "i=[5]").split("\n")[:-1]
+    lines = refusal(path, "--input", "i=[5]")
+    said, h, *_, w = lines.split("\n")[:-1]
     assert "Pass --input h=FILE.npy --input d=FILE.npy ..., or all" in said
     assert (h, w) == ("  h  float16   [n, 2]", "  w  float32   []      optional")
 
@@ -440,20 +487,24 @@ CITIES = """g (string[N] city) => (float[N] y) {
 def test_strings_are_an_input_by_each_way_that_is_named():
     np.save("plain.npy", np.array(["a", "b"]))
     onnx.save(parse(CITIES.replace("city)", "city, float x)", 1), **ML), "old.onnx")
-    *_, command, said = cli.invoke("rewrite", "old.onnx", "-o", "new.onnx").stdout.splitlines()
+    lines = cli.invoke("rewrite", "old.onnx", "-o", "new.onnx")
+    *_, command, said = lines.stdout.splitlines()
     assert "--fill makes up x: give" in said
     assert command in cli.invoke("inspect", "new.onnx").stdout
     assert command == "  onnx-philox run new.onnx --seed 42 --runs 3 --input city=FILE.npy --fill"
-    cli.text(*command.replace("FILE", "plain").split()[1:])
+    words = command.replace("FILE", "plain")
+    cli.text(*words.split()[1:])
     path = save(onnx_philox.make_reproducible(parse(CITIES, **ML)), "m.onnx")
     objects = np.array(["a", "b"], object)
     np.save("of_objects.npy", objects.astype(str))
     pipe = onnx_philox.Pipeline(path)
     served = pipe({"city": objects}, seed=3)
-    Path("p.json").write_text(json.dumps(served.record()))
+    record = json.dumps(served.record())
+    Path("p.json").write_text(record)
     for given in ("city=plain.npy", "city=of_objects.npy", 'city=["a", "b"]'):
         ran = document(path, "--seed", 3, "--input", given, "--record", "r.json", "-o", "./")
-        assert_same_bits(load(ran["runs"][0]["file"])["y"], served["y"])
+        saved = load(ran["runs"][0]["file"])
+        assert_same_bits(saved["y"], served["y"])
         cli.text("replay", ran["record"])
         cli.text("replay", "p.json", "--model", path, "--input", given)
 
@@ -461,7 +512,12 @@ def test_strings_are_an_input_by_each_way_that_is_named():
 def test_numbers_that_openvino_misreads_are_refused_and_repaired():
     state = [7, 2**32 - 1, 0, 5, 42, 2**31]
     model = graphs.random_generator([5])
-    held = onnx.helper.make_tensor("state", onnx.TensorProto.UINT32, [6], state)
+    held = onnx.helper.make_tensor(
+        "state",
+        onnx.TensorProto.UINT32,
+        [6],
+        state,
+    )
     assert held.uint64_data
     model.graph.initializer.append(held)
     del model.graph.input[:]
@@ -480,7 +536,8 @@ ROWS_OF = NOISY.replace("x) =>", "x, float[other] z) =>")
 
 
 def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told():
-    np.save("x.npy", np.zeros((4, 3), np.float32))
+    zeros = np.zeros((4, 3), np.float32)
+    np.save("x.npy", zeros)
     inputs = ["--input", "x=x.npy", "--input", "z=[1, 2]"]
     assert document("rows.onnx", *inputs, "--runtime", "onnxruntime")
     ir = save_ir("rows.onnx", Path("rows.xml"))
@@ -492,7 +549,8 @@ def test_where_an_ir_has_lost_which_dimension_is_the_batch_it_must_be_told():
         "got 2 or 4." in refused
     )
     assert "what onnx_philox.row_states(seed, range(batch), run) gives." in refused
-    np.save("states.npy", onnx_philox.row_states(0, range(4)))
+    states = onnx_philox.row_states(0, range(4))
+    np.save("states.npy", states)
     given = [*inputs, "--input", "random_state=states.npy"]
     one, other = (
         document("rows.onnx", *given, "--runtime", runtime, "--drawn")["drawn_sha256"]

@@ -51,7 +51,12 @@ def test_a_launch_draws_what_the_node_says(
         inputs = case.inputs(shape)
         states = operators.some_states(rows) if rows else STATE
         names = [name for name in inputs if name != "data"] if case.has_data else True
-        model = case.model(shape, inputs, constant=names if constant else (), per_row=bool(rows))
+        model = case.model(
+            shape,
+            inputs,
+            constant=names if constant else (),
+            per_row=bool(rows),
+        )
         feeds = case.feeds(shape, states, inputs)
         fed = {i.name: feeds[i.name] for i in model.graph.input}
         drawn = session(model).run(None, fed)
@@ -60,7 +65,8 @@ def test_a_launch_draws_what_the_node_says(
         kind = case.numbers if operator == "RandomBernoulli" else case.values
         name = f"{case.operator.distribution}_{kind.name}"
         is_of_bits = operator == "RandomGenerator"
-        assert driver.launches[-1][0] == f"onnx_philox_{'uniform_bits' if is_of_bits else name}"
+        expected = f"onnx_philox_{'uniform_bits' if is_of_bits else name}"
+        assert driver.launches[-1][0] == expected
 
 
 def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn) -> None:
@@ -82,9 +88,11 @@ def test_a_grid_has_a_thread_for_each_block_of_four_words_up_to_a_most(
     driver: StandIn, elements: int
 ) -> None:
     drawn = session(graphs.random_generator([elements])).run(None, {"state": STATE})
-    assert_same_bits(drawn[0], reference.random_generator(STATE, (elements,))[0])
+    expected = reference.random_generator(STATE, (elements,))[0]
+    assert_same_bits(drawn[0], expected)
     ((_, _, blocks, threads, _),) = driver.launches
-    assert (blocks, threads) == (min(-(-elements // (4 * THREADS)), MOST_BLOCKS), THREADS)
+    expected = (min(-(-elements // (4 * THREADS)), MOST_BLOCKS), THREADS)
+    assert (blocks, threads) == expected
 
 
 AT_ONCE = {
@@ -131,7 +139,10 @@ def test_an_empty_draw_launches_only_what_writes_the_next_state(driver: StandIn)
     assert [launch[0] for launch in driver.launches] == ["onnx_philox_next_states"]
 
 
-def bound(model: Any, states: np.ndarray) -> tuple[Any, ort.IOBinding, ort.OrtValue]:
+def bound(
+    model: Any,
+    states: np.ndarray,
+) -> tuple[Any, ort.IOBinding, ort.OrtValue]:
     """A session, and its states in memory that an output may have as well."""
     running = session(model)
     value = ort.OrtValue.ortvalue_from_numpy(states)
@@ -169,7 +180,8 @@ def test_values_in_memory_that_threads_still_read_are_refused(driver: StandIn) -
 
 def test_operators_without_a_kernel_draw_on_the_cpu(driver: StandIn) -> None:
     drawn = session(graphs.random_permutation([9], op_seed=4)).run(None, {})
-    assert_same_bits(drawn[0], reference.random_permutation((9,), op_seed=4)[0])
+    expected = reference.random_permutation((9,), op_seed=4)[0]
+    assert_same_bits(drawn[0], expected)
     assert driver.launches == []
 
 
@@ -211,7 +223,11 @@ def test_what_the_host_reads_is_refused_as_on_the_cpu(driver: StandIn, wrong: st
     assert driver.launches == []
 
 
-@pytest.mark.parametrize("p", [1.5, [0.5, np.nan, 0.5, 0.5]], ids=["one", "each"])
+@pytest.mark.parametrize(
+    "p",
+    [1.5, [0.5, np.nan, 0.5, 0.5]],
+    ids=["one", "each"],
+)
 def test_a_constant_is_refused_when_it_is_loaded(driver: StandIn, p: Any) -> None:
     model = by_p(per_element=np.ndim(p) > 0)
     model = operators.with_constant(model, "p", np.array(p, np.float32))
@@ -222,7 +238,11 @@ def test_a_constant_is_refused_when_it_is_loaded(driver: StandIn, p: Any) -> Non
 
 
 @pytest.mark.usefixtures("driver")
-@pytest.mark.parametrize("p", [-0.5, [0.5, 2, 0.5, 0.5]], ids=["one", "each"])
+@pytest.mark.parametrize(
+    "p",
+    [-0.5, [0.5, 2, 0.5, 0.5]],
+    ids=["one", "each"],
+)
 def test_a_number_on_the_card_is_refused_by_the_next_run(p: Any) -> None:
     p = np.array(p, np.float32)
     running = session(by_p(per_element=p.ndim > 0))
@@ -244,7 +264,8 @@ def test_a_captured_graph_has_only_constants_where_values_are_checked(driver: St
     drawn = session(graphs.random_normal([3, 5], 0, 1, "f32", stateful=True)).run(
         None, {"state": STATE}
     )
-    assert_same_bits(drawn[0], reference.random_normal((3, 5), 0, 1, "f32", state=STATE)[0])
+    expected = reference.random_normal((3, 5), 0, 1, "f32", state=STATE)[0]
+    assert_same_bits(drawn[0], expected)
     constant = operators.with_constant(by_p(), "p", np.array(0.5, np.float32))
     session(constant).run(None, {})
     drawn_before = len(driver.launches)

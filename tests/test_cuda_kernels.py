@@ -199,7 +199,15 @@ def test_each_element_has_its_number_and_a_wrong_one_spoils_no_other(
 def test_a_probability_on_the_device_draws_as_one_on_the_host(built: ctypes.CDLL) -> None:
     for number_kind, numbers in numbers_of("bernoulli", "f32"):
         draw = Draw("bernoulli", "f32", 101, ROWS, numbers, number_kind)
-        assert wrong(built, draw, on_device=("p",), limits=UNIT["f32"]) == 0
+        assert (
+            wrong(
+                built,
+                draw,
+                on_device=("p",),
+                limits=UNIT["f32"],
+            )
+            == 0
+        )
 
 
 def test_a_refused_probability_on_the_device_draws_false_and_an_error(built: ctypes.CDLL) -> None:
@@ -225,7 +233,12 @@ def test_a_dropout_may_write_where_its_data_are(built: ctypes.CDLL, kind: str) -
     draw = Draw("dropout", kind, 103, None, {"ratio": 0.5}, "f32", data)
     values = expected(draw)[0]
     written = data.copy()
-    launch = Launch(data=written.ctypes.data, out=written.ctypes.data, rows=1, row_elements=103)
+    launch = Launch(
+        data=written.ctypes.data,
+        out=written.ctypes.data,
+        rows=1,
+        row_elements=103,
+    )
     launch.number[0].type, launch.number[0].bits = 1, 0x3F000000
     getattr(built, f"onnx_philox_dropout_{kind}")(ctypes.byref(launch), 1, 256)
     assert different(written, values) == 0

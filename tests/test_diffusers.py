@@ -83,10 +83,14 @@ def test_an_onnx_pipeline_of_diffusers_makes_each_image_as_if_alone() -> None:
                 **noise,
             ).images
 
-        together = images(3, generator=diffusers.generator([7, 42, 99]))
+        generator = diffusers.generator([7, 42, 99])
+        together = images(3, generator=generator)
         # Each pixel is computed by itself, so that these are equal to the bit.
-        assert_same_bits(together[1:2], images(1, generator=diffusers.generator(42)))
-        assert_same_bits(together, images(3, latents=diffusers.latents([7, 42, 99], (4, 8, 8))))
+        expected = images(1, generator=diffusers.generator(42))
+        assert_same_bits(together[1:2], expected)
+        latents = diffusers.latents([7, 42, 99], (4, 8, 8))
+        expected = images(3, latents=latents)
+        assert_same_bits(together, expected)
         assert not np.array_equal(together[0], together[1])
 
 
@@ -99,7 +103,7 @@ def test_a_generator_given_to_torch_says_what_to_pass() -> None:
 
 
 @pytest.mark.engines
-def test_diffusers_randn_tensor_says_it() -> None:
+def test_diffusers_randn_tensor_says_to_pass_the_noise() -> None:
     from diffusers.utils.torch_utils import randn_tensor
 
     with pytest.raises(AttributeError, match="Pass the noise itself"):
@@ -127,6 +131,5 @@ def test_torch_says_what_to_take_instead(like: diffusers.Like) -> None:
         with pytest.raises(TypeError, match=sentence):
             call()
     # The remedy works, and no call above has drawn.
-    assert_same_bits(
-        torch.from_numpy(given.randn(2, 3)).numpy(), diffusers.latents(1, (2, 3), like=like)[0]
-    )
+    expected = diffusers.latents(1, (2, 3), like=like)[0]
+    assert_same_bits(torch.from_numpy(given.randn(2, 3)).numpy(), expected)

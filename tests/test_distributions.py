@@ -21,7 +21,11 @@ from onnx_philox.onnxruntime import InferenceSession
 
 F32 = np.float32
 F64 = np.float64
-STATES = st.builds(PhiloxState, st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1))
+STATES = st.builds(
+    PhiloxState,
+    st.integers(0, 2**128 - 1),
+    st.integers(0, 2**64 - 1),
+)
 
 
 # RandomNormal
@@ -72,8 +76,16 @@ def test_one_element_is_for_all_values() -> None:
         for shape in ([], [1], [2, 3], [1, 1]):
             expected = reference.random_bernoulli(shape, 0.5, **SEED)[0]
             assert_same_bits(reference.random_bernoulli(shape, p, **SEED)[0], expected)
-    reference.random_bernoulli([1, 1], np.full((1, 1), 0.5, F32), **SEED)
-    reference.random_bernoulli([2, 0], np.zeros((2, 0), F32), **SEED)
+    reference.random_bernoulli(
+        [1, 1],
+        np.full((1, 1), 0.5, F32),
+        **SEED,
+    )
+    reference.random_bernoulli(
+        [2, 0],
+        np.zeros((2, 0), F32),
+        **SEED,
+    )
 
 
 # RandomCategorical
@@ -87,18 +99,25 @@ LOGITS = hnp.arrays(
 )
 
 
-@given(LOGITS, st.integers(1, 7), STATES, st.sampled_from(["i32", "i64"]))
+@given(
+    LOGITS,
+    st.integers(1, 7),
+    STATES,
+    st.sampled_from(["i32", "i64"]),
+)
 def test_an_index_is_the_first_whose_running_sum_is_greater(
     logits: np.ndarray, sample_size: int, state: PhiloxState, output_type: str
 ) -> None:
     values, after = reference.random_categorical(
         logits, sample_size, output_type, state=state.to_array()
     )
-    assert values.dtype == {"i32": np.int32, "i64": np.int64}[output_type]
+    expected = {"i32": np.int32, "i64": np.int64}[output_type]
+    assert values.dtype == expected
     assert values.shape == (len(logits), sample_size)
     rule = spec.random_categorical(spec.Stream(state.to_array()), logits, sample_size)
     assert values.reshape(-1).tolist() == list(rule)
-    assert PhiloxState.from_array(after) == state.advance(2 * values.size)
+    expected = state.advance(2 * values.size)
+    assert PhiloxState.from_array(after) == expected
 
 
 def test_rows_and_samples_may_be_more_than_fit_a_chunk() -> None:
@@ -116,18 +135,34 @@ def test_rows_and_samples_may_be_more_than_fit_a_chunk() -> None:
             u = reference.random_uniform(values.shape, 0, 1, "f64", state=state.to_array())[0][row]
             w = np.exp(logits[row].astype(F64) - logits[row].max().astype(F64))
             sums = np.add.accumulate(w)
-            assert values[row].tolist() == np.searchsorted(sums, u * sums[-1], "right").tolist()
+            expected = np.searchsorted(sums, u * sums[-1], "right").tolist()
+            assert values[row].tolist() == expected
 
 
 @pytest.mark.parametrize(
     ("logits", "drawn"),
     [
-        ([-np.inf, 0, -np.inf, 0, -np.inf], {1, 3}),
-        ([-np.inf] * 4 + [-3], {4}),
+        (
+            [-np.inf, 0, -np.inf, 0, -np.inf],
+            {1, 3},
+        ),
+        (
+            [-np.inf] * 4 + [-3],
+            {4},
+        ),
         ([0, 6e4, -6e4], {1}),
-        ([-1e4, -2e4, 0], {2}),
-        ([1e4, 1e4 - 8, -1e4], {0, 1}),
-        ([6e4] * 4, {0, 1, 2, 3}),
+        (
+            [-1e4, -2e4, 0],
+            {2},
+        ),
+        (
+            [1e4, 1e4 - 8, -1e4],
+            {0, 1},
+        ),
+        (
+            [6e4] * 4,
+            {0, 1, 2, 3},
+        ),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float16, F32, F64])
@@ -153,16 +188,46 @@ def test_no_rows_draw_nothing_with_or_without_classes(ort_backend: str, openvino
 
 
 REFUSED = [
-    (lambda: reference.random_bernoulli([2], "half"), "TypeError: input 'p' must be"),
-    (lambda: reference.random_bernoulli([2], [0.5]), "TypeError: input 'p' must be"),
-    (lambda: reference.random_bernoulli([2], None), "TypeError: input 'p' must be"),
-    (lambda: reference.random_bernoulli([2], np.float16(0.5)), "TypeError: input 'p' must be"),
-    (lambda: reference.random_bernoulli([2], np.int64(1)), "TypeError: input 'p' must be"),
-    (lambda: reference.random_bernoulli([2], np.array([True])), "TypeError: input 'p' must be"),
-    (lambda: reference.random_bernoulli([2, 3], np.full(3, F32(0.5))), "OF_P"),
-    (lambda: reference.random_bernoulli([2, 3], np.full((1, 1), F32(0.5))), "OF_P"),
-    (lambda: reference.random_bernoulli([3, 2], np.full((2, 3), F32(0.5))), "OF_P"),
-    (lambda: reference.random_bernoulli([], np.full((1, 1), F32(0.5))), "OF_P"),
+    (
+        lambda: reference.random_bernoulli([2], "half"),
+        "TypeError: input 'p' must be",
+    ),
+    (
+        lambda: reference.random_bernoulli([2], [0.5]),
+        "TypeError: input 'p' must be",
+    ),
+    (
+        lambda: reference.random_bernoulli([2], None),
+        "TypeError: input 'p' must be",
+    ),
+    (
+        lambda: reference.random_bernoulli([2], np.float16(0.5)),
+        "TypeError: input 'p' must be",
+    ),
+    (
+        lambda: reference.random_bernoulli([2], np.int64(1)),
+        "TypeError: input 'p' must be",
+    ),
+    (
+        lambda: reference.random_bernoulli([2], np.array([True])),
+        "TypeError: input 'p' must be",
+    ),
+    (
+        lambda: reference.random_bernoulli([2, 3], np.full(3, F32(0.5))),
+        "OF_P",
+    ),
+    (
+        lambda: reference.random_bernoulli([2, 3], np.full((1, 1), F32(0.5))),
+        "OF_P",
+    ),
+    (
+        lambda: reference.random_bernoulli([3, 2], np.full((2, 3), F32(0.5))),
+        "OF_P",
+    ),
+    (
+        lambda: reference.random_bernoulli([], np.full((1, 1), F32(0.5))),
+        "OF_P",
+    ),
     (
         lambda: reference.random_categorical(np.zeros((1, 2), np.int32)),
         "TypeError: 'logits' must be f32 or f16 or f64",

@@ -122,7 +122,11 @@ def edge_draws() -> Iterator[Draw]:
     for dtype, toward in product((np.float32, np.float64), (0, 0.25, 1)):
         p = np.array(np.nextafter(dtype(0.25), dtype(toward)))
         state = state_before((2**21,) * 4 if dtype is np.float32 else (2**18, 0, 2**18, 0))
-        inputs = {"shape": np.array([2]), "p": p, "state": state.to_array()}
+        inputs = {
+            "shape": np.array([2]),
+            "p": p,
+            "state": state.to_array(),
+        }
         yield f"edge of p = {p}", "RandomBernoulli", inputs, {}
 
 

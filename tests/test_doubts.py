@@ -62,14 +62,22 @@ def of_classes(nodes: str, said: str | None = PROBABILITIES) -> Doubtful:
     return Doubtful(f"{nodes} {CLASSES}", said)
 
 
-def of_bits(nodes: str, said: str, to: int = 12, high: float = 2.0**32) -> Doubtful:
+def of_bits(
+    nodes: str,
+    said: str,
+    to: int = 12,
+    high: float = 2.0**32,
+) -> Doubtful:
     bits = (
         f"[u] u = RandomUniformLike <high = {high}> (x) f = Floor (u) [b] b = Cast <to = {to}> (f)"
     )
     return Doubtful(f"{bits} {nodes}", said)
 
 
-def of_floats(nodes: str, said: str | None = WIDE.format("uint32")) -> Doubtful:
+def of_floats(
+    nodes: str,
+    said: str | None = WIDE.format("uint32"),
+) -> Doubtful:
     """What nodes make, as r, of s: a uniform number u times 2^32, which no words can stand for."""
     scaled = "[u] u = RandomUniformLike (x) m = Constant <value_float = 4294967296.0> ()"
     return Doubtful(f"{scaled} s = Mul (u, m) {nodes} [b] y = Cast <to = 12> (r)", said)
@@ -191,7 +199,11 @@ def test_the_commands_say_it_once(name: str, tmp_path: Path) -> None:
 
 def ir_of(kind: str, *, log_probs: bool) -> ov.Model:
     """A Multinomial of OpenVINO's own, of what an operator gives."""
-    x = opset13.parameter([-1, 4], ov.Type.f32, name="x")
+    x = opset13.parameter(
+        [-1, 4],
+        ov.Type.f32,
+        name="x",
+    )
     nodes = {
         "Softmax": lambda: opset13.softmax(x, -1),
         "LogSoftmax": lambda: opset13.log_softmax(x, -1),

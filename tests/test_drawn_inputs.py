@@ -41,7 +41,11 @@ def stream(number: int) -> np.ndarray:
 Drawn = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 # The law, the type of the input, and what draws it.
 LAWS: dict[str, tuple[str, str, Drawn]] = {
-    "normal": ("normal", "float", lambda s: reference.random_normal([2, 3], 0, 1, "f32", state=s)),
+    "normal": (
+        "normal",
+        "float",
+        lambda s: reference.random_normal([2, 3], 0, 1, "f32", state=s),
+    ),
     "normal of numbers": (
         "normal(-1.5, 0.25)",
         "float",
@@ -82,7 +86,11 @@ LAWS: dict[str, tuple[str, str, Drawn]] = {
         "float",
         lambda s: (reference.random_bernoulli([2, 3], 0.3, state=s)[0].astype(np.float32), s),
     ),
-    "bits": ("bits", "uint32", lambda s: reference.random_generator(s, [2, 3])),
+    "bits": (
+        "bits",
+        "uint32",
+        lambda s: reference.random_generator(s, [2, 3]),
+    ),
 }
 
 
@@ -97,7 +105,8 @@ def test_an_input_is_drawn_by_its_law_behind_the_streams_of_the_model(
     answer = pipe({"x": x}, seed=SEED)
     own, _ = reference.random_normal([2, 3], 0, 1, "f32", state=stream(0))
     assert_same_bits(answer["y"], own)
-    assert_same_bits(answer["z"], draws(stream(1))[0])
+    expected = draws(stream(1))[0]
+    assert_same_bits(answer["z"], expected)
 
 
 # Of f16 and uint32 OpenVINO's front end makes other graphs, which other tests ask.
@@ -154,7 +163,7 @@ SYMBOLIC = """g (float[N, 3, T] noise, float[T] t, float[N, 5] x)
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
-def test_named_dimensions_are_those_of_other_inputs(runtime: str) -> None:
+def test_named_dimensions_of_a_drawn_input_come_from_other_inputs(runtime: str) -> None:
     # OpenVINO drops an input that nothing reads.
     text = SYMBOLIC.replace("y = Neg (x)", "s = ReduceSum (t) y = Mul (x, s)")
     pipe = Pipeline(parse(text), draw={"noise": "normal"}, runtime=runtime)
@@ -165,7 +174,12 @@ def test_named_dimensions_are_those_of_other_inputs(runtime: str) -> None:
 
 
 def test_a_row_draws_what_it_draws_alone() -> None:
-    pipe = Pipeline(parse(SYMBOLIC), draw={"noise": "normal"}, per_row=True, batch="N")
+    pipe = Pipeline(
+        parse(SYMBOLIC),
+        draw={"noise": "normal"},
+        per_row=True,
+        batch="N",
+    )
     feed = {"t": np.ones(4, np.float32), "x": np.ones((3, 5), np.float32)}
     drawn = pipe(feed, seeds=[9, 8, 7])["z"]
     for row, seed in enumerate([9, 8, 7]):

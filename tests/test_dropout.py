@@ -27,7 +27,16 @@ def data_of(type_: str, shape: Any = (3, 35)) -> np.ndarray:
     return numbers.astype(DTYPES[type_])
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 1, 3), (1,) * 8])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (),
+        (0,),
+        (1,),
+        (2, 1, 3),
+        (1,) * 8,
+    ],
+)
 @pytest.mark.parametrize("type_", ["f16", "f32", "f64"])
 def test_onnxruntime_knows_the_type_of_data_of_unknown_rank(type_: str, shape: Any) -> None:
     """And of a scalar: ONNX Runtime tells a library neither from the other."""
@@ -43,7 +52,14 @@ def test_onnxruntime_knows_the_type_of_data_of_unknown_rank(type_: str, shape: A
         output.type.tensor_type.ClearField("shape")
     data = np.arange(1, np.prod(shape) + 1).astype(DTYPES[type_])
     session = InferenceSession(model)
-    y, dropped = session.run(None, {"x": data, "s": np.array(shape, np.int64), "state": STATE})
+    y, dropped = session.run(
+        None,
+        {
+            "x": data,
+            "s": np.array(shape, np.int64),
+            "state": STATE,
+        },
+    )
     expected = reference.random_dropout(data.reshape(shape), 0.5, state=STATE)
     assert_same_bits(np.asarray(y), -expected[0])
     assert_same_bits(np.asarray(dropped), np.asarray(~expected[1]))
@@ -57,7 +73,11 @@ def test_openvino_scales_f64_data_as_it_computes_them(openvino: OpenVino) -> Non
     assert_same_bits(mask, expected[1])
     assert_same_bits(after, expected[2])
     is_finite = np.isfinite(data)
-    np.testing.assert_allclose(output[is_finite], expected[0][is_finite], rtol=1e-6)
+    np.testing.assert_allclose(
+        output[is_finite],
+        expected[0][is_finite],
+        rtol=1e-6,
+    )
 
 
 MASKS = """g (float[n, 8] x{state_input})
@@ -95,7 +115,12 @@ MODEL = """g ({type}[n, 8] x{more}) => ({type}[n, 8] y, bool[n, 8] kept, {type}[
 ONNX_NAMES = {"f16": "float16", "f32": "float", "f64": "double"}
 
 
-def model_of(type_: str = "f32", *, ratio_type: str = "float", mode: str = "on") -> onnx.ModelProto:
+def model_of(
+    type_: str = "f32",
+    *,
+    ratio_type: str = "float",
+    mode: str = "on",
+) -> onnx.ModelProto:
     more = ", bool given" if mode == "given" else ""
     types = {"type": ONNX_NAMES[type_], "ratio_type": ratio_type}
     return parse(MODEL.format(**types, more=more, mode=mode))
@@ -109,7 +134,12 @@ def test_a_rewritten_dropout_has_the_mask_of_before(openvino: OpenVino, type_: s
     state = PhiloxState.for_run(7).to_array()
     feeds = {"x": x, "random_state": state}
     # What RandomBernoulli draws from the node's stream.
-    dropped, _ = reference.random_bernoulli([5, 8], np.float32(0.3), state=state, op_seed=0)
+    dropped, _ = reference.random_bernoulli(
+        [5, 8],
+        np.float32(0.3),
+        state=state,
+        op_seed=0,
+    )
     expected = ReferenceEvaluator(rewritten, new_ops=onnx_reference.OPS).run(None, feeds)
     assert_same_bits(np.asarray(expected[1]), ~dropped)
     assert_same_bits(np.asarray(InferenceSession(rewritten).run(None, feeds)[0]), expected[0])
@@ -160,7 +190,11 @@ def test_masks_that_nothing_reads_have_names_of_their_own(
     expected = x
     val_0 = x if "Identity" in around else -x
     for _ in range(2):
-        one, _, states[0] = reference.random_dropout(expected, np.float32(0.5), state=states[0])
+        one, _, states[0] = reference.random_dropout(
+            expected,
+            np.float32(0.5),
+            state=states[0],
+        )
         other, _, states[1] = reference.random_dropout(
             val_0, np.float32(0.5), op_seed=1, state=states[1]
         )
@@ -176,7 +210,12 @@ def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str)
     """NaN with any payload, infinities and subnormals too: all patterns of 16 bits."""
     dtype = DTYPES[type_]
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    bits = np.random.default_rng(2).integers(0, 2 ** (8 * dtype.itemsize), 2**16, unsigned)
+    bits = np.random.default_rng(2).integers(
+        0,
+        2 ** (8 * dtype.itemsize),
+        2**16,
+        unsigned,
+    )
     data = (np.arange(2**16, dtype=unsigned) if dtype.itemsize == 2 else bits).view(dtype)
     for ratio in (np.float32(r) for r in (0, 0.3, 0.999999, 1)):
         inputs = {"data": data, "ratio": ratio}

@@ -27,7 +27,12 @@ from runtimes import OpenVino, bare_session, compiled, infer
 import onnx_philox
 from onnx_philox import PhiloxState
 
-X = np.linspace(-3, 3, 64 * 8, dtype=np.float32).reshape(64, 8)
+X = np.linspace(
+    -3,
+    3,
+    64 * 8,
+    dtype=np.float32,
+).reshape(64, 8)
 STATE = PhiloxState.for_run(42).to_array()
 DRAWS = ("normal", "uniform", "dropped", "booleans", "classes", "wide")
 FEEDS = {"x": X, "random_state": STATE}
@@ -73,7 +78,10 @@ def _model() -> onnx.ModelProto:
     return onnx_philox.make_reproducible(parse(MODEL, opset=20))
 
 
-def _in_onnxruntime(model: Any = None, **set_: Any) -> dict[str, np.ndarray[Any, Any]]:
+def _in_onnxruntime(
+    model: Any = None,
+    **set_: Any,
+) -> dict[str, np.ndarray[Any, Any]]:
     options = ort.SessionOptions()
     options.log_severity_level = 3
     for name, value in set_.pop("config", {}).items():

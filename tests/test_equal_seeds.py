@@ -75,7 +75,13 @@ def model_of(one: Draw, other: Draw) -> onnx.ModelProto:
     """A model of two draws, as f32 and as vectors."""
     vector = "vector = Constant <value_ints = [-1]> ()"
     out = "{0}_f = Cast <to = 1> ({0}) {0}_out = Reshape ({0}_f, vector)"
-    nodes = [one.text("a"), other.text("b"), vector, out.format("a"), out.format("b")]
+    nodes = [
+        one.text("a"),
+        other.text("b"),
+        vector,
+        out.format("a"),
+        out.format("b"),
+    ]
     return parse(
         f"""g () => (float[K] a_out, float[L] b_out) <float half = {{0.5}}, bool on = {{1}}> {{
         {" ".join(nodes)} }}""",
@@ -110,7 +116,10 @@ def rewritten_in(name: str, model: onnx.ModelProto) -> Runs:
     return [list(request({}).values()) for _ in range(RUNS)]
 
 
-def warnings_of(model: onnx.ModelProto | openvino.Model, **asked: Any) -> list[str]:
+def warnings_of(
+    model: onnx.ModelProto | openvino.Model,
+    **asked: Any,
+) -> list[str]:
     """What a rewrite says of equal seeds."""
     told = warned(lambda: op.make_reproducible(model, **asked))
     return [text for text in told if text.startswith("nodes of equal seeds")]
@@ -165,26 +174,56 @@ PAIRS = {
         UNIFORM, replace(UNIFORM, asked=", low = -3.0, high = 5.0"), True, True
     ),
     "a uniform and one like a tensor": Pair(UNIFORM, like(UNIFORM), True, True),
-    "uniforms of other sizes": Pair(UNIFORM, sized(UNIFORM, 96), False, False),
+    "uniforms of other sizes": Pair(
+        UNIFORM,
+        sized(UNIFORM, 96),
+        False,
+        False,
+    ),
     "uniforms of f32 and f64": Pair(UNIFORM, double(UNIFORM), False, None),
-    "uniforms of f64": Pair(double(UNIFORM), double(UNIFORM), True, None),
+    "uniforms of f64": Pair(
+        double(UNIFORM),
+        double(UNIFORM),
+        True,
+        None,
+    ),
     "two normals": Pair(NORMAL, NORMAL, True, True),
     "a normal and one like a tensor": Pair(NORMAL, like(NORMAL), True, True),
     "normals of 63 and 64, which are drawn in pairs": Pair(sized(NORMAL, 63), NORMAL, True, False),
-    "normals of 64 and 65": Pair(NORMAL, sized(NORMAL, 65), False, False),
+    "normals of 64 and 65": Pair(
+        NORMAL,
+        sized(NORMAL, 65),
+        False,
+        False,
+    ),
     "normals of f32 and f64": Pair(NORMAL, double(NORMAL), False, True),
     "a uniform and a normal": Pair(UNIFORM, NORMAL, False, False),
     "two Bernoullis": Pair(BERNOULLI, BERNOULLI, True, True),
-    "Bernoullis of other sizes": Pair(BERNOULLI, sized(BERNOULLI, 96), False, False),
+    "Bernoullis of other sizes": Pair(
+        BERNOULLI,
+        sized(BERNOULLI, 96),
+        False,
+        False,
+    ),
     "Bernoullis that give other types": Pair(
         BERNOULLI, replace(BERNOULLI, asked=", dtype = 9"), True, True
     ),
     "Bernoullis of f16 and f32": Pair(BERNOULLI, half(BERNOULLI), True, None),
     "Bernoullis of f32 and f64": Pair(BERNOULLI, double(BERNOULLI), False, None),
     "a uniform and a Bernoulli": Pair(UNIFORM, BERNOULLI, True, True),
-    "a uniform and a Bernoulli of other sizes": Pair(UNIFORM, sized(BERNOULLI, 96), False, False),
+    "a uniform and a Bernoulli of other sizes": Pair(
+        UNIFORM,
+        sized(BERNOULLI, 96),
+        False,
+        False,
+    ),
     "a uniform of f64 and a Bernoulli of f32": Pair(double(UNIFORM), BERNOULLI, False, None),
-    "a uniform and a Bernoulli of f64": Pair(double(UNIFORM), double(BERNOULLI), True, None),
+    "a uniform and a Bernoulli of f64": Pair(
+        double(UNIFORM),
+        double(BERNOULLI),
+        True,
+        None,
+    ),
     "a normal and a Bernoulli": Pair(NORMAL, BERNOULLI, False, False),
     # In OpenVINO every run of a Multinomial with a seed draws the same.
     "two Multinomials": Pair(MULTINOMIAL, MULTINOMIAL, True, True),
@@ -192,13 +231,23 @@ PAIRS = {
         MULTINOMIAL, replace(MULTINOMIAL, asked=", dtype = 7"), True, True
     ),
     "Multinomials of f16 and f32": Pair(MULTINOMIAL, half(MULTINOMIAL), True, True),
-    "Multinomials of other sizes": Pair(MULTINOMIAL, sized(MULTINOMIAL, 96), False, True),
+    "Multinomials of other sizes": Pair(
+        MULTINOMIAL,
+        sized(MULTINOMIAL, 96),
+        False,
+        True,
+    ),
     "a uniform and a Multinomial": Pair(UNIFORM, MULTINOMIAL, False, False),
     "a uniform of f64 and a Multinomial": Pair(double(UNIFORM), MULTINOMIAL, True, None),
     "a Bernoulli of f64 and a Multinomial": Pair(double(BERNOULLI), MULTINOMIAL, True, None),
     "a Bernoulli and a Multinomial": Pair(BERNOULLI, MULTINOMIAL, False, False),
     "two Dropouts": Pair(DROPOUT, DROPOUT, True, None),
-    "Dropouts of f16 and f64": Pair(half(DROPOUT), double(DROPOUT), True, None),
+    "Dropouts of f16 and f64": Pair(
+        half(DROPOUT),
+        double(DROPOUT),
+        True,
+        None,
+    ),
     "Dropouts of other sizes, each of which begins anew in each run": Pair(
         DROPOUT, sized(DROPOUT, 96), True, None
     ),
@@ -260,7 +309,11 @@ def first_run(model: onnx.ModelProto) -> bytes:
     return b"".join(each.tobytes() for each in in_onnxruntime(model)[0][1:])
 
 
-@pytest.mark.parametrize("draw", [UNIFORM, NORMAL, BERNOULLI, MULTINOMIAL], ids=lambda d: d.kind)
+@pytest.mark.parametrize(
+    "draw",
+    [UNIFORM, NORMAL, BERNOULLI, MULTINOMIAL],
+    ids=lambda d: d.kind,
+)
 def test_which_seeds_are_one_in_onnx_runtime(draw: Draw) -> None:
     drawn = {first_run(seeded(draw, seed)) for seed in ONE_SEED}
     assert len(drawn) == 1
@@ -295,7 +348,8 @@ def test_which_seeds_of_dropouts_are_one_in_onnx_runtime_and_in_a_rewrite() -> N
     ]
     starts = starts_of(DROPOUT, DROPOUTS)
     for i, k in itertools.combinations(range(len(DROPOUTS)), 2):
-        assert (drawn[i] == drawn[k]) == (starts[i] == starts[k]), (DROPOUTS[i], DROPOUTS[k])
+        expected = starts[i] == starts[k]
+        assert (drawn[i] == drawn[k]) == (expected), (DROPOUTS[i], DROPOUTS[k])
 
 
 GO = "go = Constant <value = bool {1}> ()"
@@ -316,7 +370,11 @@ def in_a_branch(of: str, name: str, condition: str = "c") -> str:
     return f"{name} = If ({condition}) <then_branch = {then}, else_branch = {other}>"
 
 
-def in_one_loop(one: str, other: str, sizes: tuple[int, int] = (64, 64)) -> str:
+def in_one_loop(
+    one: str,
+    other: str,
+    sizes: tuple[int, int] = (64, 64),
+) -> str:
     outputs = f"float[{sizes[0]}] v, float[{sizes[1]}] w"
     body = f"body (int64 i, bool k) => (bool o, {outputs})"
     return f"a, b = Loop (n, go) <body = {body} {{ o = Identity (k) v = {one} w = {other} }}>"
@@ -332,25 +390,43 @@ class Placed:
 
 PLACES = {
     "two in a loop": Placed(in_one_loop(NOISE, NOISE), True),
-    "two loops of as many trips": Placed(f"{in_a_loop(NOISE, 'a')} {in_a_loop(NOISE, 'b')}", True),
+    "two loops of as many trips": Placed(
+        f"{in_a_loop(NOISE, 'a')} {in_a_loop(NOISE, 'b')}",
+        True,
+    ),
     "two loops of other trips": Placed(
         f"{in_a_loop(NOISE, 'a')} {in_a_loop(NOISE, 'b', 'm')}", False
     ),
-    "one in a loop and one outside": Placed(f"a = {NOISE} {in_a_loop(NOISE, 'b')}", False),
+    "one in a loop and one outside": Placed(
+        f"a = {NOISE} {in_a_loop(NOISE, 'b')}",
+        False,
+    ),
     "a Dropout in a loop and one outside": Placed(
         f"a = {DROPPED} {in_a_loop(DROPPED, 'b')}", False
     ),
-    "Dropouts of other sizes in a loop": Placed(in_one_loop(DROPPED, FEW_DROPPED, (64, 5)), True),
+    "Dropouts of other sizes in a loop": Placed(
+        in_one_loop(DROPPED, FEW_DROPPED, (64, 5)),
+        True,
+    ),
     "two branches of one condition": Placed(
         f"{in_a_branch(NOISE, 'a')} {in_a_branch(NOISE, 'b')}", True
     ),
     "two branches of other conditions": Placed(
         f"{in_a_branch(NOISE, 'a')} {in_a_branch(NOISE, 'b', 'd')}", False
     ),
-    "one in a branch and one outside": Placed(f"a = {NOISE} {in_a_branch(NOISE, 'b')}", False),
+    "one in a branch and one outside": Placed(
+        f"a = {NOISE} {in_a_branch(NOISE, 'b')}",
+        False,
+    ),
 }
 # In runs of both branches: the first agree everywhere.
-CONDITIONS = [(True, True), (True, False), (False, True), (True, True), (True, True)]
+CONDITIONS = [
+    (True, True),
+    (True, False),
+    (False, True),
+    (True, True),
+    (True, True),
+]
 
 
 def placed(name: str) -> onnx.ModelProto:
@@ -371,7 +447,14 @@ def feeds_of_runs() -> list[dict[str, NDArray[Any]]]:
         "ones": np.ones(64, np.float32),
         "few": np.ones(5, np.float32),
     }
-    return [{**shared, "c": np.array(c), "d": np.array(d)} for c, d in CONDITIONS]
+    return [
+        {
+            **shared,
+            "c": np.array(c),
+            "d": np.array(d),
+        }
+        for c, d in CONDITIONS
+    ]
 
 
 def draw_alike(name: str, runs: Runs) -> bool:
@@ -481,14 +564,20 @@ def test_where_it_was_asked_a_line_names_nodes_of_one_seed_that_share_nothing(
 def test_json_numbers_the_nodes_that_repeat_each_other(tmp_path: Path) -> None:
     onnx.save(parse(MIXED), tmp_path / "m.onnx")
     nodes = cli.document("inspect", tmp_path / "m.onnx")["random_nodes"]
-    assert [node["repeats"] for node in nodes] == [0, None, None, None, 0]
+    expected = [0, None, None, None, 0]
+    assert [node["repeats"] for node in nodes] == expected
 
 
 def test_both_commands_say_that_seeds_are_one_seed_in_the_runtime(tmp_path: Path) -> None:
     onnx.save(SIZES["of one tensor"][0], tmp_path / "m.onnx")
     found = " ".join(cli.invoke("inspect", tmp_path / "m.onnx").stdout.split())
     assert "seed 0 and seed 1 (one seed there): in the runtimes they repeat each other" in found
-    said = cli.invoke("rewrite", tmp_path / "m.onnx", "-o", tmp_path / "n.onnx").stdout
+    said = cli.invoke(
+        "rewrite",
+        tmp_path / "m.onnx",
+        "-o",
+        tmp_path / "n.onnx",
+    ).stdout
     assert "own: seed 0 and seed 1 (one seed there) of (gives a), (gives b)" in " ".join(
         said.split()
     )
@@ -515,10 +604,18 @@ def multinomial_of_ir(samples: int, rows: int = 1) -> Made:
 IR_PAIRS = {
     "two uniforms": (uniform_of_ir(64), uniform_of_ir(64), True),
     "uniforms of other sizes": (uniform_of_ir(64), uniform_of_ir(96), False),
-    "floats and integers": (uniform_of_ir(64), uniform_of_ir(64, "i32"), False),
+    "floats and integers": (
+        uniform_of_ir(64),
+        uniform_of_ir(64, "i32"),
+        False,
+    ),
     "two Multinomials": (multinomial_of_ir(64), multinomial_of_ir(64), True),
     "Multinomials of other sizes": (multinomial_of_ir(64), multinomial_of_ir(96), True),
-    "Multinomials of other shapes": (multinomial_of_ir(64), multinomial_of_ir(32, 2), True),
+    "Multinomials of other shapes": (
+        multinomial_of_ir(64),
+        multinomial_of_ir(32, 2),
+        True,
+    ),
     "a uniform and a Multinomial": (uniform_of_ir(64), multinomial_of_ir(64), False),
 }
 

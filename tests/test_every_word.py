@@ -24,7 +24,8 @@ def test_the_states_draw_the_words_that_are_asked_for() -> None:
 
 def test_a_day_of_every_sixty_four_covers_all_words() -> None:
     starts = [next(every_word.every_word(i))[0] for i in range(every_word.SLICES)]
-    assert starts == [i * 2**26 for i in range(64)]
+    expected = [i * 2**26 for i in range(64)]
+    assert starts == expected
     assert sum(part.size for part in every_word.every_word(0)) == 2**26
 
 

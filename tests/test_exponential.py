@@ -32,7 +32,12 @@ DOUBLY_ROUNDED = [
 F64 = np.float64
 
 
-def exponentials(count: int, type_: str, scale: Any = 1, state: Any = STATE) -> np.ndarray:
+def exponentials(
+    count: int,
+    type_: str,
+    scale: Any = 1,
+    state: Any = STATE,
+) -> np.ndarray:
     return reference.random_exponential([count], scale, type_, state=state)[0]
 
 
@@ -68,7 +73,12 @@ def test_a_value_is_minus_the_logarithm_of_a_step_s_middle(type_: str) -> None:
     values = exponentials(400, type_).astype(F64)
     wanted = np.array([float(exact(x, type_)) for x in integers(400, type_, STATE)])
     error = {"f16": 2**-11, "bf16": 2**-8, "f32": 2**-24, "f64": 4 * 2**-53}[type_]
-    np.testing.assert_allclose(values, wanted, rtol=error * 1.01, atol=3e-8 * (type_ == "f16"))
+    np.testing.assert_allclose(
+        values,
+        wanted,
+        rtol=error * 1.01,
+        atol=3e-8 * (type_ == "f16"),
+    )
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
@@ -76,11 +86,14 @@ def test_the_logarithm_is_rounded_once(type_: str) -> None:
     dtype = DTYPES[type_]
     edges = [0, 1, 2**31 - 1, 2**31, 3037000499, 3037000500, 2**32 - 2, 2**32 - 1]
     for x in edges + DOUBLY_ROUNDED:
-        value = exponentials(1, type_, state=state_before((x, 5, 6, 7)).to_array())[0]
-        assert value == rounded(exact(x, type_), dtype), hex(x)
+        state = state_before((x, 5, 6, 7)).to_array()
+        value = exponentials(1, type_, state=state)[0]
+        expected = rounded(exact(x, type_), dtype)
+        assert value == expected, hex(x)
     assert state_before((0, 5, 6, 7)).key == KEY
     # The least bit of an f64 tells a number from a tie, too.
-    assert _rounded(np.array([1 + 2**-8 + 2**-52]), BF16).astype(F64) == 1 + 2**-7
+    expected = 1 + 2**-7
+    assert _rounded(np.array([1 + 2**-8 + 2**-52]), BF16).astype(F64) == expected
 
 
 def test_the_least_and_the_greatest_value_of_f64_are_finite_and_not_0() -> None:
@@ -91,7 +104,11 @@ def test_the_least_and_the_greatest_value_of_f64_are_finite_and_not_0() -> None:
 
 def check_exponential(x: np.ndarray, least_p: float) -> None:
     x = x.astype(F64)
-    for k, (mean, variance) in {1: (1, 1), 2: (2, 20), 3: (6, 684)}.items():
+    for k, (mean, variance) in {
+        1: (1, 1),
+        2: (2, 20),
+        3: (6, 684),
+    }.items():
         assert abs(np.mean(x**k) - mean) < 5.5 * np.sqrt(variance / x.size)
     assert scipy.stats.kstest(x, "expon").pvalue > least_p
 
@@ -101,7 +118,14 @@ MANY = pytest.param(10**7, marks=pytest.mark.exhaustive)
 
 # A scale only multiplies, which the other tests check to the bit.
 @pytest.mark.parametrize("count", [2**19, MANY])
-@pytest.mark.parametrize(("type_", "scale"), [("f32", 1), ("f32", 1e-30), ("f64", 7)])
+@pytest.mark.parametrize(
+    ("type_", "scale"),
+    [
+        ("f32", 1),
+        ("f32", 1e-30),
+        ("f64", 7),
+    ],
+)
 def test_values_are_distributed_as_they_should_be(type_: str, scale: float, count: int) -> None:
     values = exponentials(count, type_, scale).astype(F64)
     check_exponential(values / DTYPES[type_].type(scale).astype(F64), 1e-6)

@@ -239,7 +239,11 @@ def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):
     assert "cannot be rewritten" in cli.text("inspect", tmp_path / "m.onnx")
 
 
-def save(folder: Path, entries: Iterable[Sequence[str]], padding: int = 0) -> Path:
+def save(
+    folder: Path,
+    entries: Iterable[Sequence[str]],
+    padding: int = 0,
+) -> Path:
     """A model whose weights are in `weights.bin` after a number of bytes, with these entries."""
     path = write(folder / "m.onnx", "weights.bin")
     (folder / "weights.bin").write_bytes(b"\xff" * padding + WEIGHTS.tobytes())
@@ -300,7 +304,11 @@ def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, gi
 def test_data_within_its_file_is_taken(tmp_path, given, more):
     """Without a length it has that of its type and shape."""
     entries = dict(entry.split("=") for entry in given.split())
-    path = save(tmp_path, entries.items(), int(entries.get("offset", 0)))
+    path = save(
+        tmp_path,
+        entries.items(),
+        int(entries.get("offset", 0)),
+    )
     with (tmp_path / "weights.bin").open("ab") as file:
         file.write(more)
     session(path)
@@ -319,7 +327,11 @@ def test_numbers_of_four_bits_take_half_a_byte(tmp_path, data_type):
     made = onnx.load(path, load_external_data=False)
     made.ir_version = 10
     made.opset_import[0].version = 21
-    packed = made.graph.initializer.add(name="packed", data_type=data_type, dims=[5])
+    packed = made.graph.initializer.add(
+        name="packed",
+        data_type=data_type,
+        dims=[5],
+    )
     packed.data_location = onnx.TensorProto.EXTERNAL
     packed.external_data.add(key="location", value="packed.bin")
     # None of them take none, at the end of a file.
@@ -348,7 +360,11 @@ def _with_matrices(path: Path, count: int, size: int) -> Path:
         noise = RandomNormalLike (x) h0 = Add (x, noise)
         size = Size (x) zero = Sub (size, size) {layers} }}""")
     for name in names:
-        matrix = made.graph.initializer.add(name=name, data_type=1, dims=[size, size])
+        matrix = made.graph.initializer.add(
+            name=name,
+            data_type=1,
+            dims=[size, size],
+        )
         matrix.data_location = onnx.TensorProto.EXTERNAL
         matrix.external_data.add(key="location", value=path.with_suffix(".bin").name)
     onnx.save(made, path)

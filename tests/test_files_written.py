@@ -224,7 +224,13 @@ def test_a_signal_leaves_what_was_there(tmp_path, name, number, is_there):
         for file in ("out.onnx", "out.xml", "out.bin"):
             (folder / file).write_bytes(b"old")
     before = tree(tmp_path)
-    command = [name, "rewrite", str(source), "-o", str(folder / f"out.{name}")]
+    command = [
+        name,
+        "rewrite",
+        str(source),
+        "-o",
+        str(folder / f"out.{name}"),
+    ]
     with subprocess.Popen([sys.executable, "-c", SLOW, *command], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"here\n"

@@ -81,7 +81,8 @@ def booleans() -> dict[str, Any]:
     ],
 )
 def test_a_wrong_call_is_refused_as_if_it_were_the_first(
-    right: Callable[[], dict[str, Any]], wrong: Callable[[], dict[str, Any]]
+    right: Callable[[], dict[str, Any]],
+    wrong: Callable[[], dict[str, Any]],
 ) -> None:
     before = refused(**wrong())
     for _ in range(2):

@@ -58,14 +58,16 @@ def test_the_kernels_have_the_core_s_coefficients() -> None:
     compared = set()
     for name, values in found.items():
         if hasattr(coefficients, name):
-            assert values == np.ravel(getattr(coefficients, name)).tolist(), name
+            expected = np.ravel(getattr(coefficients, name)).tolist()
+            assert values == expected, name
             compared.add(name)
     assert {"SINE_F32", "COSINE_F32", "LOGARITHM_F32", "MAGIC_F32"} < compared
     others = {name: values for name, values in found.items() if name not in compared}
     masks = {"FRACTION_F32": 2**23 - 1, "FRACTION_F16": 2**10 - 1}
     ones = {"ONE_F32": np.float32(1).view(np.int32), "FOUR_F32": np.float32(4).view(np.int32)}
     steps = {"NEAREST": 4, "ULPS_OFF": 0}
-    assert others == {name: [int(n)] for name, n in {**masks, **ones, **steps}.items()}
+    expected = {name: [int(n)] for name, n in {**masks, **ones, **steps}.items()}
+    assert others == expected
 
 
 def test_each_layer_has_its_kernel() -> None:
@@ -111,11 +113,21 @@ REFUSED = [
         "got RandomBernoulli of f64 on GPU",
     ),
     (
-        lambda of: random_categorical(np.float32([[0, 1]]), 3, state=of.state),
+        lambda of: random_categorical(
+            np.float32([[0, 1]]),
+            3,
+            state=of.state,
+        ),
         "must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform",
     ),
     (
-        lambda of: random_uniform([4], 0.0, op.parameter([], np.float32), "f32", state=of.state),
+        lambda of: random_uniform(
+            [4],
+            0.0,
+            op.parameter([], np.float32),
+            "f32",
+            state=of.state,
+        ),
         "got RandomUniform with a computed maxval on GPU",
     ),
     (
@@ -210,7 +222,10 @@ def lowered(model: ov.Model, name: str) -> ov.Node:
 
 
 @pytest.mark.parametrize(("draw", "given"), LOWERED)
-def test_a_layer_is_given_what_its_node_says(draw: Callable[[Given], ov.Node], given: str) -> None:
+def test_a_layer_is_given_what_its_node_says(
+    draw: Callable[[Given], ov.Node],
+    given: str,
+) -> None:
     layer = lowered(model_of(draw), name := given.partition(" ")[0])
     ports = *layer.inputs(), layer.output(0)
     shapes = " ".join(port.get_partial_shape().to_string() for port in ports)

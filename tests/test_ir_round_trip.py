@@ -57,9 +57,8 @@ def draws_of(operator: str) -> list[Drawn]:
     draws += [drawn_by_rows(case) for case in plain(operator)]
     for d in draws[-len(plain(operator)) :]:
         rest = {name: x for name, x in d.feeds.items() if name != "state"}
-        draws.append(
-            replace(d, model=with_constant(d.model, "state", d.feeds["state"]), feeds=rest)
-        )
+        model = with_constant(d.model, "state", d.feeds["state"])
+        draws.append(replace(d, model=model, feeds=rest))
     if OPERATORS[operator].input("state").optional:
         for case in cases(operator):
             constant = ("ratio",) if case.has_data else True
@@ -88,7 +87,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     for n, (operator, way) in enumerate(itertools.product(OPERATORS, SAVE)):
         whole, feeds = joined(parts_of(operator))
-        save(OPENVINO.read(whole), operator, way, hints[n % 2 :: 2], [feeds])
+        save(
+            OPENVINO.read(whole),
+            operator,
+            way,
+            hints[n % 2 :: 2],
+            [feeds],
+        )
     page_s = ov.Core().read_model(*documented_ir.page_s_ir(*BOUNDS))
     kept = onnx_philox.make_reproducible(page_s, keep_seeds=True)
     for way in SAVE:
@@ -136,7 +141,11 @@ def test_constants_are_kept_exactly_in_the_attributes_of_ir(tmp_path: Path, way:
         ("RandomCategorical i32 f16", 'const_logits="f16: '),
     ):
         case = named(name)
-        model = case.model(case.shape(), case.inputs(case.shape()), constant=True)
+        model = case.model(
+            case.shape(),
+            case.inputs(case.shape()),
+            constant=True,
+        )
         SAVE[way](OPENVINO.read(with_constant(model, "state", ALL_ONES)), tmp_path / "m.xml")
         assert attribute in (tmp_path / "m.xml").read_text(), name
 
@@ -154,4 +163,5 @@ def test_ir_of_a_constant_state_does_not_keep_it_for_a_state_that_became_an_inpu
     model.validate_nodes_and_infer_types()
     state = PhiloxState(2**128 - 2, 5).to_array()
     drawn = infer(OPENVINO.core.compile_model(model, "CPU"), [state])
-    assert_same_bits(drawn["bits"], reference.random_generator(state, [3, 5])[0])
+    expected = reference.random_generator(state, [3, 5])[0]
+    assert_same_bits(drawn["bits"], expected)

@@ -106,7 +106,10 @@ def room(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-def arrows(beginning: str, part: Callable[[str], str]) -> dict[str, set[str]]:
+def arrows(
+    beginning: str,
+    part: Callable[[str], str],
+) -> dict[str, set[str]]:
     """What the parts of all modules whose names begin so use of each other."""
     found: dict[str, set[str]] = {}
     for name in (name for name in MODULES if name.startswith(beginning)):

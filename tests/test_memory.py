@@ -117,13 +117,20 @@ def test_a_request_of_more_rows_than_memory_holds_is_refused(monkeypatch: pytest
 # Real limits. A child loads what it needs, limits itself, must survive and draw again afterwards.
 
 
-def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
+def outcomes(
+    backend: str,
+    group: str,
+    steps: list[Step],
+) -> list[str | None]:
     """Returns what a child process says."""
     done = child.forked(memory_child.__file__, json.dumps([backend, group, steps]))
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def assert_refuses(steps: list[Step], said: list[str | None]) -> None:
+def assert_refuses(
+    steps: list[Step],
+    said: list[str | None],
+) -> None:
     """Each step is refused in the words of the checks, and a small draw after it is drawn."""
     assert len(said) == 2 * len(steps)
     for step, error, small in zip(steps, said[::2], said[1::2], strict=True):

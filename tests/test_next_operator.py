@@ -37,7 +37,8 @@ REFUSED = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_drawn_wherever_python_draws_and_refused_by_name_elsewhere(
-    outcomes: dict[str, dict[str, str]], kind: str
+    outcomes: dict[str, dict[str, str]],
+    kind: str,
 ) -> None:
     found = outcomes[kind]
     for place in DRAWN[: len(DRAWN) - (REASON is not None)]:

@@ -29,10 +29,13 @@ Seeds = dict[str, tuple[int, int] | None]
 
 
 def uniform(
-    seeds: tuple[int, int] = (0, 0), state: np.ndarray = ZEROS, shape: Any = (4,)
+    seeds: tuple[int, int] = (0, 0),
+    state: np.ndarray = ZEROS,
+    shape: Any = (4,),
 ) -> np.ndarray:
     said = {"global_seed": seeds[0], "op_seed": seeds[1], "state": state}
-    return op.reference.random_uniform(shape, 0, 1, "f32", **said)[0]
+    drawn_and_next = op.reference.random_uniform(shape, 0, 1, "f32", **said)
+    return drawn_and_next[0]
 
 
 class InOnnx:
@@ -41,7 +44,12 @@ class InOnnx:
     bounds = "<int64[1] four = {4}, float low = {0}, float high = {1}>"
     rewrite = staticmethod(op.make_reproducible)
 
-    def node(self, name: str, seeds: tuple[int, int] | None, shape: str = "four") -> str:
+    def node(
+        self,
+        name: str,
+        seeds: tuple[int, int] | None,
+        shape: str = "four",
+    ) -> str:
         if seeds is None:
             return f"[{name}] {name} = RandomUniform <shape = [4]> ()"
         said = f'output_type = "f32", global_seed = {seeds[0]}, op_seed = {seeds[1]}'
@@ -67,7 +75,10 @@ class InOnnx:
         return parse(f"g (float[batch, 4] x) => (float[batch, 4] y) {self.bounds} {{ {body} }}", 18)
 
     def with_node(
-        self, model: onnx.ModelProto, name: str, seeds: tuple[int, int] | None = None
+        self,
+        model: onnx.ModelProto,
+        name: str,
+        seeds: tuple[int, int] | None = None,
     ) -> onnx.ModelProto:
         new = onnx.ModelProto()
         more = self.model({name: seeds}).graph
@@ -76,8 +87,12 @@ class InOnnx:
         new.graph.output.extend(more.output)
         return new
 
-    def seeds_of(self, model: onnx.ModelProto) -> dict[str, tuple[int, int]]:
-        ours = [node for node in nodes(model) if node.domain == "onnx_philox"]
+    def seeds_of(
+        self,
+        model: onnx.ModelProto,
+    ) -> dict[str, tuple[int, int]]:
+        all_nodes = nodes(model)
+        ours = [node for node in all_nodes if node.domain == "onnx_philox"]
         said = {node.output[0]: {a.name: a.i for a in node.attribute} for node in ours}
         return {k: (a.get("global_seed", 0), a.get("op_seed", 0)) for k, a in said.items()}
 
@@ -86,12 +101,16 @@ class InOnnx:
         return json.loads(entry)
 
     def drawn(
-        self, model: onnx.ModelProto, state: np.ndarray | None = None, **feeds: np.ndarray
+        self,
+        model: onnx.ModelProto,
+        state: np.ndarray | None = None,
+        **feeds: np.ndarray,
     ) -> Arrays:
         """In both runtimes."""
         given = feeds if state is None else {**feeds, "random_state": state}
         names = [output.name for output in model.graph.output]
-        return dict(zip(names, in_both(model, given), strict=True))
+        outputs = in_both(model, given)
+        return dict(zip(names, outputs, strict=True))
 
 
 class InOpenVino:
@@ -100,22 +119,35 @@ class InOpenVino:
     def rewrite(self, model: ov.Model, **asked: Any) -> ov.Model:
         return op.make_reproducible(model, keep_seeds=True, **asked)
 
-    def node(self, name: str, seeds: tuple[int, int] | None, shape: Any = None) -> ov.Node:
-        return named(made.uniform([4] if shape is None else shape, seeds=seeds or (0, 0)), name)
+    def node(
+        self,
+        name: str,
+        seeds: tuple[int, int] | None,
+        shape: Any = None,
+    ) -> ov.Node:
+        shape_or_four = [4] if shape is None else shape
+        noise = made.uniform(shape_or_four, seeds=seeds or (0, 0))
+        return named(noise, name)
 
     def model(self, seeds: Seeds) -> ov.Model:
-        return made.model({name: self.node(name, said) for name, said in seeds.items()}, [])
+        outputs = {name: self.node(name, said) for name, said in seeds.items()}
+        return made.model(outputs, [])
 
     def loop(self, seeds: tuple[int, int]) -> ov.Model:
         x = parameter("x", [2, 4])
-        return made.model({"y": made.iterator(x, lambda s: made.uniform(s, seeds=seeds))}, [x])
+        looped = made.iterator(x, lambda s: made.uniform(s, seeds=seeds))
+        return made.model({"y": looped}, [x])
 
     def rows(self, seeds: tuple[int, int]) -> ov.Model:
         x = parameter("x", [-1, 4])
-        return made.model({"y": made.uniform(opset8.shape_of(x), seeds=seeds)}, [x])
+        shape = opset8.shape_of(x)
+        return made.model({"y": made.uniform(shape, seeds=seeds)}, [x])
 
     def with_node(
-        self, model: ov.Model, name: str, seeds: tuple[int, int] | None = None
+        self,
+        model: ov.Model,
+        name: str,
+        seeds: tuple[int, int] | None = None,
     ) -> ov.Model:
         new = model.clone()
         node = self.node(name, seeds)
@@ -123,16 +155,24 @@ class InOpenVino:
         new.add_results([opset8.result(node)])
         return new
 
-    def seeds_of(self, model: ov.Model) -> dict[str, tuple[int, int]]:
-        ours = [n for n in model.get_ordered_ops() if n.get_type_info().version_id == "extension"]
+    def seeds_of(
+        self,
+        model: ov.Model,
+    ) -> dict[str, tuple[int, int]]:
+        all_nodes = model.get_ordered_ops()
+        ours = [n for n in all_nodes if n.get_type_info().version_id == "extension"]
         said = {node.get_friendly_name(): node.get_attributes() for node in ours}
         return {name: (a["global_seed"], a["op_seed"]) for name, a in said.items()}
 
     def record(self, model: ov.Model) -> dict[str, Any]:
-        return json.loads(str(model.get_rt_info(["onnx_philox.streams"]).value))
+        information = model.get_rt_info(["onnx_philox.streams"])
+        return json.loads(str(information.value))
 
     def drawn(
-        self, model: ov.Model, state: np.ndarray | None = None, **feeds: np.ndarray
+        self,
+        model: ov.Model,
+        state: np.ndarray | None = None,
+        **feeds: np.ndarray,
     ) -> Arrays:
         return made.drawn(model, state, **feeds)
 
@@ -147,20 +187,36 @@ def form(request: pytest.FixtureRequest) -> Form:
 
 
 def test_nodes_without_seeds_get_the_lowest_streams_that_kept_seeds_leave(form: Form) -> None:
-    kept = {"a": (9, 0), "b": (0, 1), "c": (0, 2**32 + 2)}
-    new = form.rewrite(form.model({**kept, "d": (0, 0), "e": None, "f": None}))
+    kept = {
+        "a": (9, 0),
+        "b": (0, 1),
+        "c": (0, 2**32 + 2),
+    }
+    new = form.rewrite(
+        form.model(
+            {
+                **kept,
+                "d": (0, 0),
+                "e": None,
+                "f": None,
+            }
+        )
+    )
     # 1 and 2 belong to b and c (2^32 + 2); a has a key of its own; d has no seed.
     seeds = form.seeds_of(new)
     assert {name: seeds.pop(name) for name in kept} == kept
     free = [(0, 0), (0, 3), (0, 4)]
     assert sorted(seeds.values()) == free
     assert op.rewriting.find_random_nodes(new) == []
-    said = {tuple(node[2:4]) for node in form.record(new)["nodes"] if node[4:]}
+    recorded = form.record(new)
+    said = {tuple(node[2:4]) for node in recorded["nodes"] if node[4:]}
     # A d of ours says its 0.
-    assert said - {(0, 0)} == {*kept.values()}
+    different = {*kept.values()}
+    assert said - {(0, 0)} == different
     assert form.rewrite(new) is new
     # A later rewrite counts no kept number, and takes none.
-    assert form.seeds_of(form.rewrite(form.with_node(new, "later")))["later"] == (0, 5)
+    later = form.rewrite(form.with_node(new, "later"))
+    assert form.seeds_of(later)["later"] == (0, 5)
 
 
 @pytest.mark.parametrize("seed", [0, 3, 2**32 + 5, 2**63 - 1])
@@ -168,22 +224,30 @@ def test_with_a_seed_the_constant_state_has_it_as_its_key(
     form: Form, seed: int, tmp_path: Path
 ) -> None:
     state = op.PhiloxState.for_run(seed).to_array()
-    new = form.rewrite(form.model({"y": (150, 10), "n": None}), seed=seed)
+    given = form.model({"y": (150, 10), "n": None})
+    new = form.rewrite(given, seed=seed)
     if isinstance(form, InOpenVino):
         new = through_ir(new, tmp_path)
-    assert form.seeds_of(new) == {"y": (150, 10), "n": (0, 0)}
+    expected = {"y": (150, 10), "n": (0, 0)}
+    assert form.seeds_of(new) == expected
     got = form.drawn(new)
-    assert_all_same((got["y"], got["n"]), (uniform((150, 10), state), uniform((0, 0), state)))
+    others = uniform((0, 0), state)
+    expected = (uniform((150, 10), state), others)
+    assert_all_same((got["y"], got["n"]), expected)
     more = form.with_node(new, "later")
     with pytest.raises(ValueError, match=f"{seed}, the seed that the model was made with"):
         form.rewrite(more, seed=seed ^ 1)
     later = form.rewrite(more, seed=seed)
-    assert_same_bits(form.drawn(later)["later"], uniform((0, 1), state))
-    kept = form.rewrite(form.with_node(new, "later", (0, 8)), seed=seed)
+    expected = uniform((0, 1), state)
+    assert_same_bits(form.drawn(later)["later"], expected)
+    added = form.with_node(new, "later", (0, 8))
+    kept = form.rewrite(added, seed=seed)
     assert form.seeds_of(kept)["later"] == (0, 8)
     # The seed of all kept nodes is not that of the model.
-    later = form.rewrite(form.with_node(form.rewrite(form.model({"y": (150, 0)}), seed=seed), "l"))
-    assert_same_bits(form.drawn(later)["l"], uniform((0, 0), state))
+    rewritten = form.rewrite(form.model({"y": (150, 0)}), seed=seed)
+    later = form.rewrite(form.with_node(rewritten, "l"))
+    expected = uniform((0, 0), state)
+    assert_same_bits(form.drawn(later)["l"], expected)
 
 
 def test_seeds_that_are_the_stream_of_an_earlier_rewrite_are_refused_by_both_names(
@@ -194,24 +258,37 @@ def test_seeds_that_are_the_stream_of_an_earlier_rewrite_are_refused_by_both_nam
         r"RandomUniform 'second' .*: the op_seed, beside a global_seed of 0, must be none that is "
         r"0 mod 2\^32, the stream of RandomUniform 'first': got 8589934592\."
     )
+    added = form.with_node(new, "second", (0, 2**33))
     with pytest.raises(ValueError, match=message):
-        form.rewrite(form.with_node(new, "second", (0, 2**33)))
+        form.rewrite(added)
 
 
 @pytest.mark.parametrize(
     ("seeds", "says"),
     [
-        (((3, 0), (3, 0)), "draw equal numbers"),
-        (((5, 1), (5, 2**32 + 1)), "repeat each other's numbers in other runs"),
-        (((3, 0), (0, 3)), ""),
+        (
+            ((3, 0), (3, 0)),
+            "draw equal numbers",
+        ),
+        (
+            ((5, 1), (5, 2**32 + 1)),
+            "repeat each other's numbers in other runs",
+        ),
+        (
+            ((3, 0), (0, 3)),
+            "",
+        ),
     ],
 )
 def test_seeds_that_repeat_each_other_are_named(
-    form: Form, seeds: tuple[tuple[int, int], ...], says: str
+    form: Form,
+    seeds: tuple[tuple[int, int], ...],
+    says: str,
 ) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        new = form.rewrite(form.model(dict(zip("yz", seeds, strict=True))))
+        seeds_of_nodes = dict(zip("yz", seeds, strict=True))
+        new = form.rewrite(form.model(seeds_of_nodes))
     texts = [str(warning.message) for warning in caught]
     assert len(texts) == bool(says)
     for text in texts:
@@ -221,29 +298,39 @@ def test_seeds_that_repeat_each_other_are_named(
             assert f"'{name}'" in text
             assert f"op_seed {op_seed}" in text
     got = form.drawn(new, STATE)
-    assert np.array_equal(got["y"], got["z"]) == (says == "draw equal numbers")
+    is_equal = np.array_equal(got["y"], got["z"])
+    assert is_equal == (says == "draw equal numbers")
 
 
 @pytest.mark.parametrize("seed", [None, 5, 2**32 - 1, 2**63 - 1])
 def test_in_a_loop_a_kept_node_draws_on(form: Form, seed: int | None) -> None:
-    new = form.rewrite(form.loop((150, 10)), seed=seed)
-    zeros = np.zeros(4 if isinstance(form, InOnnx) else (2, 4), np.float32)
+    given = form.loop((150, 10))
+    new = form.rewrite(given, seed=seed)
+    shape = 4 if isinstance(form, InOnnx) else (2, 4)
+    zeros = np.zeros(shape, np.float32)
     for run in (ZEROS, STATE) if seed is None else (None,):
         state = op.PhiloxState.for_run(seed or 0).to_array() if run is None else run
-        assert_same_bits(form.drawn(new, run, x=zeros)["y"], uniform((150, 10), state, [2, 4]))
+        expected = uniform((150, 10), state, [2, 4])
+        got = form.drawn(new, run, x=zeros)
+        assert_same_bits(got["y"], expected)
 
 
 def test_each_row_s_state_is_shifted_by_the_seeds(form: Form) -> None:
-    new = form.rewrite(form.rows((150, 10)), per_row=True)
+    given = form.rows((150, 10))
+    new = form.rewrite(given, per_row=True)
     states = op.row_states(0, rows=range(3))
     wanted = uniform((150, 10), states, [3, 4])
-    assert_same_bits(form.drawn(new, states, x=np.zeros((3, 4), np.float32))["y"], wanted)
+    x = np.zeros((3, 4), np.float32)
+    got = form.drawn(new, states, x=x)
+    assert_same_bits(got["y"], wanted)
     # Row 0 alone draws what the seeds document.
-    assert_same_bits(wanted[:1], uniform((150, 10), ZEROS, [1, 4]))
+    expected = uniform((150, 10), ZEROS, [1, 4])
+    assert_same_bits(wanted[:1], expected)
 
 
 ONNX = InOnnx()
-LOGITS = np.linspace(0, 3, 150, dtype=np.float32).reshape(3, 50)
+numbers = np.linspace(0, 3, 150, dtype=np.float32)
+LOGITS = numbers.reshape(3, 50)
 WARM = np.ones(3, np.float32)
 
 
@@ -254,17 +341,29 @@ def test_a_hand_written_node_gains_the_state_and_keeps_its_seeds() -> None:
     assert ONNX.seeds_of(new) == {"token": (0, 1)}
     feeds = {"logits": LOGITS, "t": WARM}
     for state in (ZEROS, STATE):
-        want, _ = op.reference.random_token(LOGITS, WARM, op_seed=1, state=state)
-        assert_same_bits(ONNX.drawn(new, state, **feeds)["token"], want)
+        want, _ = op.reference.random_token(
+            LOGITS,
+            WARM,
+            op_seed=1,
+            state=state,
+        )
+        got = ONNX.drawn(new, state, **feeds)
+        assert_same_bits(got["token"], want)
     # OpenVINO's front end leaves inputs out, which the state comes after.
     read = op.make_reproducible(CORE.read_model(given.SerializeToString()))
     assert_same_bits(made.drawn(read, STATE, **feeds)["token"], want)
     (alone,) = in_onnxruntime()(given, feeds)
-    want, _ = op.reference.random_token(LOGITS, WARM, op_seed=1, state=ZEROS)
-    assert_all_same((alone, op.Pipeline(given)(feeds, seed=0)["token"]), (want, want))
+    want, _ = op.reference.random_token(
+        LOGITS,
+        WARM,
+        op_seed=1,
+        state=ZEROS,
+    )
+    answer = op.Pipeline(given)
+    assert_all_same((alone, answer(feeds, seed=0)["token"]), (want, want))
 
 
-def test_every_operator_without_a_state_gains_it_with_all_that_is_read_of_it() -> None:
+def test_every_operator_without_a_state_gains_one_and_keeps_its_outputs() -> None:
     new = op.make_reproducible(
         parse("""g (float[2, 3] x) => (
             float[2, 3] out, bool[2, 3] mask, uint32[6] after, bool[2, 3] flip)
@@ -279,13 +378,20 @@ def test_every_operator_without_a_state_gains_it_with_all_that_is_read_of_it() -
     wanted = op.reference.random_dropout(x, half, global_seed=5, state=STATE)
     flip, _ = op.reference.random_bernoulli([2, 3], half, **seeds)
     following = op.PhiloxState.for_run(42, 4).to_array()
-    assert_all_same(ONNX.drawn(new, STATE, x=x).values(), [*wanted, flip, following])
+    drawn = ONNX.drawn(new, STATE, x=x)
+    expected = [*wanted, flip, following]
+    assert_all_same(drawn.values(), expected)
 
 
 @pytest.mark.parametrize(
-    ("ir_version", "opset", "seed"), [(10, 0, None), (3, 8, 0), (3, 8, 2**63 - 1)]
+    ("ir_version", "opset", "seed"),
+    [
+        (10, 0, None),
+        (3, 8, 0),
+        (3, 8, 2**63 - 1),
+    ],
 )
-def test_a_model_of_nodes_of_ours_alone_and_one_of_an_old_opset_gain_it(
+def test_a_model_of_our_nodes_and_one_of_an_old_opset_gain_the_state(
     ir_version: int, opset: int, seed: int | None
 ) -> None:
     given = ONNX.model({"y": (0, 5)})
@@ -300,7 +406,9 @@ def test_a_model_of_nodes_of_ours_alone_and_one_of_an_old_opset_gain_it(
     new = op.make_reproducible(given, seed=seed)
     assert op.make_reproducible(new, seed=seed) is new
     state = STATE if seed is None else op.PhiloxState.for_run(seed).to_array()
-    assert_same_bits(ONNX.drawn(new, STATE if seed is None else None)["y"], uniform((0, 5), state))
+    expected = uniform((0, 5), state)
+    fed = STATE if seed is None else None
+    assert_same_bits(ONNX.drawn(new, fed)["y"], expected)
 
 
 def test_a_function_called_twice_keeps_the_seeds_of_each_call() -> None:
@@ -314,29 +422,36 @@ def test_a_function_called_twice_keeps_the_seeds_of_each_call() -> None:
         18,
     )
     got = ONNX.drawn(op.make_reproducible(given), STATE)
-    assert_all_same((got["y"], got["z"]), [uniform((0, seed), STATE) for seed in (3, 4)])
+    expected = [uniform((0, seed), STATE) for seed in (3, 4)]
+    assert_all_same((got["y"], got["z"]), expected)
 
 
-def test_a_node_gains_the_state_of_a_seed_that_stands_in_other_nodes() -> None:
+def test_a_node_gains_the_state_of_the_seed_in_a_rewritten_model() -> None:
     seed = 2**40 + 7
-    old = op.make_reproducible(ONNX.model({"noise": None}), seed=seed)
+    given = ONNX.model({"noise": None})
+    old = op.make_reproducible(given, seed=seed)
     assert ONNX.seeds_of(old)["noise"] == (seed, 0)
-    new = op.make_reproducible(ONNX.with_node(old, "later", (0, 5)))
+    more = ONNX.with_node(old, "later", (0, 5))
+    new = op.make_reproducible(more)
     state = op.PhiloxState.for_run(seed).to_array()
     got = ONNX.drawn(new)
-    assert_all_same((got["noise"], got["later"]), [uniform((0, s), state) for s in (0, 5)])
+    expected = [uniform((0, s), state) for s in (0, 5)]
+    assert_all_same((got["noise"], got["later"]), expected)
     again = op.make_reproducible(ONNX.with_node(new, "y", (0, 6)), seed=seed)
     assert ONNX.seeds_of(again)["y"] == (0, 6)
 
 
 def test_a_request_goes_on_from_the_checkpoint_of_a_model_with_kept_seeds() -> None:
-    new = op.make_reproducible(ONNX.model({"y": (0, 5), "noise": None}))
+    given = ONNX.model({"y": (0, 5), "noise": None})
+    new = op.make_reproducible(given)
     plain = op.make_reproducible(ONNX.model({"noise": None}))
-    assert [len(node) for node in ONNX.record(plain)["nodes"]] == [4]
+    recorded = ONNX.record(plain)
+    assert [len(node) for node in recorded["nodes"]] == [4]
     request = op.Pipeline(new).request(seed=7)
     request({})
     checkpoint = request.checkpoint()
-    again = op.Pipeline(new, runtime="openvino").request(resume=checkpoint)({})
+    pipe = op.Pipeline(new, runtime="openvino")
+    again = pipe.request(resume=checkpoint)({})
     assert_same_bits(request({})["y"], again["y"])
     written = json.dumps(ONNX.record(new), separators=(",", ":"))
     assert op.Pipeline(new).streams.to_json() == written
@@ -346,15 +461,26 @@ def test_a_request_goes_on_from_the_checkpoint_of_a_model_with_kept_seeds() -> N
 
 def test_what_needs_no_state_stays() -> None:
     def of_torch(model: onnx.ModelProto) -> onnx.ModelProto:
-        model.graph.node[0].attribute.append(helper.make_attribute("alignment", "pytorch"))
+        alignment = helper.make_attribute("alignment", "pytorch")
+        model.graph.node[0].attribute.append(alignment)
         return model
 
-    alone = of_torch(ONNX.model({"y": (5, 0)}))
+    given = ONNX.model({"y": (5, 0)})
+    alone = of_torch(given)
     assert op.make_reproducible(alone) is alone
-    with_state = op.make_reproducible(of_torch(ONNX.model({"y": (5, 0), "noise": None})))
+    both = of_torch(ONNX.model({"y": (5, 0), "noise": None}))
+    with_state = op.make_reproducible(both)
     assert ONNX.seeds_of(with_state)["noise"] == (0, 0)
-    want, _ = op.reference.random_uniform([4], 0, 1, "f32", global_seed=5, alignment="pytorch")
-    assert_same_bits(op.Pipeline(with_state)({}, seed=1)["y"], want)
+    want, _ = op.reference.random_uniform(
+        [4],
+        0,
+        1,
+        "f32",
+        global_seed=5,
+        alignment="pytorch",
+    )
+    answer = op.Pipeline(with_state)
+    assert_same_bits(answer({}, seed=1)["y"], want)
     assert ONNX.record(with_state).get("alignment") is None
     # A pipeline of a model that has a state leaves what its user wrote beside it.
     beside = ONNX.with_node(with_state, "later", (0, 5))
@@ -369,20 +495,38 @@ def test_what_needs_no_state_stays() -> None:
 def test_a_node_in_a_model_of_openvino_gains_the_state(backend: str, tmp_path: Path) -> None:
     logits = parameter("logits", [3, 50])
     node = op.openvino.random_token(logits, op_seed=1, name="token")
-    drop = op.openvino.random_dropout(logits, np.float32(0.5), global_seed=5)
-    outputs = {"t": node.output(0), "d": drop.output(0), "k": drop.output(1), "s": drop.output(2)}
-    ov.save_model(made.model(outputs, [logits]), tmp_path / "m.xml")
-    new = op.make_reproducible(OpenVino(backend).read(tmp_path / "m.xml"))
+    half = np.float32(0.5)
+    drop = op.openvino.random_dropout(logits, half, global_seed=5)
+    outputs = {
+        "t": node.output(0),
+        "d": drop.output(0),
+        "k": drop.output(1),
+        "s": drop.output(2),
+    }
+    given = made.model(outputs, [logits])
+    ov.save_model(given, tmp_path / "m.xml")
+    read = OpenVino(backend)
+    new = op.make_reproducible(read.read(tmp_path / "m.xml"))
     token, _ = op.reference.random_token(LOGITS, op_seed=1, state=STATE)
-    dropped = op.reference.random_dropout(LOGITS, np.float32(0.5), global_seed=5, state=STATE)
+    dropped = op.reference.random_dropout(
+        LOGITS,
+        np.float32(0.5),
+        global_seed=5,
+        state=STATE,
+    )
     got = made.drawn(new, STATE, logits=LOGITS)
-    assert_all_same([got[name] for name in "tdks"], [token, *dropped])
+    drawn = [got[name] for name in "tdks"]
+    assert_all_same(drawn, [token, *dropped])
     assert op.make_reproducible(new) is new
-    answer = op.Pipeline(tmp_path / "m.xml", runtime="openvino")({"logits": LOGITS}, seed=0)
-    assert_same_bits(answer["t"], op.reference.random_token(LOGITS, op_seed=1)[0])
+    pipe = op.Pipeline(tmp_path / "m.xml", runtime="openvino")
+    answer = pipe({"logits": LOGITS}, seed=0)
+    expected = op.reference.random_token(LOGITS, op_seed=1)[0]
+    assert_same_bits(answer["t"], expected)
 
 
 def test_the_commands_say_whose_seeds_stay(tmp_path: Path) -> None:
-    onnx.save(ONNX.model({"y": (0, 5), "noise": None}), path := tmp_path / "m.onnx")
+    given = ONNX.model({"y": (0, 5), "noise": None})
+    onnx.save(given, path := tmp_path / "m.onnx")
     assert "global_seed 0 and op_seed 5" in cli.text("inspect", path)
-    assert "1 node keeps its seeds" in cli.text("rewrite", path, "-o", tmp_path / "n.onnx")
+    told = cli.text("rewrite", path, "-o", tmp_path / "n.onnx")
+    assert "1 node keeps its seeds" in told

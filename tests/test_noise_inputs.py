@@ -93,7 +93,14 @@ def test_inputs_that_may_be_noise_are_named_with_a_command_that_draws_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = save(model_of(inputs), Path(f"model{suffix}"))
-    draws = [{"name": name, "draw": f"{name}=normal", "problem": None} for name in names]
+    draws = [
+        {
+            "name": name,
+            "draw": f"{name}=normal",
+            "problem": None,
+        }
+        for name in names
+    ]
     assert cli.document("inspect", path)["noise_inputs"] == draws
     said = cli.text("inspect", path)
     assert "no random nodes, but perhaps noise as an input." in said

@@ -149,15 +149,31 @@ def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
 
 
 # One state; then rows that are drawn many at once, and rows that are drawn one after the other.
-SHAPES = [(6,), (4, 6), (500, 3), (40, 300)]
-OVERLAPS = list(itertools.product(SHAPES, (0, 3), ("bits", "next_state")))
+SHAPES = [
+    (6,),
+    (4, 6),
+    (500, 3),
+    (40, 300),
+]
+OVERLAPS = list(
+    itertools.product(
+        SHAPES,
+        (0, 3),
+        ("bits", "next_state"),
+    )
+)
 """What is drawn, how far after the states an output begins, and which one it is."""
 
 
 class Overlap:
     """States, and memory for both outputs; one of these lies on the states."""
 
-    def __init__(self, shape: tuple[int, ...], words_after: int, output: str) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        words_after: int,
+        output: str,
+    ) -> None:
         states = STATE.to_array() if len(shape) == 1 else row_states(np.arange(shape[0]))
         self.expected = reference.random_generator(states, shape)
         self.onto = ["bits", "next_state"].index(output)
@@ -190,7 +206,14 @@ def test_openvino_reads_states_before_it_writes_an_output_onto_them(
 ) -> None:
     core = onnx_philox.openvino.register(ov.Core(), backend=factories)
     cases = [Overlap(*each) for each in OVERLAPS]
-    inputs = [parameter("state", list(c.states.shape), getattr(ov.Type, type_)) for c in cases]
+    inputs = [
+        parameter(
+            "state",
+            list(c.states.shape),
+            getattr(ov.Type, type_),
+        )
+        for c in cases
+    ]
     nodes = map(onnx_philox.openvino.random_generator, inputs, (shape for shape, *_ in OVERLAPS))
     outputs = [output for node in nodes for output in node.outputs()]
     compiled = core.compile_model(ov.Model(outputs, inputs), "CPU")

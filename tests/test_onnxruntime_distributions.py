@@ -31,7 +31,11 @@ def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
     return logits.astype(dtype)
 
 
-def run(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
+def run(
+    model: onnx.ModelProto,
+    backend: str,
+    **feeds: Any,
+) -> list[np.ndarray]:
     return InferenceSession(model, backend=backend).run(None, feeds)
 
 
@@ -41,7 +45,12 @@ def test_a_refused_run_writes_nothing(ort_backend: str) -> None:
     model = graphs.random_categorical(None, 5, stateful=True)
     session = InferenceSession(model, backend=ort_backend)
     with pytest.raises(InvalidArgument, match=r"input 'logits' must be .*: got nan in row 29"):
-        by_binding(session, {"logits": logits, "state": STATE}, (30, 5), np.int32)
+        by_binding(
+            session,
+            {"logits": logits, "state": STATE},
+            (30, 5),
+            np.int32,
+        )
 
 
 def test_types_that_only_the_nodes_before_tell_are_seen(ort_backend: str) -> None:
@@ -76,10 +85,23 @@ def test_logits_of_a_rank_that_is_not_known_before_the_run(ort_backend: str) -> 
     }"""
     x = np.linspace(-1, 1, 12, dtype=np.float32)
     for shape in ([3, 4], [6, 2]):
-        (y,) = run_text(parse(text), ort_backend, x=x, shape=np.array(shape), state=STATE)
-        assert_same_bits(-y, reference.random_categorical(x.reshape(shape), 3, state=STATE)[0])
+        (y,) = run_text(
+            parse(text),
+            ort_backend,
+            x=x,
+            shape=np.array(shape),
+            state=STATE,
+        )
+        expected = reference.random_categorical(x.reshape(shape), 3, state=STATE)[0]
+        assert_same_bits(-y, expected)
     with pytest.raises(InvalidArgument, match=r"'logits' must be 2-D.*: got shape \[12\]"):
-        run_text(parse(text), ort_backend, x=x, shape=np.array([12]), state=STATE)
+        run_text(
+            parse(text),
+            ort_backend,
+            x=x,
+            shape=np.array([12]),
+            state=STATE,
+        )
 
 
 def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
@@ -99,7 +121,13 @@ def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
         >
     }"""
     x = logits_of(2, 4, np.float64)
-    (tokens,) = run_text(parse(text), ort_backend, n=np.array(3), state=STATE.astype(np.int64), x=x)
+    (tokens,) = run_text(
+        parse(text),
+        ort_backend,
+        n=np.array(3),
+        state=STATE.astype(np.int64),
+        x=x,
+    )
     rows = []
     state = STATE
     for _ in range(3):

@@ -35,11 +35,23 @@ SHAPE = (5, 7)
 
 CONSUMERS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     "Mul": ("y = Mul(r, one)", lambda r: r),
-    "Add": ("y = Add(r, one)", lambda r: (r.astype(F32) + F32(1)).astype(F16)),
+    "Add": (
+        "y = Add(r, one)",
+        lambda r: (r.astype(F32) + F32(1)).astype(F16),
+    ),
     "MatMul": ("y = MatMul(r, unit)", lambda r: r),
-    "Cast": ("y = Cast<to=1>(r)", lambda r: r.astype(F32)),
-    "Cast of a product": ("p = Mul(r, one) y = Cast<to=1>(p)", lambda r: r.astype(F32)),
-    "Concat": ("y = Concat<axis=0>(r, r)", lambda r: np.concatenate([r, r])),
+    "Cast": (
+        "y = Cast<to=1>(r)",
+        lambda r: r.astype(F32),
+    ),
+    "Cast of a product": (
+        "p = Mul(r, one) y = Cast<to=1>(p)",
+        lambda r: r.astype(F32),
+    ),
+    "Concat": (
+        "y = Concat<axis=0>(r, r)",
+        lambda r: np.concatenate([r, r]),
+    ),
     "several": (
         "p = Mul(r, one) q = Mul(r, one) y = Concat<axis=0>(p, q, r)",
         lambda r: np.tile(r, (3, 1)),
@@ -56,7 +68,11 @@ def settings(level: str) -> ort.SessionOptions:
     return made
 
 
-def run(model: onnx.ModelProto, level: str, **feeds: Any) -> list[np.ndarray]:
+def run(
+    model: onnx.ModelProto,
+    level: str,
+    **feeds: Any,
+) -> list[np.ndarray]:
     return InferenceSession(model, settings(level), backend="native").run(
         None, {name: np.asarray(value) for name, value in feeds.items()}
     )
@@ -64,13 +80,24 @@ def run(model: onnx.ModelProto, level: str, **feeds: Any) -> list[np.ndarray]:
 
 def model_of(text: str, **initializers: np.ndarray) -> onnx.ModelProto:
     model = parse(text)
-    constants = {"one": F16(1), "zero": F16(0), "unit": np.eye(SHAPE[1], dtype=F16), **initializers}
+    constants = {
+        "one": F16(1),
+        "zero": F16(0),
+        "unit": np.eye(SHAPE[1], dtype=F16),
+        **initializers,
+    }
     tensors = (numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items())
     model.graph.initializer.extend(tensors)
     return model
 
 
-def draw(operator: str, shape: str, state: str = "", numbers: str = "a, b", to: str = "r") -> str:
+def draw(
+    operator: str,
+    shape: str,
+    state: str = "",
+    numbers: str = "a, b",
+    to: str = "r",
+) -> str:
     seeds = " ".join(f"{name}={value}," for name, value in SEED.items())
     return (
         f'{to} = onnx_philox.{operator}<{seeds} output_type="f16">'
@@ -92,7 +119,11 @@ def numbers_of(operator: str) -> dict[str, np.ndarray]:
     return dict(zip("ab", map(F16, NUMBERS[operator]), strict=True))
 
 
-def expected_of(operator: str, shape: Any = SHAPE, **changes: Any) -> tuple[np.ndarray, np.ndarray]:
+def expected_of(
+    operator: str,
+    shape: Any = SHAPE,
+    **changes: Any,
+) -> tuple[np.ndarray, np.ndarray]:
     numbers = changes.pop("numbers", [*numbers_of(operator).values()])
     return REFERENCES[operator](shape, *numbers, "f16", **SEED, **changes)
 
@@ -112,7 +143,12 @@ def operator(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("stateful", [False, True])
 @pytest.mark.parametrize("fed", [False, True])
 def test_nodes_that_read_a_draw_get_the_values_of_the_reference(
-    operator: str, level: str, consumer: str, dynamic: bool, stateful: bool, fed: bool
+    operator: str,
+    level: str,
+    consumer: str,
+    dynamic: bool,
+    stateful: bool,
+    fed: bool,
 ) -> None:
     nodes, becomes = CONSUMERS[consumer]
     output_type = "float" if "Cast" in consumer else "float16"
@@ -152,10 +188,18 @@ def test_draws_of_every_size_equal_the_reference(operator: str, elements: int) -
 
 
 def test_values_that_overflow_or_are_subnormal_stay(level: str) -> None:
-    for mean, scale in [(0, 3e4), (0, 65504), (1, 6e-8), (0, 6e-8), (-65504, -65504)]:
+    for mean, scale in [
+        (0, 3e4),
+        (0, 65504),
+        (1, 6e-8),
+        (0, 6e-8),
+        (-65504, -65504),
+    ]:
         model = product_of("RandomNormal", a=F16(mean), b=F16(scale))
-        values, _ = expected_of("RandomNormal", [27, 37], numbers=(F16(mean), F16(scale)))
-        assert_same_bits(run(model, level, x=np.zeros((27, 37), F16))[0], values)
+        numbers = (F16(mean), F16(scale))
+        values, _ = expected_of("RandomNormal", [27, 37], numbers=numbers)
+        x = np.zeros((27, 37), F16)
+        assert_same_bits(run(model, level, x=x)[0], values)
 
 
 def test_numbers_that_other_nodes_compute_are_rounded_to_float16(level: str) -> None:
@@ -173,10 +217,17 @@ def test_numbers_that_other_nodes_compute_are_rounded_to_float16(level: str) -> 
         u = F16(0.3333)
         v = F16(1.777)
         assert F32(u) * F32(u) != F32(u * u)
-        values, _ = expected_of(operator, numbers=(u * u, v * v))
+        numbers = (u * u, v * v)
+        values, _ = expected_of(operator, numbers=numbers)
         assert_same_bits(run(model, level, x=np.zeros(SHAPE, F16), u=u, v=v)[0], values)
         with pytest.raises(InvalidArgument, match=r"must be a finite number: got inf\."):
-            run(model, level, x=np.zeros(SHAPE, F16), u=u, v=F16(60000))
+            run(
+                model,
+                level,
+                x=np.zeros(SHAPE, F16),
+                u=u,
+                v=F16(60000),
+            )
 
 
 def test_a_draw_gives_another_its_shape(operator: str, level: str) -> None:
@@ -191,7 +242,8 @@ def test_a_draw_gives_another_its_shape(operator: str, level: str) -> None:
         **numbers_of(operator),
     )
     values = expected_of(operator)[0].astype(F32)
-    assert_same_bits(run(model, level, x=np.zeros(SHAPE, F16))[0], (values * values).astype(F16))
+    expected = (values * values).astype(F16)
+    assert_same_bits(run(model, level, x=np.zeros(SHAPE, F16))[0], expected)
 
 
 NUMBERS_LIKE = {
@@ -229,7 +281,12 @@ def test_what_make_reproducible_makes_of_float16_like_nodes(
     for _ in SHAPE if times == 1 else ("times", *SHAPE):
         shape.dim.add()
     x = np.zeros(SHAPE, F16)
-    y, following = run(make_reproducible(model), level, x=x, random_state=STATE)
+    y, following = run(
+        make_reproducible(model),
+        level,
+        x=x,
+        random_state=STATE,
+    )
 
     operator = op_type.removesuffix("Like")
     function = REFERENCES[operator]

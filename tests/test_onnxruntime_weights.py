@@ -111,18 +111,26 @@ def test_large_weights_arrive_in_functions_that_are_inlined(
     tmp_path: Path, ort_backend: str, give: Callable[..., Any]
 ) -> None:
     session = InferenceSession(give(function_model(), tmp_path), backend=ort_backend)
-    feed = {"state": STATE, "yes": np.array(True), "no": np.array(False)}
+    feed = {
+        "state": STATE,
+        "yes": np.array(True),
+        "no": np.array(False),
+    }
     state = STATE
     for actual, factor in zip(session.run(None, feed), (1, -3), strict=True):
         noise, state = reference.random_uniform([SIZE], 0, 1, "f32", state=state)
         a = np.arange(SIZE, dtype=np.float32)
-        assert_same_bits(actual, noise + a * np.float32(factor) + a * np.float32(0.5))
+        expected = noise + a * np.float32(factor) + a * np.float32(0.5)
+        assert_same_bits(actual, expected)
 
 
 @WAYS
 @pytest.mark.parametrize("is_constant_node", [False, True])
 def test_a_large_probability_is_read_and_checked_when_the_session_is_made(
-    tmp_path: Path, ort_backend: str, give: Callable[..., Any], is_constant_node: bool
+    tmp_path: Path,
+    ort_backend: str,
+    give: Callable[..., Any],
+    is_constant_node: bool,
 ) -> None:
     probability = np.full(SIZE, 0.25, np.float32)
     for last in (0.5, 1.5):
@@ -176,5 +184,11 @@ def test_the_native_backend_neither_reads_nor_copies_weights(tmp_path: Path, how
     model.graph.initializer.append(numpy_helper.from_array(large, "large"))
     path = tmp_path / "large.onnx"
     onnx.save(model, path)
-    done = child.python("-c", PLANS, str(path), str(warm), how)
+    done = child.python(
+        "-c",
+        PLANS,
+        str(path),
+        str(warm),
+        how,
+    )
     assert int(done.stdout) < MEGABYTES * 1024 / 8

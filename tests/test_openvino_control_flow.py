@@ -16,7 +16,11 @@ from runtimes import OpenVino, infer
 import onnx_philox
 
 
-def check(compiled: ov.CompiledModel, feeds: dict[str, Any], expected: dict[str, Any]) -> None:
+def check(
+    compiled: ov.CompiledModel,
+    feeds: dict[str, Any],
+    expected: dict[str, Any],
+) -> None:
     outputs = infer(compiled, feeds)
     for name, wanted in expected.items():
         assert_same_bits(np.array(outputs[name]), wanted)

@@ -34,7 +34,11 @@ def on_a_small_stack(test: Callable[[], Any]) -> Any:
         threading.stack_size(before)
 
 
-def behind(first: Any, count: int, step: Callable[[ov.Output], ov.Node]) -> ov.Output:
+def behind(
+    first: Any,
+    count: int,
+    step: Callable[[ov.Output], ov.Node],
+) -> ov.Output:
     for _ in range(count):
         first = step(first).output(0)
     return first

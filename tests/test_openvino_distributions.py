@@ -48,26 +48,70 @@ LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
 NUMBERS = np.arange(35, dtype=F32).reshape(SHAPE)
 # What OpenVINO and NumPy make of the booleans `b`.
 CONSUMERS = [
-    (lambda b: opset8.logical_not(b), lambda b: np.logical_not(b)),
-    (lambda b: opset8.logical_and(b, fixed(LOGICAL)), lambda b: b & LOGICAL),
-    (lambda b: opset8.logical_xor(fixed(LOGICAL), b), lambda b: b ^ LOGICAL),
-    (lambda b: opset8.equal(b, fixed(LOGICAL)), lambda b: b == LOGICAL),
     (
-        lambda b: opset8.select(b, fixed(NUMBERS), fixed(F32(-1))),
+        lambda b: opset8.logical_not(b),
+        lambda b: np.logical_not(b),
+    ),
+    (
+        lambda b: opset8.logical_and(b, fixed(LOGICAL)),
+        lambda b: b & LOGICAL,
+    ),
+    (
+        lambda b: opset8.logical_xor(fixed(LOGICAL), b),
+        lambda b: b ^ LOGICAL,
+    ),
+    (
+        lambda b: opset8.equal(b, fixed(LOGICAL)),
+        lambda b: b == LOGICAL,
+    ),
+    (
+        lambda b: opset8.select(
+            b,
+            fixed(NUMBERS),
+            fixed(F32(-1)),
+        ),
         lambda b: np.where(b, NUMBERS, F32(-1)),
     ),
     (
-        lambda b: opset8.select(fixed(LOGICAL), b, fixed(np.array(True))),
+        lambda b: opset8.select(
+            fixed(LOGICAL),
+            b,
+            fixed(np.array(True)),
+        ),
         lambda b: np.where(LOGICAL, b, True),
     ),
-    (lambda b: opset8.concat([b, fixed(LOGICAL)], 0), lambda b: np.concatenate([b, LOGICAL])),
-    (lambda b: opset8.non_zero(b), lambda b: np.array(np.nonzero(b))),
-    (lambda b: opset8.reduce_logical_or(b, fixed([0])), lambda b: b.any(0)),
-    (lambda b: opset8.convert(b, "f32"), lambda b: b.astype(F32)),
-    (lambda b: opset8.convert(b, "i64"), lambda b: b.astype(np.int64)),
-    (lambda b: opset8.reshape(b, fixed([-1]), False), lambda b: b.reshape(-1)),
-    (lambda b: opset8.transpose(b, fixed([1, 0])), lambda b: b.T.copy()),
-    (lambda b: b, lambda b: b),
+    (
+        lambda b: opset8.concat([b, fixed(LOGICAL)], 0),
+        lambda b: np.concatenate([b, LOGICAL]),
+    ),
+    (
+        lambda b: opset8.non_zero(b),
+        lambda b: np.array(np.nonzero(b)),
+    ),
+    (
+        lambda b: opset8.reduce_logical_or(b, fixed([0])),
+        lambda b: b.any(0),
+    ),
+    (
+        lambda b: opset8.convert(b, "f32"),
+        lambda b: b.astype(F32),
+    ),
+    (
+        lambda b: opset8.convert(b, "i64"),
+        lambda b: b.astype(np.int64),
+    ),
+    (
+        lambda b: opset8.reshape(b, fixed([-1]), False),
+        lambda b: b.reshape(-1),
+    ),
+    (
+        lambda b: opset8.transpose(b, fixed([1, 0])),
+        lambda b: b.T.copy(),
+    ),
+    (
+        lambda b: b,
+        lambda b: b,
+    ),
 ]
 
 
@@ -126,19 +170,39 @@ COMPUTED = [
         lambda draw: draw.categorical(FEW.reshape(4, 6), 5000),
     ),
     (
-        lambda draw: draw.uniform([9], cast(0.1, "f64"), cast(0.7, "f64"), "f64"),
+        lambda draw: draw.uniform(
+            [9],
+            cast(0.1, "f64"),
+            cast(0.7, "f64"),
+            "f64",
+        ),
         lambda draw: draw.uniform([9], 0.1, 0.7, "f64"),
     ),
     (
-        lambda draw: draw.uniform([9], cast(-7, "i64"), cast(2**40 + 1, "i64"), "i64"),
+        lambda draw: draw.uniform(
+            [9],
+            cast(-7, "i64"),
+            cast(2**40 + 1, "i64"),
+            "i64",
+        ),
         lambda draw: draw.uniform([9], -7, 2**40 + 1, "i64"),
     ),
     (
-        lambda draw: draw.uniform([9], cast(0.1, "f32"), cast(0.7, "f32"), "f32"),
+        lambda draw: draw.uniform(
+            [9],
+            cast(0.1, "f32"),
+            cast(0.7, "f32"),
+            "f32",
+        ),
         lambda draw: draw.uniform([9], 0.1, 0.7, "f32"),
     ),
     (
-        lambda draw: draw.uniform([9], cast(0.125, "bf16"), cast(0.75, "bf16"), "bf16"),
+        lambda draw: draw.uniform(
+            [9],
+            cast(0.125, "bf16"),
+            cast(0.75, "bf16"),
+            "bf16",
+        ),
         lambda draw: draw.uniform([9], 0.125, 0.75, "bf16"),
     ),
     (
@@ -151,13 +215,23 @@ COMPUTED = [
     ),
     (
         lambda draw: draw.generator(
-            opset8.reshape(fixed(STATE.reshape(2, 3)), fixed([6]), False), [5]
+            opset8.reshape(
+                fixed(STATE.reshape(2, 3)),
+                fixed([6]),
+                False,
+            ),
+            [5],
         ),
         lambda draw: draw.generator(STATE, [5]),
     ),
     (
         lambda draw: draw.generator(
-            opset8.select(fixed(True), fixed(STATE), fixed(STATE * 0)), [5]
+            opset8.select(
+                fixed(True),
+                fixed(STATE),
+                fixed(STATE * 0),
+            ),
+            [5],
         ),
         lambda draw: draw.generator(STATE, [5]),
     ),
@@ -167,7 +241,12 @@ COMPUTED = [
     ),
     (
         lambda draw: draw.generator(
-            opset8.gather(fixed([STATE * 0, STATE]), fixed(1), fixed(0)), [5]
+            opset8.gather(
+                fixed([STATE * 0, STATE]),
+                fixed(1),
+                fixed(0),
+            ),
+            [5],
         ),
         lambda draw: draw.generator(STATE, [5]),
     ),
@@ -365,8 +444,10 @@ def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
     model = ov.Model([n.output(0) for n in (logits, categorical, p, bernoulli)], [x])
     feeds = {"x": np.random.default_rng(7).normal(size=(5, 64)).astype(F32)}
     seen_logits, indices, seen_p, booleans = openvino(model, feeds, precision)
-    assert_same_bits(indices, reference.random_categorical(seen_logits, 20, **SEED)[0])
-    assert_same_bits(booleans, reference.random_bernoulli([5, 64], seen_p, **SEED)[0])
+    expected = reference.random_categorical(seen_logits, 20, **SEED)[0]
+    assert_same_bits(indices, expected)
+    expected = reference.random_bernoulli([5, 64], seen_p, **SEED)[0]
+    assert_same_bits(booleans, expected)
 
 
 REFUSED = [
@@ -414,9 +495,8 @@ def test_the_run_after_one_that_was_refused_is_right(openvino: OpenVino, config:
         with pytest.raises(RuntimeError, match=says):
             run({"logits": bad.astype(F32)})
         logits = np.zeros((2, 3), F32)
-        assert_same_bits(
-            run({"logits": logits})[0], reference.random_categorical(logits, **SEED)[0]
-        )
+        expected = reference.random_categorical(logits, **SEED)[0]
+        assert_same_bits(run({"logits": logits})[0], expected)
 
 
 def test_an_infinite_scale_of_bf16_is_refused(openvino: OpenVino) -> None:

@@ -73,8 +73,18 @@ def shaped(node: ov.Node, *dimensions: int) -> ov.Node:
     return op.reshape(node, const(*dimensions), special_zero=False)
 
 
-def part(node: ov.Node, start: int, stop: int, step: int = 1) -> ov.Node:
-    return op.slice(node, const(start), const(stop), const(step))
+def part(
+    node: ov.Node,
+    start: int,
+    stop: int,
+    step: int = 1,
+) -> ov.Node:
+    return op.slice(
+        node,
+        const(start),
+        const(stop),
+        const(step),
+    )
 
 
 def reversed_parts(node: ov.Node) -> ov.Node:
@@ -168,7 +178,11 @@ EXACT: dict[str, tuple[Build, Expect]] = {
     ),
     "Concat, a low constant": (
         lambda of: op.concat([part(of.s, 0, 4), words(2**31 - 1, 5)], 0),
-        lambda of: [*of.s[:4], 2**31 - 1, 5],
+        lambda of: [
+            *of.s[:4],
+            2**31 - 1,
+            5,
+        ],
     ),
     "Convert, i64 there and back": (
         lambda of: u32(i64(of.s)),
@@ -199,17 +213,30 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: of.s[of.i],
     ),
     "Gather, of computed indices": (
-        lambda of: op.gather(of.s, op.subtract(const(5), of.i), scalar(0)),
+        lambda of: op.gather(
+            of.s,
+            op.subtract(const(5), of.i),
+            scalar(0),
+        ),
         lambda of: of.s[5 - of.i],
     ),
     "Gather, and a large constant": (
         lambda of: op.add(
-            op.gather(of.s, op.subtract(const(5), of.i), scalar(0)), words(2**31 - 1)
+            op.gather(
+                of.s,
+                op.subtract(const(5), of.i),
+                scalar(0),
+            ),
+            words(2**31 - 1),
         ),
         lambda of: of.s[5 - of.i] + (2**31 - 1),
     ),
     "Gather, of a remainder": (
-        lambda of: op.gather(of.s, op.mod(const(11, 2**40 + 4, 3, 8, 1, 6), const(6)), scalar(0)),
+        lambda of: op.gather(
+            of.s,
+            op.mod(const(11, 2**40 + 4, 3, 8, 1, 6), const(6)),
+            scalar(0),
+        ),
         lambda of: of.s[np.array([11, 2**40 + 4, 3, 8, 1, 6]) % 6],
     ),
     "Gather, of booleans": (
@@ -253,11 +280,26 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: of.s * 1664525,
     ),
     "Pad": (
-        lambda of: op.pad(part(of.s, 1, 5), const(1), const(1), "constant", words(2**24)),
-        lambda of: [2**24, *of.s[1:5], 2**24],
+        lambda of: op.pad(
+            part(of.s, 1, 5),
+            const(1),
+            const(1),
+            "constant",
+            words(2**24),
+        ),
+        lambda of: [
+            2**24,
+            *of.s[1:5],
+            2**24,
+        ],
     ),
     "Pad, by its edge": (
-        lambda of: op.pad(part(of.s, 1, 5), const(1), const(1), "edge"),
+        lambda of: op.pad(
+            part(of.s, 1, 5),
+            const(1),
+            const(1),
+            "edge",
+        ),
         lambda of: np.pad(of.s[1:5], 1, "edge"),
     ),
     "Reshape": (
@@ -265,7 +307,14 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: of.s,
     ),
     "Reshape, to another's shape": (
-        lambda of: op.bitwise_xor(op.reshape(shaped(of.s, 2, 3), op.shape_of(of.t), False), of.t),
+        lambda of: op.bitwise_xor(
+            op.reshape(
+                shaped(of.s, 2, 3),
+                op.shape_of(of.t),
+                False,
+            ),
+            of.t,
+        ),
         lambda of: of.s ^ of.t,
     ),
     "Roll": (
@@ -301,7 +350,14 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: of.s,
     ),
     "StridedSlice": (
-        lambda of: op.strided_slice(of.s, const(5), const(-100), const(-1), [0], [0]),
+        lambda of: op.strided_slice(
+            of.s,
+            const(5),
+            const(-100),
+            const(-1),
+            [0],
+            [0],
+        ),
         lambda of: of.s[::-1],
     ),
     "Subtract": (
@@ -321,7 +377,13 @@ EXACT: dict[str, tuple[Build, Expect]] = {
         lambda of: of.s,
     ),
     "VariadicSplit": (
-        lambda of: reversed_parts(op.variadic_split(of.s, scalar(0), const(1, 5))),
+        lambda of: reversed_parts(
+            op.variadic_split(
+                of.s,
+                scalar(0),
+                const(1, 5),
+            )
+        ),
         lambda of: np.roll(of.s, -1),
     ),
 }
@@ -388,19 +450,40 @@ REFUSED: dict[str, tuple[Build, str]] = {
         "what Greater computes",
     ),
     "an index by Mod": (
-        lambda of: op.gather(of.s, op.mod(of.t, words(6)), scalar(0)),
+        lambda of: op.gather(
+            of.s,
+            op.mod(of.t, words(6)),
+            scalar(0),
+        ),
         "what Mod computes",
     ),
     "an index of u32 by Minimum in a scatter": (
-        lambda of: op.scatter_update(of.s, op.minimum(of.i, const(5)), of.t, scalar(0)),
+        lambda of: op.scatter_update(
+            of.s,
+            op.minimum(of.i, const(5)),
+            of.t,
+            scalar(0),
+        ),
         "what Minimum computes",
     ),
     "a padding beyond f32": (
-        lambda of: op.pad(of.s, const(0), const(0), "constant", words(2**24 + 1)),
+        lambda of: op.pad(
+            of.s,
+            const(0),
+            const(0),
+            "constant",
+            words(2**24 + 1),
+        ),
         "what Pad computes with 16777217",
     ),
     "a computed padding": (
-        lambda of: op.pad(of.s, const(0), const(0), "constant", op.squeeze(part(of.t, 0, 1))),
+        lambda of: op.pad(
+            of.s,
+            const(0),
+            const(0),
+            "constant",
+            op.squeeze(part(of.t, 0, 1)),
+        ),
         "what Pad computes with a computed value",
     ),
     "constants that are merged": (
@@ -426,7 +509,12 @@ REFUSED: dict[str, tuple[Build, str]] = {
         "one made of the u32 constant 4294967295",
     ),
     "a high constant in a scatter": (
-        lambda of: op.scatter_update(of.s, of.i, words(*[2**32 - 1] * 6), scalar(0)),
+        lambda of: op.scatter_update(
+            of.s,
+            of.i,
+            words(*[2**32 - 1] * 6),
+            scalar(0),
+        ),
         "one made of the u32 constant 4294967295",
     ),
     "a high constant behind a concat of one": (
@@ -446,7 +534,11 @@ REFUSED: dict[str, tuple[Build, str]] = {
         "what Select chooses by a condition of LogicalNot of a dynamic shape",
     ),
     "a large table": (
-        lambda of: op.gather(words(*[2**32 - 1] * 5000), of.i, scalar(0)),
+        lambda of: op.gather(
+            words(*[2**32 - 1] * 5000),
+            of.i,
+            scalar(0),
+        ),
         "one made of the u32 constant 4294967295",
     ),
 }

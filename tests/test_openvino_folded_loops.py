@@ -171,7 +171,11 @@ EXACT = [
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("type_", "body", "expected"), EXACT)
 def test_other_draws_in_a_loop_of_constants_are_exact_at_each_precision(
-    openvino: OpenVino, type_: str, body: str, expected: np.ndarray, precision: str | None
+    openvino: OpenVino,
+    type_: str,
+    body: str,
+    expected: np.ndarray,
+    precision: str | None,
 ) -> None:
     wanted = np.stack([expected] * 2)
     if "Cast <to = 1>" in body and precision_of(precision) == "f16":
@@ -218,15 +222,30 @@ def indices(*values: int) -> ov.Node:
 
 # What moves a constant, and what it makes of it.
 MOVES = [
-    (lambda: opset8.reshape(ov.op.Constant(ROWS), indices(5000), False), lambda: LARGE),
-    (lambda: opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)), lambda: LARGE),
-    (lambda: opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)), lambda: LARGE[None]),
-    (lambda: opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)), lambda: ROWS),
+    (
+        lambda: opset8.reshape(ov.op.Constant(ROWS), indices(5000), False),
+        lambda: LARGE,
+    ),
+    (
+        lambda: opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)),
+        lambda: LARGE,
+    ),
+    (
+        lambda: opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)),
+        lambda: LARGE[None],
+    ),
+    (
+        lambda: opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)),
+        lambda: ROWS,
+    ),
     (
         lambda: opset8.broadcast(ov.op.Constant(LARGE[None]), indices(2, 5000)),
         lambda: np.stack([LARGE, LARGE]),
     ),
-    (lambda: opset8.concat([ov.op.Constant(LARGE)] * 2, 0), lambda: np.concatenate([LARGE, LARGE])),
+    (
+        lambda: opset8.concat([ov.op.Constant(LARGE)] * 2, 0),
+        lambda: np.concatenate([LARGE, LARGE]),
+    ),
     (
         lambda: opset8.maximum(ov.op.Constant(LARGE), ov.op.Constant(np.zeros(1, np.float32))),
         lambda: LARGE,
@@ -249,7 +268,8 @@ def test_a_large_constant_that_nodes_move_is_saved_unrounded(
     node = random_bernoulli(p.shape, move(), **SEED)
     ov.save_model(ov.Model([node.output(0)], [], "m"), tmp_path / "m.xml")
     drawn = openvino(tmp_path / "m.xml", {}, "f32")[0]
-    assert_same_bits(drawn, reference.random_bernoulli(p.shape, p, **SEED)[0])
+    expected = reference.random_bernoulli(p.shape, p, **SEED)[0]
+    assert_same_bits(drawn, expected)
 
 
 @pytest.mark.usefixtures("factories")

@@ -35,7 +35,15 @@ CARRIES = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.u
 
 def states(count: int) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
-    return [CARRIES, *rng.integers(0, 2**32, (count - 1, 6), dtype=np.uint32)]
+    return [
+        CARRIES,
+        *rng.integers(
+            0,
+            2**32,
+            (count - 1, 6),
+            dtype=np.uint32,
+        ),
+    ]
 
 
 def elementwise(per_row: bool) -> onnx.ModelProto:
@@ -91,31 +99,60 @@ def test_under_hetero_another_device_may_compute_the_words_of_a_state() -> None:
     for state_words in states(4):
         result = infer(compiled, [state_words, shift_words])
         given = (state_words + shift_words) ^ shift_words
-        assert_all_same(
-            (result[i] for i in range(3)), (*reference.random_generator(given, [9]), given)
-        )
+        expected = (*reference.random_generator(given, [9]), given)
+        assert_all_same((result[i] for i in range(3)), expected)
 
 
 SEEDS = {"global_seed": 5, "op_seed": 2**33 + 5}
 
 DRAWS: dict[str, Draw] = {
     "bits": lambda of, n, s: of.random_generator(s, n, **SEEDS),
-    "i32": lambda of, n, s: of.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
+    "i32": lambda of, n, s: of.random_uniform(
+        n,
+        -7,
+        2**31 - 1,
+        "i32",
+        state=s,
+        **SEEDS,
+    ),
     "f32": lambda of, n, s: of.random_uniform(n, 0.1, 0.7, "f32", state=s, **SEEDS),
-    "f16": lambda of, n, s: of.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
+    "f16": lambda of, n, s: of.random_uniform(
+        n,
+        -3,
+        5.5,
+        "f16",
+        state=s,
+        **SEEDS,
+    ),
     "normal": lambda of, n, s: of.random_normal(n, 0.25, 3.1, "f32", state=s, **SEEDS),
-    "bernoulli": lambda of, n, s: of.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
+    "bernoulli": lambda of, n, s: of.random_bernoulli(
+        n,
+        np.float32(0.3),
+        state=s,
+        **SEEDS,
+    ),
 }
 """Of the factories or the reference."""
 
 
 @pytest.mark.parametrize("name", DRAWS)
-@pytest.mark.parametrize("shape", [(30,), (3, 5, 2, 3), (3, 2, 1, 3, 2, 2, 1)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (30,),
+        (3, 5, 2, 3),
+        (3, 2, 1, 3, 2, 2, 1),
+    ],
+)
 @pytest.mark.parametrize("is_dynamic", [False, True])
 @pytest.mark.parametrize("are_rows", [False, True])
 @pytest.mark.parametrize("hint", ["f32", "f16"])
 def test_the_gpu_draws_the_reference_s_bits_and_next_states(
-    name: str, shape: tuple[int, ...], is_dynamic: bool, are_rows: bool, hint: str
+    name: str,
+    shape: tuple[int, ...],
+    is_dynamic: bool,
+    are_rows: bool,
+    hint: str,
 ) -> None:
     draw = DRAWS[name]
     first = shape[0]
@@ -140,7 +177,14 @@ def test_next_states_chain_constants_draw_and_nothing_draws_nothing() -> None:
     first = factory.random_uniform(op.shape_of(x), 0, 1, "f32", **seeds)
     second = factory.random_normal([3, 3], 0, 1, "f32", state=first.output(1), **seeds)
     empty = factory.random_generator(second.output(1), [0, 4])
-    model = ov.Model([first.output(0), second.output(0), *empty.outputs()], [x])
+    model = ov.Model(
+        [
+            first.output(0),
+            second.output(0),
+            *empty.outputs(),
+        ],
+        [x],
+    )
     compiled = factory.compile_model(CORE, model, "GPU")
     for n in (5, 0, 9):
         values, state = reference.random_uniform([n], 0, 1, "f32", **seeds)
@@ -159,7 +203,8 @@ def test_a_constant_state_of_five_dimensions_draws() -> None:
     drawn = infer(compiled, [np.zeros([3, 5], np.float32)])
     bits, after = reference.random_generator(CARRIES, [3, 5])
     assert_same_bits(drawn[0], bits)
-    assert_same_bits(drawn[1], after.reshape(1, 1, 1, 1, 6))
+    expected = after.reshape(1, 1, 1, 1, 6)
+    assert_same_bits(drawn[1], expected)
 
 
 @pytest.mark.parametrize("type_", ["f32", "f16"])
@@ -174,7 +219,8 @@ def test_a_draw_meets_what_a_gpu_computes_at_any_precision(type_: str, hint: str
     found = infer(compiled, [CARRIES, np.zeros_like(wanted)])
     assert_same_bits(found[0], wanted)
     rounded = wanted.astype(np.float16 if hint == "f16" else wanted.dtype)
-    np.testing.assert_allclose(found[1], rounded, rtol=0 if hint == type_ else 2**-10)
+    rtol = 0 if hint == type_ else 2**-10
+    np.testing.assert_allclose(found[1], rounded, rtol=rtol)
 
 
 @pytest.mark.parametrize("per_row", [False, True])
@@ -205,7 +251,8 @@ def test_a_state_for_each_row_must_fit_the_values_on_a_gpu() -> None:
     # when they have ended. A run that begins before that is one beside them.
     time.sleep(1)
     drawn = infer(compiled, [words, np.zeros((4, 2), np.float32)])
-    assert_all_same((drawn[0], drawn[1]), reference.random_generator(words, [4, 2]))
+    expected = reference.random_generator(words, [4, 2])
+    assert_all_same((drawn[0], drawn[1]), expected)
 
 
 def test_verify_draws_the_published_numbers_there() -> None:

@@ -23,7 +23,12 @@ from onnx_philox.openvino import BACKENDS
 
 PRECISIONS = [None, "f32", "bf16", "f16"]
 SHAPE = [5, 4]
-BOUNDS = {"f16": (0.1, 1.7), "bf16": (0.1, 1.7), "f64": (0.1, 1.7), "i64": (-7, 2**20)}
+BOUNDS = {
+    "f16": (0.1, 1.7),
+    "bf16": (0.1, 1.7),
+    "f64": (0.1, 1.7),
+    "i64": (-7, 2**20),
+}
 ONNX_TYPES = {"f16": "float16", "bf16": "bfloat16", "f64": "double", "i64": "int64"}
 DRAWS = [(op, t) for t in BOUNDS for op in ("Uniform", "Normal") if (op, t) != ("Normal", "i64")]
 
@@ -112,7 +117,11 @@ def with_each_draw(*bodies: str) -> Cases:
     return list(itertools.product(bodies, DRAWS))
 
 
-def parts_of(cases: Cases, *, dynamic: bool) -> tuple[ModelProto, dict[str, np.ndarray]]:
+def parts_of(
+    cases: Cases,
+    *,
+    dynamic: bool,
+) -> tuple[ModelProto, dict[str, np.ndarray]]:
     """All as parts of one model, which takes little longer to compile than each."""
     parts = [model_of(*draw, body, dynamic=dynamic) for body, draw in cases]
     feeds = [feeds_of(type_, dynamic) for _, (_, type_) in cases]
@@ -122,7 +131,8 @@ def parts_of(cases: Cases, *, dynamic: bool) -> tuple[ModelProto, dict[str, np.n
 def check(found: Iterable[np.ndarray], cases: Cases) -> None:
     for y, (body, draw) in zip(found, cases, strict=True):
         print(body, draw)
-        assert_same_bits(y, (drawn if body in MOVERS.values() else consumed)(*draw))
+        expected = (drawn if body in MOVERS.values() else consumed)(*draw)
+        assert_same_bits(y, expected)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -143,7 +153,13 @@ def test_a_matrix_product_takes_a_draw(openvino: OpenVino) -> None:
     whole, _ = parts_of(cases, dynamic=False)
     del whole.graph.input[:]
     for i, (_, (_, type_)) in enumerate(cases):
-        whole.graph.initializer.append(tensor(f"{i}/x", type_, np.eye(4, dtype=DTYPES[type_])))
+        whole.graph.initializer.append(
+            tensor(
+                f"{i}/x",
+                type_,
+                np.eye(4, dtype=DTYPES[type_]),
+            )
+        )
     model = openvino.read(whole)
     check(openvino(model, {}, "f32"), cases)
     # Under the other hints the plugin makes bf16 or f16 of what it multiplies.

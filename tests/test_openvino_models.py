@@ -79,7 +79,11 @@ class Inputs:
         self.one = parameter("one", [1])
         self.rankless = parameter("rankless", ov.PartialShape.dynamic())
         self.dims = parameter("dims", [-1], ov.Type.i64)
-        self.w = parameter("w", [-1, -1], ov.Type.f64)
+        self.w = parameter(
+            "w",
+            [-1, -1],
+            ov.Type.f64,
+        )
         self.high = parameter("high", [], ov.Type.i64)
         self.k = parameter("k", [1], ov.Type.i32)
         self.parameters = list(vars(self).values())
@@ -88,14 +92,20 @@ class Inputs:
 
 # A node of OpenVINO's, and the operator that draws it, and its type.
 KINDS = [
-    (lambda _: opset8.less(uniform([2, 4]), F32(0.3)), "RandomBernoulli bool"),
+    (
+        lambda _: opset8.less(uniform([2, 4]), F32(0.3)),
+        "RandomBernoulli bool",
+    ),
     (
         lambda _: opset8.greater_equal(
             uniform([2, 4], type_="f64"), opset8.constant(np.array([[0.3]]))
         ),
         "RandomBernoulli bool",
     ),
-    (lambda of: opset8.greater(opset8.softmax(of.x, 1), uniform(of.of_x)), "RandomBernoulli bool"),
+    (
+        lambda of: opset8.greater(opset8.softmax(of.x, 1), uniform(of.of_x)),
+        "RandomBernoulli bool",
+    ),
     (
         lambda of: opset8.greater(
             opset8.softmax(opset8.convert(of.x, "f64"), 1), uniform([2, 4], type_="f64")
@@ -106,34 +116,106 @@ KINDS = [
         lambda of: opset8.less_equal(of.x, uniform(of.of_x, alignment="pytorch")),
         "RandomBernoulli bool",
     ),
-    (lambda _: opset8.less(uniform([2, 4]), F32(1.5)), "RandomUniform bool"),
-    (lambda _: opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)), "RandomUniform bool"),
-    (lambda _: opset8.less(uniform([2, 4]), np.full((1, 4), 0.5, F32)), "RandomUniform bool"),
-    (lambda of: opset8.less(uniform([2, 4]), opset8.add(of.x, of.x)), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform([2, 2]), opset8.softmax(of.two, 0)), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform(of.of_x), of.y), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, 0, 1)), "RandomBernoulli bool"),
-    (lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, -1, 1)), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, 0, 2)), "RandomUniform f32"),
+    (
+        lambda _: opset8.less(uniform([2, 4]), F32(1.5)),
+        "RandomUniform bool",
+    ),
+    (
+        lambda _: opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)),
+        "RandomUniform bool",
+    ),
+    (
+        lambda _: opset8.less(uniform([2, 4]), np.full((1, 4), 0.5, F32)),
+        "RandomUniform bool",
+    ),
+    (
+        lambda of: opset8.less(uniform([2, 4]), opset8.add(of.x, of.x)),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform([2, 2]), opset8.softmax(of.two, 0)),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform(of.of_x), of.y),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, 0, 1)),
+        "RandomBernoulli bool",
+    ),
+    (
+        lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, -1, 1)),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform([2, 4]), opset8.clamp(of.x, 0, 2)),
+        "RandomUniform f32",
+    ),
     (
         lambda of: opset8.less(uniform([4, 2]), opset8.transpose(opset8.sigmoid(of.x), [1, 0])),
         "RandomBernoulli bool",
     ),
-    (lambda _: opset8.less(uniform([4]), np.full((2, 4), 0.5, F32)), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform([4]), of.one), "RandomBernoulli bool"),
-    (lambda of: opset8.less(uniform(opset8.shape_of(F32(1))), of.one), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform(of.dims), F32(0.3)), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform(of.dims), of.one), "RandomUniform f32"),
-    (lambda of: opset8.less(uniform([2, 4]), of.rankless), "RandomUniform f32"),
-    (lambda _: opset8.less(uniform([2, 4], 0, 2), F32(0.3)), "RandomUniform f32"),
-    (lambda _: opset8.log(uniform([3])), "RandomUniform f32"),
-    (lambda _: opset8.convert(uniform([3]), "f16"), "RandomUniform f32"),
-    (lambda _: opset8.sqrt(uniform([3])), "RandomUniform f32"),
-    (lambda of: multinomial(of.x, 3), "RandomCategorical i32"),
-    (lambda of: multinomial(of.x, 4, "i64", replaces=False), "RandomCategorical i64"),
-    (lambda of: multinomial(of.w, 1, is_log=True), "RandomCategorical i32"),
-    (lambda _: opset8.add(F32(1.5), opset8.multiply(normal([3]), F32(2))), "RandomNormal f32"),
-    (lambda of: polar(uniform([2, 4], 1e-38), of.of_x), "RandomNormal f32"),
+    (
+        lambda _: opset8.less(uniform([4]), np.full((2, 4), 0.5, F32)),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform([4]), of.one),
+        "RandomBernoulli bool",
+    ),
+    (
+        lambda of: opset8.less(uniform(opset8.shape_of(F32(1))), of.one),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform(of.dims), F32(0.3)),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform(of.dims), of.one),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: opset8.less(uniform([2, 4]), of.rankless),
+        "RandomUniform f32",
+    ),
+    (
+        lambda _: opset8.less(uniform([2, 4], 0, 2), F32(0.3)),
+        "RandomUniform f32",
+    ),
+    (
+        lambda _: opset8.log(uniform([3])),
+        "RandomUniform f32",
+    ),
+    (
+        lambda _: opset8.convert(uniform([3]), "f16"),
+        "RandomUniform f32",
+    ),
+    (
+        lambda _: opset8.sqrt(uniform([3])),
+        "RandomUniform f32",
+    ),
+    (
+        lambda of: multinomial(of.x, 3),
+        "RandomCategorical i32",
+    ),
+    (
+        lambda of: multinomial(of.x, 4, "i64", replaces=False),
+        "RandomCategorical i64",
+    ),
+    (
+        lambda of: multinomial(of.w, 1, is_log=True),
+        "RandomCategorical i32",
+    ),
+    (
+        lambda _: opset8.add(F32(1.5), opset8.multiply(normal([3]), F32(2))),
+        "RandomNormal f32",
+    ),
+    (
+        lambda of: polar(uniform([2, 4], 1e-38), of.of_x),
+        "RandomNormal f32",
+    ),
     (
         lambda of: polar(
             uniform(opset8.shape_of(of.w), 1e-38), opset8.convert(opset8.shape_of(of.w), "i32")
@@ -151,7 +233,8 @@ def test_a_node_and_what_reads_it_are_one_draw(
     ((output, *said),) = found(model({"drawn": node(given)}, given.parameters))
     assert " ".join(said) == kind
     # A mean belongs to the normal, whose output is the sum.
-    assert (output == "drawn") == (kind.split()[0] != "RandomUniform" or "bool" in kind)
+    expected = kind.split()[0] != "RandomUniform" or "bool" in kind
+    assert (output == "drawn") == (expected)
 
 
 def test_a_scale_without_a_mean_is_left_to_the_model() -> None:
@@ -219,13 +302,22 @@ REFUSED = [
         "input 'num_samples' must be a constant of one number, 1 or more: got one that the "
         "model computes",
     ),
-    (lambda of: multinomial(of.x, 0), "a constant of one number, 1 or more: got .0."),
-    (lambda of: multinomial(of.x, 5, replaces=False), "at most 4, the number of classes"),
+    (
+        lambda of: multinomial(of.x, 0),
+        "a constant of one number, 1 or more: got .0.",
+    ),
+    (
+        lambda of: multinomial(of.x, 5, replaces=False),
+        "at most 4, the number of classes",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("drawn", "words"), REFUSED)
-def test_what_cannot_be_drawn_says_why(drawn: Callable[[Inputs], ov.Node], words: str) -> None:
+def test_what_cannot_be_drawn_says_why(
+    drawn: Callable[[Inputs], ov.Node],
+    words: str,
+) -> None:
     inputs = Inputs()
     culprit = named(drawn(inputs), "culprit")
     given = model({"y": culprit}, inputs.parameters)
@@ -256,10 +348,22 @@ def with_another_operator(path: Path) -> None:
 
 
 DAMAGED = [
-    (lambda path: path.write_bytes(path.read_bytes()[:700]), "a whole OpenVINO IR"),
-    (lambda path: path.write_bytes(b""), "a whole OpenVINO IR"),
-    (lambda path: path.with_suffix(".bin").unlink(), "must be a file in the folder of"),
-    (lambda path: path.with_suffix(".bin").write_bytes(b"12"), "Incorrect weights in bin file"),
+    (
+        lambda path: path.write_bytes(path.read_bytes()[:700]),
+        "a whole OpenVINO IR",
+    ),
+    (
+        lambda path: path.write_bytes(b""),
+        "a whole OpenVINO IR",
+    ),
+    (
+        lambda path: path.with_suffix(".bin").unlink(),
+        "must be a file in the folder of",
+    ),
+    (
+        lambda path: path.with_suffix(".bin").write_bytes(b"12"),
+        "Incorrect weights in bin file",
+    ),
     (with_a_link_outside, "a link to"),
     (with_another_operator, "Own"),
 ]
@@ -277,7 +381,15 @@ def test_a_bad_ir_is_refused_in_a_sentence(
 
 
 def test_without_openvino_the_commands_say_what_to_install(ir, tmp_path) -> None:
-    for command in (["inspect", str(ir)], ["rewrite", str(ir), "-o", str(tmp_path / "new.xml")]):
+    for command in (
+        ["inspect", str(ir)],
+        [
+            "rewrite",
+            str(ir),
+            "-o",
+            str(tmp_path / "new.xml"),
+        ],
+    ):
         done = cli.apart(*command, without=["openvino"])
         assert done.returncode == 2
         assert "needs OpenVINO: pip install 'onnx-philox[openvino]'" in done.stderr
@@ -295,7 +407,8 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
     page = tmp_path / "page.html"
     ov.save_model(model(outputs, [x]), path)
     document = cli.document("inspect", path, "--html", page)
-    assert document["runtimes"] == {"openvino": ov.__version__.partition("-")[0]}
+    expected = {"openvino": ov.__version__.partition("-")[0]}
+    assert document["runtimes"] == expected
     does = {node["outputs"][0]: node["today"]["openvino"] for node in document["random_nodes"]}
     assert does["seeded"]["does"] == "same sequence each session"
     (shared,) = does["seeded"]["known"]

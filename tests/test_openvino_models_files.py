@@ -60,13 +60,19 @@ NEEDS = [
     ),
     (lambda: linked("new.bin"), "the external data 'new.bin' must be a file in the model's folder"),
     (lambda: linked("new.bin", "new.xml"), "it is taken"),
-    (lambda: Path("new.xml").write_text("<other/>"), "new.xml must be a whole OpenVINO IR"),
+    (
+        lambda: Path("new.xml").write_text("<other/>"),
+        "new.xml must be a whole OpenVINO IR",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("change", "said"), NEEDS)
 def test_an_ir_needs_its_weights_beside_it(
-    change: Callable[[], None], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: Callable[[], None],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with_weights(tmp_path / "snapshot", monkeypatch)
     cli.text("rewrite", "m.xml", "-o", "new.xml")
@@ -208,7 +214,8 @@ def test_a_rewritten_model_has_its_record_and_may_keep_its_state_in_a_variable(
     assert text == other
     told = json.loads(text)
     assert (told["state"], told["next_state"]) == ("random_state", "next_random_state")
-    assert told["nodes"] == [["RandomUniform", "f32", 0, 0], ["RandomNormal", "f32", 0, 1]]
+    expected = [["RandomUniform", "f32", 0, 0], ["RandomNormal", "f32", 0, 1]]
+    assert told["nodes"] == expected
     wanted = drawn(new, STATE, **ZEROS)
     stateful = op.openvino.make_stateful(new, op.PhiloxState.for_run(42))
     got = drawn(stateful, **ZEROS)

@@ -48,11 +48,16 @@ F32 = np.float32
 
 def streams(given: ov.Model) -> dict[str, int]:
     # Nodes of this package keep their seeds.
-    found = (node for node in op.rewriting.find_random_nodes(given) if not node.domain)
+    nodes = op.rewriting.find_random_nodes(given)
+    found = (node for node in nodes if not node.domain)
     return {node.outputs[0]: stream for stream, node in enumerate(found)}
 
 
-def reference(kind: str, *arguments: Any, **given: Any) -> Callable[..., np.ndarray]:
+def reference(
+    kind: str,
+    *arguments: Any,
+    **given: Any,
+) -> Callable[..., np.ndarray]:
     """What draws of a stream."""
     return lambda **seeds: getattr(op.reference, f"random_{kind}")(*arguments, **given, **seeds)[0]
 
@@ -108,10 +113,22 @@ DRAWS: list[tuple[Build, Expect]] = [
 ]
 
 
-def uniforms_of(type_: str, ops: Any, seed: int) -> tuple[Build, Expect]:
-    low, high = (-3, 300) if type_ in INTEGERS else (-0.25, 3)
+def uniforms_of(
+    type_: str,
+    ops: Any,
+    seed: int,
+) -> tuple[Build, Expect]:
+    is_integer = type_ in INTEGERS
+    low, high = (-3, 300) if is_integer else (-0.25, 3)
     return (
-        lambda _: uniform([3, 5], low, high, type_, (7, seed), ops=ops),
+        lambda _: uniform(
+            [3, 5],
+            low,
+            high,
+            type_,
+            (7, seed),
+            ops=ops,
+        ),
         lambda draw: draw("uniform", [3, 5], low, high, type_),
     )
 
@@ -123,7 +140,8 @@ def normals_of(type_: str, **how: Any) -> tuple[Build, Expect]:
     )
 
 
-for n, (type_, ops) in enumerate(product((*FLOATS, *INTEGERS), (opset8, opset15))):
+types_and_ops = product((*FLOATS, *INTEGERS), (opset8, opset15))
+for n, (type_, ops) in enumerate(types_and_ops):
     DRAWS.append(uniforms_of(type_, ops, seed=8 + n))
 for type_ in ("f32", "f16", "bf16"):
     DRAWS.append(normals_of(type_, wave=opset8.cos))
@@ -134,7 +152,8 @@ for type_ in ("f32", "f16", "bf16"):
 def by_hand() -> ov.Model:
     """A model of all draws, whose outputs are named by their numbers."""
     given = Given()
-    return model({f"{n}": build(given) for n, (build, _) in enumerate(DRAWS)}, [given.x])
+    outputs = {f"{n}": build(given) for n, (build, _) in enumerate(DRAWS)}
+    return model(outputs, [given.x])
 
 
 @pytest.mark.parametrize("way", ["memory", "ir", "compressed"])
@@ -157,14 +176,20 @@ def test_every_draw_is_the_reference_s(way: str, hint: str, tmp_path: Path) -> N
         print(f"draw {n}")
         stream = {"state": STATE, "op_seed": numbers[f"{n}"]}
 
-        def draw(kind: str, *arguments: Any, stream: Any = stream, **more: Any) -> np.ndarray:
+        def draw(
+            kind: str,
+            *arguments: Any,
+            stream: Any = stream,
+            **more: Any,
+        ) -> np.ndarray:
             return reference(kind, *arguments, **more)(**stream)
 
         assert_same_bits(got[f"{n}"], expect(draw))
     state = op.PhiloxState.for_run(42, run=1).to_array()
     assert_same_bits(got["next_random_state"].view(np.uint32), state)
     assert [i.any_name for i in seeded.inputs] == ["x"]
-    for name, values in drawn(seeded, None, hint, x=RATIOS).items():
+    values_of = drawn(seeded, None, hint, x=RATIOS)
+    for name, values in values_of.items():
         assert_same_bits(values, got[name])
 
 
@@ -177,18 +202,30 @@ def test_a_model_without_random_nodes_comes_back_itself() -> None:
 FORMS = {form: getattr(np, form) for form in ("less", "less_equal", "greater", "greater_equal")}
 ODD = [-0.5, 0.0, 1.0, 1.5, np.nan, np.inf, -np.inf, -1e-30]
 # Half of the distance of two numbers that are drawn.
-STEPS = {"f32": 2.0**-25, "f16": 2.0**-12, "bf16": 2.0**-9, "f64": 2.0**-53}
+STEPS = {
+    "f32": 2.0**-25,
+    "f16": 2.0**-12,
+    "bf16": 2.0**-9,
+    "f64": 2.0**-53,
+}
 
 
-def compared(type_: str, given: dict[str, np.ndarray]) -> ov.Model:
+def compared(
+    type_: str,
+    given: dict[str, np.ndarray],
+) -> ov.Model:
     """Uniforms compared in every form, from both sides, with these numbers or with 0.5."""
     outputs = {}
     for form in FORMS:
         for side in (0, 1):
-            p = given.get(f"{form} {side}", np.full([60], 0.5, DTYPES[type_]))
+            half = np.full([60], 0.5, DTYPES[type_])
+            p = given.get(f"{form} {side}", half)
             # `opset8` would make constants of f64 by way of f32.
-            pair = [uniform([60], type_=type_), ov.op.Constant(tensor_of(p))]
-            outputs[f"{form} {side}"] = getattr(opset8, form)(*(pair if side == 0 else pair[::-1]))
+            constant = ov.op.Constant(tensor_of(p))
+            pair = [uniform([60], type_=type_), constant]
+            ordered = pair if side == 0 else pair[::-1]
+            compare = getattr(opset8, form)
+            outputs[f"{form} {side}"] = compare(*(ordered))
     return model(outputs, [])
 
 
@@ -203,15 +240,19 @@ def test_a_uniform_is_compared_exactly_in_every_form(type_: str, are_odd: bool) 
     given = {}
     for name, u in uniforms.items():
         p = u.copy()
-        p[1::3] = (u[1::3].astype(np.float64) + STEPS[type_]).astype(dtype)
-        p[2::3] = np.maximum(u[2::3].astype(np.float64) - STEPS[type_], 0).astype(dtype)
+        above = u[1::3].astype(np.float64) + STEPS[type_]
+        p[1::3] = above.astype(dtype)
+        below = u[2::3].astype(np.float64) - STEPS[type_]
+        p[2::3] = np.maximum(below, 0).astype(dtype)
         if are_odd:
-            p[::4] = np.resize(np.array(ODD).astype(dtype), 15)
+            odd = np.array(ODD)
+            p[::4] = np.resize(odd.astype(dtype), 15)
         given[name] = p
     raw = compared(type_, given)
     is_left = type_ == "f64" and are_odd
     own = type_ in ("f32", "f64") and not are_odd
-    kinds = {(n.replacement, n.output_type) for n in op.rewriting.find_random_nodes(raw)}
+    nodes = op.rewriting.find_random_nodes(raw)
+    kinds = {(n.replacement, n.output_type) for n in nodes}
     kind = "RandomBernoulli" if own else "RandomUniform"
     assert kinds == {("RandomUniform", "f64") if is_left else (kind, "bool")}
     if is_left:
@@ -221,7 +262,8 @@ def test_a_uniform_is_compared_exactly_in_every_form(type_: str, are_odd: bool) 
         got = drawn(new, STATE, hint)
         for name, u in uniforms.items():
             form, side = name.split()
-            pair = (u, given[name]) if side == "0" else (given[name], u)
+            is_first = side == "0"
+            pair = (u, given[name]) if is_first else (given[name], u)
             with np.errstate(invalid="ignore"):  # Some processors flag a comparison with NaN.
                 assert_same_bits(got[name], FORMS[form](*pair))
 
@@ -229,7 +271,8 @@ def test_a_uniform_is_compared_exactly_in_every_form(type_: str, are_odd: bool) 
 def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path) -> None:
     floor = opset8.floor
     to = opset8.convert
-    scaled = floor(opset8.multiply(F32(9), uniform([50])))
+    nine = opset8.multiply(F32(9), uniform([50]))
+    scaled = floor(nine)
     integers = {
         "folded": (to(floor(uniform([50], 0, 7)), "i64"), 0, 7, "i64"),
         "moved": (to(floor(uniform([50], -3, 4)), "i32"), -3, 4, "i32"),
@@ -245,14 +288,19 @@ def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path: Path)
         "turned": to(floor(opset8.subtract(F32(2), uniform([50], 0, 7))), "i32"),
         "narrow": to(floor(uniform([50], 0, 300)), "u8"),
     }
-    outputs = {name: node for name, (node, *_) in integers.items()} | left
+    nodes = {name: node for name, (node, *_) in integers.items()}
+    outputs = nodes | left
     given = through_ir(model(outputs, []), tmp_path)
     found = op.rewriting.find_random_nodes(given)
-    wanted = dict.fromkeys((*left, *outputs), "f32") | {k: row[3] for k, row in integers.items()}
+    types_of = {k: row[3] for k, row in integers.items()}
+    all_names = (*left, *outputs)
+    wanted = dict.fromkeys(all_names, "f32") | types_of
     kinds = {node.outputs[0]: node.output_type for node in found}
     assert len(kinds) == len(outputs)
-    assert {k: kinds[k] for k in integers} == {k: wanted[k] for k in integers}
-    assert {kind for name, kind in kinds.items() if name not in integers} == {"f32"}
+    expected = {k: wanted[k] for k in integers}
+    assert {k: kinds[k] for k in integers} == expected
+    others = {kind for name, kind in kinds.items() if name not in integers}
+    assert others == {"f32"}
     new = op.make_reproducible(given)
     numbers = streams(given)
     for hint in HINTS:
@@ -267,7 +315,8 @@ def in_a_loop_of_an_if(x: ov.op.Parameter, make: Any) -> ov.Output:
     """A Loop whose If draws in the first two of four iterations."""
     value = opset8.parameter([2, 4], ov.Type.f32)
     step = opset8.parameter([], ov.Type.i64)
-    inner = branch(opset8.less(step, np.int64(2)), value, make)
+    is_early = opset8.less(step, np.int64(2))
+    inner = branch(is_early, value, make)
     return loop_of(x, 4, inner, step, value).output(0)
 
 
@@ -275,12 +324,23 @@ def called(name: str) -> Callable[[Any], ov.Node]:
     return lambda shape: named(uniform(shape), name)
 
 
-def one_after_the_other(count: int, number: int, shape: list[int]) -> list[np.ndarray]:
+def one_after_the_other(
+    count: int,
+    number: int,
+    shape: list[int],
+) -> list[np.ndarray]:
     """Draws of a node, each from the state after the one before."""
     state = STATE
     values = []
     for _ in range(count):
-        one, state = op.reference.random_uniform(shape, 0, 1, "f32", state=state, op_seed=number)
+        one, state = op.reference.random_uniform(
+            shape,
+            0,
+            1,
+            "f32",
+            state=state,
+            op_seed=number,
+        )
         values.append(one)
     return values
 
@@ -300,9 +360,14 @@ def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved: bool, tmp_p
         "twice": loop(x, 2, lambda shape: loop_in_body(shape, called("deep"))),
     }
     given = model(outputs, [x, c])
-    number = {n.name: i for i, n in enumerate(op.rewriting.find_random_nodes(given))}
+    nodes = op.rewriting.find_random_nodes(given)
+    number = {n.name: i for i, n in enumerate(nodes)}
 
-    def draws(count: int, name: str, rows: int = 2) -> list[np.ndarray]:
+    def draws(
+        count: int,
+        name: str,
+        rows: int = 2,
+    ) -> list[np.ndarray]:
         return one_after_the_other(count, number[name], [rows, 4])
 
     new = op.make_reproducible(given)
@@ -327,7 +392,8 @@ def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved: bool, tmp_p
     for name, values in drawn(seeded, **feeds).items():
         assert_same_bits(values, got[name])
     # Where nothing draws, nothing is drawn.
-    other = drawn(new, STATE, **ZEROS, c=np.array(False))
+    condition = np.array(False)
+    other = drawn(new, STATE, **ZEROS, c=condition)
     assert not other["branch"].any()
     assert_same_bits(other["other"], draws(1, "other")[0])
 
@@ -341,7 +407,8 @@ def test_a_body_that_two_loops_share_draws_for_each() -> None:
     assert len(op.rewriting.find_random_nodes(given)) == 2
     got = drawn(op.make_reproducible(given), STATE, **ZEROS)
     sums = [sum(one_after_the_other(2, stream, [2, 4])) for stream in (0, 1)]
-    assert sorted(got["a"].ravel()) in [sorted(each.ravel()) for each in sums]
+    sorted_sums = [sorted(each.ravel()) for each in sums]
+    assert sorted(got["a"].ravel()) in sorted_sums
     assert not np.array_equal(got["a"], got["b"])
 
 
@@ -355,7 +422,9 @@ class MyRandomNoise(ov.Op):
             self.constructor_validate_and_infer_types()
 
     def validate_and_infer_types(self) -> None:
-        self.set_output_type(0, self.get_input_element_type(0), self.get_input_partial_shape(0))
+        type_ = self.get_input_element_type(0)
+        shape = self.get_input_partial_shape(0)
+        self.set_output_type(0, type_, shape)
 
     def clone_with_new_inputs(self, inputs: Any) -> MyRandomNoise:
         return MyRandomNoise(inputs)
@@ -363,13 +432,15 @@ class MyRandomNoise(ov.Op):
 
 def test_a_node_of_another_extension_may_stay_as_it_is() -> None:
     x = parameter("x", [2, 4])
-    given = model({"y": opset8.add(MyRandomNoise([x]), uniform([2, 4]))}, [x])
+    sum_ = opset8.add(MyRandomNoise([x]), uniform([2, 4]))
+    given = model({"y": sum_}, [x])
     with pytest.raises(ValueError, match="MyRandomNoise, random by its name"):
         op.make_reproducible(given)
     with pytest.warns(UserWarning, match="left as it is: .*MyRandomNoise") as warned:
         new = op.make_reproducible(given, keep_unknown=True)
     assert warned[0].filename == __file__
-    assert [node.op_type for node in op.rewriting.find_random_nodes(new)] == ["MyRandomNoise"]
+    found = op.rewriting.find_random_nodes(new)
+    assert [node.op_type for node in found] == ["MyRandomNoise"]
 
 
 def with_draw(given: ov.Model, shape: Any, name: str = "c") -> ov.Model:
@@ -382,14 +453,17 @@ def with_draw(given: ov.Model, shape: Any, name: str = "c") -> ov.Model:
 
 def test_a_rewritten_model_keeps_its_streams_when_a_draw_is_added() -> None:
     x = parameter("x", [2, 4])
-    new = op.make_reproducible(model({"a": uniform([2, 4]), "b": loop(x, 2, uniform)}, [x]))
+    outputs = {"a": uniform([2, 4]), "b": loop(x, 2, uniform)}
+    new = op.make_reproducible(model(outputs, [x]))
     before = drawn(new, STATE, **ZEROS)
     with_draw(new, [2, 4])
     with pytest.raises(ValueError, match="left out for a model whose state is already the graph"):
         op.make_reproducible(new, seed=3)
     after = drawn(op.make_reproducible(new), STATE, **ZEROS)
     assert_all_same([after[name] for name in before], before.values())
-    assert_same_bits(after["c"], reference("uniform", [2, 4], 0, 1, "f32")(op_seed=2, state=STATE))
+    draw = reference("uniform", [2, 4], 0, 1, "f32")
+    expected = draw(op_seed=2, state=STATE)
+    assert_same_bits(after["c"], expected)
 
 
 @pytest.mark.parametrize("per_row", [False, True])
@@ -397,9 +471,17 @@ def test_what_was_rewritten_as_onnx_is_known_as_an_ir(per_row: bool, tmp_path: P
     path = tmp_path / "m.xml"
     noise = "g (float[N, 3] x) => (float[N, 3] y) { n = RandomNormalLike (x) y = Add (x, n) }"
     onnx.save(parse(noise), tmp_path / "m.onnx")
-    cli.text("rewrite", tmp_path / "m.onnx", "-o", path, *["--per-row"] * per_row)
+    options = ["--per-row"]
+    cli.text(
+        "rewrite",
+        tmp_path / "m.onnx",
+        "-o",
+        path,
+        *options * per_row,
+    )
     rows = ", for each row of the batch" * per_row
-    assert cli.document("inspect", path)["state"] == f"the input random_state{rows}"
+    shown = cli.document("inspect", path)
+    assert shown["state"] == f"the input random_state{rows}"
     read = CORE.read_model(path)
     assert op.make_reproducible(read) is read
     assert op.Pipeline(path, runtime="openvino", per_row=per_row).is_per_row is per_row
@@ -415,7 +497,8 @@ def rows_of_a_batch() -> ov.Model:
     """Each kind of draw, whose shapes are computed from the input in several ways."""
     x = parameter("x", [-1, 4])
     of_x = opset8.shape_of(x)
-    rows = opset8.gather(of_x, np.array([0]), np.int64(0))
+    zeroth = np.array([0])
+    rows = opset8.gather(of_x, zeroth, np.int64(0))
     probabilities = opset8.softmax(opset8.relu(x), 1)
     outputs = {
         "like": uniform(of_x),
@@ -435,30 +518,44 @@ def test_a_row_draws_the_same_in_any_batch(is_saved: bool, tmp_path: Path) -> No
     new = op.make_reproducible(given, per_row=True)
     assert op.make_reproducible(new) is new
     new = through_ir(new, tmp_path) if is_saved else new
-    assert new.input("random_state").get_partial_shape() == ov.PartialShape([-1, 6])
-    x = np.random.default_rng(0).normal(size=(3, 4)).astype(F32)
+    expected = ov.PartialShape([-1, 6])
+    assert new.input("random_state").get_partial_shape() == expected
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(3, 4)).astype(F32)
     states = op.row_states([17, 4, 99], run=3)
     whole = drawn(new, states, x=x)
     like = reference("uniform", [3, 4], 0, 1, "f32")
-    assert_same_bits(whole["like"], like(state=states, op_seed=streams(given)["like"]))
-    assert np.array_equal(whole["next_random_state"], op.row_states([17, 4, 99], run=4))
+    expected = like(state=states, op_seed=streams(given)["like"])
+    assert_same_bits(whole["like"], expected)
+    following = op.row_states([17, 4, 99], run=4)
+    assert np.array_equal(whole["next_random_state"], following)
     for one in (slice(row, row + 1) for row in range(3)):
-        for name, values in drawn(new, states[one], x=x[one]).items():
+        alone = drawn(new, states[one], x=x[one])
+        for name, values in alone.items():
             assert_same_bits(values, whole[name][one])
-    assert drawn(new, states[:0], x=x[:0])["like"].shape == (0, 4)
+    of_none = drawn(
+        new,
+        states[:0],
+        x=x[:0],
+    )
+    assert of_none["like"].shape == (0, 4)
     for others in (states[:1], states[:2]):
         with pytest.raises(RuntimeError, match="one_row_for_each_row_of_x"):
             drawn(new, others, x=x)
     pipe = op.Pipeline(new, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f32"})
-    assert (pipe.is_per_row, pipe.inputs["x"].shape) == (True, ("batch", 4))
-    assert pipe({"x": x}, seeds=[17, 4, 99])["like"].shape == (3, 4)
+    batch = ("batch", 4)
+    assert (pipe.is_per_row, pipe.inputs["x"].shape) == (True, batch)
+    answer = pipe({"x": x}, seeds=[17, 4, 99])
+    assert answer["like"].shape == (3, 4)
 
 
 def test_a_node_that_is_named_draws_rows() -> None:
     x = parameter("x", [-1, 4])
     y = parameter("y", [-1, 4])
-    both = named(uniform(opset8.shape_of(opset8.add(x, y))), "both")
-    given = model({"both": both, "own": uniform(opset8.shape_of(y))}, [x, y])
+    sum_ = opset8.add(x, y)
+    both = named(uniform(opset8.shape_of(sum_)), "both")
+    own = uniform(opset8.shape_of(y))
+    given = model({"both": both, "own": own}, [x, y])
     with pytest.raises(ValueError, match=r"\[\?, 4\].*say so with per_row=\['both'\]"):
         op.make_reproducible(given, per_row=True)
     new = op.make_reproducible(given, per_row=["both"])
@@ -466,7 +563,8 @@ def test_a_node_that_is_named_draws_rows() -> None:
     feeds = ZEROS | {"y": ZEROS["x"]}
     got = drawn(new, states, **feeds)["both"]
     for one in (slice(0, 1), slice(1, 2)):
-        alone = drawn(new, states[one], **{name: array[one] for name, array in feeds.items()})
+        fed = {name: array[one] for name, array in feeds.items()}
+        alone = drawn(new, states[one], **fed)
         assert_same_bits(alone["both"], got[one])
     # The batch is the input of which some node draws rows.
     for config in (DEFAULT, ONE_THREAD):
@@ -479,15 +577,30 @@ def of_x(x: Any) -> ov.Node:
 
 
 UNPROVED = [
-    (lambda _: uniform([3, 4]), "the shape of what it draws must be one of which a dimension is"),
-    (lambda x: multinomial(opset8.reduce_sum(x, np.int64(0), True), 2), "got [1, 4]"),
+    (
+        lambda _: uniform([3, 4]),
+        "the shape of what it draws must be one of which a dimension is",
+    ),
+    (
+        lambda x: multinomial(opset8.reduce_sum(x, np.int64(0), True), 2),
+        "got [1, 4]",
+    ),
     (
         lambda x: op.openvino.random_categorical(
             opset8.reduce_sum(x, np.int64(0), True), 5, op_seed=1
         ),
         "got [1, 5]",
     ),
-    (lambda x: of_x(opset8.reshape(opset8.transpose(x, [1, 0]), np.array([-1]), False)), "proved"),
+    (
+        lambda x: of_x(
+            opset8.reshape(
+                opset8.transpose(x, [1, 0]),
+                np.array([-1]),
+                False,
+            )
+        ),
+        "proved",
+    ),
 ]
 
 
@@ -516,11 +629,15 @@ def test_what_an_ir_cannot_have_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"is dynamic: got one with the inputs x \[2, 4\]"):
         op.make_reproducible(by_hand(), per_row=True)
     x = parameter("x", [-1, 4])
-    single = op.make_reproducible(model({"z": of_x(x)}, [x]))
+    noise = of_x(x)
+    single = op.make_reproducible(model({"z": noise}, [x]))
+    shape = opset8.shape_of(single.input("x"))
+    more = with_draw(single, shape)
     with pytest.raises(ValueError, match="one without a state yet"):
-        op.make_reproducible(with_draw(single, opset8.shape_of(single.input("x"))), per_row=True)
+        op.make_reproducible(more, per_row=True)
     x = parameter("random_state", [2, 4])
-    given = model({"y": opset8.add(x, uniform([2, 4]))}, [x])
+    sum_ = opset8.add(x, uniform([2, 4]))
+    given = model({"y": sum_}, [x])
     with pytest.raises(ValueError, match=r"Rename it: model\.input\('random_state'\)\.set_names\("):
         op.make_reproducible(given)
     given.input("random_state").set_names({"own_random_state"})

@@ -31,7 +31,11 @@ PLACES = {
 }
 
 
-def feed(p: float, secret: float = 0, rows: int = 2) -> dict[str, np.ndarray]:
+def feed(
+    p: float,
+    secret: float = 0,
+    rows: int = 2,
+) -> dict[str, np.ndarray]:
     each = {"p": p, "secret": secret}
     return {name: np.full((rows, 3), value, np.float32) for name, value in each.items()}
 

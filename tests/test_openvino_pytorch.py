@@ -90,7 +90,8 @@ def test_a_converted_model_that_is_saved_draws_what_its_file_of_onnx_draws(
     wanted = of_onnx(given)
     given = converted(given, way)
     nodes = op.rewriting.find_random_nodes(given)
-    assert [node.problem for node in nodes] == [None] * len(nodes)
+    expected = [None] * len(nodes)
+    assert [node.problem for node in nodes] == expected
     ov.save_model(given, tmp_path / "m.xml")
     for model in (given, tmp_path / "m.xml"):
         made = op.make_reproducible(model)
@@ -156,10 +157,22 @@ def test_a_scripted_draw_has_the_type_of_a_tensor_that_it_names() -> None:
 @pytest.mark.parametrize(
     ("call", "forward"),
     [
-        ("bernoulli", lambda x: x.double().bernoulli()),
-        ("multinomial", lambda x: x.double().multinomial(1)),
-        ("poisson", lambda x: sys.modules["torch"].poisson(x.double())),
-        ("_standard_gamma", lambda x: sys.modules["torch"]._standard_gamma(x.double())),
+        (
+            "bernoulli",
+            lambda x: x.double().bernoulli(),
+        ),
+        (
+            "multinomial",
+            lambda x: x.double().multinomial(1),
+        ),
+        (
+            "poisson",
+            lambda x: sys.modules["torch"].poisson(x.double()),
+        ),
+        (
+            "_standard_gamma",
+            lambda x: sys.modules["torch"]._standard_gamma(x.double()),
+        ),
     ],
 )
 def test_numbers_of_f64_that_a_model_computes_are_refused_by_the_name_of_the_call(
@@ -225,7 +238,12 @@ def test_a_program_that_is_decomposed_already_is_warned_of_where_it_may_have_dra
     assert warned_of(torch.export.export(torch.nn.Linear(4, 2), x).run_decompositions()) == []
 
 
-def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) -> np.ndarray:
+def reference(
+    operator: str,
+    *arguments: Any,
+    stream: int = 0,
+    **keywords: Any,
+) -> np.ndarray:
     draw = getattr(op.reference, f"random_{operator}")
     return draw(*arguments, op_seed=stream, state=STATE, **keywords)[0]
 
@@ -235,12 +253,30 @@ ONES = np.zeros_like(X)
 # What is called of torch and x -> what draws it, by which arguments.
 # Called with torch, which is loaded where it is needed, and a tensor.
 TRACED = [
-    (lambda torch, x: torch.rand_like(x), ["uniform", SHAPE, 0, 1, "f32"]),
-    (lambda torch, x: torch.randn_like(x), ["normal", SHAPE, 0, 1, "f32"]),
-    (lambda torch, x: torch.empty_like(x).normal_(1.5, 2.0), ["normal", SHAPE, 1.5, 2, "f32"]),
-    (lambda torch, x: torch.bernoulli(x), ["bernoulli", SHAPE, X]),
-    (lambda torch, x: (torch.rand_like(x) < 0.3).float(), ["bernoulli", SHAPE, np.float32(0.3)]),
-    (lambda torch, x: torch.multinomial(torch.ones_like(x), 5, True), ["categorical", ONES, 5]),
+    (
+        lambda torch, x: torch.rand_like(x),
+        ["uniform", SHAPE, 0, 1, "f32"],
+    ),
+    (
+        lambda torch, x: torch.randn_like(x),
+        ["normal", SHAPE, 0, 1, "f32"],
+    ),
+    (
+        lambda torch, x: torch.empty_like(x).normal_(1.5, 2.0),
+        ["normal", SHAPE, 1.5, 2, "f32"],
+    ),
+    (
+        lambda torch, x: torch.bernoulli(x),
+        ["bernoulli", SHAPE, X],
+    ),
+    (
+        lambda torch, x: (torch.rand_like(x) < 0.3).float(),
+        ["bernoulli", SHAPE, np.float32(0.3)],
+    ),
+    (
+        lambda torch, x: torch.multinomial(torch.ones_like(x), 5, True),
+        ["categorical", ONES, 5],
+    ),
     (
         lambda torch, x: torch.multinomial(torch.ones_like(x), 3),
         ["categorical", ONES, 3, "i64", False],
@@ -250,7 +286,9 @@ TRACED = [
 
 @pytest.mark.parametrize(("call", "drawn"), TRACED)
 def test_a_traced_draw_is_the_reference_s(
-    call: Callable[[Any, Any], Any], drawn: list[Any], tmp_path: Path
+    call: Callable[[Any, Any], Any],
+    drawn: list[Any],
+    tmp_path: Path,
 ) -> None:
     import torch
 

@@ -33,12 +33,26 @@ def inputs_of_the_node(model: ov.CompiledModel) -> list[tuple[str, str]]:
 
 
 def uniform(
-    type_: str = "f32", bounds: tuple[float, float] = (0.1, 0.7), **more: Any
+    type_: str = "f32",
+    bounds: tuple[float, float] = (0.1, 0.7),
+    **more: Any,
 ) -> ModelProto:
-    return graphs.random_uniform(None, *bounds, type_, rank=1, **SEEDS, **more)
+    return graphs.random_uniform(
+        None,
+        *bounds,
+        type_,
+        rank=1,
+        **SEEDS,
+        **more,
+    )
 
 
-CLASSES = graphs.random_categorical([[0.1, 0.5, -2.0]], 999, stateful=True, **SEEDS)
+CLASSES = graphs.random_categorical(
+    [[0.1, 0.5, -2.0]],
+    999,
+    stateful=True,
+    **SEEDS,
+)
 READ = {
     "seeds": (uniform(), [("shape", "i64")]),
     "state": (
@@ -67,7 +81,11 @@ def test_the_plugin_gives_a_node_only_what_the_node_does_not_know(name: str) -> 
     assert inputs_of_the_node(compiled(model)) == expected
 
 
-def draws(type_: str, size: int, state: np.ndarray | None) -> list[np.ndarray]:
+def draws(
+    type_: str,
+    size: int,
+    state: np.ndarray | None,
+) -> list[np.ndarray]:
     values, next_state = reference.random_uniform([size], 0.1, 0.7, type_, **SEEDS, state=state)
     return [values] if state is None else [values, next_state]
 
@@ -99,7 +117,11 @@ def test_threads_that_share_a_model_draw_sizes_of_their_own() -> None:
 @pytest.mark.parametrize("name", READ)
 def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
     model = compiled(READ[name][0])
-    feeds = {"shape": np.array([999]), "state": STATE, "maxval": np.array(0.9, np.float32)}
+    feeds = {
+        "shape": np.array([999]),
+        "state": STATE,
+        "maxval": np.array(0.9, np.float32),
+    }
     feeds = {port.any_name: feeds[port.any_name] for port in model.inputs}
     expected = request_of(model)(feeds)
     for backend in ("native", "python"):

@@ -23,7 +23,13 @@ import onnx_philox as op
 
 OPSETS = (opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15)
 # Of few bits, so that no precision rounds them.
-X = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0.75, 0], [0.5, 2, 0.125, -0.5]])
+X = np.float32(
+    [
+        [0, 0.5, 1, 0.25],
+        [1, -1, 0.75, 0],
+        [0.5, 2, 0.125, -0.5],
+    ]
+)
 SHAPE = [3, 4]
 
 P = np.float32(0.25)
@@ -41,39 +47,87 @@ class Given:
 # A draw as a model writes it, and what the reference draws.
 KINDS = {
     "uniform f32": (
-        lambda of: uniform(of.of_x, -0.25, 3, "f32", (3, 4), ops=of.ops),
+        lambda of: uniform(
+            of.of_x,
+            -0.25,
+            3,
+            "f32",
+            (3, 4),
+            ops=of.ops,
+        ),
         lambda draw: draw("uniform", -0.25, 3, "f32"),
     ),
     "uniform f64": (
-        lambda of: uniform(of.of_x, -0.25, 3, "f64", (3, 4), ops=of.ops),
+        lambda of: uniform(
+            of.of_x,
+            -0.25,
+            3,
+            "f64",
+            (3, 4),
+            ops=of.ops,
+        ),
         lambda draw: draw("uniform", -0.25, 3, "f64"),
     ),
     "uniform f16": (
-        lambda of: uniform(of.of_x, -0.25, 3, "f16", (3, 4), ops=of.ops),
+        lambda of: uniform(
+            of.of_x,
+            -0.25,
+            3,
+            "f16",
+            (3, 4),
+            ops=of.ops,
+        ),
         lambda draw: draw("uniform", -0.25, 3, "f16"),
     ),
     "uniform bf16": (
-        lambda of: uniform(of.of_x, -0.25, 3, "bf16", (3, 4), ops=of.ops),
+        lambda of: uniform(
+            of.of_x,
+            -0.25,
+            3,
+            "bf16",
+            (3, 4),
+            ops=of.ops,
+        ),
         lambda draw: draw("uniform", -0.25, 3, "bf16"),
     ),
     "uniform i32": (
-        lambda of: uniform(of.of_x, -3, 300, "i32", (3, 4), ops=of.ops),
+        lambda of: uniform(
+            of.of_x,
+            -3,
+            300,
+            "i32",
+            (3, 4),
+            ops=of.ops,
+        ),
         lambda draw: draw("uniform", -3, 300, "i32"),
     ),
     "uniform i64": (
-        lambda of: uniform(of.of_x, -3, 300, "i64", (3, 4), ops=of.ops),
+        lambda of: uniform(
+            of.of_x,
+            -3,
+            300,
+            "i64",
+            (3, 4),
+            ops=of.ops,
+        ),
         lambda draw: draw("uniform", -3, 300, "i64"),
     ),
     "uniform of torch": (
         lambda of: uniform(of.of_x, alignment="pytorch", ops=of.ops),
         lambda draw: draw("uniform", 0, 1, "f32"),
     ),
-    "normal": (lambda of: normal(of.of_x), lambda draw: draw("normal", 0, 1, "f32")),
+    "normal": (
+        lambda of: normal(of.of_x),
+        lambda draw: draw("normal", 0, 1, "f32"),
+    ),
     "normal of a sine": (
         lambda of: normal(of.of_x, wave=of.ops.sin, is_folded=False),
         lambda draw: draw("normal", 0, 1, "f32"),
     ),
-    "normal f16": (lambda of: normal(of.of_x, "f16"), lambda draw: draw("normal", 0, 1, "f16")),
+    "normal f16": (
+        lambda of: normal(of.of_x, "f16"),
+        lambda draw: draw("normal", 0, 1, "f16"),
+    ),
     "normal with a mean and a scale": (
         lambda of: of.ops.add(of.ops.multiply(np.float32(2), normal(of.of_x)), np.float32(1.5)),
         lambda draw: draw("normal", 1.5, 2, "f32"),
@@ -124,7 +178,13 @@ def wanted(expect: Expect, **stream: Any) -> np.ndarray:
 
 # Each kind in every second operator set, and 72 models in all.
 MODELS = [(kind, n) for i, kind in enumerate(KINDS) for n in range(i % 2, len(OPSETS), 2)]
-WAYS = list(itertools.product(["f32", "bf16", "f16"], [False, True], [None, False, True]))
+WAYS = list(
+    itertools.product(
+        ["f32", "bf16", "f16"],
+        [False, True],
+        [None, False, True],
+    )
+)
 
 
 # Both draws of a model have the same seeds.
@@ -138,7 +198,12 @@ def by_hand(kind: str, number: int) -> ov.Model:
     return model({"a": build(given), "b": build(given)}, [given.x])
 
 
-def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: Any) -> None:
+def check(
+    kind: str,
+    number: int,
+    way: tuple[str, bool, bool | None],
+    tmp_path: Any,
+) -> None:
     hint, is_saved, per_row = way
     _, expect = KINDS[kind]
     given = by_hand(kind, number)
@@ -164,7 +229,8 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
         infer(request, {"x": X, **({} if per_row is None else {"random_state": words})})
         got = {p.any_name: array_of(request.get_tensor(p)) for p in compiled.outputs}
         for name, stream in streams.items():
-            assert_same_bits(got[name], wanted(expect, state=words, op_seed=stream))
+            expected = wanted(expect, state=words, op_seed=stream)
+            assert_same_bits(got[name], expected)
         following = op.PhiloxState.for_run(42, run=run + 1).to_array()
         words = op.row_states([17, 4, 99], run=run + 1) if per_row else following
         if per_row is not None:
@@ -197,7 +263,11 @@ OF_TENSORFLOW: dict[str, Expect] = {
     "uniform": lambda draw: draw("uniform", -1, 3, "f32"),
     "integers_64": lambda draw: draw("uniform", -3, 7, "i64"),
     "integers": lambda draw: draw("uniform", -3, 7, "i32"),
-    "dropout": lambda draw: np.where(draw("bernoulli", 0.5), 0, 2 * X),
+    "dropout": lambda draw: np.where(
+        draw("bernoulli", 0.5),
+        0,
+        2 * X,
+    ),
     "branch": lambda draw: draw("uniform", 0, 1, "f32"),
     "below": lambda draw: draw("bernoulli", 0.3),
 }

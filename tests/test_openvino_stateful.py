@@ -36,10 +36,22 @@ def of_rank_4() -> onnx.ModelProto:
 
 
 MODELS = {
-    "state": (lambda: graphs.random_uniform([5], 0, 9, "i64", stateful=True), STATE.to_array()),
-    "rank 4": (of_rank_4, STATE.to_array().reshape(1, 1, 1, 6)),
-    "random_state": (lambda: rewritten("a Loop and an If"), RUN.to_array()),
-    "rows": (lambda: graphs.random_normal([3, 5], 0, 1, "f32", per_row=True), ROWS),
+    "state": (
+        lambda: graphs.random_uniform([5], 0, 9, "i64", stateful=True),
+        STATE.to_array(),
+    ),
+    "rank 4": (
+        of_rank_4,
+        STATE.to_array().reshape(1, 1, 1, 6),
+    ),
+    "random_state": (
+        lambda: rewritten("a Loop and an If"),
+        RUN.to_array(),
+    ),
+    "rows": (
+        lambda: graphs.random_normal([3, 5], 0, 1, "f32", per_row=True),
+        ROWS,
+    ),
 }
 
 
@@ -102,7 +114,8 @@ def test_a_request_takes_a_state_that_is_set(openvino_backend: str) -> None:
     from_zeros = infer(request)[0].copy()
     request.query_state()[0].state = ov.Tensor(STATE.to_array().view(np.int32))
     session = InferenceSession(graphs.random_generator([8]))
-    assert_same_bits(infer(request)[0], session.run(None, {"state": STATE})[0])
+    expected = session.run(None, {"state": STATE})[0]
+    assert_same_bits(infer(request)[0], expected)
     zeros = session.run(None, {"state": PhiloxState()})[0]
     assert_same_bits(from_zeros, zeros)
 
@@ -138,8 +151,16 @@ REFUSED: list[tuple[onnx.ModelProto, list[np.ndarray], str]] = [
         "initial must be of the shape...: got shape [5]. "
         "Pass PhiloxState.for_run(seed), or row_states",
     ),
-    (OF_WORDS, [np.zeros((2, 6), np.uint32)], "initial must be ...: got shape [2, 6]"),
-    (OF_WORDS, [np.zeros(6, np.int64)], "TypeError: initial must be uint32...: got int64"),
+    (
+        OF_WORDS,
+        [np.zeros((2, 6), np.uint32)],
+        "initial must be ...: got shape [2, 6]",
+    ),
+    (
+        OF_WORDS,
+        [np.zeros(6, np.int64)],
+        "TypeError: initial must be uint32...: got int64",
+    ),
     (
         graphs.random_generator([3, 5], per_row=True),
         [],
@@ -172,7 +193,14 @@ def _ir(path: Path, *, is_stateful: bool) -> str:
 
 
 @pytest.mark.parametrize("is_stateful", [False, True])
-@pytest.mark.parametrize("asked", [{"seed": 3}, {"per_row": True}, {"per_row": ["x"]}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"seed": 3},
+        {"per_row": True},
+        {"per_row": ["x"]},
+    ],
+)
 def test_what_a_rewritten_ir_cannot_be_given_is_refused(
     asked: dict[str, Any], is_stateful: bool, tmp_path: Path
 ) -> None:

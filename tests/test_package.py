@@ -156,7 +156,12 @@ def test_the_readme_s_examples_print_what_they_say() -> None:
 
 def _headings(page: Path) -> set[str]:
     """The names that code hosts give them."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^```.*?^```$",
+        "",
+        page.read_text(),
+        flags=re.DOTALL | re.MULTILINE,
+    )
     found = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in found}
 

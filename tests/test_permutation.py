@@ -20,7 +20,18 @@ from onnx_philox.onnxruntime import InferenceSession
 TYPES = ["i32", "i64"]
 # One block or less, odd rows, rows that share a block, rows that are sorted on the stack, and
 # rows that are dealt out first.
-SHAPES = [[1], [2], [5], [3, 5], [40, 3], [2, 1023], [1024], [3, 1025], [20_011], [2, 70_001]]
+SHAPES = [
+    [1],
+    [2],
+    [5],
+    [3, 5],
+    [40, 3],
+    [2, 1023],
+    [1024],
+    [3, 1025],
+    [20_011],
+    [2, 70_001],
+]
 
 
 def sorted_keys(words: np.ndarray, row: int) -> list[list[int]]:
@@ -31,13 +42,23 @@ def sorted_keys(words: np.ndarray, row: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("type_", TYPES)
-@pytest.mark.parametrize("shape", [*SHAPES, [0], [7, 0], [0, 7]], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *SHAPES,
+        [0],
+        [7, 0],
+        [0, 7],
+    ],
+    ids=str,
+)
 def test_a_permutation_is_the_order_of_its_keys(shape: list[int], type_: str) -> None:
     values, after = reference.random_permutation(shape, type_, state=STATE)
     words, after_words = reference.random_generator(STATE, [2 * values.size])
     assert values.shape == tuple(shape)
     if values.size:
-        assert values.reshape(-1, shape[-1]).tolist() == sorted_keys(words, shape[-1])
+        expected = sorted_keys(words, shape[-1])
+        assert values.reshape(-1, shape[-1]).tolist() == expected
     assert_same_bits(after, after_words)
     given = {"shape": np.array(shape), "state": STATE}
     assert_all_same(by_core("RandomPermutation", given, {"output_type": type_}), [values, after])
@@ -89,7 +110,14 @@ def test_indices_that_i32_does_not_hold_are_refused() -> None:
         graphs.random_permutation([2**31 + 1], "i32", global_seed=1)
 
 
-@pytest.mark.parametrize("sizes", [{"shape": [5]}, {"shape": [None]}, {"shape": None, "rank": 1}])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"shape": [5]},
+        {"shape": [None]},
+        {"shape": None, "rank": 1},
+    ],
+)
 def test_one_row_has_no_states_of_rows(sizes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must be \[m, n\] with per_row, .*: got one row"):
         graphs.random_permutation(**sizes, per_row=True)

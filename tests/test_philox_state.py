@@ -38,7 +38,11 @@ def vectors() -> dict[str, Any]:
     )
     return {
         "runs": [
-            {"seed": str(s), "run": r, "state": PhiloxState.for_run(s, r).to_array().tolist()}
+            {
+                "seed": str(s),
+                "run": r,
+                "state": PhiloxState.for_run(s, r).to_array().tolist(),
+            }
             for s in SEEDS
             for r in (0, 1, 2**32 - 1)
         ],

@@ -29,10 +29,15 @@ STANDARD = parse("""g (float[n, 5] x) => (float[n, 5] a, float[n, 5] b, float[n,
     a = RandomNormalLike (x)  b = RandomUniformLike (x)  y = Add (x, a) }""")
 
 
-def drawn_by(model: onnx.ModelProto, feed: dict[str, Any], state: Any) -> dict[str, np.ndarray]:
+def drawn_by(
+    model: onnx.ModelProto,
+    feed: dict[str, Any],
+    state: Any,
+) -> dict[str, np.ndarray]:
     session = onnx_philox.onnxruntime.InferenceSession(model)
     names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {**feed, "random_state": state}), strict=True))
+    fed = {**feed, "random_state": state}
+    return dict(zip(names, session.run(None, fed), strict=True))
 
 
 def assert_same_answer(one: Any, other: Any) -> None:
@@ -56,18 +61,29 @@ def test_a_seed_draws_run_0_and_a_request_carries_its_state_from_run_to_run(pipe
     model = make_reproducible(STANDARD)
     for run in range(3):
         assert request.runs == run
-        expected = drawn_by(model, batch(2), PhiloxState.for_run(7, run))
+        state = PhiloxState.for_run(7, run)
+        expected = drawn_by(model, batch(2), state)
         assert_same_answer(request(batch(2)), expected)
-    assert_same_bits(request.state, PhiloxState.for_run(7, 3).to_array())
+    following = PhiloxState.for_run(7, 3)
+    assert_same_bits(request.state, following.to_array())
     result = pipe(batch(2), seed=7)
-    assert_same_answer(result, drawn_by(model, batch(2), PhiloxState.for_run(7)))
-    assert (result.seed, result.states) == (7, [PhiloxState.for_run(7)])
+    assert_same_answer(
+        result,
+        drawn_by(
+            model,
+            batch(2),
+            PhiloxState.for_run(7),
+        ),
+    )
+    states = [PhiloxState.for_run(7)]
+    assert (result.seed, result.states) == (7, states)
     assert_same_bits(result.state, PhiloxState.for_run(7).to_array())
 
 
 def test_each_runtime_goes_on_from_a_checkpoint_of_the_other() -> None:
     pipes = [Pipeline(STANDARD, runtime=name) for name in RUNTIMES]
-    for (one, other), seed in ((pipes, 2**64 - 1), (pipes[::-1], 0)):
+    both_ways = ((pipes, 2**64 - 1), (pipes[::-1], 0))
+    for (one, other), seed in both_ways:
         request = one.request(seed=seed)
         request(batch(2))
         saved = json.dumps(request.checkpoint())
@@ -92,12 +108,19 @@ def test_many_threads_draw_the_rows_that_one_draws(rows: Pipeline) -> None:
 
     def is_right(number: int) -> bool:
         random = np.random.default_rng(number)
-        x = random.normal(size=(int(random.integers(1, 40)), 5)).astype(np.float32)
-        seeds = random.integers(0, 2**63, len(x), np.uint64)
+        size = (int(random.integers(1, 40)), 5)
+        x = random.normal(size=size).astype(np.float32)
+        seeds = random.integers(
+            0,
+            2**63,
+            len(x),
+            np.uint64,
+        )
         before = x.copy()
         result = rows({"x": x}, seeds=seeds)
         alone = rows({"x": x[-1:]}, seeds=seeds[-1:])
-        draws = all((result[n][-1] == alone[n][0]).all() for n in ("a", "b"))
+        are_drawn = all((result[n][-1] == alone[n][0]).all() for n in ("a", "b"))
+        draws = are_drawn
         return draws and (x == before).all() and np.allclose(result["y"], x + result["a"])
 
     with ThreadPoolExecutor(8) as threads:
@@ -108,7 +131,9 @@ def test_a_seed_for_a_batch_numbers_its_rows(rows: Pipeline) -> None:
     result = rows(batch(3), seed=9)
     assert result.seed == 9
     assert_same_bits(result.state, row_states(9, range(3)))
-    assert_same_bits(rows(batch(2), seeds=[3, 2**64 - 1]).state, row_states([3, 2**64 - 1]))
+    expected = row_states([3, 2**64 - 1])
+    seeds = [3, 2**64 - 1]
+    assert_same_bits(rows(batch(2), seeds=seeds).state, expected)
     request = rows.request(seed=9, rows=3)
     assert_same_answer(request(batch(3)), result)
 
@@ -116,9 +141,11 @@ def test_a_seed_for_a_batch_numbers_its_rows(rows: Pipeline) -> None:
 def test_a_request_fixes_the_number_of_rows(rows: Pipeline) -> None:
     request = rows.request(seeds=[4, 5])
     request(batch(2))
-    resumed = rows.request(resume=json.dumps(request.checkpoint()))
+    checkpoint = json.dumps(request.checkpoint())
+    resumed = rows.request(resume=checkpoint)
     assert resumed.seed == (4, 5)
-    assert_same_answer(request(batch(2)), resumed(batch(2)))
+    expected = request(batch(2))
+    assert_same_answer(expected, resumed(batch(2)))
     words = "request: the number of rows of 'x' must be 2, one for each seed or state: got 3"
     assert_refused(lambda: request(batch(3)), words)
     assert request.runs == 2
@@ -130,21 +157,31 @@ BEGUN = [({"runtime": name}, begun) for name in RUNTIMES for begun in ({"seed": 
 
 @pytest.mark.parametrize(("how", "begun"), [*BEGUN, ({"alignment": "pytorch"}, SEEDS)])
 def test_a_data_set_gives_the_same_whatever_its_batches(
-    how: dict[str, str], begun: dict[str, Any]
+    how: dict[str, str],
+    begun: dict[str, Any],
 ) -> None:
     rows = Pipeline(STANDARD, per_row=True, **how)
     x = batch(5)["x"]
     whole = rows({"x": x}, **begun)
-    for cuts in ([5], [1] * 5, [2, 0, 3]):
-        feeds = [{"x": part} for part in np.split(x, np.cumsum(cuts)[:-1])]
+    all_cuts = ([5], [1] * 5, [2, 0, 3])
+    for cuts in all_cuts:
+        edges = np.cumsum(cuts)
+        feeds = [{"x": part} for part in np.split(x, edges[:-1])]
         results = list(rows.map(feeds, **begun))
         for name in ("a", "b", "y"):
-            assert_same_bits(np.concatenate([r[name] for r in results]), whole[name])
+            parts = [r[name] for r in results]
+            assert_same_bits(np.concatenate(parts), whole[name])
         if "seeds" in begun:
-            assert [seed for r in results for seed in r.seed] == begun["seeds"]
+            seeds = [seed for r in results for seed in r.seed]
+            assert seeds == begun["seeds"]
     if "seed" in begun:
-        (last,) = rows.map([{"x": x[2:]}], seed=5, first_row=2)
-        assert_same_bits(last["a"], whole["a"][2:])
+        (last,) = rows.map(
+            [{"x": x[2:]}],
+            seed=5,
+            first_row=2,
+        )
+        expected = whole["a"][2:]
+        assert_same_bits(last["a"], expected)
 
 
 def test_a_model_is_given_in_any_form(tmp_path: Path) -> None:
@@ -163,7 +200,8 @@ def test_a_model_is_given_in_any_form(tmp_path: Path) -> None:
         onnx_philox.onnxruntime.InferenceSession(model),
     ):
         assert_same_answer(Pipeline(given)(batch(3), seed=1), expected)
-    sources = (model, OpenVino("auto").read(model), model.SerializeToString(), ir)
+    read = OpenVino("auto").read(model)
+    sources = (model, read, model.SerializeToString(), ir)
     for pipe in (Pipeline(ir, runtime="openvino"), *(Pipeline(loaded, source=s) for s in sources)):
         result = pipe(batch(3), seed=1)
         for name in ("a", "b"):
@@ -176,11 +214,13 @@ def test_a_model_is_given_in_any_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_an_input_that_nothing_reads_has_its_type_too(runtime: str) -> None:
     model = make_reproducible(STANDARD)
-    model.graph.input.append(onnx.helper.make_tensor_value_info("unused", 7, [2]))
+    unused = onnx.helper.make_tensor_value_info("unused", 7, [2])
+    model.graph.input.append(unused)
     pipe = Pipeline(model, runtime=runtime)
+    numbers = np.arange(2)
     assert_same_answer(
         pipe({**batch(2), "unused": [1, 2]}, seed=1),
-        pipe(batch(2) | {"unused": np.arange(2)}, seed=1),
+        pipe(batch(2) | {"unused": numbers}, seed=1),
     )
     for given in ([1.5, 2], np.zeros(2, np.float32)):
         with pytest.raises(TypeError, match=r"'unused' must be int64.*: got float\d\d"):
@@ -194,10 +234,12 @@ def test_an_input_of_bfloat16_takes_no_other_floats() -> None:
             c = Cast <to = 1> (x)  a = RandomNormalLike (c)  y = Sub (c, a) }""")
     )
     x = np.array([1.5, -2, 3, 0.25], np.float32)
-    expected = Pipeline(model)({"x": x.astype(ml_dtypes.bfloat16)}, seed=1)["y"]
+    rounded = x.astype(ml_dtypes.bfloat16)
+    expected = Pipeline(model)({"x": rounded}, seed=1)["y"]
     pipe = Pipeline(model, runtime="openvino")
     for given in (x.astype(ml_dtypes.bfloat16), x.tolist()):
-        assert_same_bits(pipe({"x": given}, seed=1)["y"], expected)
+        answer = pipe({"x": given}, seed=1)
+        assert_same_bits(answer["y"], expected)
     for runtime in RUNTIMES:
         with pytest.raises(TypeError, match=r"'x' must be bfloat16.*: got float32"):
             Pipeline(model, runtime=runtime)({"x": x}, seed=1)
@@ -211,13 +253,19 @@ DROPOUTS = parse("""g (float[n, 5] z, float[3] unread, float[n, 5] x)
 
 
 def test_inputs_and_outputs_keep_the_names_that_openvino_changes(tmp_path: Path) -> None:
-    numbers = np.arange(20, dtype=np.float32).reshape(2, 2, 5)
-    feed = {"z": numbers[0] * 10, "unread": np.zeros(3, np.float32), "x": numbers[1]}
+    numbers_in_a_row = np.arange(20, dtype=np.float32)
+    numbers = numbers_in_a_row.reshape(2, 2, 5)
+    feed = {
+        "z": numbers[0] * 10,
+        "unread": np.zeros(3, np.float32),
+        "x": numbers[1],
+    }
     model = make_reproducible(DROPOUTS)
     loaded = compiled(model)
     expected = Pipeline(model)(feed, seed=4)
     assert list(expected) == ["a", "w", "y", "v"]
-    for pipe in (Pipeline(model, runtime="openvino"), Pipeline(loaded, source=model)):
+    both = (Pipeline(model, runtime="openvino"), Pipeline(loaded, source=model))
+    for pipe in both:
         result = pipe(feed, seed=4)
         assert list(result) == ["a", "w", "y", "v"]
         for name, values in expected.items():
@@ -226,7 +274,8 @@ def test_inputs_and_outputs_keep_the_names_that_openvino_changes(tmp_path: Path)
         (name,) = loaded.input(0).get_names()
         renamed = {name: feed["z"], "x": feed["x"]}
         assert name != "z"
-        assert_same_bits(pipe(renamed, seed=4)["y"], expected["y"])
+        answer = pipe(renamed, seed=4)
+        assert_same_bits(answer["y"], expected["y"])
         with pytest.raises(ValueError, match=r"'z' must be in the feed: got nothing"):
             pipe({"x": feed["x"]}, seed=4)
     # Two outputs of one tensor are two in OpenVINO's own file, which has its own names.
@@ -242,7 +291,8 @@ UNIFORM = make_reproducible(parse("g () => (float[64] y) { y = RandomUniform <sh
 def test_openvino_is_told_the_device() -> None:
     pipe = Pipeline(UNIFORM, runtime="openvino", device="HETERO:CPU")
     assert pipe._engine.model.compiled.get_property("MULTI_DEVICE_PRIORITIES") == "CPU"
-    assert_same_bits(pipe({}, seed=3)["y"], Pipeline(UNIFORM)({}, seed=3)["y"])
+    expected = Pipeline(UNIFORM)({}, seed=3)["y"]
+    assert_same_bits(pipe({}, seed=3)["y"], expected)
     assert " on HETERO:CPU: " in repr(pipe)
 
 
@@ -272,7 +322,8 @@ def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
     request = Pipeline(model).request(seed=2)
     request(batch(2))
     resumed = standard.request(resume=request.checkpoint())
-    assert_same_answer(resumed(batch(2)), request(batch(2)))
+    expected = request(batch(2))
+    assert_same_answer(resumed(batch(2)), expected)
 
 
 DELETED = """
@@ -307,11 +358,15 @@ def test_a_copied_or_pickled_pipeline_draws_the_same(tmp_path: Path, runtime: st
     onnx.save(STANDARD, tmp_path / "model.onnx")
     for given in (STANDARD, tmp_path / "model.onnx", STANDARD.SerializeToString()):
         pipe = Pipeline(given, runtime=runtime, per_row=True)
-        made = [copy.copy(pipe), copy.deepcopy({"a": [pipe]})["a"][0]]
+        deep = copy.deepcopy({"a": [pipe]})
+        made = [copy.copy(pipe), deep["a"][0]]
         made += [] if given is STANDARD else [pickle.loads(pickle.dumps(pipe))]
         for again in made:
-            assert (repr(again), again.is_per_row, again.runtime) == (repr(pipe), True, runtime)
-            assert_same_bits(again(batch(2), seed=4)["y"], pipe(batch(2), seed=4)["y"])
+            expected = (repr(pipe), True, runtime)
+            assert (repr(again), again.is_per_row, again.runtime) == expected
+            expected = pipe(batch(2), seed=4)["y"]
+            answer = again(batch(2), seed=4)
+            assert_same_bits(answer["y"], expected)
 
 
 def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
@@ -324,12 +379,14 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
             f"<Pipeline of {str(path)!r} in openvino {version} on CPU: {nodes} random nodes "
             "with Philox's numbers, one state>"
         )
-        assert {name: str(port) for name, port in pipe.inputs.items()} == {
-            "x": "float32 of shape [n, 5]"
-        }
-        assert pipe.outputs == list(pipe(batch(2), seed=4))
+        ports = {name: str(port) for name, port in pipe.inputs.items()}
+        assert ports == {"x": "float32 of shape [n, 5]"}
+        expected = list(pipe(batch(2), seed=4))
+        assert pipe.outputs == expected
         request = pipe.request(seed=4)
-    assert_same_bits(request(batch(2))["y"], Pipeline(path)(batch(2), seed=4)["y"])
+    answer = Pipeline(path)
+    expected = answer(batch(2), seed=4)["y"]
+    assert_same_bits(request(batch(2))["y"], expected)
     assert repr(pipe) == "<Pipeline, closed>"
     with pytest.raises(ValueError, match=r"the pipeline must be open: got closed. Make another"):
         pipe(batch(2), seed=4)
@@ -342,7 +399,8 @@ def test_the_model_itself_says_which_random_nodes_it_has() -> None:
     assert len(prints) == 2
     (entry,) = (p for p in plain.metadata_props if p.key == "onnx_philox.streams")
     streams = json.loads(entry.value)
-    assert streams["nodes"] == [["RandomNormal", "f32", 0, 0], ["RandomUniform", "f32", 0, 1]]
+    expected = [["RandomNormal", "f32", 0, 0], ["RandomUniform", "f32", 0, 1]]
+    assert streams["nodes"] == expected
     assert (streams["state"], streams["batch"]) == ("random_state", None)
     # Without the metadata, the nodes are read.
     del plain.metadata_props[:]
@@ -350,7 +408,8 @@ def test_the_model_itself_says_which_random_nodes_it_has() -> None:
 
 
 def resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    words = Path("/proc/self/statm")
+    pages = int(words.read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -379,7 +438,8 @@ def test_a_short_soak_is_right_and_flat() -> None:
 
 def test_a_path_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
-    path.write_bytes((Path(__file__).with_name("models") / "mc_dropout.onnx").read_bytes())
+    model = Path(__file__)
+    path.write_bytes((model.with_name("models") / "mc_dropout.onnx").read_bytes())
     opened: list[object] = []
 
     def note(event: str, arguments: tuple[object, ...]) -> None:

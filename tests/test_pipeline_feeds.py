@@ -29,8 +29,18 @@ THREE = parse("""g (float[n, 5] x, float[n, 5] y, float[3, n] z, float[m] w)
         more = Add (z, sum)  rest = Neg (w) }""")
 
 
-def three(x: int, y: int, z: int, w: int = 4) -> dict[str, np.ndarray]:
-    shapes = {"x": (x, 5), "y": (y, 5), "z": (3, z), "w": (w,)}
+def three(
+    x: int,
+    y: int,
+    z: int,
+    w: int = 4,
+) -> dict[str, np.ndarray]:
+    shapes = {
+        "x": (x, 5),
+        "y": (y, 5),
+        "z": (3, z),
+        "w": (w,),
+    }
     return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
 
 
@@ -71,7 +81,11 @@ def test_a_state_in_a_feed_is_refused_not_dropped(runtime: str, per_row: bool) -
     feed = {**batch(1), "random_state": PhiloxState.for_run(99).to_array()}
     begun: dict[str, Any] = {"seeds": [1]} if per_row else {"seed": 1}
     request = pipe.request(**begun)
-    calls = [lambda: pipe(feed), lambda: pipe(feed, **begun), lambda: request(feed)]
+    calls = [
+        lambda: pipe(feed),
+        lambda: pipe(feed, **begun),
+        lambda: request(feed),
+    ]
     for call in (*calls, *([lambda: list(pipe.map([feed], seed=1))] if per_row else [])):
         assert_refused(call, "'random_state' must be left out of the feed...Pass it as state=")
     assert request.runs == 0
@@ -100,7 +114,10 @@ def opened(kind: str, folder: Path) -> Pipeline:
     ],
 )
 def test_inputs_of_one_batch_that_disagree_are_refused(
-    kind: str, feed: dict[str, np.ndarray], words: str, tmp_path: Path
+    kind: str,
+    feed: dict[str, np.ndarray],
+    words: str,
+    tmp_path: Path,
 ) -> None:
     pipe = opened(kind, tmp_path)
     rows = len(feed["x"])
@@ -146,7 +163,12 @@ def test_where_dimensions_have_no_names_the_model_itself_says_what_the_batch_is(
     pipe = Pipeline(what, **how)
 
     def fed(**rows: int) -> dict[str, np.ndarray]:
-        shapes = {"x": (2, 4), "y": (2, 4), "w": (2, 4), "z": (2,)}
+        shapes = {
+            "x": (2, 4),
+            "y": (2, 4),
+            "w": (2, 4),
+            "z": (2,),
+        }
         given = {name: (rows.get(name, 2), *shape[1:]) for name, shape in shapes.items()}
         return {name: np.zeros(shape, np.float32) for name, shape in given.items()}
 
@@ -237,7 +259,8 @@ def test_a_feed_that_another_node_refuses_is_refused_as_any_other(runtime: str) 
         request(feed)
     # A refused feed leaves the request where it was.
     feed["z"] = feed["x"]
-    assert_same_bits(request(feed)["y"], pipe(feed, seed=3)["y"])
+    expected = pipe(feed, seed=3)["y"]
+    assert_same_bits(request(feed)["y"], expected)
 
 
 def test_maps_that_onnx_runtime_does_not_take_are_refused_as_any_other() -> None:
@@ -248,7 +271,14 @@ def test_maps_that_onnx_runtime_does_not_take_are_refused_as_any_other() -> None
     model.graph.input.append(onnx.helper.make_value_info("maps", maps))
     x = np.zeros(3, np.float32)
     with pytest.raises(onnx_philox.RefusedInputError, match="every node of the model takes"):
-        Pipeline(model)({"x": x, "z": x, "maps": [{"a": 1.0}]}, seed=3)
+        Pipeline(model)(
+            {
+                "x": x,
+                "z": x,
+                "maps": [{"a": 1.0}],
+            },
+            seed=3,
+        )
 
 
 # Requests in an event loop: runs that are cancelled, and what a request says of itself.
@@ -294,7 +324,8 @@ def test_the_next_call_waits_for_the_run_that_a_cancelled_one_left_behind(
             order.append("waits")
             answer = await request.acall(batch(2))
             order.append("answered")
-            assert_same_bits(answer["y"], undisturbed(batch(2))["y"])
+            expected = undisturbed(batch(2))["y"]
+            assert_same_bits(answer["y"], expected)
 
         task = asyncio.create_task(waiting())
         # The loop goes on meanwhile.
@@ -308,7 +339,8 @@ def test_the_next_call_waits_for_the_run_that_a_cancelled_one_left_behind(
         held.thread.submit(blocked.wait)
         await cancelled(request.acall(first))
         threading.Timer(0.05, blocked.set).start()
-        assert_same_bits(request(batch(2))["y"], undisturbed(batch(2))["y"])
+        expected = undisturbed(batch(2))["y"]
+        assert_same_bits(request(batch(2))["y"], expected)
         return order
 
     assert asyncio.run(served()) == ["waits", "loop", "answered"]
@@ -330,7 +362,8 @@ def test_a_call_that_waits_may_be_cancelled_itself_and_another_event_loop_waits_
 
     asyncio.run(left())
     for answer in (asyncio.run(request.acall(batch(2))), request(batch(2))):
-        assert_same_bits(answer["y"], undisturbed(batch(2))["y"])
+        expected = undisturbed(batch(2))["y"]
+        assert_same_bits(answer["y"], expected)
     assert request.runs == 2
 
 
@@ -348,7 +381,8 @@ def test_memory_that_is_bound_is_free_after_the_wait() -> None:
         await cancelled(request.acall(binding))
         threading.Timer(0.05, held.gate.set).start()
         request.wait()
-        assert_same_bits(out, pipe(batch(2), seed=3)["y"])
+        expected = pipe(batch(2), seed=3)["y"]
+        assert_same_bits(out, expected)
         request.wait()
 
     request.wait()
@@ -364,7 +398,8 @@ def test_a_second_run_of_a_request_is_refused_meanwhile(pipe: Pipeline) -> None:
         )
 
     first, second = asyncio.run(two_at_once())
-    assert_same_bits(first["y"], pipe(batch(100_000), seed=3)["y"])
+    expected = pipe(batch(100_000), seed=3)["y"]
+    assert_same_bits(first["y"], expected)
     assert isinstance(second, ValueError)
     assert "the request must be free for another run: got one in the middle of a run" in str(second)
 

@@ -75,8 +75,14 @@ CALLS = [
         lambda of: of.one({"x": ["a", "b", "c"]}),
         "TypeError: the input 'x' must be float32...: got str32",
     ),
-    (lambda of: of.one({"x": "abc"}), "TypeError: the input 'x' must be float32...: got str"),
-    (lambda of: of.one({"x": {}}), "TypeError: the input 'x' must be float32...: got dict"),
+    (
+        lambda of: of.one({"x": "abc"}),
+        "TypeError: the input 'x' must be float32...: got str",
+    ),
+    (
+        lambda of: of.one({"x": {}}),
+        "TypeError: the input 'x' must be float32...: got dict",
+    ),
     (
         lambda of: of.one({"x": None}),
         "TypeError: the input 'x' must be float32: got None. Pass an array of that type.",
@@ -85,7 +91,10 @@ CALLS = [
         lambda of: of.one({"x": [1, 2]}),
         "the input 'x' must be of shape [..., 5]: got shape [2]. Pass an array of",
     ),
-    (lambda of: of.one({**FEED, 3: 1}), "each input must be one of x (float32): got 3."),
+    (
+        lambda of: of.one({**FEED, 3: 1}),
+        "each input must be one of x (float32): got 3.",
+    ),
     (
         lambda of: of.one(None),
         "TypeError: the feed must be a mapping of names to arrays: got NoneType. Pass "
@@ -115,7 +124,10 @@ CALLS = [
         lambda of: of.rows({"x": X[0]}, seeds=[1]),
         "Pipeline: the input 'x' must be of shape [n, 5]: got shape [5].",
     ),
-    (lambda of: of.one(FEED, seed=-1), "seed must be an integer from 0 to 2^64-1...: got -1"),
+    (
+        lambda of: of.one(FEED, seed=-1),
+        "seed must be an integer from 0 to 2^64-1...: got -1",
+    ),
     (
         lambda of: of.one(FEED, seed=1.5),
         "TypeError: seed must be an integer from 0 to 2^64-1...: got 1.5",
@@ -128,13 +140,22 @@ CALLS = [
         lambda of: of.rows(FEED, seed=True),
         "TypeError: seed must be an integer from 0 to ...: got True. Pass an int",
     ),
-    (lambda of: of.one(FEED, seed=(1, 2)), "TypeError: single integer: got (1, 2). Pass seeds="),
+    (
+        lambda of: of.one(FEED, seed=(1, 2)),
+        "TypeError: single integer: got (1, 2). Pass seeds=",
+    ),
     (
         lambda of: of.rows(FEED, seed=2**64),
         "seed must be an integer from 0 to 2^64-1: got 18446744073709551616",
     ),
-    (lambda of: of.rows(FEED, seed=[1, 2]), "TypeError: single integer: got [1, 2]. Pass seeds="),
-    (lambda of: of.rows(FEED, seed=1, seeds=[1, 2]), "seed must be given without seeds: got both"),
+    (
+        lambda of: of.rows(FEED, seed=[1, 2]),
+        "TypeError: single integer: got [1, 2]. Pass seeds=",
+    ),
+    (
+        lambda of: of.rows(FEED, seed=1, seeds=[1, 2]),
+        "seed must be given without seeds: got both",
+    ),
     (
         lambda of: of.one(FEED, seeds=[1, 2]),
         "Pipeline: the model must be one with a state for each row, to be run ...: got one "
@@ -144,7 +165,10 @@ CALLS = [
         lambda of: of.rows(FEED, seeds=[1, 2, 3]),
         "Pipeline: the number of rows of 'x' must be 3, one for each seed or",
     ),
-    (lambda of: of.rows(FEED, seeds=[1, -1]), "Pipeline: seeds[1] must be an integer...: got -1"),
+    (
+        lambda of: of.rows(FEED, seeds=[1, -1]),
+        "Pipeline: seeds[1] must be an integer...: got -1",
+    ),
     (
         lambda of: of.rows(FEED, seeds=[1, True]),
         "TypeError: seeds[1] must be an integer from 0 to ...: got True. Pass",
@@ -157,7 +181,10 @@ CALLS = [
         lambda of: of.rows(FEED, seeds="ab"),
         "TypeError: seeds must be an integer from 0 to 2^64-1, or a list of such",
     ),
-    (lambda of: of.rows({}, seed=1), "of the input 'x': got nothing. Feed it, or pass seeds."),
+    (
+        lambda of: of.rows({}, seed=1),
+        "of the input 'x': got nothing. Feed it, or pass seeds.",
+    ),
     (
         lambda of: of.torch_rows(FEED, seeds=[3, True]),
         "TypeError: seeds[1] must be an integer ...: got True",
@@ -207,11 +234,19 @@ CALLS = [
         "TypeError: batches must be an iterable of feeds: got NoneType",
     ),
     (
-        lambda of: of.rows.map([FEED], seeds=[1, 2], seed=1),
+        lambda of: of.rows.map(
+            [FEED],
+            seeds=[1, 2],
+            seed=1,
+        ),
         "seeds must be given alone: got seed, first_row or",
     ),
     (
-        lambda of: of.rows.map([FEED], seeds=[1, 2], run=1),
+        lambda of: of.rows.map(
+            [FEED],
+            seeds=[1, 2],
+            run=1,
+        ),
         "seeds must be given alone: ... Leave the others out.",
     ),
     (
@@ -239,12 +274,18 @@ CALLS = [
         "request: the model must be one with a state for each row, to be run with rows: got "
         "one with a single",
     ),
-    (lambda of: of.one.request(rows=7), "to be run with rows"),
+    (
+        lambda of: of.one.request(rows=7),
+        "to be run with rows",
+    ),
     (
         lambda of: of.rows.request(seeds=[1], rows=7),
         "rows must be given without seeds, which are one for each row: got",
     ),
-    (lambda of: of.rows.request(seeds=[1, -1]), "Pipeline.request: seeds[1] must be an integer"),
+    (
+        lambda of: of.rows.request(seeds=[1, -1]),
+        "Pipeline.request: seeds[1] must be an integer",
+    ),
     (
         lambda of: of.rows.request(seed=1),
         "the number of rows must be given by seeds, or by rows beside the seed",
@@ -293,7 +334,10 @@ CALLS = [
         lambda of: of.one.request(state=[0] * 6, resume={}),
         "resume must be given alone: got state beside it",
     ),
-    (lambda of: of.one.request(resume="{"), "resume must be a checkpoint...: got no JSON"),
+    (
+        lambda of: of.one.request(resume="{"),
+        "resume must be a checkpoint...: got no JSON",
+    ),
     (
         lambda of: of.one.request(resume=of.of_another),
         "resume must be ...: got one of a model with the fingerprint '",
@@ -318,8 +362,14 @@ CALLS = [
         lambda of: of.one.request(resume=of.saved(state=[0, 0, 0, 0, 0, 2**32])),
         "resume's state must be",
     ),
-    (lambda of: of.one.request(resume=of.saved(state=[0.5] * 6)), "resume's state must be"),
-    (lambda of: of.one.request(resume=of.saved(state=[[0] * 6] * 2)), "resume's state must be"),
+    (
+        lambda of: of.one.request(resume=of.saved(state=[0.5] * 6)),
+        "resume's state must be",
+    ),
+    (
+        lambda of: of.one.request(resume=of.saved(state=[[0] * 6] * 2)),
+        "resume's state must be",
+    ),
     (
         lambda of: of.one.request(resume=of.saved(runs=-1)),
         "resume's runs must be an integer of 0 or more: got -1",
@@ -399,20 +449,32 @@ ROWS = make_reproducible(NOISE, per_row=True)
 READ = OpenVino("auto").read(REWRITTEN)
 NO_SEED = graphs.random_normal([2], 0.0, 1.0, "f32", op_seed=1)
 FOREIGN = make_reproducible(NOISE)
-FOREIGN.metadata_props.add(key="onnx_philox.standard_nodes", value="[" * 100_000)
+FOREIGN.metadata_props.add(
+    key="onnx_philox.standard_nodes",
+    value="[" * 100_000,
+)
 PRECISION = "INFERENCE_PRECISION_HINT"
 in_openvino = partial(Pipeline, NOISE, runtime="openvino")
 
 OPTIONS = [
     (lambda: Pipeline(7), "TypeError: the model must be a path...: got int"),
-    (lambda: Pipeline(NOISE, runtime="tvm"), "runtime must be 'onnx...: got 'tvm'"),
+    (
+        lambda: Pipeline(NOISE, runtime="tvm"),
+        "runtime must be 'onnx...: got 'tvm'",
+    ),
     (
         lambda: Pipeline(make_reproducible(NOISE, seed=1)),
         "the model must be one with random nodes, rewritten without a seed: got one without "
         "a state as an input",
     ),
-    (lambda: Pipeline(REWRITTEN, per_row=True), "got one rewritten for a single state"),
-    (lambda: Pipeline(bare_session(REWRITTEN), device="GPU"), "TypeError: device"),
+    (
+        lambda: Pipeline(REWRITTEN, per_row=True),
+        "got one rewritten for a single state",
+    ),
+    (
+        lambda: Pipeline(bare_session(REWRITTEN), device="GPU"),
+        "TypeError: device",
+    ),
     (
         lambda: Pipeline(bare_session(REWRITTEN), source=UNIFORM),
         "source must be the model that the session was",
@@ -425,7 +487,10 @@ OPTIONS = [
         lambda: Pipeline(compiled(ROWS), source=REWRITTEN),
         "source must be the model that the compiled model was",
     ),
-    (lambda: Pipeline(compiled(ROWS), source=READ), "source must be the model that"),
+    (
+        lambda: Pipeline(compiled(ROWS), source=READ),
+        "source must be the model that",
+    ),
     (
         lambda: Pipeline(compiled(REWRITTEN), source=UNIFORM),
         "source must be the model that the compiled model",
@@ -446,7 +511,10 @@ OPTIONS = [
         lambda: Pipeline(onnx_philox.to_standard_nodes(UNIFORM), runtime="openvino"),
         "must be one made for OpenVINO...: got one of standard nodes made for ONNX Runtime",
     ),
-    (lambda: Pipeline(FOREIGN, runtime="openvino"), "one of standard nodes '["),
+    (
+        lambda: Pipeline(FOREIGN, runtime="openvino"),
+        "one of standard nodes '[",
+    ),
     (
         lambda: Pipeline(NOISE, prividers=["CPU"]),
         "TypeError: each option must be one of sess_options, providers,",
@@ -455,7 +523,10 @@ OPTIONS = [
         lambda: Pipeline(NOISE, provider=["CPU"]),
         "TypeError: one of ..., per_row, ...'provider'. Did you mean",
     ),
-    (lambda: Pipeline(NOISE, perrow=True), "TypeError: got 'perrow'. Did you mean 'per_row'?"),
+    (
+        lambda: Pipeline(NOISE, perrow=True),
+        "TypeError: got 'perrow'. Did you mean 'per_row'?",
+    ),
     (
         lambda: Pipeline(NOISE, config={}),
         "TypeError: got 'config'. Leave it out, or pass runtime='openvino'",
@@ -571,7 +642,8 @@ def recorded(model: onnx.ModelProto) -> onnx.ModelProto:
     made = onnx.ModelProto.FromString(model.SerializeToString())
     (entry,) = make_reproducible(counting()).metadata_props
     del made.metadata_props[:]
-    made.metadata_props.add(key=entry.key, value=entry.value.replace("random_state", "step"))
+    value = entry.value.replace("random_state", "step")
+    made.metadata_props.add(key=entry.key, value=value)
     return made
 
 

@@ -54,7 +54,13 @@ def model_of(op: str, name: str, rank: int, *, constant: bool) -> onnx.ModelProt
         for other, array in good(op).items()
         if not (constant and other == name)
     ]
-    node = make_node(op, list(good(op)), ["values"], domain="onnx_philox", **PLAIN[op].attributes)
+    node = make_node(
+        op,
+        list(good(op)),
+        ["values"],
+        domain="onnx_philox",
+        **PLAIN[op].attributes,
+    )
     output = make_tensor_value_info("values", PLAIN[op].values.onnx, [None, None])
     graph = onnx.helper.make_graph([node], "g", infos, [output], [tensor] if constant else [])
     imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]

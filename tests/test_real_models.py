@@ -46,7 +46,12 @@ def in_onnxruntime(real: RealModel, backend: str) -> Run:
     return load_in_onnxruntime(real.visible, backend)
 
 
-def two_runs(run: Run, real: RealModel, first: int = 0, feed: Arrays | None = None) -> list[Arrays]:
+def two_runs(
+    run: Run,
+    real: RealModel,
+    first: int = 0,
+    feed: Arrays | None = None,
+) -> list[Arrays]:
     """Two runs, the second from the state that the first returned."""
     state = PhiloxState.for_run(SEED, first).to_array()
     given = real.feed | (feed or {})
@@ -81,7 +86,12 @@ def test_both_runtimes_draw_identical_bits_and_come_near(
             assert_all_same(draws_of(other), draws_of(one))
             name = real.original.graph.output[0].name
             atol = real.atol_f32 if precision == "f32" else real.atol_bf16
-            np.testing.assert_allclose(other[name], one[name], rtol=0, atol=atol)
+            np.testing.assert_allclose(
+                other[name],
+                one[name],
+                rtol=0,
+                atol=atol,
+            )
 
 
 @every_precision
@@ -99,7 +109,8 @@ def test_the_ir_copy_agrees(
     ov.save_model(openvino.read(real.visible), path)
     (small, *_) = two_runs(load_in_openvino(openvino, path, precision), real)
     if real is TOKENS:
-        assert_all_same(draws_of(small), [tokens_drawn(small["logits"], 0)])
+        expected = [tokens_drawn(small["logits"], 0)]
+        assert_all_same(draws_of(small), expected)
     else:
         assert_all_same(draws_of(small), draws_of(direct))
 
@@ -132,7 +143,8 @@ def test_given_the_logits_a_runtime_draws_the_tokens_of_the_reference(
 ) -> None:
     for run in (in_openvino(openvino, TOKENS, precision), in_onnxruntime(TOKENS, ort_backend)):
         for number, outputs in enumerate(two_runs(run, TOKENS)):
-            assert_all_same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
+            expected = [tokens_drawn(outputs["logits"], number)]
+            assert_all_same(draws_of(outputs), expected)
 
 
 def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
@@ -142,7 +154,12 @@ def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
     feed = {"tokens": np.repeat(TOKENS.feed["tokens"], 334, 0)}
     here, _ = two_runs(in_onnxruntime(TOKENS, ort_backend), TOKENS, feed=feed)
     f32, _ = two_runs(in_openvino(openvino, TOKENS, "f32"), TOKENS, feed=feed)
-    np.testing.assert_allclose(f32["logits"], here["logits"], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(
+        f32["logits"],
+        here["logits"],
+        rtol=0,
+        atol=1e-4,
+    )
     assert_same_bits(f32["next_tokens"], here["next_tokens"])
     # Seen: 1% of the tokens.
     bf16, _ = two_runs(in_openvino(openvino, TOKENS, "bf16"), TOKENS, feed=feed)
@@ -154,7 +171,11 @@ def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
 
 def test_dropout_still_spreads_further_where_nothing_was_learnt(ort_backend: str) -> None:
     x = np.repeat(np.array([[0.5], [8]], np.float32), 500, axis=0)
-    outputs, _ = two_runs(in_onnxruntime(DROPOUT, ort_backend), DROPOUT, feed={"x": x})
+    outputs, _ = two_runs(
+        in_onnxruntime(DROPOUT, ort_backend),
+        DROPOUT,
+        feed={"x": x},
+    )
     y = outputs["y"].reshape(2, 500)
     assert abs(y[0].mean() - np.sin(1)) < 0.1
     assert 0.01 < y[0].std() < 0.3 * y[1].std()

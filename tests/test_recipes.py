@@ -66,7 +66,12 @@ class Gallery:
         return out.getvalue()
 
     def run(
-        self, name: str, runtime: str, *, hint: str | None = "f32", **feed: Any
+        self,
+        name: str,
+        runtime: str,
+        *,
+        hint: str | None = "f32",
+        **feed: Any,
     ) -> dict[str, np.ndarray]:
         """One run's outputs by name; `hint` is OpenVINO's precision, None its default."""
         if runtime == "onnxruntime":
@@ -111,7 +116,11 @@ def test_a_documented_example_gives_the_documented_numbers(
     # The specification prints 7 to 9 digits.
     np.testing.assert_allclose(values, row["printed"], rtol=0, atol=6e-8)
     given = row["arguments"] | {name: row[name] for name in ("global_seed", "op_seed")}
-    exact, _ = reference.random_uniform(row["shape"], **given, output_type=row["type"])
+    exact, _ = reference.random_uniform(
+        row["shape"],
+        **given,
+        output_type=row["type"],
+    )
     np.testing.assert_array_equal(values, exact, strict=True)
     _, docstring, _ = (GALLERY / f"documented_{row['type']}.py").read_text().split('"""')
     numbers = [line.split() for line in docstring.splitlines() if line.startswith("    ")]
@@ -129,7 +138,11 @@ def test_the_noise_source_draws_the_references_noise_and_goes_on_in_the_next_run
         noise, after = reference.random_uniform([256], -1, 1, "f32", state=state)
         got = gallery.run("noise_source", runtime, **feed, state=state)
         assert_all_same((got["noise"], got["next_state"]), (noise, after))
-        np.testing.assert_allclose(got["noisy"], signal + 0.25 * noise, atol=1e-6)
+        np.testing.assert_allclose(
+            got["noisy"],
+            signal + 0.25 * noise,
+            atol=1e-6,
+        )
         state = after
 
 
@@ -138,14 +151,24 @@ def test_the_noise_source_draws_the_references_noise_and_goes_on_in_the_next_run
 def test_the_dropout_mask_keeps_where_the_references_uniform_reaches_the_ratio(
     gallery: Gallery, runtime: str, ratio: float
 ) -> None:
-    x = np.linspace(-3, 3, 64 * 33, dtype=np.float32).reshape(64, 33)
+    x = np.linspace(
+        -3,
+        3,
+        64 * 33,
+        dtype=np.float32,
+    ).reshape(64, 33)
     u, after = reference.random_uniform(x.shape, 0, 1, "f32", state=STATE.to_array())
-    feed = {"x": x, "ratio": np.array(ratio, np.float32), "state": STATE.to_array()}
+    feed = {
+        "x": x,
+        "ratio": np.array(ratio, np.float32),
+        "state": STATE.to_array(),
+    }
     got = gallery.run("dropout_mask", runtime, **feed)
     kept = u >= np.float32(ratio)
     assert_all_same((got["mask"], got["next_state"]), (kept, after))
     scaled = x / np.float32(1 - ratio) if ratio < 1 else x
-    np.testing.assert_allclose(got["y"], np.where(kept, scaled, 0), rtol=1e-6)
+    expected = np.where(kept, scaled, 0)
+    np.testing.assert_allclose(got["y"], expected, rtol=1e-6)
     assert abs(kept.mean() - (1 - ratio)) < 0.04
     # Whatever the precision of what follows it.
     assert_same_bits(gallery.run("dropout_mask", runtime, hint=None, **feed)["mask"], kept)
@@ -185,7 +208,14 @@ def test_the_next_token_is_the_references_by_the_same_filters(
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("size", [(8, 8), (9, 30), (100, 12)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        (8, 8),
+        (9, 30),
+        (100, 12),
+    ],
+)
 def test_the_random_crop_is_cut_at_the_references_offset(
     gallery: Gallery, runtime: str, size: tuple[int, int]
 ) -> None:

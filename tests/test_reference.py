@@ -23,14 +23,23 @@ def assert_are_the_rule_s(state: PhiloxState, count: int) -> None:
     assert after.tolist() == stream.next_state()
 
 
-@given(st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1), st.integers(0, 70))
+@given(
+    st.integers(0, 2**128 - 1),
+    st.integers(0, 2**64 - 1),
+    st.integers(0, 70),
+)
 def test_words_are_those_of_the_paper(counter: int, key: int, count: int) -> None:
     assert_are_the_rule_s(PhiloxState(counter, key), count)
 
 
 def test_seeds_shift_a_state_and_are_not_folded_into_the_next() -> None:
     state = PhiloxState(2**128 - 1, 2**64 - 1)
-    drawn, after = reference.random_generator(state.to_array(), [6], global_seed=7, op_seed=3)
+    drawn, after = reference.random_generator(
+        state.to_array(),
+        [6],
+        global_seed=7,
+        op_seed=3,
+    )
     shifted = spec.Stream(state.to_array(), 7, 3)
     assert drawn.tolist() == list(spec.random_generator(shifted, 6))
     assert PhiloxState.from_array(after) == state.advance(6)

@@ -126,7 +126,8 @@ def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(
     assert error.parts == parts
     assert (error.operator, error.what, error.given, error.allowed, error.remedy) == parts
     operator, subject, given, allowed, remedy = parts
-    assert str(error) == f"{operator}: {subject} must be {allowed}: got {given}. {remedy}"
+    expected = f"{operator}: {subject} must be {allowed}: got {given}. {remedy}"
+    assert str(error) == expected
     assert error.args == (str(error),)
 
 
@@ -141,7 +142,8 @@ def test_a_refusal_pickles_copies_and_says_its_place_first(call: Callable[[], An
     for same in (copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
         assert same is not error
         assert type(same) is type(error)
-        assert (same.parts, str(same), same.args) == (error.parts, str(error), error.args)
+        expected = (error.parts, str(error), error.args)
+        assert (same.parts, str(same), same.args) == expected
         assert same.__notes__ == ["seen here"]
     within = error.within("RandomUniform 'noise' (main graph)")
     assert type(within) is type(error)
@@ -191,7 +193,11 @@ def edits(tree: ast.AST) -> Iterator[int]:
                         yield node.lineno
 
 
-def is_text(node: ast.AST, errors: set[str | None], texts: set[str]) -> bool:
+def is_text(
+    node: ast.AST,
+    errors: set[str | None],
+    texts: set[str],
+) -> bool:
     """Whether it is `str(error)`, `str(it.error)`, or a variable that holds such a text."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
         return any(name_of(argument) in errors for argument in node.args)
@@ -230,7 +236,10 @@ NO_RULE = re.compile(r"(is|are|be|must|may|has|have|allowed|required|missing|unk
 NO_FINDING = re.compile(r"(is|are|be|must|may|has|have|got|of|in|at|given|missing|unknown|not)\b")
 
 
-def literal(node: ast.AST, names: dict[str, ast.AST]) -> str:
+def literal(
+    node: ast.AST,
+    names: dict[str, ast.AST],
+) -> str:
     """The beginning of a text in a program; empty where it begins with a value."""
     match node:
         case ast.Name(id=name):
@@ -372,22 +381,46 @@ _REWRITING = "onnx_philox.rewriting"
 _SESSION = "onnx_philox.onnxruntime.InferenceSession"
 # The name of a function, which its refusals begin with, a call of it, and what it takes.
 DOORS: list[tuple[str, Callable[[Any], Any], set[str]]] = [
-    ("onnx_philox.make_reproducible", lambda model: make_reproducible(model), ANY),
-    (f"{_REWRITING}.find_random_nodes", lambda model: rewriting.find_random_nodes(model), ANY),
-    (f"{_REWRITING}.rewrite", lambda model: rewriting.rewrite(model), {"an onnx-ir model"}),
+    (
+        "onnx_philox.make_reproducible",
+        lambda model: make_reproducible(model),
+        ANY,
+    ),
+    (
+        f"{_REWRITING}.find_random_nodes",
+        lambda model: rewriting.find_random_nodes(model),
+        ANY,
+    ),
+    (
+        f"{_REWRITING}.rewrite",
+        lambda model: rewriting.rewrite(model),
+        {"an onnx-ir model"},
+    ),
     (
         f"{_REWRITING}.rewrite_file",
         lambda model: rewriting.rewrite_file(model, f"new{Path(str(model)).suffix}"),
         FILES | {"an IR"},
     ),
-    ("onnx_philox.to_standard_nodes", lambda model: onnx_philox.to_standard_nodes(model), ONNX),
+    (
+        "onnx_philox.to_standard_nodes",
+        lambda model: onnx_philox.to_standard_nodes(model),
+        ONNX,
+    ),
     (
         f"{_REWRITING}.to_standard_file",
         lambda model: rewriting.to_standard_file(model, "new.onnx"),
         FILES,
     ),
-    ("Pipeline", lambda model: Pipeline(model, runtime="openvino"), ANY),
-    ("Pipeline", lambda model: Pipeline(model), ONNX | {"a session"}),
+    (
+        "Pipeline",
+        lambda model: Pipeline(model, runtime="openvino"),
+        ANY,
+    ),
+    (
+        "Pipeline",
+        lambda model: Pipeline(model),
+        ONNX | {"a session"},
+    ),
     (
         "Pipeline",
         lambda model: Pipeline(_compiled(), source=_rewritten(model)),
@@ -435,7 +468,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("name", "call", "taken"), DOORS)
 def test_each_function_takes_a_model_or_says_in_its_own_name_what_it_takes(
-    name: str, call: Callable[[Any], Any], taken: set[str], kind: str
+    name: str,
+    call: Callable[[Any], Any],
+    taken: set[str],
+    kind: str,
 ) -> None:
     given = KINDS[kind]()
     if kind in taken:
@@ -512,7 +548,8 @@ def test_a_target_that_is_no_such_file_is_refused(
         getattr(rewriting, door)("model.onnx", target())
     if "got 'new.xml'" in words and door == "rewrite_file":
         words += " The command 'onnx-philox rewrite model.onnx -o model.xml' writes an IR."
-    assert str(raised.value) == f"{_REWRITING}.{door}: the output must be {words}"
+    expected = f"{_REWRITING}.{door}: the output must be {words}"
+    assert str(raised.value) == expected
     assert sorted(os.listdir()) == sorted(
         ["model.onnx", "model.xml", "model.bin", "bad.onnx", "bad.xml", "folder"]
     )
@@ -527,16 +564,46 @@ def _of_a_newer_opset() -> onnx.ModelProto:
 
 NAMED = [
     (lambda: Pipeline(_of_a_newer_opset()), "Pipeline"),
-    (lambda: Pipeline(_of_a_newer_opset(), runtime="openvino"), "Pipeline"),
-    (lambda: Pipeline(MODEL, per_row="noise"), "Pipeline"),
-    (lambda: Pipeline(MODEL, keep_seeds=True, alignment="pytorch"), "Pipeline"),
-    (lambda: Pipeline(MODEL, alignment="numpy"), "Pipeline"),
-    (lambda: Pipeline(MODEL, backend="fortran"), "Pipeline"),
-    (lambda: Pipeline(MODEL, runtime="openvino", backend="fortran"), "Pipeline"),
-    (lambda: Pipeline("model.xml", runtime="openvino", alignment="pytorch"), "Pipeline"),
-    (lambda: rewriting.rewrite(ir.from_proto(MODEL), seed=-1), "rewrite"),
-    (lambda: rewriting.rewrite_file("model.onnx", "new.onnx", seed=-1), "rewrite_file"),
-    (lambda: rewriting.to_standard_file("model.onnx", "new.onnx", seed=-1), "to_standard_file"),
+    (
+        lambda: Pipeline(_of_a_newer_opset(), runtime="openvino"),
+        "Pipeline",
+    ),
+    (
+        lambda: Pipeline(MODEL, per_row="noise"),
+        "Pipeline",
+    ),
+    (
+        lambda: Pipeline(MODEL, keep_seeds=True, alignment="pytorch"),
+        "Pipeline",
+    ),
+    (
+        lambda: Pipeline(MODEL, alignment="numpy"),
+        "Pipeline",
+    ),
+    (
+        lambda: Pipeline(MODEL, backend="fortran"),
+        "Pipeline",
+    ),
+    (
+        lambda: Pipeline(MODEL, runtime="openvino", backend="fortran"),
+        "Pipeline",
+    ),
+    (
+        lambda: Pipeline("model.xml", runtime="openvino", alignment="pytorch"),
+        "Pipeline",
+    ),
+    (
+        lambda: rewriting.rewrite(ir.from_proto(MODEL), seed=-1),
+        "rewrite",
+    ),
+    (
+        lambda: rewriting.rewrite_file("model.onnx", "new.onnx", seed=-1),
+        "rewrite_file",
+    ),
+    (
+        lambda: rewriting.to_standard_file("model.onnx", "new.onnx", seed=-1),
+        "to_standard_file",
+    ),
     (
         lambda: rewriting.to_standard_file("model.onnx", "new.onnx", target="coreml"),
         "to_standard_file",

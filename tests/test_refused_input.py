@@ -69,7 +69,11 @@ def session(request: pytest.FixtureRequest) -> InferenceSession:
     return InferenceSession(MODEL, QUIET, backend=request.param)
 
 
-def run(session: ort.InferenceSession, how: str, feed: dict[str, Any]) -> None:
+def run(
+    session: ort.InferenceSession,
+    how: str,
+    feed: dict[str, Any],
+) -> None:
     """Runs a session, and raises what it refuses."""
     if how == "run":
         session.run(None, feed)

@@ -29,7 +29,11 @@ def words_of(state: np.ndarray, count: int) -> np.ndarray:
 @pytest.mark.parametrize("attempts", [1, 2, 16])
 @pytest.mark.parametrize("alpha", [0.01, 0.5, 1, 3, 1000])
 def test_a_gamma_follows_the_rule_however_often_it_may_try(alpha: float, attempts: int) -> None:
-    values = gamma.gammas(np.full(300, alpha), words_of(STATE, 300), attempts)
+    values = gamma.gammas(
+        np.full(300, alpha),
+        words_of(STATE, 300),
+        attempts,
+    )
     rule = spec.random_gamma(spec.Stream(STATE.tolist()), 300, alpha, "f64", attempts)
     assert_same_bits(values, np.array(list(rule)))
 
@@ -37,7 +41,11 @@ def test_a_gamma_follows_the_rule_however_often_it_may_try(alpha: float, attempt
 @pytest.mark.parametrize("attempts", [1, 2, 32])
 @pytest.mark.parametrize("rate", [0, 0.3, 9.9, 10, 33.3, 1e4])
 def test_a_count_follows_the_rule_however_often_it_may_try(rate: float, attempts: int) -> None:
-    values = poisson.counts(np.full(300, F64(rate)), words_of(STATE, 300), attempts)
+    values = poisson.counts(
+        np.full(300, F64(rate)),
+        words_of(STATE, 300),
+        attempts,
+    )
     rule = spec.random_poisson(spec.Stream(STATE.tolist()), 300, rate, attempts)
     assert values.tolist() == list(rule)
 
@@ -112,12 +120,27 @@ def test_the_squeeze_of_the_kernels_accepts_only_what_the_rule_accepts() -> None
     assert found is not None
     first, second = map(float, found.groups())
     below = np.geomspace(1e-3, 1, 20000)[:-1]
-    s = np.concatenate([-below, np.geomspace(1e-14, 0.1, 4000) - 1, np.geomspace(1e-3, 50, 20000)])
+    s = np.concatenate(
+        [
+            -below,
+            np.geomspace(1e-14, 0.1, 4000) - 1,
+            np.geomspace(1e-3, 50, 20000),
+        ]
+    )
     # x is 3 sqrt(d) s. The limit x^2 / 2 + d (1 - y + ln y), by its series where much cancels.
     terms = [0.75, -3 / 5, 3 / 6, -3 / 7, 3 / 8, -3 / 9, 3 / 10]
     series = s**4 * np.polyval(terms[::-1], s)
     exact = -4.5 * s * s - (1 - (1 + s) ** 3 + 3 * np.log1p(s))
     limit = -np.where(abs(s) < 0.05, series, exact)
-    for d in np.concatenate([np.geomspace(2 / 3, 2**20, 300), np.linspace(2 / 3, 6, 300)]):
+    for d in np.concatenate(
+        [
+            np.geomspace(
+                2 / 3,
+                2**20,
+                300,
+            ),
+            np.linspace(2 / 3, 6, 300),
+        ]
+    ):
         factor = first / d + second / d**2
         assert (-np.expm1(d * limit) <= factor * (9 * d * s * s) ** 2).all(), d

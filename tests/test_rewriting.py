@@ -46,8 +46,10 @@ class Case:
         node = parser.parse_node(self.node)
         node.name = "noise"
         outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
-        inputs = [self._declared(name, array) for name, array in self.feeds.items()]
-        held = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
+        fed = self.feeds.items()
+        inputs = [self._declared(name, array) for name, array in fed]
+        constants = self.constants.items()
+        held = [numpy_helper.from_array(array, name) for name, array in constants]
         graph = helper.make_graph([node], "one_node", inputs, outputs, initializer=held)
         opsets = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
@@ -73,7 +75,8 @@ class Case:
             tuple((n, str(x.dtype)) for n, x in arrays.items())
             for arrays in (self.feeds, self.constants)
         )
-        mode = self.feeds.get("mode", np.array(0)).item()
+        mode_or_zero = self.feeds.get("mode", np.array(0))
+        mode = mode_or_zero.item()
         parts = (self.opset, (fed, mode), (fed, held), self.node, self.is_dynamic)
         return tuple((operator, part) for part in parts)
 
@@ -81,14 +84,23 @@ class Case:
         given = (
             f"{n}:{x.dtype}{list(x.shape)}" for n, x in {**self.feeds, **self.constants}.items()
         )
-        return " ".join([self.node, str(self.opset), *given, "" if self.is_dynamic else "static"])
+        return " ".join(
+            [
+                self.node,
+                str(self.opset),
+                *given,
+                "" if self.is_dynamic else "static",
+            ]
+        )
 
     def check(self, run: Run, *, is_runtime: bool = True) -> None:
         """Random tensors bit for bit; what a runtime computes with them within its arithmetic."""
         model, expected = self._made
-        *outputs, after = run(make_reproducible(model), {**self.feeds, "random_state": STATE})
+        fed = {**self.feeds, "random_state": STATE}
+        *outputs, after = run(make_reproducible(model), fed)
         assert_same_bits(after, NEXT_STATE)
-        for array, wanted in zip(map(np.asarray, outputs), expected, strict=True):
+        arrays = map(np.asarray, outputs)
+        for array, wanted in zip(arrays, expected, strict=True):
             is_computed = is_runtime and "Dropout" in self.node and array.dtype != bool
             if not is_computed or (array.dtype == np.float32 and "ratio" in self.constants):
                 assert_same_bits(array, wanted)
@@ -96,18 +108,25 @@ class Case:
             assert array.dtype == wanted.dtype
             assert_same_bits(array == 0, wanted == 0)
             # OpenVINO computes f64 in f32.
-            epsilon = max(ml_dtypes.finfo(array.dtype).eps, np.finfo(np.float32).eps)
+            of_type = ml_dtypes.finfo(array.dtype)
+            of_f32 = np.finfo(np.float32)
+            epsilon = max(of_type.eps, of_f32.eps)
             one = array.astype(np.float64)
             other = wanted.astype(np.float64)
             np.testing.assert_allclose(one, other, rtol=2 * float(epsilon))
 
 
-NEXT_STATE = STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)
+ONE_RUN = np.array([0, 0, 0, 1, 0, 0], np.uint32)
+NEXT_STATE = STATE + ONE_RUN
 X = np.linspace(-3, 3, 35, dtype=np.float32).reshape(5, 7)
 
 
 def types_of(opset: int, first_with_bf16: int = 22) -> list[np.dtype]:
-    types = [HALF, np.dtype(np.float32), np.dtype(np.float64)]
+    types = [
+        HALF,
+        np.dtype(np.float32),
+        np.dtype(np.float64),
+    ]
     return types + [BF16] * (opset >= first_with_bf16)
 
 
@@ -121,14 +140,23 @@ def float_cases() -> Iterator[Case]:
         ("RandomUniform", "low = 0.1, high = 2.5"),
         ("RandomNormal", "mean = 0.1, scale = 2.5"),
     )
-    for opset, (name, bounds) in itertools.product((7, 17, NEWEST), kinds):
+    kinds_of_opsets = itertools.product((7, 17, NEWEST), kinds)
+    for opset, (name, bounds) in kinds_of_opsets:
         yield Case(f"y = {name} <shape = [3, 5]> ()", opset)
         for dtype in types_of(opset):
             said = f"{bounds}, dtype = {number_of(dtype)}, seed = 3.0"
             yield Case(f"y = {name} <shape = [2, 3], {said}> ()", opset)
             for x in (X, X.astype(np.int64)):
-                yield Case(f"y = {name}Like <{said}> (x)", opset, {"x": x})
-            yield Case(f"y = {name}Like (x)", opset, {"x": X.astype(dtype)})
+                yield Case(
+                    f"y = {name}Like <{said}> (x)",
+                    opset,
+                    {"x": x},
+                )
+            yield Case(
+                f"y = {name}Like (x)",
+                opset,
+                {"x": X.astype(dtype)},
+            )
         yield Case("y = RandomNormal <shape: ints = []> ()", opset)
     yield Case("y = RandomUniformLike (x)", 17, {"x": np.zeros((2, 0, 3), np.float32)})
     yield Case("y = RandomNormalLike (x)", 17, {"x": X}, is_dynamic=False)
@@ -136,22 +164,26 @@ def float_cases() -> Iterator[Case]:
 
 
 def bernoulli_cases() -> Iterator[Case]:
-    p = np.linspace(0, 1, 35, dtype=np.float32).reshape(5, 7)
+    shares = np.linspace(0, 1, 35, dtype=np.float32)
+    p = shares.reshape(5, 7)
     others = ("uint8", "int8", "int16", "int32", "int64", "bool", "float16", "float64")
     for opset in (15, 17, NEWEST):
         for dtype in types_of(opset):
-            yield Case("y = Bernoulli (p)", opset, {"p": p.astype(dtype)})
+            converted = p.astype(dtype)
+            yield Case("y = Bernoulli (p)", opset, {"p": converted})
         for dtype in others:
             said = f"dtype = {number_of(dtype)}, seed = 1.0"
             yield Case(f"y = Bernoulli <{said}> (p)", opset, {"p": p})
 
 
 def multinomial_cases() -> Iterator[Case]:
-    logits = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
+    p = np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32)
+    logits = np.log(p)
     logits[1, 0] = -np.inf
     for opset in (7, 10, 17, NEWEST):
         for dtype in types_of(opset):
-            yield Case("y = Multinomial (x)", opset, {"x": logits.astype(dtype)})
+            converted = logits.astype(dtype)
+            yield Case("y = Multinomial (x)", opset, {"x": converted})
         for number in (TensorProto.INT32, TensorProto.INT64):
             said = f"sample_size = 11, dtype = {number}, seed = 2.0"
             yield Case(f"y = Multinomial <{said}> (x)", opset, {"x": logits})
@@ -171,12 +203,27 @@ def dropout_cases() -> Iterator[Case]:
                 yield Case(node, opset, {**x, "ratio": ratio}, on)
             for mode in (True, False):
                 seeded = node.replace("Dropout", "Dropout <seed = 5>")
-                yield Case(seeded, opset, {**x, "mode": np.array(mode)}, {"ratio": third})
-        yield Case(node, opset, {"x": X}, {"ratio": np.array(1, np.float32), **on})
+                yield Case(
+                    seeded,
+                    opset,
+                    {**x, "mode": np.array(mode)},
+                    {"ratio": third},
+                )
+        yield Case(
+            node,
+            opset,
+            {"x": X},
+            {"ratio": np.array(1, np.float32), **on},
+        )
         yield Case("y = Dropout (x, , mode)", opset, {"x": X}, on)
 
 
-CASES = [*float_cases(), *bernoulli_cases(), *multinomial_cases(), *dropout_cases()]
+CASES = [
+    *float_cases(),
+    *bernoulli_cases(),
+    *multinomial_cases(),
+    *dropout_cases(),
+]
 # The first and the newest opset of each form.
 FORMS = [
     c for c in CASES if c.opset in (7, 12, 15, NEWEST) or ("Dropout" in c.node and c.opset == 13)
@@ -214,14 +261,17 @@ def test_openvino_draws_the_numbers_of_the_reference(opset: int, openvino: OpenV
     feeds = [case.feeds | {"random_state": STATE} for case in run]
     draws = [*zip((make_reproducible(case.model) for case in run), feeds, strict=True)]
     outputs = in_openvino(openvino)(*joined(draws))
-    for case, found in zip(run, parted(outputs, draws), strict=True):
+    found_of_each = parted(outputs, draws)
+    for case, found in zip(run, found_of_each, strict=True):
         case.check(lambda *_, found=found: found)
 
 
 @pytest.mark.parametrize("type_", [np.float32, np.float64, np.float16])
 def test_dropout_drops_with_its_ratio_to_the_last_bit_of_f32(type_: type) -> None:
-    constants = {"ratio": np.asarray(type_(0.3)), "mode": np.array(True)}
-    x = {"x": np.ones(2**22, np.float32)}
+    third = np.asarray(type_(0.3))
+    constants = {"ratio": third, "mode": np.array(True)}
+    ones = np.ones(2**22, np.float32)
+    x = {"x": ones}
     Case("y, m = Dropout (x, ratio, mode)", 17, x, constants).check(evaluate, is_runtime=False)
 
 
@@ -258,15 +308,18 @@ def test_dropout_of_ratio_0_becomes_an_identity_and_takes_no_stream(
     onnx.checker.check_model(rewritten, full_check=True)
     x = np.array([[1.5, np.nan, -0.0], [np.inf, 1e-42, 7]], np.float32)
     states = row_states(5, range(2))
-    feeds = {"x": x, "random_state": states if per_row else states[0]}
+    state = states if per_row else states[0]
+    feeds = {"x": x, "random_state": state}
     feeds |= {"mode": np.array(True)} if "mode" in name else {}
-    normals = reference.random_normal(x.shape, 0, 1, "f32", state=feeds["random_state"])[0]
+    drawn_and_next = reference.random_normal(x.shape, 0, 1, "f32", state=feeds["random_state"])
+    normals = drawn_and_next[0]
     for run in (in_onnxruntime(), in_openvino(openvino)):
         y, mask, z, _ = run(rewritten, feeds)
         np.testing.assert_array_equal(y, x)
         assert mask.shape == z.shape
         assert mask.all()
-        assert_same_bits(z.reshape(-1, *x.shape)[0], normals)
+        rows = z.reshape(-1, *x.shape)
+        assert_same_bits(rows[0], normals)
 
 
 def test_a_model_of_nothing_but_dropout_of_ratio_0_needs_no_state() -> None:
@@ -278,7 +331,8 @@ def test_a_model_of_nothing_but_dropout_of_ratio_0_needs_no_state() -> None:
     assert [i.name for i in rewritten.graph.input] == ["x"]
     assert not rewritten.graph.initializer
     report = rewrite(onnx_ir.from_proto(model))
-    assert (report.replaced, report.settled, report.is_changed) == ((), 1, True)
+    said = (report.replaced, report.settled, report.is_changed)
+    assert said == ((), 1, True)
 
 
 SHARING = """g (float[n, 3] x) => (
@@ -296,14 +350,19 @@ def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> Non
     (loop,) = (node for node in model.graph.node if node.op_type == "Loop")
     (body,) = (a.g for a in loop.attribute if a.name == "body")
     # The mean and the lower bound are one 0; the scale and the upper bound are one 1.
-    for graph, numbers in ((model.graph, [0, 1, 0.5]), (body, [0, 1])):
+    graphs = ((model.graph, [0, 1, 0.5]), (body, [0, 1]))
+    for graph, numbers in graphs:
         made = {n.output[0]: n.attribute[0].t for n in graph.node if n.op_type == "Constant"}
-        read = {i for n in graph.node if n.domain == "onnx_philox" for i in n.input} & made.keys()
+        inputs = {i for n in graph.node if n.domain == "onnx_philox" for i in n.input}
+        read = inputs & made.keys()
         # OpenVINO rounds what other nodes read.
-        assert not read & {i for n in graph.node if n.domain != "onnx_philox" for i in n.input}
+        others = {i for n in graph.node if n.domain != "onnx_philox" for i in n.input}
+        assert not read & others
         held = [numpy_helper.to_array(made[name]).tobytes() for name in read]
-        assert sorted(held) == sorted(np.float32(number).tobytes() for number in numbers)
-    feeds = {"x": np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3), "random_state": STATE}
+        expected = sorted(np.float32(number).tobytes() for number in numbers)
+        assert sorted(held) == expected
+    x = np.linspace(-1, 1, 6, dtype=np.float32)
+    feeds = {"x": x.reshape(2, 3), "random_state": STATE}
     here = InferenceSession(model).run(None, feeds)
     assert_all_same(openvino(model, feeds)[:4], here[:4])
     # OpenVINO's reference code does not know how often a Loop runs.
@@ -317,7 +376,8 @@ def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> Non
 
 def test_no_rank_is_declared_where_nothing_scans() -> None:
     text = "g (float[n] x) => (float[n] y) { a = RandomNormalLike (x) y = Relu (a) }"
-    (known,) = (v for v in make_reproducible(parse(text)).graph.value_info if v.name == "a")
+    rewritten = make_reproducible(parse(text))
+    (known,) = (v for v in rewritten.graph.value_info if v.name == "a")
     assert not known.type.tensor_type.HasField("shape")
 
 
@@ -327,7 +387,8 @@ def test_a_shape_by_another_s_operator_is_not_that_of_its_input() -> None:
         y = RandomNormalLike <dtype = 1> (u)
     } <domain: "own", opset_import: ["": 17]> Shape (v) => (w) {
         w = Constant <value_ints = [3]> () }"""
-    feeds = {"x": np.ones((4, 2), np.float32), "one": np.float32(1)}
+    ones = np.ones((4, 2), np.float32)
+    feeds = {"x": ones, "one": np.float32(1)}
     made = make_reproducible(parse(model, onnx_philox=1), seed=3)
     assert evaluate(made, feeds)[0].shape == (3,)
 
@@ -342,7 +403,9 @@ VERSIONS = [
 
 @pytest.mark.parametrize(("name", "version"), VERSIONS)
 def test_every_version_of_every_random_operator_of_onnx_is_known(name: str, version: int) -> None:
-    inputs = {"RandomNormal": "", "RandomUniform": "", "Dropout": "x, r, t"}.get(name, "x")
+    inputs_of_some = {"RandomNormal": "", "RandomUniform": "", "Dropout": "x, r, t"}
+    inputs = inputs_of_some.get(name, "x")
     ports = "(float[2] x, float r, bool t) => (float[2] y)"
-    (found,) = find_random_nodes(parse(f"g {ports} {{ y = {name} ({inputs}) }}", version))
+    model = parse(f"g {ports} {{ y = {name} ({inputs}) }}", version)
+    (found,) = find_random_nodes(model)
     assert (found.op_type, found.version) == (name, version)

@@ -63,7 +63,12 @@ class Builder:
 
     numbers: Any = field(default_factory=itertools.count)
 
-    def block(self, block: Block, total: str, counter: str) -> tuple[str, str]:
+    def block(
+        self,
+        block: Block,
+        total: str,
+        counter: str,
+    ) -> tuple[str, str]:
         nodes = []
         for statement in block:
             match statement:
@@ -79,9 +84,19 @@ class Builder:
     def _draw(self, op_type: str, total: str) -> tuple[str, str]:
         n = next(self.numbers)
         given = {"RandomUniform": f"<shape = [{SIZE}]> ()", "RandomNormalLike": f"({total})"}
-        return mean_of(n, f"drawn{n} = {op_type} {given.get(op_type, '(p)')}", total, f"drawn{n}")
+        return mean_of(
+            n,
+            f"drawn{n} = {op_type} {given.get(op_type, '(p)')}",
+            total,
+            f"drawn{n}",
+        )
 
-    def _if(self, given: If, total: str, counter: str) -> tuple[str, str]:
+    def _if(
+        self,
+        given: If,
+        total: str,
+        counter: str,
+    ) -> tuple[str, str]:
         n = next(self.numbers)
         branches = []
         for name, block in (("then", given.then_block), ("else", given.else_block)):
@@ -97,7 +112,11 @@ class Builder:
         is_scan = isinstance(given, Scan)
         # OpenVINO runs a body that does not read its row only once.
         begin = f"number{n} = Cast <to = 1> (i{n}) start{n} = Add (carried{n}, number{n})"
-        nodes, last = self.block(given.block, f"{'start' if is_scan else 'carried'}{n}", f"i{n}")
+        nodes, last = self.block(
+            given.block,
+            f"{'start' if is_scan else 'carried'}{n}",
+            f"i{n}",
+        )
         nodes = f"{nodes} last{n} = Identity ({last}) row{n} = Identity ({last})"
         # Runtimes do not agree on the rows of no iteration.
         outputs = f"float[{SIZE}] last{n}" + f", float[{SIZE}] row{n}" * bool(given.times)
@@ -118,7 +137,12 @@ class Builder:
         return mean_of(n, text, f"final{n}", f"total{n}")
 
 
-def mean_of(n: int, nodes: str, a: str, b: str) -> tuple[str, str]:
+def mean_of(
+    n: int,
+    nodes: str,
+    a: str,
+    b: str,
+) -> tuple[str, str]:
     """After these nodes, the mean of two."""
     return f"{nodes} sum{n} = Add ({a}, {b}) mean{n} = Mul (sum{n}, half)", f"mean{n}"
 
@@ -137,16 +161,30 @@ COIN = Draw("Bernoulli")
 
 PROGRAMS: dict[str, Block] = {
     "if": (If(1, (UNIFORM,), (NORMAL,)),),
-    "if with a draw in one branch": (UNIFORM, If(1, (NORMAL,), ()), COIN),
+    "if with a draw in one branch": (
+        UNIFORM,
+        If(1, (NORMAL,), ()),
+        COIN,
+    ),
     "loop": (Loop(3, (UNIFORM,)),),
     "loop of no iteration": (Loop(0, (UNIFORM,)), NORMAL),
-    "two in a loop": (COIN, Loop(3, (UNIFORM, NORMAL)), UNIFORM),
+    "two in a loop": (
+        COIN,
+        Loop(3, (UNIFORM, NORMAL)),
+        UNIFORM,
+    ),
     "scan": (Scan(3, (UNIFORM,)),),
     "two in a scan": (Scan(3, (NORMAL, COIN)), UNIFORM),
     "if in a loop": (Loop(3, (If(1, (UNIFORM,), (NORMAL,)),)),),
     "if with a draw in one branch, in a loop": (Loop(4, (If(2, (), (NORMAL,)), COIN)),),
     "if in if in a loop": (Loop(4, (If(3, (If(1, (UNIFORM,), ()), NORMAL), ()),)),),
-    "loop in if": (If(1, (Loop(2, (UNIFORM,)),), (Loop(3, (NORMAL,)),)),),
+    "loop in if": (
+        If(
+            1,
+            (Loop(2, (UNIFORM,)),),
+            (Loop(3, (NORMAL,)),),
+        ),
+    ),
     "loop in if in loop": (Loop(3, (If(1, (Loop(2, (UNIFORM,)),), (COIN,)),)),),
     "loop in loop": (Loop(2, (Loop(3, (UNIFORM,)), NORMAL)),),
     "loop in loop in loop": (Loop(2, (COIN, Loop(2, (Loop(2, (UNIFORM,)), NORMAL)))),),
@@ -157,7 +195,11 @@ PROGRAMS: dict[str, Block] = {
 
 
 def check(
-    program: Block, *runs: Run, opset: int, seed: int | None = None, atol: float = 0
+    program: Block,
+    *runs: Run,
+    opset: int,
+    seed: int | None = None,
+    atol: float = 0,
 ) -> onnx.ModelProto:
     """Runs its model in either branch of the main graph."""
     original = model_of(program, opset)
@@ -191,15 +233,31 @@ def test_onnx_runtime_draws_the_expected_values_in_control_flow(
     check(PROGRAMS[name], in_onnxruntime(ort_backend), opset=opset, seed=seed)
 
 
-@pytest.mark.parametrize(("precision", "seed"), [(None, None), ("f32", None), (None, SEED)])
+@pytest.mark.parametrize(
+    ("precision", "seed"),
+    [
+        (None, None),
+        ("f32", None),
+        (None, SEED),
+    ],
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_openvino_draws_the_expected_values_in_control_flow(
-    name: str, precision: str | None, seed: int | None, openvino: OpenVino
+    name: str,
+    precision: str | None,
+    seed: int | None,
+    openvino: OpenVino,
 ) -> None:
     if name == "scan in scan":
         pytest.skip("OpenVINO has no nested TensorIterator")
     # The sums are its own arithmetic; a wrong draw is far off.
-    check(PROGRAMS[name], in_openvino(openvino, precision), opset=17, seed=seed, atol=1e-6)
+    check(
+        PROGRAMS[name],
+        in_openvino(openvino, precision),
+        opset=17,
+        seed=seed,
+        atol=1e-6,
+    )
 
 
 OF_N = "g (int64 n) => (float[K, 3] rows) { t = Constant <value = bool {1}> ()"
@@ -231,7 +289,11 @@ def test_loops_may_carry_nothing_of_their_own(
 ) -> None:
     model = make_reproducible(parse(LOOPS[name]))
     onnx.checker.check_model(model, full_check=True)
-    feeds = {"random_state": STATE, "n": np.array(3), "xs": np.zeros(3, np.float32)}
+    feeds = {
+        "random_state": STATE,
+        "n": np.array(3),
+        "xs": np.zeros(3, np.float32),
+    }
     del feeds["xs" if model.graph.input[0].name == "n" else "n"]
     state = STATE
     rows = []
@@ -278,7 +340,8 @@ def test_a_scan_whose_outputs_have_no_shapes_loads(
     state = STATE if alignment == "tensorflow" else TorchState.from_seed(3).to_array()
     feeds = {"xs": np.zeros((4, 2, 3), np.float32), "random_state": state}
     got = in_onnxruntime(ort_backend)(model, feeds)
-    np.testing.assert_array_equal(got[1], evaluate(model, feeds)[1])
+    expected = evaluate(model, feeds)[1]
+    np.testing.assert_array_equal(got[1], expected)
 
 
 DRAWS = st.sampled_from(["RandomUniform", "RandomNormalLike", "Bernoulli"]).map(Draw)
@@ -291,7 +354,12 @@ def blocks(statements: st.SearchStrategy[Statement]) -> st.SearchStrategy[Block]
 STATEMENTS = st.recursive(
     DRAWS,
     lambda inner: st.one_of(
-        st.builds(If, st.integers(0, 3), blocks(inner), blocks(inner)),
+        st.builds(
+            If,
+            st.integers(0, 3),
+            blocks(inner),
+            blocks(inner),
+        ),
         st.builds(Loop, st.integers(0, 3), blocks(inner)),
         st.builds(Scan, st.integers(1, 3), blocks(inner)),
     ),

@@ -39,7 +39,11 @@ CONSTANTS = """go = Constant <value = bool {1}> ()
     alg = Constant <value = int32 {1}> ()"""
 
 
-def uniform(size: int, op_seed: int = 0, state: np.ndarray = STATE) -> np.ndarray:
+def uniform(
+    size: int,
+    op_seed: int = 0,
+    state: np.ndarray = STATE,
+) -> np.ndarray:
     return of_stream([size], op_seed, state)
 
 
@@ -113,10 +117,15 @@ def test_nodes_of_one_key_draw_equal_numbers(pair: str) -> None:
     stream = PAIRS[pair][-1]
     report = op.rewriting.rewrite(ir.from_proto(model))
     first = len(report.replaced) - 3
-    assert [node.stream for node in report.replaced][first:] == [first, stream, first + 2]
+    expected = [first, stream, first + 2]
+    assert [node.stream for node in report.replaced][first:] == expected
     if pair != "keys that are drawn" and "clock" not in pair:
         new = op.make_reproducible(model)
-        feeds = {"shape": np.int32([5]), "fed": np.int32([3]), "wide": np.int64([3])}
+        feeds = {
+            "shape": np.int32([5]),
+            "fed": np.int32([3]),
+            "wide": np.int64([3]),
+        }
         feeds |= {"seed": np.int32([3, 4]), "random_state": STATE}
         a, b, c, *_ = in_both(new, feeds)
         for values, op_seed in ((a, 0), (b, stream), (c, 2)):
@@ -143,7 +152,8 @@ def test_constants_of_equal_bytes_are_one_key_only_where_their_types_are_equal(
         code = onnx.TensorProto.DataType.Value(type_)
         model.graph.initializer.append(onnx.helper.make_tensor(name, code, [1], b"\x07", raw=True))
     report = op.rewriting.rewrite(ir.from_proto(model))
-    assert [node.stream for node in report.replaced] == [0, 0 if one == other else 1]
+    expected = [0, 0 if one == other else 1]
+    assert [node.stream for node in report.replaced] == expected
 
 
 def test_texts_are_one_key_where_they_are_equal() -> None:
@@ -179,11 +189,23 @@ LOOP = f"""g (int32[1] shape, int32[1] small, int64 trips)
 
 
 @pytest.mark.parametrize("state", STATES, ids=["a run", "a carry", "over int32"])
-@pytest.mark.parametrize(("size", "small"), [(9, 3), (3, 9), (4, 4), (0, 5)])
+@pytest.mark.parametrize(
+    ("size", "small"),
+    [
+        (9, 3),
+        (3, 9),
+        (4, 4),
+        (0, 5),
+    ],
+)
 def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
     state: np.ndarray, size: int, small: int
 ) -> None:
-    feeds = {"shape": np.int32([size]), "small": np.int32([small]), "trips": np.array(3)}
+    feeds = {
+        "shape": np.int32([size]),
+        "small": np.int32([small]),
+        "trips": np.array(3),
+    }
     new = op.make_reproducible(parse(LOOP))
     first, a, b, c, d, e, _ = in_both(new, feeds | {"random_state": state})
     begin = of_drawn = state
@@ -200,7 +222,11 @@ def test_a_loop_draws_anew_by_a_key_that_it_computes_and_else_the_same(
 
 @pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
 def test_standard_nodes_of_one_stream_draw_equal_numbers(target: str) -> None:
-    feeds = {"shape": np.int32([9]), "small": np.int32([3]), "trips": np.array(3)}
+    feeds = {
+        "shape": np.int32([9]),
+        "small": np.int32([3]),
+        "trips": np.array(3),
+    }
     feeds |= {"random_state": STATE}
     new = op.make_reproducible(parse(LOOP, 18))
     drawn = RUN[target](op.to_standard_nodes(new, target=target), feeds, optimised=True)
@@ -230,7 +256,11 @@ NESTED = f"""g (int32[1] shape, int64 trips, bool t) => (float[T, 2, N] a, float
 def test_an_inner_loop_and_branches_draw_the_same_by_a_key_of_the_loop_around_them(
     *, taken: bool
 ) -> None:
-    feeds = {"shape": np.int32([4]), "trips": np.array(3), "t": np.array(taken)}
+    feeds = {
+        "shape": np.int32([4]),
+        "trips": np.array(3),
+        "t": np.array(taken),
+    }
     feeds |= {"random_state": STATE}
     a, b, _ = in_both(op.make_reproducible(parse(NESTED)), feeds)
     begin = STATE
@@ -279,7 +309,11 @@ def test_two_loops_by_one_sequence_of_keys_are_named(way: str, second: str) -> N
 
 
 def test_in_a_scan_the_state_of_a_key_that_stays_goes_round_unchanged() -> None:
-    feeds = {"shape": np.int32([5]), "x": np.zeros(3, np.float32), "random_state": STATE}
+    feeds = {
+        "shape": np.int32([5]),
+        "x": np.zeros(3, np.float32),
+        "random_state": STATE,
+    }
     first, a, b, c, _ = in_both(op.make_reproducible(parse(SCAN)), feeds)
     begin = STATE
     for i in range(3):
@@ -307,14 +341,27 @@ def test_each_row_draws_by_its_own_state_what_its_key_says() -> None:
     new = op.make_reproducible(model, per_row=True)
     states = op.row_states([3, 8])
     x = np.zeros((2, 3), np.float32)
-    both = in_both(new, {"x": x, "trips": np.array(2), "random_state": states})
+    both = in_both(
+        new,
+        {
+            "x": x,
+            "trips": np.array(2),
+            "random_state": states,
+        },
+    )
     for row in range(2):
-        feeds = {"x": x[:1], "trips": np.array(2), "random_state": states[row : row + 1]}
+        feeds = {
+            "x": x[:1],
+            "trips": np.array(2),
+            "random_state": states[row : row + 1],
+        }
         alone = InferenceSession(new).run(None, feeds)
         assert_same_bits(both[0][row], alone[0][0])
         for k in (1, 2):
-            assert_same_bits(both[k][:, row], alone[k][:, 0])
-        assert_same_bits(both[2][:, row, 0], both[1][:, row, 0])
+            expected = alone[k][:, 0]
+            assert_same_bits(both[k][:, row], expected)
+        expected = both[1][:, row, 0]
+        assert_same_bits(both[2][:, row, 0], expected)
 
 
 ONE_KEY = {
@@ -335,7 +382,8 @@ def test_one_generator_of_torch_s_draws_nothing_twice(name: str) -> None:
 def test_by_default_nodes_of_one_seed_draw_their_own_numbers_and_one_warning_says_so() -> None:
     with pytest.warns(UserWarning, match="nodes of equal seeds repeat each other") as caught:
         report = op.rewriting.rewrite(ir.from_proto(parse(SEEDED)))
-    assert [node.stream for node in report.replaced] == [0, 1, 2, 3, 4, 5]
+    expected = [0, 1, 2, 3, 4, 5]
+    assert [node.stream for node in report.replaced] == expected
     (text,) = (str(warning.message) for warning in caught)
     first, second = "(gives a), (gives b)", "(gives d), (gives e)"
     assert f"own: seed 12 of {first}; seed 8 and seed2 7 of {second}. With keep_seeds=True" in text
@@ -357,7 +405,11 @@ TWICE = FOREIGN["a function called twice, which has its seed twice"].text
         (TWICE, {}, "seed 3 of node, "),
     ],
 )
-def test_a_warning_names_the_nodes_of_a_seed(text: str, asked: dict[str, str], words: str) -> None:
+def test_a_warning_names_the_nodes_of_a_seed(
+    text: str,
+    asked: dict[str, str],
+    words: str,
+) -> None:
     with pytest.warns(UserWarning, match=words):
         op.make_reproducible(parse(text), **asked)
 
@@ -372,12 +424,19 @@ def test_kept_seeds_of_an_onnx_model_are_in_its_records_and_checkpoints(tmp_path
     assert "Equal" in cli.text("replay", tmp_path / "r.json")
     assert_same_bits(again["a"], again["b"])
     new = op.make_reproducible(model, keep_seeds=True)
-    assert op.Pipeline(new).request(seed=1).checkpoint() == pipe.request(seed=1).checkpoint()
+    expected = pipe.request(seed=1).checkpoint()
+    assert op.Pipeline(new).request(seed=1).checkpoint() == expected
 
 
 def test_a_second_rewrite_leaves_the_shared_streams_and_gives_new_nodes_others() -> None:
     new = op.make_reproducible(parse(SEEDED), keep_seeds=True)
-    added = onnx.helper.make_node("RandomUniform", [], ["g"], shape=[3], seed=12.0)
+    added = onnx.helper.make_node(
+        "RandomUniform",
+        [],
+        ["g"],
+        shape=[3],
+        seed=12.0,
+    )
     new.graph.node.append(added)
     report = op.rewriting.rewrite(ir.from_proto(new), keep_seeds=True)
     assert [node.stream for node in report.replaced] == [6]

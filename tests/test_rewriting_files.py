@@ -53,7 +53,13 @@ def model_with_weights(*, has_function: bool = True) -> onnx.ModelProto:
             branch.initializer.append(large(LARGE + 3, f"{branch.name}_local"))
     # The last not as raw_data, and of another type than floats.
     typed = helper.make_tensor("typed", TensorProto.INT64, [COUNT], list(range(COUNT)))
-    graph.initializer.extend([large(LARGE, "w0"), large(np.array([7]), "small"), typed])
+    graph.initializer.extend(
+        [
+            large(LARGE, "w0"),
+            large(np.array([7]), "small"),
+            typed,
+        ]
+    )
     model.doc_string = "Weights."
     return model
 
@@ -119,7 +125,8 @@ def test_both_runtimes_read_the_file_and_one_without_random_nodes_is_copied(
     rewrite_file(source, target)
     y, z, _ = run(target)
     noise, _ = reference.random_normal([ROWS, 100], 0, 1, "f32", op_seed=1, state=STATE)
-    np.testing.assert_allclose(y, noise + (LARGE + 3) - (LARGE + 2), atol=1e-2)
+    expected = noise + (LARGE + 3) - (LARGE + 2)
+    np.testing.assert_allclose(y, expected, atol=1e-2)
     assert_same_bits(z, np.arange(COUNT) + 7)
     np.testing.assert_allclose(openvino(target, FEEDS)[0], y, atol=1e-2)
     del model.graph.node[4:5], model.graph.node[0]
@@ -170,7 +177,11 @@ def test_external_data_is_copied_beside_the_target(
     shutil.rmtree(folder)
     outputs = run(target)
     assert_all_same(outputs, expected)
-    np.testing.assert_allclose(openvino(target, FEEDS)[0], outputs[0], atol=1e-2)
+    np.testing.assert_allclose(
+        openvino(target, FEEDS)[0],
+        outputs[0],
+        atol=1e-2,
+    )
 
 
 def test_external_data_of_one_folder_is_used_by_both_and_another_file_of_its_name_is_left(
@@ -285,7 +296,11 @@ def test_a_model_over_2_gb_is_rewritten(tmp_path: Path) -> None:
     size = 2**31 + 2**20
     source = tmp_path / "model.onnx"
     model = model_with_weights()
-    huge = model.graph.initializer.add(name="huge", dims=[size], data_type=TensorProto.UINT8)
+    huge = model.graph.initializer.add(
+        name="huge",
+        dims=[size],
+        data_type=TensorProto.UINT8,
+    )
     huge.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "huge.bin"), ("length", str(size))):
         huge.external_data.add(key=key, value=value)

@@ -60,7 +60,8 @@ class Foreign(NamedTuple):
         assert self.shapes in (None, [n.op_type for n in nodes(rewritten)].count("Shape"))
         *outputs, after = run(rewritten, {**self.feeds, "random_state": STATE})
         wanted = drawn(model, dict(self.feeds), STATE, self.streams)
-        assert_same_bits(after, STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32))
+        expected = STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)
+        assert_same_bits(after, expected)
         for one, other in zip(outputs, wanted, strict=True):
             if one.dtype == object:
                 assert one.tolist() == other.tolist()
@@ -260,7 +261,8 @@ def test_a_declared_shape_that_is_wrong_decides_nothing(wrong: int) -> None:
     declared = make_reproducible(model)
     del declared.graph.value_info[:]
     feeds = {"x": np.linspace(-1, 3, 6, dtype=np.float32), "random_state": STATE}
-    assert_same_bits(in_onnxruntime()(declared, feeds)[0], drawn(parse(CHAIN), feeds)[0])
+    expected = drawn(parse(CHAIN), feeds)[0]
+    assert_same_bits(in_onnxruntime()(declared, feeds)[0], expected)
 
 
 def test_a_model_may_get_another_batch_later(openvino: OpenVino) -> None:
@@ -273,7 +275,8 @@ def test_a_model_may_get_another_batch_later(openvino: OpenVino) -> None:
     del model.graph.value_info[:]
     feeds = {"x": np.linspace(-1, 3, 7, dtype=np.float32), "random_state": STATE}
     for got in (in_onnxruntime()(model, feeds), openvino(read, feeds, "f32")):
-        assert_same_bits(got[0], drawn(parse(CHAIN), feeds)[0])
+        expected = drawn(parse(CHAIN), feeds)[0]
+        assert_same_bits(got[0], expected)
 
 
 def test_the_exported_model_holds_what_tf2onnx_does_not_convert() -> None:
@@ -298,7 +301,12 @@ def test_the_draws_of_tensorflow_equal_the_reference_in_both_runtimes(
     onnx.checker.check_model(model, full_check=True)
     assert [i.name for i in model.graph.input] == ["x", "random_state"]
     names = [output.name for output in model.graph.output]
-    wanted = drawn(onnx.load(EXPORTED), {"x": X, "seed": np.int32([0, 0])}, STATE, streams)
+    wanted = drawn(
+        onnx.load(EXPORTED),
+        {"x": X, "seed": np.int32([0, 0])},
+        STATE,
+        streams,
+    )
     expected = dict(zip(names, wanted, strict=False))
     if runtime == "onnxruntime" and ort_backend == "python":
         # onnxruntime-extensions carries no f16.
@@ -320,7 +328,8 @@ def test_the_draws_of_tensorflow_equal_the_reference_in_both_runtimes(
 def test_a_seed_goes_with_the_constant_state_too() -> None:
     feeds = {"x": X, "random_state": PhiloxState.for_run(5).to_array()}
     outputs = in_onnxruntime()(make_reproducible(EXPORTED, seed=5), {"x": X})
-    assert_all_same(outputs, in_onnxruntime()(make_reproducible(EXPORTED), feeds)[:-1])
+    expected = in_onnxruntime()(make_reproducible(EXPORTED), feeds)[:-1]
+    assert_all_same(outputs, expected)
 
 
 def test_a_seed_that_others_read_stays() -> None:
@@ -370,7 +379,12 @@ def test_the_choice_of_a_truncated_normal_is_the_same_in_every_precision(
     if precision in (None, "f32"):
         assert_same_bits(y, wanted)
     # Others may round what is chosen, but choose no other candidate.
-    np.testing.assert_allclose(y, wanted, rtol=2**-8, atol=1e-7)
+    np.testing.assert_allclose(
+        y,
+        wanted,
+        rtol=2**-8,
+        atol=1e-7,
+    )
 
 
 def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
@@ -386,9 +400,19 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
     model = make_reproducible(parse(TRUNCATED))
     (draw,) = (node for node in model.graph.node if node.domain == "onnx_philox")
     model.graph.node.remove(draw)
-    model.graph.input.append(helper.make_tensor_value_info(draw.output[0], 1, ["n", 8]))
+    model.graph.input.append(
+        helper.make_tensor_value_info(
+            draw.output[0],
+            1,
+            ["n", 8],
+        )
+    )
     del model.graph.output[1:]
-    feeds = {draw.output[0]: rows, "s": np.int32([11]), "random_state": STATE}
+    feeds = {
+        draw.output[0]: rows,
+        "s": np.int32([11]),
+        "random_state": STATE,
+    }
     for run in (in_onnxruntime(), in_openvino(openvino)):
         (y,) = run(model, feeds)
         assert_same_bits(y, truncated(rows))
@@ -408,7 +432,12 @@ def test_a_row_draws_at_most_2_27_gammas(size: int, is_refused: bool) -> None:
             make_reproducible(model, per_row=True)
 
 
-FLOATS = {"float": np.float32, "float16": np.float16, "double": np.float64, "bfloat16": BFLOAT16}
+FLOATS = {
+    "float": np.float32,
+    "float16": np.float16,
+    "double": np.float64,
+    "bfloat16": BFLOAT16,
+}
 BIASED = "s = Add (x, b) d, mask = Dropout (s, {}) y = Add (d, r)"
 UNBIASED = "s = Add (x, b) y, mask = Dropout (s, {})"
 # What ONNX Runtime's CUDA fuses, and the nodes that it is made of.
@@ -449,7 +478,12 @@ def test_a_fused_dropout_draws_as_a_dropout_does_between_its_additions(
     ]
     assert [len(rewriting.find_random_nodes(model)) for model in models] == [is_random] * 2
     fused, plain = (make_reproducible(model, **asked) for model in models)
-    given = {"x": X, "b": np.arange(4), "r": X[::-1], "t": np.array(True)}
+    given = {
+        "x": X,
+        "b": np.arange(4),
+        "r": X[::-1],
+        "t": np.array(True),
+    }
     dtypes = dict.fromkeys("xbr", FLOATS[type_])
     feeds = {name: array.astype(dtypes.get(name, bool)) for name, array in given.items()}
     states = {"per_row": row_states(range(3)), "alignment": TorchState.from_seed(3).to_array()}

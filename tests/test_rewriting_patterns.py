@@ -50,7 +50,13 @@ class Pattern:
     operator = "RandomUniform"
     """The operator that draws afterwards."""
 
-    def __init__(self, nodes: str, *gone: str, fed: str = "", **given: Any) -> None:
+    def __init__(
+        self,
+        nodes: str,
+        *gone: str,
+        fed: str = "",
+        **given: Any,
+    ) -> None:
         """Without the operators `gone`; what is given is constant, but for a p that is fed."""
         self.text, self.gone, self.fed = nodes, gone, fed
         self.given = {name: np.asarray(x, getattr(x, "dtype", F32)) for name, x in given.items()}
@@ -95,7 +101,14 @@ class Booleans(Pattern):
 class Integers(Pattern):
     """Nodes that make integers of a range, which have a rule of their own."""
 
-    def __init__(self, least: int, high: int, nodes: str, *gone: str, **given: Any) -> None:
+    def __init__(
+        self,
+        least: int,
+        high: int,
+        nodes: str,
+        *gone: str,
+        **given: Any,
+    ) -> None:
         super().__init__(nodes, *(gone or ("RandomUniformLike", "Floor", "Mul")), **given)
         self.range = least, high
 
@@ -108,7 +121,13 @@ class Moved(Pattern):
     """Integers up to 2^31, the first that i32 does not hold: they are drawn 2^30 further down."""
 
     def drawn(self, _: onnx.ModelProto) -> np.ndarray:
-        integers, _ = reference.random_uniform(X.shape, -(2**30), 2**30, "i32", state=STATE)
+        integers, _ = reference.random_uniform(
+            X.shape,
+            -(2**30),
+            2**30,
+            "i32",
+            state=STATE,
+        )
         return (integers + np.int32(2**30)).astype(np.uint32)
 
 
@@ -125,7 +144,14 @@ class Words(Pattern):
 class Floats(Pattern):
     """Nodes that make uniform floats of integers, as JAX does."""
 
-    def __init__(self, type_: str, low: float, high: float, nodes: str, **given: Any) -> None:
+    def __init__(
+        self,
+        type_: str,
+        low: float,
+        high: float,
+        nodes: str,
+        **given: Any,
+    ) -> None:
         """Of nothing but `u`, whose integers are gone."""
         gone = ("RandomUniformLike", "Floor", "Mul", "BitShift", "BitwiseOr", "BitCast", "Max")
         super().__init__(f"{SCALED} b = Cast <to = 12> (f) {nodes}", *gone, **given)
@@ -150,7 +176,12 @@ MANTISSA = f"{SHIFTED} o = BitwiseOr (s, one) c = BitCast <to = {{}}> (o) y = Su
 BOUNDED = """o = BitwiseOr (s, one) c = BitCast <to = 1> (o) d = Sub (c, unit) h = Sub (most, least)
     e = Mul (d, h) a = Add (e, least) y = Max (least, a)"""
 U32 = np.uint32
-OF_F32 = {"n": ALL, "by": U32(9), "one": U32(0x3F800000), "unit": 1}
+OF_F32 = {
+    "n": ALL,
+    "by": U32(9),
+    "one": U32(0x3F800000),
+    "unit": 1,
+}
 AT_LEAST = "GreaterOrEqual"
 PATTERNS: dict[str, Pattern] = {
     "torch's bernoulli_ with a number": Booleans(
@@ -492,8 +523,20 @@ half precision scaled -> u = RandomUniformLike <dtype = 10> (x) m = Mul (u, t) f
 )
 
 CONSTANT_INPUTS = (("float", "x"), ("float", "q"), ("int32", "k"))
-CONSTANTS = {"p": 0.3, "half": 0.5, "n": 1000, "t": 10, "huge": 2**24, "small": 2**-20}
-CONSTANTS |= {"far": 2**16, "less": -3, "wide": 2050, "some": 300}
+CONSTANTS = {
+    "p": 0.3,
+    "half": 0.5,
+    "n": 1000,
+    "t": 10,
+    "huge": 2**24,
+    "small": 2**-20,
+}
+CONSTANTS |= {
+    "far": 2**16,
+    "less": -3,
+    "wide": 2050,
+    "some": 300,
+}
 
 
 @pytest.mark.parametrize("name", STAYS)

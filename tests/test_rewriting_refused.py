@@ -204,11 +204,16 @@ def test_large_weights_of_one_name_in_functions_are_refused(tmp_path: Path) -> N
         + text.format("f", "1, 2")
         + text.format("h", "3, 4")
     )
-    feeds = {"x": np.zeros(2, np.float32), "c": np.array(True), "random_state": STATE}
+    feeds = {
+        "x": np.zeros(2, np.float32),
+        "c": np.array(True),
+        "random_state": STATE,
+    }
     outputs = evaluate(make_reproducible(model), feeds)
     for stream, weights in ((0, [1, 2]), (1, [3, 4])):
         normal, _ = reference.random_normal([2], 0, 1, "f32", op_seed=stream, state=STATE)
-        np.testing.assert_array_equal(outputs[stream], normal + np.float32(weights))
+        expected = normal + np.float32(weights)
+        np.testing.assert_array_equal(outputs[stream], expected)
     assert outputs[2].tolist() == [5, 6]
     for function in model.functions:
         (large,) = function.node[1].attribute[0].g.initializer
@@ -222,7 +227,12 @@ def test_large_weights_of_one_name_in_functions_are_refused(tmp_path: Path) -> N
 def test_a_type_that_no_clone_can_infer_is_refused_beside_a_tensor_of_another_s_field() -> None:
     """Found by a fuzzer: onnx-ir's error shows the graph, and ended in one of its own."""
     model = parse("g () => (float[2] y) { a = Add (nowhere, w) y = RandomNormalLike (a) }")
-    model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[1], int64_data=[1])
+    model.graph.initializer.add(
+        name="w",
+        data_type=TensorProto.FLOAT,
+        dims=[1],
+        int64_data=[1],
+    )
     with pytest.raises(TypeError, match="Declare its type in the graph's value_info"):
         make_reproducible(model)
 
@@ -292,7 +302,12 @@ NOT_RANDOM = """
 ATEN = 'ATen <operator = "{}">'
 
 
-def named(domain: str, name: str, opset: int = 17, **domains: int) -> onnx.ModelProto:
+def named(
+    domain: str,
+    name: str,
+    opset: int = 17,
+    **domains: int,
+) -> onnx.ModelProto:
     call = f"{domain}.{name}" if domain else name
     domains |= {domain: 1} if domain else {}
     return parse(f"g (float[2] x) => (float[2] y) {{ y = {call} (x) }}", opset, **domains)
@@ -395,14 +410,38 @@ IN_MY_FUNCTION = """g (float[2] x) => (float[2] y) {{ y = local.f (x) }}
     [
         (GAUSSIAN, {"mine": 3}, 3, "opset 3"),
         (GAUSSIAN, {"mine": 0}, None, "opset not imported"),
-        (GAUSSIAN, {"mine": 0, "yours": 2}, None, "opset not imported"),
-        (IN_MY_FUNCTION.format(', "mine": 3'), {"mine": 0}, 3, "opset 3"),
-        (IN_MY_FUNCTION.format(""), {"mine": 0}, None, "opset not imported"),
-        (GAUSSIAN.replace("mine.", ""), {}, 17, "opset 17"),
+        (
+            GAUSSIAN,
+            {"mine": 0, "yours": 2},
+            None,
+            "opset not imported",
+        ),
+        (
+            IN_MY_FUNCTION.format(', "mine": 3'),
+            {"mine": 0},
+            3,
+            "opset 3",
+        ),
+        (
+            IN_MY_FUNCTION.format(""),
+            {"mine": 0},
+            None,
+            "opset not imported",
+        ),
+        (
+            GAUSSIAN.replace("mine.", ""),
+            {},
+            17,
+            "opset 17",
+        ),
     ],
 )
 def test_a_title_says_the_opset_of_the_operator_s_own_domain(
-    text: str, imports: dict[str, int], version: int | None, said: str, tmp_path: Path
+    text: str,
+    imports: dict[str, int],
+    version: int | None,
+    said: str,
+    tmp_path: Path,
 ) -> None:
     model = parse(text, **imports)
     (found,) = find_random_nodes(model)

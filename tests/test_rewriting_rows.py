@@ -56,7 +56,11 @@ def by_row(draws: list[np.ndarray]) -> list[np.ndarray]:
     return [draw.swapaxes(0, 1) if draw.ndim == 3 else draw for draw in draws]
 
 
-def two_runs(run: Run, feed: Arrays, rows: Sequence[int]) -> Iterator[Arrays]:
+def two_runs(
+    run: Run,
+    feed: Arrays,
+    rows: Sequence[int],
+) -> Iterator[Arrays]:
     state = states_of(rows)
     for _ in range(2):
         outputs = run(feed | {"random_state": state})
@@ -64,7 +68,11 @@ def two_runs(run: Run, feed: Arrays, rows: Sequence[int]) -> Iterator[Arrays]:
         yield outputs
 
 
-def drawn(real: RealModel, outputs: Arrays, states: np.ndarray) -> list[np.ndarray]:
+def drawn(
+    real: RealModel,
+    outputs: Arrays,
+    states: np.ndarray,
+) -> list[np.ndarray]:
     """What the reference draws, each row from its state; of tokens, from the logits of the run."""
     if real is not TOKENS:
         return real.draws(states)
@@ -106,9 +114,20 @@ def test_a_row_draws_the_same_in_any_batch_at_any_place(real: RealModel, load: L
 # By torch's older exporter, with shapes that the model computes; what each is fed.
 LIBRARIES = {
     "bert": np.arange(15).reshape(3, 5) % 12,
-    "categorical": np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5),
-    "plate": np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5),
-    "vision_transformer": np.linspace(-1, 1, 192, dtype=np.float32).reshape(3, 1, 8, 8),
+    "categorical": np.linspace(-1, 1, 15, dtype=np.float32).reshape(
+        3,
+        5,
+    ),
+    "plate": np.linspace(-1, 1, 15, dtype=np.float32).reshape(
+        3,
+        5,
+    ),
+    "vision_transformer": np.linspace(-1, 1, 192, dtype=np.float32).reshape(
+        3,
+        1,
+        8,
+        8,
+    ),
 }
 
 
@@ -145,7 +164,11 @@ def test_what_libraries_draw_is_proved_to_be_rows(name: str, load: Load) -> None
     whole = draws([0, 1, 2])
     if is_ours:
         places = TOKENS.feed["tokens"].shape[1]
-        layer = [(3, 2, places, places), (3, places, 32), (3, places, 32)]
+        layer = [
+            (3, 2, places, places),
+            (3, places, 32),
+            (3, places, 32),
+        ]
         assert [draw.shape for draw in whole] == [*layer, *layer]
     for rows in ([2, 0], [1]):
         assert_all_same(draws(rows), [draw[rows] for draw in whole])
@@ -181,7 +204,12 @@ SIZE = """dims = Shape (x) zero = Constant <value_int = 0> () size = Gather (dim
 TRUE = "go = Constant <value = bool {1}> () three = Constant <value_int = 3> ()"
 
 
-def looped(body: str, start: str = "x", trips: str = "three", inner: str = "") -> str:
+def looped(
+    body: str,
+    start: str = "x",
+    trips: str = "three",
+    inner: str = "",
+) -> str:
     """A Loop that carries rows v, of which its body makes w; in a Loop, by names of its own."""
     v, w, names = ("g", "h", "i1, c1, co1, b1") if inner else ("v", "w", "i, ci, co, b")
     i, ci, co, b = names.split(", ")
@@ -259,7 +287,10 @@ def checked_rows(model: onnx.ModelProto, load: Load, output: str = "y") -> None:
         assert_same_bits(outputs[output], whole[output][rows])
 
 
-def forms(model: onnx.ModelProto, load: Load = LOADERS["openvino native"]) -> list[Any]:
+def forms(
+    model: onnx.ModelProto,
+    load: Load = LOADERS["openvino native"],
+) -> list[Any]:
     """A model of ONNX, and for OpenVINO what it reads of it, if it reads its Bernoulli."""
     kinds = {node.op_type for node in model.graph.node}
     is_read = load is LOADERS["openvino native"] and "Bernoulli" not in kinds
@@ -314,7 +345,11 @@ def without_shapes(graph: onnx.GraphProto) -> None:
 
 
 # TorchScript computes the shape of an Expand by a Where, which ONNX does not follow.
-@pytest.mark.parametrize("real", [VAE, DROPOUT, *DIFFUSION[1:], TOKENS], ids=lambda real: real.name)
+@pytest.mark.parametrize(
+    "real",
+    [VAE, DROPOUT, *DIFFUSION[1:], TOKENS],
+    ids=lambda real: real.name,
+)
 def test_exports_need_not_declare_their_shapes(real: RealModel) -> None:
     model = onnx.ModelProto()
     model.CopyFrom(real.original)
@@ -481,7 +516,11 @@ def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) 
 
     def drawn_for(rows: list[int], shape: list[int]) -> np.ndarray:
         x = np.zeros((len(rows), 4), np.float32)
-        given = {"x": x, "shape": np.array(shape), "random_state": states_of(rows)}
+        given = {
+            "x": x,
+            "shape": np.array(shape),
+            "random_state": states_of(rows),
+        }
         return run(given)["y"]
 
     whole = drawn_for([0, 1, 2], [3, 4])
@@ -502,13 +541,33 @@ OF_ONE_ROW = "for a state for each row: got one dimension, whose draws are one r
     ("model", "asked", "words"),
     [
         *((ONE_ROW, {"per_row": each}, OF_ONE_ROW) for each in (True, ["y"])),
-        (model_of(BESIDE), {"per_row": ["nose"]}, "must be one of the random nodes to r"),
+        (
+            model_of(BESIDE),
+            {"per_row": ["nose"]},
+            "must be one of the random nodes to r",
+        ),
         (model_of(BESIDE), {"per_row": "noise"}, "TypeError: per_row must be True, False, or "),
         (model_of(BESIDE), {"per_row": 1}, "TypeError: rows of the batch: got 1, of type int"),
-        (model_of(BESIDE), {"per_row": True, "seed": 7}, "seed must be left out for a model with"),
-        (model_of(BESIDE, "float[3, 4] x"), {"per_row": True}, "with the inputs x [3, 4]"),
-        (model_of("y = RandomNormal <shape = [3, 4]> ()", ""), {"per_row": True}, "without inputs"),
-        (model_of(BESIDE, opset=12), {"per_row": True}, "opset must be 13 or newer...: got 12"),
+        (
+            model_of(BESIDE),
+            {"per_row": True, "seed": 7},
+            "seed must be left out for a model with",
+        ),
+        (
+            model_of(BESIDE, "float[3, 4] x"),
+            {"per_row": True},
+            "with the inputs x [3, 4]",
+        ),
+        (
+            model_of("y = RandomNormal <shape = [3, 4]> ()", ""),
+            {"per_row": True},
+            "without inputs",
+        ),
+        (
+            model_of(BESIDE, opset=12),
+            {"per_row": True},
+            "opset must be 13 or newer...: got 12",
+        ),
         (SHUFFLED, {"per_row": True}, "RandomShuffle of 'y'...got one order for all rows tog"),
         (TIMED, {"per_row": True, "batch": "N"}, "dynamic dimension ... (time, batch)"),
         (TIMED, {"batch": "batch"}, "batch must be left out for a model with one state"),
@@ -610,7 +669,7 @@ def test_torch_s_generator_is_refused_where_other_rows_say_how_far_it_walks(inne
         ),
     ],
 )
-def test_a_draw_that_depends_on_the_iteration_and_on_what_all_share_is_not(
+def test_a_draw_that_depends_on_the_iteration_or_on_a_shared_input_is_rewritten(
     condition: str, inner: str, inputs: str, load: Load
 ) -> None:
     for given in forms(within_a_loop(condition, inner, inputs), load):
@@ -628,7 +687,19 @@ def test_an_if_outside_of_loops_may_depend_on_the_batch(load: Load) -> None:
         checked_rows(make_reproducible(given, per_row=True), load)
 
 
-SIZES = [(3, 3), (1, 1), (0, 0), (1, 3), (3, 1), (3, 4), (4, 3), (0, 3), (3, 0), (1, 0), (0, 1)]
+SIZES = [
+    (3, 3),
+    (1, 1),
+    (0, 0),
+    (1, 3),
+    (3, 1),
+    (3, 4),
+    (4, 3),
+    (0, 3),
+    (3, 0),
+    (1, 0),
+    (0, 1),
+]
 
 
 def check_only_a_state_of_the_batch_runs(
@@ -687,10 +758,21 @@ def test_openvino_refuses_a_state_of_another_batch(
     # And where only the batch was fixed.
     read = openvino.read(model)
     read.reshape({"x": [4, 4]})
-    check_only_a_state_of_the_batch_runs(openvino.loaded(read, precision), [(4, 4), (1, 4), (3, 4)])
+    check_only_a_state_of_the_batch_runs(
+        openvino.loaded(read, precision),
+        [
+            (4, 4),
+            (1, 4),
+            (3, 4),
+        ],
+    )
 
 
-@pytest.mark.parametrize("real", [VAE, DIFFUSION[1]], ids=lambda real: real.name)
+@pytest.mark.parametrize(
+    "real",
+    [VAE, DIFFUSION[1]],
+    ids=lambda real: real.name,
+)
 def test_in_openvino_the_states_can_live_in_a_variable(real: RealModel, openvino: OpenVino) -> None:
     model = with_draws_as_outputs(make_reproducible(real.original, per_row=True))
     states = states_of(range(batch_of(real)))
@@ -700,7 +782,8 @@ def test_in_openvino_the_states_can_live_in_a_variable(real: RealModel, openvino
     for number in range(2):
         outputs = infer(request, real.feed)
         named = {port.get_any_name(): value for port, value in outputs.items()}
-        assert_all_same(draws_of(named), real.draws(states_of(range(batch_of(real)), number)))
+        expected = real.draws(states_of(range(batch_of(real)), number))
+        assert_all_same(draws_of(named), expected)
     (variable,) = request.query_state()
     variable.state = ov.Tensor(states[:1].view(np.int32).copy())
     with pytest.raises(Exception, match="random_state_must_have_one_row"):

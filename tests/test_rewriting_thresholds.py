@@ -27,7 +27,19 @@ from onnx_philox.openvino import random_bernoulli
 
 ROWS, COLUMNS = 60, 16
 SHAPE = [ROWS, COLUMNS]
-ODD = np.float32([-1, 7, np.nan, np.inf, -np.inf, -0.0, 1, np.nextafter(np.float32(1), 2), 1e-42])
+ODD = np.float32(
+    [
+        -1,
+        7,
+        np.nan,
+        np.inf,
+        -np.inf,
+        -0.0,
+        1,
+        np.nextafter(np.float32(1), 2),
+        1e-42,
+    ]
+)
 BELOW: Callable[..., np.ndarray] = np.less
 FORMS = {
     "u < x": ("Less (u, x)", BELOW),
@@ -192,7 +204,11 @@ def test_constants_are_clamped_too(openvino: OpenVino) -> None:
     for is_input in (False, True):
         constant = opset8.constant(THRESHOLDS)
         x = opset8.parameter(SHAPE, np.float32) if is_input else constant
-        p = opset8.select(opset8.less(zero, x), opset8.minimum(x, one), zero)
+        p = opset8.select(
+            opset8.less(zero, x),
+            opset8.minimum(x, one),
+            zero,
+        )
         draw = random_bernoulli(SHAPE, p, state=STATE)
         if is_input:
             draw.input(1).replace_source_output(constant.output(0))

@@ -26,7 +26,8 @@ def test_the_type_passes_through_onnx_runtime_s_own_operators() -> None:
     model = parse("""g (float[N, 4] x) => (y, p) {
         q = com.microsoft.QuickGelu <alpha = 1.0> (x) p = Sigmoid (q) y = Bernoulli (p) }""")
     y, p, _ = in_onnxruntime()(op.make_reproducible(model), {"x": X, "random_state": STATE})
-    assert_same_bits(y, op.reference.random_bernoulli([3, 4], p, state=STATE)[0].astype(np.float32))
+    expected = op.reference.random_bernoulli([3, 4], p, state=STATE)[0].astype(np.float32)
+    assert_same_bits(y, expected)
 
 
 @pytest.mark.parametrize("dtype", ["float", "float16"])
@@ -38,11 +39,17 @@ def test_the_type_of_a_second_output_passes_too_and_into_branches(dtype: str) ->
                 r = com.microsoft.FastGelu (sum) a = RandomNormalLike (r) }},
             else_branch = e () => (d) {{ d = Identity (x) }}> }}""")
     (found,) = find_random_nodes(model)
-    assert (found.problem, found.output_type) == (None, "f32" if dtype == "float" else "f16")
+    expected = (None, "f32" if dtype == "float" else "f16")
+    assert (found.problem, found.output_type) == expected
     type_ = np.float32 if dtype == "float" else np.float16
-    feeds = {"x": X.astype(type_), "b": np.ones(4, type_), "c": np.array(True)}
+    feeds = {
+        "x": X.astype(type_),
+        "b": np.ones(4, type_),
+        "c": np.array(True),
+    }
     y, _ = in_onnxruntime()(op.make_reproducible(model), feeds | {"random_state": STATE})
-    assert_same_bits(y, op.reference.random_normal([3, 4], 0, 1, found.output_type, state=STATE)[0])
+    expected = op.reference.random_normal([3, 4], 0, 1, found.output_type, state=STATE)[0]
+    assert_same_bits(y, expected)
 
 
 def test_a_dropout_has_the_type_that_a_rewrite_declared_where_onnx_infers_none(
@@ -52,7 +59,8 @@ def test_a_dropout_has_the_type_that_a_rewrite_declared_where_onnx_infers_none(
         q = com.microsoft.QuickGelu <alpha = 1.0> (x) o = Dropout (q, h, on) d = Neg (o) }""")
     feeds = {"x": X.astype(np.float16), "random_state": STATE}
     q, d, _ = in_onnxruntime(ort_backend)(op.make_reproducible(model), feeds)
-    assert_same_bits(d, -op.reference.random_dropout(q, 0.5, state=STATE)[0])
+    expected = -op.reference.random_dropout(q, 0.5, state=STATE)[0]
+    assert_same_bits(d, expected)
 
 
 def test_operators_that_onnx_got_later_pass_their_type() -> None:
@@ -61,7 +69,11 @@ def test_operators_that_onnx_got_later_pass_their_type() -> None:
         s = SimplifiedLayerNormalization (l, b) y = RandomUniformLike (s) }""",
         14,
     )
-    feeds = {"x": X, "b": np.ones(4, np.float32), "random_state": STATE}
+    feeds = {
+        "x": X,
+        "b": np.ones(4, np.float32),
+        "random_state": STATE,
+    }
     y, _ = in_onnxruntime()(op.make_reproducible(model), feeds)
     assert_same_bits(y, uniform([3, 4], 0, STATE))
 
@@ -147,7 +159,8 @@ def test_values_of_every_kind_stand_beside_a_draw(kind: str, place: str) -> None
     assert (found.problem, found.output_type) == (None, "f32")
     for per_row in (False, True):
         rewritten = op.make_reproducible(model, per_row=per_row)
-        assert [i for i in rewritten.graph.input if i.name == "v"] == [model.graph.input[1]]
+        expected = [model.graph.input[1]]
+        assert [i for i in rewritten.graph.input if i.name == "v"] == expected
         for info in model.graph.output[1:]:
             assert info in rewritten.graph.output
         op.to_standard_nodes(rewritten)
@@ -215,8 +228,11 @@ def test_what_onnx_ir_cannot_read_stays_and_hides_no_type(place: str) -> None:
         with pytest.raises(ort_state.NotImplemented, match=r"with backend='python': got .*native"):
             InferenceSession(rewritten, backend="python")
     result = op.Pipeline(model)({"x": X[:, :3]}, seed=3)
-    assert_same_bits(result["n"], uniform([3, 3], 0, STATE))
+    expected = uniform([3, 3], 0, STATE)
+    assert_same_bits(result["n"], expected)
     if place == "maps that a node makes":
-        assert result["w"][1] == dict(enumerate(X[1, :3]))
+        expected = dict(enumerate(X[1, :3]))
+        assert result["w"][1] == expected
     else:
-        assert_same_bits(result["w"], np.float32([1, 0, 2]))
+        expected = np.float32([1, 0, 2])
+        assert_same_bits(result["w"], expected)

@@ -34,7 +34,11 @@ def uniform(shape: list[int], stream: int) -> np.ndarray:
     return of_stream(shape, stream, STATE)
 
 
-def run(model: onnx.ModelProto, state: np.ndarray | None = STATE, **feeds: np.ndarray) -> list:
+def run(
+    model: onnx.ModelProto,
+    state: np.ndarray | None = STATE,
+    **feeds: np.ndarray,
+) -> list:
     return evaluate(model, feeds if state is None else {**feeds, "random_state": state})
 
 
@@ -71,7 +75,8 @@ def test_dropout_outside_of_training_is_not_random(node: str, opset: int) -> Non
     assert not find_random_nodes(parse(f"g (float[2] x) => (float[2] y) {{ {inside} }}"))
     # Where the mode is an input, its default is not constant.
     model.graph.input.append(helper.make_tensor_value_info("t", TensorProto.BOOL, []))
-    assert len(find_random_nodes(model)) == ("t" in model.graph.node[0].input)
+    expected = "t" in model.graph.node[0].input
+    assert len(find_random_nodes(model)) == (expected)
 
 
 def test_the_model_that_is_given_is_not_changed() -> None:
@@ -82,7 +87,8 @@ def test_the_model_that_is_given_is_not_changed() -> None:
             make_reproducible(given, **asked)
     find_random_nodes(model)
     assert model == parse(TWO)
-    assert ir.to_proto(graph) == ir.to_proto(ir.from_proto(parse(TWO)))
+    expected = ir.to_proto(ir.from_proto(parse(TWO)))
+    assert ir.to_proto(graph) == expected
 
 
 def rich_model() -> onnx.ModelProto:
@@ -113,7 +119,11 @@ def rich_model() -> onnx.ModelProto:
     for name in ("h", "noise"):
         info = helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 4], "Between.")
         graph.value_info.append(info)
-    far = graph.initializer.add(name="far", dims=[1000], data_type=TensorProto.FLOAT)
+    far = graph.initializer.add(
+        name="far",
+        dims=[1000],
+        data_type=TensorProto.FLOAT,
+    )
     far.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "far.bin"), ("checksum", "abc")):
         far.external_data.add(key=key, value=value)
@@ -221,7 +231,8 @@ BOUNDS = "<int64[1] shape = {2}, float low = {0}, float high = {1}>"
 def test_streams_are_numbered_in_order_and_do_not_overlap() -> None:
     model = make_reproducible(parse(TWO))
     a, b, after = first = run(model)
-    assert_all_same((a, b), (uniform([2], 0), uniform([3], 1)))
+    expected = (uniform([2], 0), uniform([3], 1))
+    assert_all_same((a, b), expected)
     assert_same_bits(after, PhiloxState.for_run(42, 1).to_array())
     second = run(model, after)
     assert not {*a.tolist()} & {*b.tolist(), *second[0].tolist()}
@@ -241,7 +252,8 @@ def test_a_node_that_is_added_later_gets_the_next_number_and_the_same_state(
     for ports in ("input", "output"):
         both = (getattr(each.graph, ports) for each in (again, model))
         assert len({tuple(port.name for port in each) for each in both}) == 1
-    assert_all_same(run(again, None if seed else STATE), [*before, uniform([4], 2)])
+    expected = [*before, uniform([4], 2)]
+    assert_all_same(run(again, None if seed else STATE), expected)
 
 
 def test_a_number_is_not_given_away_when_its_node_is_removed() -> None:
@@ -249,7 +261,8 @@ def test_a_number_is_not_given_away_when_its_node_is_removed() -> None:
     model.graph.node.remove(next(n for n in model.graph.node if "a" in n.output))
     model.graph.node.insert(0, helper.make_node("RandomUniform", [], ["a"], shape=[2]))
     a, b, _ = run(make_reproducible(model))
-    assert_all_same((a, b), (uniform([2], 2), uniform([3], 1)))
+    expected = (uniform([2], 2), uniform([3], 1))
+    assert_all_same((a, b), expected)
 
 
 def test_nodes_of_the_user_s_own_are_not_touched_and_their_numbers_not_taken() -> None:
@@ -269,7 +282,8 @@ def test_the_order_of_an_if_s_attributes_means_nothing() -> None:
     for _ in range(2):
         rewritten = make_reproducible(model)
         for taken in (True, False):
-            assert_same_bits(run(rewritten, c=np.array(taken))[0], uniform([2], int(not taken)))
+            expected = uniform([2], int(not taken))
+            assert_same_bits(run(rewritten, c=np.array(taken))[0], expected)
         model.graph.node[0].attribute.append(model.graph.node[0].attribute.pop(0))
 
 
@@ -293,7 +307,7 @@ outer (a) => (b) { n = local.noise (a) b = Add (a, n) }
 uncalled (a) => (b) { n = local.outer (a) b = Neg (n) }"""
 
 
-def test_functions_with_random_nodes_are_inlined_and_go_with_those_that_nobody_calls() -> None:
+def test_functions_with_random_nodes_are_inlined_and_uncalled_ones_removed() -> None:
     model = parse(FUNCTIONS)
     found = find_random_nodes(model)
     assert [(n.op_type, n.function) for n in found] == [("RandomNormalLike", "local::noise")]
@@ -365,8 +379,10 @@ def test_no_other_node_draws_from_a_state_that_anything_but_a_rewrite_moves_on(
     for given in (core.read_model(alone.SerializeToString()), alone):
         assert make_reproducible(given) is given
     model = make_reproducible(parse(text.format("words")))
-    *_, after = run(model, x=np.zeros(1000, np.float32), words=STATE)
-    assert (after - STATE).tolist() == [0, 0, 0, 1, 0, 0]
+    x = np.zeros(1000, np.float32)
+    *_, after = run(model, x=x, words=STATE)
+    expected = [0, 0, 0, 1, 0, 0]
+    assert (after - STATE).tolist() == expected
     onnx.save(model, tmp_path / "m.onnx")
     ov.save_model(core.read_model(tmp_path / "m.onnx"), tmp_path / "m.xml")
     said = "input random_state, or words, which whoever runs it moves on; the output next_random_st"

@@ -101,8 +101,10 @@ def test_schemas_say_all_that_the_declaration_says() -> None:
     for op in OPERATORS.values():
         schema = onnx.defs.get_schema(op.name, domain=DOMAIN)
         assert schema.doc == op.doc
-        assert [i.name for i in schema.inputs] == [i.name for i in op.inputs]
-        assert [o.name for o in schema.outputs] == [o.name for o in op.outputs]
+        expected = [i.name for i in op.inputs]
+        assert [i.name for i in schema.inputs] == expected
+        expected = [o.name for o in op.outputs]
+        assert [o.name for o in schema.outputs] == expected
         assert set(schema.attributes) == {a.name for a in op.attributes}
         for attribute in op.attributes:
             assert schema.attributes[attribute.name].required == (attribute.default is None)

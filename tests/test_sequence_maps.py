@@ -13,7 +13,12 @@ from onnx_philox.rewriting import find_random_nodes
 
 X = np.zeros((3, 4), np.float32)
 Z = np.full((3, 2), 9, np.float32)
-ON = {"x": X, "z": Z, "c": np.array(True), "n": np.array(1)}
+ON = {
+    "x": X,
+    "z": Z,
+    "c": np.array(True),
+    "n": np.array(1),
+}
 SPLIT = """xs = SplitToSequence <axis = 0, keepdims = 0> (x)
     zs = SplitToSequence <axis = 0, keepdims = 0> (z)"""
 BACK = "y = ConcatFromSequence <axis = 0, new_axis = 1> (ys)"

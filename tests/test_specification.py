@@ -21,8 +21,18 @@ FLOATS = tuple(spec.FLOATS)
 STATE = PhiloxState(2**128 - 3, 2**64 - 5).to_array()
 SEEDS = {"global_seed": 9, "op_seed": 3}
 LOGITS = np.linspace(-3, 2, 21).reshape(3, 7).astype(np.float32)
-TIES = np.float32([[1, 3, 3, -np.inf], [5, 5, 5, 5], [-0.0, 0.0, -1, 0]])
-SOME = np.where(np.arange(80) % 5 == 2, -np.inf, np.sin(np.arange(80) * 7.0)).reshape(2, 40)
+TIES = np.float32(
+    [
+        [1, 3, 3, -np.inf],
+        [5, 5, 5, 5],
+        [-0.0, 0.0, -1, 0],
+    ]
+)
+SOME = np.where(
+    np.arange(80) % 5 == 2,
+    -np.inf,
+    np.sin(np.arange(80) * 7.0),
+).reshape(2, 40)
 N = 301
 
 
@@ -30,9 +40,18 @@ def _stream() -> spec.Stream:
     return spec.Stream(STATE.tolist(), **SEEDS)
 
 
-def _drawn(name: str, *arguments: Any, **options: Any) -> tuple[Any, ...]:
+def _drawn(
+    name: str,
+    *arguments: Any,
+    **options: Any,
+) -> tuple[Any, ...]:
     """The flat outputs of the reference, and its next state."""
-    *values, after = getattr(reference, name)(*arguments, **options, **SEEDS, state=STATE)
+    *values, after = getattr(reference, name)(
+        *arguments,
+        **options,
+        **SEEDS,
+        state=STATE,
+    )
     return (*(v.reshape(-1) for v in values), after)
 
 
@@ -53,7 +72,12 @@ PROBABILITIES = (
     np.float32(0.3),
     np.float64(0.3),
     np.linspace(0, 1, N),
-    np.linspace(0, 1, N, dtype=np.float32),
+    np.linspace(
+        0,
+        1,
+        N,
+        dtype=np.float32,
+    ),
 )
 CASES: list[tuple[Any, ...]] = [
     ("random_generator", [N]),
@@ -74,7 +98,12 @@ CASES: list[tuple[Any, ...]] = [
     ),
     *(("random_exponential", [N], x, t) for t, *scales in EXTREMES for x in (1.3, *scales)),
     *(("random_gamma", [N], np.float64(x), "f64") for x in (2.5, 0.01, 2.0**40)),
-    ("random_gamma", [N], np.float64(0.25), "f32"),
+    (
+        "random_gamma",
+        [N],
+        np.float64(0.25),
+        "f32",
+    ),
     *(("random_poisson", [N], np.float64(x), COUNTS) for x in (0, 0.1, 9.99, 10, 40, 300, 1e9)),
     ("random_permutation", [3, 11]),
     ("random_token", [LOGITS], 1.0, 0, 1.0, 0.0),
@@ -83,7 +112,14 @@ CASES: list[tuple[Any, ...]] = [
     ("random_token", [LOGITS], 0.0, 0, 1.0, 0.0),
     # Of equal ones the first is the largest, and the lower pass.
     *(("random_token", [TIES], t, 2, 0.9, 0.1) for t in (0.0, 1.0)),
-    ("random_token", [np.resize(np.float32([0, 1, 1, 1, 0]), (200, 5))], 1.0, 2, 1.0, 0.0),
+    (
+        "random_token",
+        [np.resize(np.float32([0, 1, 1, 1, 0]), (200, 5))],
+        1.0,
+        2,
+        1.0,
+        0.0,
+    ),
 ]
 
 
@@ -117,9 +153,15 @@ def test_the_page_s_dropout_is_the_reference_s(type_: str, ratio_type: Any, rati
     output, mask = zip(*spec.random_dropout(stream, data, share), strict=True)
     ours, ours_mask, after = _drawn("random_dropout", data, share)
     assert_array_equal(ours_mask, mask)
-    assert_array_equal(_bits(ours), _bits(np.array(output, ours.dtype)))
+    expected = _bits(np.array(output, ours.dtype))
+    assert_array_equal(_bits(ours), expected)
     assert after.tolist() == stream.next_state()
-    booleans, _ = reference.random_bernoulli([N], share, **SEEDS, state=STATE)
+    booleans, _ = reference.random_bernoulli(
+        [N],
+        share,
+        **SEEDS,
+        state=STATE,
+    )
     assert_array_equal(booleans, ~ours_mask)
 
 

@@ -37,7 +37,11 @@ PHILOX = [stem for stem in STEMS if stem.parent.name != "v1_torch"]
 @pytest.mark.parametrize(
     "stem",
     [
-        pytest.param(stem, marks=marks, id=f"{stem.parent.name}-{name}")
+        pytest.param(
+            stem,
+            marks=marks,
+            id=f"{stem.parent.name}-{name}",
+        )
         for stem, (name, marks) in zip(PHILOX, marked([stem.name for stem in PHILOX]), strict=True)
     ],
 )
@@ -116,7 +120,8 @@ def test_a_path_and_an_onnx_ir_model_are_taken_too(tmp_path: Path, kind: str) ->
     standard = op.to_standard_nodes(given)
     state = op.PhiloxState(7, 9).to_array()
     bits, _ = RUN["onnxruntime"](standard, {"state": state}, optimised=True)
-    assert_same_bits(bits, op.reference.random_generator(state, [3])[0])
+    expected = op.reference.random_generator(state, [3])[0]
+    assert_same_bits(bits, expected)
 
 
 def test_the_metadata_say_how_to_run_it() -> None:
@@ -141,8 +146,14 @@ def test_draws_made_later_are_added_to_those_made_before() -> None:
 
 
 INEXACT = [
-    (lambda: op.graphs.random_normal([3], 0, 1, "f32", stateful=True), "got f32"),
-    (lambda: op.graphs.random_uniform([3], 1, 2, "f32", stateful=True), "f32 from 1.0 to 2.0"),
+    (
+        lambda: op.graphs.random_normal([3], 0, 1, "f32", stateful=True),
+        "got f32",
+    ),
+    (
+        lambda: op.graphs.random_uniform([3], 1, 2, "f32", stateful=True),
+        "f32 from 1.0 to 2.0",
+    ),
     (
         lambda: op.graphs.random_uniform([3], None, None, "i32", stateful=True),
         "i32 with bounds that are no",
@@ -186,7 +197,8 @@ def test_no_rows_are_drawn_where_their_number_is_not_fixed(target: str) -> None:
         for optimised in (True, False):
             standard = op.to_standard_nodes(model, target=target)
             outputs = RUN[target](standard, feeds, optimised=optimised)
-            assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
+            expected = [(0, 4), (0, 6)]
+            assert [output.shape for output in outputs] == expected
 
 
 def test_a_bad_node_is_refused_by_name() -> None:
@@ -222,7 +234,11 @@ OF_ROWS = {
             rows = Shape <start = 0, end = 1> (x)  shape = Concat <axis = 0> (rows, rest)
             like = Expand (ratio, shape)  free = RandomUniformLike (like) }""",
 }
-STATES = op.row_states([2**64 - 1, 4, 99], rows=[7, 0, 2**32 - 1], run=2**32 - 1)
+STATES = op.row_states(
+    [2**64 - 1, 4, 99],
+    rows=[7, 0, 2**32 - 1],
+    run=2**32 - 1,
+)
 X = np.random.default_rng(3).normal(size=(3, 6)).astype(np.float32)
 
 
@@ -254,10 +270,14 @@ def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
 @target
 @pytest.mark.parametrize(
     ("asked", "state"),
-    [({}, STATES[0]), ({"seed": 42}, None), ({"per_row": True}, STATES)],
+    [
+        ({}, STATES[0]),
+        ({"seed": 42}, None),
+        ({"per_row": True}, STATES),
+    ],
     ids=("a state", "a seed", "rows"),
 )
-def test_the_command_writes_such_a_file(
+def test_the_rewrite_command_writes_standard_nodes(
     tmp_path: Path, target: str, asked: Any, state: Any
 ) -> None:
     source = tmp_path / "m.onnx"
@@ -284,5 +304,6 @@ def test_a_row_takes_no_longer_in_a_large_batch() -> None:
             (bits, _) = session.run(None, {"state": states})
             times.append(time.process_time() - start)
         seconds.append(min(times) / rows)
-        assert_same_bits(bits, op.reference.random_generator(states, [rows, 3])[0])
+        expected = op.reference.random_generator(states, [rows, 3])[0]
+        assert_same_bits(bits, expected)
     assert seconds[1] < 5 * seconds[0], "before, it took 8 times as long"

@@ -122,7 +122,13 @@ def test_all_else_stays_as_it_was(tmp_path: Path) -> None:
     model.graph.value_info.add(name="of_no_value")
     expected = in_onnxruntime()(make_reproducible(model), FEEDS)
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0)
-    said = cli.text("rewrite", tmp_path / "m.onnx", "-o", tmp_path / "new.onnx", "--standard")
+    said = cli.text(
+        "rewrite",
+        tmp_path / "m.onnx",
+        "-o",
+        tmp_path / "new.onnx",
+        "--standard",
+    )
     assert "Warning: the opset was raised from 11 to 18" in said
 
     written = onnx.load(tmp_path / "new.onnx", load_external_data=False)
@@ -143,7 +149,8 @@ def test_an_opset_that_changes_no_node_is_raised_without_a_word() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         standard = to_standard_nodes(model)
-    assert standard.graph.node[-1] == model.graph.node[-1]
+    expected = model.graph.node[-1]
+    assert standard.graph.node[-1] == expected
 
 
 RESIZE = "s = Constant <value = float[2] {1, 2}> () \n a = Resize (y, s)"

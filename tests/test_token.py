@@ -20,7 +20,11 @@ RNG = np.random.default_rng(29)
 TYPES = (np.float16, ml_dtypes.bfloat16, np.float32)
 
 
-def oracle(row: np.ndarray, u: float, given: dict[str, float]) -> int:
+def oracle(
+    row: np.ndarray,
+    u: float,
+    given: dict[str, float],
+) -> int:
     """A sampler in plain NumPy: np.exp and a stable sort."""
     temperature = given.get("temperature", 1)
     if temperature == 0:
@@ -54,7 +58,10 @@ def random_filters(rows: int, classes: int) -> dict[str, np.ndarray]:
     }
 
 
-def of_row(filters: dict[str, np.ndarray], row: int) -> dict[str, float]:
+def of_row(
+    filters: dict[str, np.ndarray],
+    row: int,
+) -> dict[str, float]:
     return {k: v[row if v.size > 1 else 0].item() for k, v in filters.items()}
 
 
@@ -93,7 +100,12 @@ def test_rows_of_random_settings_are_those_of_a_plain_oracle(trials: range) -> N
         wrong += [
             (trial, row)
             for row in range(rows)
-            if oracle(wide[row], u[row, 0], of_row(filters, row)) != tokens[row, 0]
+            if oracle(
+                wide[row],
+                u[row, 0],
+                of_row(filters, row),
+            )
+            != tokens[row, 0]
         ]
     assert wrong == []
 
@@ -129,7 +141,11 @@ def test_a_class_is_kept_that_a_sum_without_rounding_would_leave_out() -> None:
     for _ in range(2):
         lacks = 2 - 5e-14 - np.exp(row, dtype=np.float64).sum(dtype=np.longdouble)
         row = np.append(row, np.nextafter(F32(np.log(lacks)), F32(-np.inf)))
-    tokens = fast(np.tile(row, (32, 1)), row_states(3, range(32)), top_p=F32(0.5))
+    tokens = fast(
+        np.tile(row, (32, 1)),
+        row_states(3, range(32)),
+        top_p=F32(0.5),
+    )
     assert set(tokens.flat) == {0, 1}
 
 

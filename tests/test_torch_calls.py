@@ -39,7 +39,12 @@ CONSTANTS = {
 }
 
 
-def model_of(text: str, output: str, call: str = "", arguments: str = "%x") -> onnx.ModelProto:
+def model_of(
+    text: str,
+    output: str,
+    call: str = "",
+    arguments: str = "%x",
+) -> onnx.ModelProto:
     """Nodes after an input x of f32[6], which torch's exporter noted as made of a call."""
     constants = "".join(
         f"{name} = Constant <value = float {{{number!r}}}> ()\n"
@@ -89,7 +94,12 @@ def awaiting(call: str, arguments: str = "%x", type_: str = "f32") -> onnx.Model
     of_call = next(text for name, text in draws.items() if call.startswith(name))
     names = {"f32": "float", "f16": "float16", "bf16": "bfloat16"}
     kind = "bool" if "Bernoulli" in of_call else names[type_]
-    model = model_of(f"s = Shape (x) y = {of_call}", f"{kind}[6]", call, arguments)
+    model = model_of(
+        f"s = Shape (x) y = {of_call}",
+        f"{kind}[6]",
+        call,
+        arguments,
+    )
     numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", arguments)]
     if "exponential" in call:
         numbers = [1 / numbers[0]]
@@ -164,7 +174,7 @@ CALLS = of_calls()
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_draw_that_stands_for_a_call_is_the_call_s_by_its_very_numbers(name: str) -> None:
+def test_the_numbers_of_a_node_tell_which_call_of_torch_it_stands_for(name: str) -> None:
     model, wanted, doubles = CALLS[name]
     if wanted is not None:
         assert_same_bits(drawn(model), wanted)
@@ -266,9 +276,8 @@ def test_what_a_module_itself_makes_of_floats_stays(text: str, output: str, call
     for node in model.graph.node:
         node.input[:] = ["drawn" if name == read.output[0] else name for name in node.input]
     read.output[0] = "drawn"
-    assert_same_bits(
-        drawn(model), of_torch("normal" if "Normal" in text else "uniform", 6, types.F32)
-    )
+    expected = of_torch("normal" if "Normal" in text else "uniform", 6, types.F32)
+    assert_same_bits(drawn(model), expected)
 
 
 def chain(call: str, count: int) -> str:
@@ -358,12 +367,25 @@ def test_a_dropout_keeps_a_ratio_that_is_a_double(data: str, is_given: bool) -> 
     kept = of_torch("dropout_keeps", 6, float(ratio))
     of_type = ratio.astype(x.dtype)
     scale = x.dtype.type(1) / (x.dtype.type(1) - of_type)
-    assert_same_bits(drawn(model, **feeds), np.where(kept, x * scale, x.dtype.type(0)))
+    expected = np.where(
+        kept,
+        x * scale,
+        x.dtype.type(0),
+    )
+    assert_same_bits(drawn(model, **feeds), expected)
     in_f64 = [float(scale), float(ratio)] if data == "double" else [float(ratio)]
     assert doubles_in(model) == in_f64 * (not is_given)
 
 
-@pytest.mark.parametrize(("ratio", "scale"), [(0.9, 10.0), (0.5, 2.0), (1.0, 0.0), (1 / 3, 1.5)])
+@pytest.mark.parametrize(
+    ("ratio", "scale"),
+    [
+        (0.9, 10.0),
+        (0.5, 2.0),
+        (1.0, 0.0),
+        (1 / 3, 1.5),
+    ],
+)
 @pytest.mark.parametrize("data", ["float", "float16", "bfloat16"])
 def test_a_dropout_multiplies_as_torch_does(ratio: float, scale: float, data: str) -> None:
     model = dropout(f"ratio = Constant <value = float {{{ratio!r}}}> ()", data)
@@ -436,7 +458,8 @@ def test_a_node_that_waits_for_a_state_gets_a_stream_and_one_with_seeds_keeps_th
     assert_same_bits(result["a"][:1], alone["a"])
     # Stream 1 is taken, by the seeds of the node that was written by hand.
     for name, stream in (("a", 0), ("b", 1), ("c", 2)):
-        assert_same_bits(result[name][0], uniform([4], stream, PhiloxState.for_run(42).to_array()))
+        expected = uniform([4], stream, PhiloxState.for_run(42).to_array())
+        assert_same_bits(result[name][0], expected)
     assert make_reproducible(rewritten) is rewritten
 
 
@@ -489,7 +512,10 @@ def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() 
     import torch
     from torch.nn import functional
 
-    def verified(x: torch.Tensor, forward: Callable[..., Any]) -> onnx_philox.torch.Verdict:
+    def verified(
+        x: torch.Tensor,
+        forward: Callable[..., Any],
+    ) -> onnx_philox.torch.Verdict:
         module = of_a_function(forward)
         program = onnx_philox.torch.export(
             module, (x,), alignment="pytorch", verify=True, verbose=False
@@ -514,7 +540,11 @@ def test_what_to_write_instead_of_a_call_without_a_rule_draws_torch_s_numbers() 
         (
             lambda x: functional.rrelu(x, training=True),
             "torch's rrelu...torch.where(x < 0, x * torch.empty_like(x).uniform_(lower, upper), x)",
-            lambda x: torch.where(x < 0, x * torch.empty_like(x).uniform_(1 / 8, 1 / 3), x),
+            lambda x: torch.where(
+                x < 0,
+                x * torch.empty_like(x).uniform_(1 / 8, 1 / 3),
+                x,
+            ),
         ),
         (
             lambda x: torch._standard_gamma(x.abs()),

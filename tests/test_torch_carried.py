@@ -32,13 +32,17 @@ class Keeping(nn.Module):
     """A module of a function of itself and x, in a submodule, with buffers or other attributes."""
 
     def __init__(
-        self, function: Callable[..., Any], buffers: dict[str, Any], attributes: dict[str, Any]
+        self,
+        function: Callable[..., Any],
+        buffers: dict[str, Any],
+        attributes: dict[str, Any],
     ) -> None:
         super().__init__()
         self.function = function
         for name, buffer in buffers.items():
             # What no checkpoint holds, too.
-            self.register_buffer(name, buffer, persistent=len(name) % 2 == 0)
+            persistent = len(name) % 2 == 0
+            self.register_buffer(name, buffer, persistent=persistent)
         for name, value in attributes.items():
             setattr(self, name, value)
 
@@ -131,8 +135,14 @@ def trained_by_noise() -> Any:
 
 ZEROS = torch.zeros(2, 3)
 CARRIED: dict[str, tuple[Callable[[], Any], str]] = {
-    "assigned": (lambda: with_buffers(assigned, prev=ZEROS.clone()), "'0.prev'"),
-    "copied": (lambda: with_buffers(copied, prev=ZEROS.clone()), "'0.prev'"),
+    "assigned": (
+        lambda: with_buffers(assigned, prev=ZEROS.clone()),
+        "'0.prev'",
+    ),
+    "copied": (
+        lambda: with_buffers(copied, prev=ZEROS.clone()),
+        "'0.prev'",
+    ),
     "through another": (
         lambda: with_buffers(through_another, first=ZEROS.clone(), second=ZEROS.clone()),
         "'0.first' and '0.second'",
@@ -150,13 +160,34 @@ CARRIED: dict[str, tuple[Callable[[], Any], str]] = {
         "'0.steps'",
     ),
     "a parameter": (trained_by_noise, "'0.weight'"),
-    "an attribute": (lambda: with_attributes(assigned, prev=ZEROS.clone()), "'0.prev'"),
-    "a list": (lambda: with_attributes(in_a_list, kept=[ZEROS.clone()]), "'0.kept'"),
-    "a dict": (lambda: with_attributes(in_a_dict, kept={"noise": ZEROS.clone()}), "'0.kept'"),
-    "a deque": (lambda: with_attributes(appended, kept=deque(maxlen=2)), "'0.kept'"),
-    "a mask": (lambda: with_attributes(drawn_once, mask=None), "'0.mask'"),
-    "a number": (lambda: with_attributes(chosen_by_a_counter, calls=0), "'0.calls'"),
-    "a rate": (lambda: with_attributes(dropout_of_a_schedule, p=0.1), "'0.p'"),
+    "an attribute": (
+        lambda: with_attributes(assigned, prev=ZEROS.clone()),
+        "'0.prev'",
+    ),
+    "a list": (
+        lambda: with_attributes(in_a_list, kept=[ZEROS.clone()]),
+        "'0.kept'",
+    ),
+    "a dict": (
+        lambda: with_attributes(in_a_dict, kept={"noise": ZEROS.clone()}),
+        "'0.kept'",
+    ),
+    "a deque": (
+        lambda: with_attributes(appended, kept=deque(maxlen=2)),
+        "'0.kept'",
+    ),
+    "a mask": (
+        lambda: with_attributes(drawn_once, mask=None),
+        "'0.mask'",
+    ),
+    "a number": (
+        lambda: with_attributes(chosen_by_a_counter, calls=0),
+        "'0.calls'",
+    ),
+    "a rate": (
+        lambda: with_attributes(dropout_of_a_schedule, p=0.1),
+        "'0.p'",
+    ),
 }
 
 

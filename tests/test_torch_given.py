@@ -43,7 +43,13 @@ def test_what_cannot_be_exported_is_refused_before_the_export(
     module = torch.nn.Dropout()
     words, said = REFUSED[case]
     with pytest.raises(RefusedInputError) as raised:
-        onnx_philox.torch.export(**{"model": module, "args": (torch.tensor(X),), **words})
+        onnx_philox.torch.export(
+            **{
+                "model": module,
+                "args": (torch.tensor(X),),
+                **words,
+            }
+        )
     assert str(raised.value).startswith(f"onnx_philox.torch.export: {said}")
     assert list(tmp_path.iterdir()) == []
 
@@ -71,7 +77,11 @@ def test_what_is_no_exported_model_is_refused_in_the_name_of_the_function(
     name: str, f: Any
 ) -> None:
     with pytest.raises(RefusedInputError) as raised:
-        getattr(onnx_philox.torch, name)(torch.nn.Dropout(), (torch.tensor(X),), f)
+        getattr(onnx_philox.torch, name)(
+            torch.nn.Dropout(),
+            (torch.tensor(X),),
+            f,
+        )
     assert str(raised.value).startswith(f"onnx_philox.torch.{name}: f must be the path of an ONNX")
 
 

@@ -29,7 +29,10 @@ SEED = 7
 
 
 def assert_torch_s_bits(
-    forward: Callable[[Any], Any], x: Any = X, file: Any = None, rounded: Any = torch.float32
+    forward: Callable[[Any], Any],
+    x: Any = X,
+    file: Any = None,
+    rounded: Any = torch.float32,
 ) -> None:
     """What a function draws is torch's in both runtimes, to the bit and in its order.
 
@@ -159,12 +162,21 @@ def in_bodies(x: Any) -> Any:
     def step(i: Any, y: Any) -> Any:
         return i + 1, y + torch.rand_like(y.transpose(1, 2)).transpose(1, 2)
 
-    _, y = torch.while_loop(lambda i, _: i < 3, step, (torch.tensor(0), x))
+    _, y = torch.while_loop(
+        lambda i, _: i < 3,
+        step,
+        (torch.tensor(0), x),
+    )
 
     def dropped(y: Any, p: float = 0.5) -> Any:
         return functional.dropout(y.transpose(1, 2), p).transpose(1, 2).clone()
 
-    y = torch.cond(y.sum() > 1, dropped, partial(dropped, p=0.4), (y,)) + torch.rand(1)
+    y = torch.cond(
+        y.sum() > 1,
+        dropped,
+        partial(dropped, p=0.4),
+        (y,),
+    ) + torch.rand(1)
 
     def misstated(y: Any) -> Any:
         turned = functional.one_hot(((y * 2).mT > 0).long(), 2) * 1.0
@@ -173,7 +185,11 @@ def in_bodies(x: Any) -> Any:
     def once_more(i: Any, y: Any) -> Any:
         return i + 1, y + misstated(y)
 
-    one_more = torch.while_loop(lambda i, _: i < 1, once_more, (torch.tensor(0), y))
+    one_more = torch.while_loop(
+        lambda i, _: i < 1,
+        once_more,
+        (torch.tensor(0), y),
+    )
     return torch.cond(y.sum() > 1, misstated, dropped, (y,)) + one_more[1]
 
 

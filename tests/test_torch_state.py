@@ -58,7 +58,8 @@ def test_the_words_of_seeds_are_those_of_numpy_in_the_contract_s_order(
 
 def test_a_cached_normal_and_the_place_in_a_block_are_words_too() -> None:
     array = drawn().to_array()
-    assert array[:5].tolist() == [42, 0, 525, 1, 100]
+    expected = [42, 0, 525, 1, 100]
+    assert array[:5].tolist() == expected
     assert array[631] == 1
     assert array[629:631].view(np.float64)[0] == drawn().normal
 
@@ -120,15 +121,27 @@ REFUSED = [
         lambda: TorchState.from_seed(1.5),
         "TypeError: seed must be an integer from 0 to 2^64-1: got 1.5",
     ),
-    (lambda: TorchState.from_array(np.zeros(632)), "TypeError: must be uint32: got float64"),
-    (lambda: TorchState.from_torch(np.zeros(5056)), "TypeError: must be uint8: got float64"),
+    (
+        lambda: TorchState.from_array(np.zeros(632)),
+        "TypeError: must be uint32: got float64",
+    ),
+    (
+        lambda: TorchState.from_torch(np.zeros(5056)),
+        "TypeError: must be uint8: got float64",
+    ),
     (
         lambda: TorchState.from_seed(-1),
         "TorchState.from_seed: seed must be an integer from 0 to 2^64-1: got -1. torch takes "
         "it for 18446744073709551615: pass that.",
     ),
-    (lambda: TorchState.from_seed(2**64), "from 0 to 2^64-1"),
-    (lambda: TorchState.from_array(np.zeros(6, np.uint32)), "are a PhiloxState"),
+    (
+        lambda: TorchState.from_seed(2**64),
+        "from 0 to 2^64-1",
+    ),
+    (
+        lambda: TorchState.from_array(np.zeros(6, np.uint32)),
+        "are a PhiloxState",
+    ),
     (
         lambda: TorchState.from_array(np.zeros((2, 632), np.uint32)),
         "must be [632], or [1, ..., 1, 632] up to rank 8: got [2, 632]",
@@ -146,23 +159,57 @@ REFUSED = [
         "must be the 5,056 bytes of a CPU generator's get_state(): got 16 bytes, the state "
         "of a CUDA generator",
     ),
-    (lambda: TorchState.from_torch(GOOD[:-8]), "got 5048 bytes"),
+    (
+        lambda: TorchState.from_torch(GOOD[:-8]),
+        "got 5048 bytes",
+    ),
     (
         lambda: TorchState.from_torch(changed(8, "<i", -3)),
         "left must be 1, or 625 less its next of 0: got -3",
     ),
-    (lambda: TorchState.from_torch(changed(8, "<i", 600)), "must be 1, or 625 less"),
-    (lambda: TorchState.from_torch(changed(12, "<i", 0)), "seeded must be 1: got 0"),
-    (lambda: TorchState.from_torch(changed(12, "<i", 7)), "seeded must be 0 or 1: got 7"),
-    (lambda: TorchState.from_torch(changed(16, "<Q", 625)), "next must be from 0 to 624: got 625"),
-    (lambda: TorchState.from_torch(changed(16, "<Q", 2**40)), "must be from 0 to 624"),
-    (lambda: TorchState.from_torch(changed(24, "<Q", 2**32)), "less than 2^32"),
-    (lambda: TorchState.from_torch(changed(5040, "<i", 2)), "is_cached must be 0 or 1: got 2"),
     (
-        lambda: TorchState.from_torch(changed(5024, "<d", float("nan"), changed(5040, "<i", 1))),
+        lambda: TorchState.from_torch(changed(8, "<i", 600)),
+        "must be 1, or 625 less",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(12, "<i", 0)),
+        "seeded must be 1: got 0",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(12, "<i", 7)),
+        "seeded must be 0 or 1: got 7",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(16, "<Q", 625)),
+        "next must be from 0 to 624: got 625",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(16, "<Q", 2**40)),
+        "must be from 0 to 624",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(24, "<Q", 2**32)),
+        "less than 2^32",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(5040, "<i", 2)),
+        "is_cached must be 0 or 1: got 2",
+    ),
+    (
+        lambda: TorchState.from_torch(
+            changed(
+                5024,
+                "<d",
+                float("nan"),
+                changed(5040, "<i", 1),
+            )
+        ),
         "cached normal must be a finite number: got nan",
     ),
-    (lambda: TorchState.from_torch(changed(5052, "<i", 1)), "cached float32 normal"),
+    (
+        lambda: TorchState.from_torch(changed(5052, "<i", 1)),
+        "cached float32 normal",
+    ),
     (lambda: TorchState.from_json("{"), "no JSON"),
     (lambda: TorchState.from_json("[]"), "the text must be a state of alignment 'pytorch': got []"),
     (lambda: TorchState.from_json('{"onnx_philox": true}'), "version must be 1: got True"),
@@ -171,7 +218,13 @@ REFUSED = [
         "alignment must be 'pytorch': got 'tensorflow'",
     ),
     (
-        lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "pytorch", "state": [1] * 6}),
+        lambda: TorchState.from_json(
+            {
+                "onnx_philox": 1,
+                "alignment": "pytorch",
+                "state": [1] * 6,
+            }
+        ),
         "632 words of 32 bits",
     ),
 ]

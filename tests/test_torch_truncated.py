@@ -64,7 +64,11 @@ def test_truncated_normals_lie_within_the_bounds_and_have_torch_s_law(case: str)
 def until_all_fit(x: Any) -> Any:
     drawn = torch.randn_like(x)
     while (drawn.abs() > 2).any():
-        drawn = torch.where(drawn.abs() > 2, torch.randn_like(x), drawn)
+        drawn = torch.where(
+            drawn.abs() > 2,
+            torch.randn_like(x),
+            drawn,
+        )
     return drawn
 
 

@@ -37,13 +37,22 @@ pytestmark = [
 CALLS_PER_TEST, FAULTS_PER_TEST, MODULES_PER_TEST = 14, 1, 3
 
 
-def slice_of(names: list[str], count: int, first: int) -> list[str]:
+def slice_of(
+    names: list[str],
+    count: int,
+    first: int,
+) -> list[str]:
     """About `count` names, as far from each other as they can be, and others for each `first`."""
     step = max(1, len(names) // max(1, count))
     return names[first % step :: step][:count]
 
 
-def walked(table: dict[str, Any], roads: tuple[str, ...], batch: str, counts: tuple[int, int]):
+def walked(
+    table: dict[str, Any],
+    roads: tuple[str, ...],
+    batch: str,
+    counts: tuple[int, int],
+):
     """The records of some cases that are drawn, and of some that are not."""
     bad = [n for n in table if any((n, road, batch) in EXPECTED for road in roads)]
     good = [n for n in table if n not in bad]

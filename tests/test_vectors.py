@@ -33,7 +33,11 @@ def test_numpy_draws_each_vector(case: cases.Case) -> None:
             np.testing.assert_array_equal(shown, np.array(vector.printed).astype(values.dtype))
 
 
-def _round_of_the_page(n: list[int], counter: list[int], key: list[int]) -> tuple[list[int], ...]:
+def _round_of_the_page(
+    n: list[int],
+    counter: list[int],
+    key: list[int],
+) -> tuple[list[int], ...]:
     """A round as the page of RandomUniform-8 prints it; of each pair R is first, then L."""
     (rn, ln), (rc, lc), (rk, lk) = n, counter, key
     new_n = rn * 0xD2511F53
@@ -45,7 +49,11 @@ def _round_of_the_page(n: list[int], counter: list[int], key: list[int]) -> tupl
     )
 
 
-def _round_that_crosses(n: list[int], counter: list[int], key: list[int]) -> tuple[list[int], ...]:
+def _round_that_crosses(
+    n: list[int],
+    counter: list[int],
+    key: list[int],
+) -> tuple[list[int], ...]:
     """A round that gives the page's own examples: each pair is made of the other one's product."""
     (rn, ln), (rc, lc), (rk, lk) = n, counter, key
     of_counter = rc * 0xCD9E8D57

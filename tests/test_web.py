@@ -37,7 +37,12 @@ NOISE = (36, 4)
 
 def run(*command: str | Path, folder: Path) -> str:
     """What a command prints on stdout."""
-    return child.run(*command, env=child.HERE, cwd=folder, timeout=600).stdout
+    return child.run(
+        *command,
+        env=child.HERE,
+        cwd=folder,
+        timeout=600,
+    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +52,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignored = shutil.ignore_patterns("node_modules", "models", "package-lock.json")
     for part in ("examples/web", "tests/web"):
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
-    shutil.copytree(ROOT / "examples" / "voice", folder / "examples" / "voice", ignore=ignored)
+    shutil.copytree(
+        ROOT / "examples" / "voice",
+        folder / "examples" / "voice",
+        ignore=ignored,
+    )
     (folder / "tests" / "models").symlink_to(ROOT / "tests" / "models")
     example = folder / "examples" / "web"
     commands, _, printed = (example / "README.md").read_text().split("```")[1:4]
@@ -124,7 +133,11 @@ def test_webassembly_draws_every_normal_exactly(clone: Path) -> None:
 
 
 @pytest.fixture(scope="module", params=["wasm", "webgpu"])
-def visit(request: pytest.FixtureRequest, clone: Path, address: str) -> dict[str, Any]:
+def visit(
+    request: pytest.FixtureRequest,
+    clone: Path,
+    address: str,
+) -> dict[str, Any]:
     """What a visitor of the page sees, with one of the providers."""
     command = ("node", "in_browser.mjs", address, request.param, *map(str, SEEDS))
     return json.loads(run(*command, folder=clone / "tests" / "web")) | {"provider": request.param}
@@ -149,10 +162,12 @@ def test_the_page_shows_pictures_fits_its_windows_reports_no_errors_and_refuses_
     assert visit["narrow"]["overflow"] <= 0
     assert visit["errors"] == []
     assert visit["stepped"]["words"]["here"] == drawn(5)["words"]
-    assert visit["refused"] == f"A seed is a whole number from 0 to {2**64 - 1}."
+    expected = f"A seed is a whole number from 0 to {2**64 - 1}."
+    assert visit["refused"] == expected
     for name in ("words", "noise"):
         seen = visit["other"][name]
-        assert (seen["here"], seen["python"]) == (drawn(3)[name], drawn(4)[name])
+        expected = (drawn(3)[name], drawn(4)[name])
+        assert (seen["here"], seen["python"]) == expected
         assert seen["verdict"] == "✗ Other bits"
 
 
@@ -188,12 +203,14 @@ def test_a_dropped_model_has_the_hashes_that_its_command_prints(dropped: dict[st
         for seen in (page["wasm"], page["webgpu"]):
             assert len(seen["draws"]) == draws[name]
             exact = [d.partition(": ")[2] for d in seen["draws"]] + ["next_random_state"]
-            assert {n: seen["hashes"][n] for n in exact} == {n: seen["python"][n] for n in exact}
+            expected = {n: seen["python"][n] for n in exact}
+            assert {n: seen["hashes"][n] for n in exact} == expected
             assert seen["hashes"].keys() == seen["python"].keys()
     assert dropped["models"]["web.onnx"]["wasm"]["pictures"] == ["images"]
     given = dropped["given"]
     drawn = [d.partition(": ")[2] for d in given["draws"]]
-    assert [given["hashes"][n] for n in drawn] == [given["python"][n] for n in drawn]
+    expected = [given["python"][n] for n in drawn]
+    assert [given["hashes"][n] for n in drawn] == expected
     assert "--input 'x=[[0.5],[1],[2]]'" in given["command"]
 
 
@@ -274,7 +291,8 @@ def seen(clone: Path) -> dict[str, Any]:
     folder.mkdir()
     chosen = [c for c in cases.load_cases() if "i64" in c.name or c.type.name == "bf16"]
     verify.write_page(verify.run(expected=chosen), folder / "verified.html")
-    report = verify.run(["onnxruntime"], expected=[wrong(c) for c in chosen[:3]])
+    expected = [wrong(c) for c in chosen[:3]]
+    report = verify.run(["onnxruntime"], expected=expected)
     verify.write_page(report, folder / "wrong.html")
     model = clone / "tests" / "models" / "mc_dropout.onnx"
     inspect.write_page(inspect.inspect(model), folder / "inspected.html")
@@ -282,7 +300,8 @@ def seen(clone: Path) -> dict[str, Any]:
     inspect.write_page(inspect.inspect(folder / "rewritten.onnx"), folder / "rewritten.html")
     pages = [folder / f"{name}.html" for name in PAGES]
     found = json.loads(run("node", "pages.mjs", *pages, folder=clone / "tests" / "web"))
-    assert sorted(found) == sorted(f"{page} {view}" for page in PAGES for view in VIEWS)
+    expected = sorted(f"{page} {view}" for page in PAGES for view in VIEWS)
+    assert sorted(found) == expected
     return found
 
 
@@ -300,7 +319,7 @@ def test_pages_load_nothing_fit_their_windows_and_are_light_or_dark(seen: dict[s
         assert len(set(signs.values())) == len(signs) >= (not view.startswith("rewritten"))
 
 
-def test_a_header_stands_above_what_it_heads(seen: dict[str, Any]) -> None:
+def test_a_header_is_aligned_with_its_column(seen: dict[str, Any]) -> None:
     assert seen["rewritten light 1200"]["headers"]
     for view, page in seen.items():
         if view.endswith("1200"):
@@ -345,7 +364,11 @@ def contrast(one: str, other: str) -> float:
 
     def luminance(colour: str) -> float:
         c = channels(colour)
-        linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+        linear = np.where(
+            c <= 0.04045,
+            c / 12.92,
+            ((c + 0.055) / 1.055) ** 2.4,
+        )
         return float(linear @ (0.2126, 0.7152, 0.0722))
 
     low, high = sorted((luminance(one), luminance(other)))

@@ -27,5 +27,11 @@ def by_torch(module: Any, x: Any, **options: Any) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(module, (x,), dynamo=True, verbose=False, **options)
+        program = torch.onnx.export(
+            module,
+            (x,),
+            dynamo=True,
+            verbose=False,
+            **options,
+        )
     return program.model_proto

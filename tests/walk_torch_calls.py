@@ -71,7 +71,8 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
 def parsed(given: Sequence[str] | None) -> argparse.Namespace:
     from torch_walk.roads import BATCHES
 
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    description = __doc__.split("\n")[0] if __doc__ else ""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--case", default="", help="a regular expression for names of cases")
     parser.add_argument("--road", default="", help="a regular expression for names of roads")
     parser.add_argument("--batch", choices=[*BATCHES, "all"], default="all")

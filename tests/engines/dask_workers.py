@@ -13,7 +13,12 @@ import score_with_dask as example
 from distributed import Client, LocalCluster
 
 
-def dying(chunk: np.ndarray, model: str, mark: str, block_info: dict) -> np.ndarray:
+def dying(
+    chunk: np.ndarray,
+    model: str,
+    mark: str,
+    block_info: dict,
+) -> np.ndarray:
     """Scores; the worker that has half of the rows behind it is killed once."""
     scored = example.score(chunk, model, block_info=block_info)
     if block_info[0]["array-location"][0][0] >= 500 and not Path(mark).exists():

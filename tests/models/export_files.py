@@ -20,7 +20,11 @@ Axes = dict[int, str]
 class Module(nn.Module):
     """A function of some modules and of inputs, as a module."""
 
-    def __init__(self, function: Callable[..., Tensor], *modules: nn.Module) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Tensor],
+        *modules: nn.Module,
+    ) -> None:
         super().__init__()
         self.function, self.inner = function, nn.ModuleList(modules)
 
@@ -35,7 +39,12 @@ def prepare() -> None:
     torch.use_deterministic_algorithms(True)
 
 
-def train(module: nn.Module, loss_of: Callable[[], Tensor], steps: int, **options: float) -> None:
+def train(
+    module: nn.Module,
+    loss_of: Callable[[], Tensor],
+    steps: int,
+    **options: float,
+) -> None:
     """Trains with Adam, and prints the loss three times or more."""
     optimizer = torch.optim.Adam(module.parameters(), **options)
     for step in range(1, steps + 1):
@@ -74,7 +83,14 @@ def export(
         modes = torch.onnx.TrainingMode
         named |= {"training": modes.TRAINING if module.training else modes.EVAL}
         file = io.BytesIO()
-        torch.onnx.export(module, given, file, dynamo=False, dynamic_axes=axes | outputs, **named)
+        torch.onnx.export(
+            module,
+            given,
+            file,
+            dynamo=False,
+            dynamic_axes=axes | outputs,
+            **named,
+        )
         model = onnx.load_from_string(file.getvalue())
     # Stack traces of the exporting program are in there, with its paths.
     proto = onnx_ir.to_proto(ClearMetadataAndDocStringPass()(onnx_ir.from_proto(model)).model)

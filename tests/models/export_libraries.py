@@ -85,4 +85,11 @@ MODELS = {
 }
 for name, (module, x) in MODELS.items():
     given = {"x": (x, {0: "batch"} | ({1: "tokens"} if name == "bert" else {}))}
-    export(module.train(), name, 17, given, {"y": {0: "batch"}}, dynamo=False)
+    export(
+        module.train(),
+        name,
+        17,
+        given,
+        {"y": {0: "batch"}},
+        dynamo=False,
+    )

@@ -46,8 +46,16 @@ FUNCTIONS = {
 # It merges equal draws of one shape into one: each has a seed of its own.
 DRAWS = {
     "uniform": lambda x: tf.random.uniform(tf.shape(x), -1.0, 3.0, seed=1),
-    "uniform_f16": lambda x: tf.random.uniform(tf.shape(x), dtype=tf.float16, seed=2),
-    "uniform_f64": lambda x: tf.random.uniform(tf.shape(x), dtype=tf.float64, seed=3),
+    "uniform_f16": lambda x: tf.random.uniform(
+        tf.shape(x),
+        dtype=tf.float16,
+        seed=2,
+    ),
+    "uniform_f64": lambda x: tf.random.uniform(
+        tf.shape(x),
+        dtype=tf.float64,
+        seed=3,
+    ),
     "integers": lambda x: tf.random.uniform(tf.shape(x), -3, 7, tf.int32, seed=4),
     "integers_64": lambda x: tf.random.uniform(tf.shape(x), -3, 7, tf.int64, seed=5),
     "below": lambda x: tf.random.uniform(tf.shape(x), seed=6) < 0.3,
@@ -72,7 +80,11 @@ class Draws(tf.Module):
 
 
 folder = Path(__file__).parent
-model, _ = tf2onnx.convert.from_function(draws, input_signature=draws.input_signature, opset=17)
+model, _ = tf2onnx.convert.from_function(
+    draws,
+    input_signature=draws.input_signature,
+    opset=17,
+)
 onnx.save(model, folder / "tensorflow_draws.onnx")
 saved = Draws()
 tf.saved_model.save(

@@ -36,7 +36,11 @@ def mc_dropout() -> None:
     sin(2 x) + noise, learnt for x in [-2, 2]: draws spread further where x is outside.
     """
     layers = (nn.Linear(1, 64), nn.ReLU(), nn.Dropout(0.1), nn.Linear(64, 64), nn.ReLU())
-    model = nn.Sequential(*layers, nn.Dropout(0.1), nn.Linear(64, 1))
+    model = nn.Sequential(
+        *layers,
+        nn.Dropout(0.1),
+        nn.Linear(64, 1),
+    )
 
     def loss() -> Tensor:
         x = 4 * torch.rand(256, 1) - 2
@@ -45,7 +49,14 @@ def mc_dropout() -> None:
 
     train(model, loss, 3000, lr=3e-3, weight_decay=1e-5)
     given = {"x": (torch.zeros(2, 1), BATCH)}
-    export(model.train(), "mc_dropout", 17, given, {"y": BATCH}, dynamo=False)
+    export(
+        model.train(),
+        "mc_dropout",
+        17,
+        given,
+        {"y": BATCH},
+        dynamo=False,
+    )
 
 
 def vae() -> None:
@@ -98,7 +109,13 @@ def vae() -> None:
         "mean": (torch.zeros(2, LATENT), BATCH),
         "log_variance": (torch.ones(2, LATENT), BATCH),
     }
-    export(Module(decoded, layers).eval(), "vae_decoder", 20, given, {"images": {}})
+    export(
+        Module(decoded, layers).eval(),
+        "vae_decoder",
+        20,
+        given,
+        {"images": {}},
+    )
 
 
 class Block(nn.Module):
@@ -110,7 +127,11 @@ class Block(nn.Module):
         self.attention = nn.Linear(WIDTH, 3 * WIDTH)
         self.project = nn.Linear(WIDTH, WIDTH)
         wide = 2 * WIDTH
-        self.layers = nn.Sequential(nn.Linear(WIDTH, wide), nn.GELU(), nn.Linear(wide, WIDTH))
+        self.layers = nn.Sequential(
+            nn.Linear(WIDTH, wide),
+            nn.GELU(),
+            nn.Linear(wide, WIDTH),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         batch, length, _ = x.shape
@@ -158,7 +179,13 @@ def tokens() -> None:
         "tokens": (text[:20].view(2, 10), {0: "batch", 1: "length"}),
         "temperature": (torch.tensor(0.8), {}),
     }
-    export(Module(next_tokens, model).eval(), "next_token", 22, given, {"next_tokens": {}})
+    export(
+        Module(next_tokens, model).eval(),
+        "next_token",
+        22,
+        given,
+        {"next_tokens": {}},
+    )
 
 
 class Denoiser(nn.Module):
@@ -168,7 +195,11 @@ class Denoiser(nn.Module):
         super().__init__()
         self.label = nn.Embedding(2, 8)
         inner = (nn.SiLU(), nn.Linear(64, 64), nn.SiLU())
-        self.layers = nn.Sequential(nn.Linear(2 + 8 + 4, 64), *inner, nn.Linear(64, 2))
+        self.layers = nn.Sequential(
+            nn.Linear(2 + 8 + 4, 64),
+            *inner,
+            nn.Linear(64, 2),
+        )
 
     def forward(self, points: Tensor, labels: Tensor, time: Tensor) -> Tensor:
         angles = torch.stack([time * math.pi, time * 2 * math.pi])
@@ -187,7 +218,11 @@ class Step(nn.Module):
         kept = torch.cumprod(1 - betas, dim=0)
         self.register_buffer("kept", kept)
         # A row for each step, from noise to points: time, then how much of each part to take.
-        rows = [numbers / STEPS, 1 / torch.sqrt(1 - betas), betas / torch.sqrt(1 - kept)]
+        rows = [
+            numbers / STEPS,
+            1 / torch.sqrt(1 - betas),
+            betas / torch.sqrt(1 - kept),
+        ]
         rows.append(torch.sqrt(betas) * (numbers > 0))  # the last step adds no noise
         self.register_buffer("schedule", torch.stack(rows, dim=1).flip(0))
 
@@ -228,7 +263,10 @@ def scanning(step: Step, labels: Tensor) -> Tensor:
     """A `torch.scan` over the rows of the schedule."""
 
     # The labels are carried, too: OpenVINO's Scan sees nothing that is computed outside it.
-    def denoise(carried: tuple[Tensor, Tensor], row: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
+    def denoise(
+        carried: tuple[Tensor, Tensor],
+        row: Tensor,
+    ) -> tuple[tuple[Tensor, ...], Tensor]:
         points = step(*carried, row)
         return (points, carried[1].clone()), points.mean()
 
@@ -268,7 +306,13 @@ def diffusion() -> None:
     counting = torch.jit.script(Counting(step).eval())
     export(counting, "diffusion_loop", 20, given, {"points": each}, dynamo=False)
     for name, sampler in (("while", testing), ("scan", scanning)):
-        export(Module(sampler, step), f"diffusion_{name}", 22, given, {"points": {}})
+        export(
+            Module(sampler, step),
+            f"diffusion_{name}",
+            22,
+            given,
+            {"points": {}},
+        )
 
 
 def spoken(
@@ -284,7 +328,14 @@ def spoken(
     """Text to sound; draws the durations, and then the latent of each frame."""
     hidden = torch.tanh(around(embedding(text).transpose(1, 2)))
     mean, deviation = statistics(hidden).chunk(2, dim=1)
-    noise = torch.randn(text.shape[0], 1, text.shape[1]) * scales[2]
+    noise = (
+        torch.randn(
+            text.shape[0],
+            1,
+            text.shape[1],
+        )
+        * scales[2]
+    )
     length = torch.exp(1 + durations(torch.cat([hidden, noise], dim=1))) * scales[1]
     ends = torch.cumsum(torch.ceil(length), dim=2)  # [1, 1, characters]
     frames = torch.arange(ends.max().to(torch.int64)).to(ends.dtype).view(1, -1, 1)

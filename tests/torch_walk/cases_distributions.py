@@ -45,21 +45,49 @@ MADE: dict[str, Callable[[Any, dict[str, bool]], d.Distribution]] = {
     "ContinuousBernoulli": lambda x, o: d.ContinuousBernoulli(x, **o),
     "Exponential": lambda x, o: d.Exponential(x + 1, **o),
     "HalfCauchy": lambda x, o: d.HalfCauchy(x + 1, **o),
-    "Weibull": lambda x, o: d.Weibull(x + 1, x + 1, **o),
-    "Kumaraswamy": lambda x, o: d.Kumaraswamy(x + 1, x + 1, **o),
-    "Pareto": lambda x, o: d.Pareto(x + 1, x + 2, **o),
+    "Weibull": lambda x, o: d.Weibull(
+        x + 1,
+        x + 1,
+        **o,
+    ),
+    "Kumaraswamy": lambda x, o: d.Kumaraswamy(
+        x + 1,
+        x + 1,
+        **o,
+    ),
+    "Pareto": lambda x, o: d.Pareto(
+        x + 1,
+        x + 2,
+        **o,
+    ),
     "Bernoulli of logits": lambda x, o: d.Bernoulli(logits=x, **o),
     "Categorical of logits": lambda x, o: d.Categorical(logits=x, **o),
     "Multinomial": lambda x, o: d.Multinomial(5, x, **o),
     "Binomial": lambda x, o: d.Binomial(5, x, **o),
     "Poisson": lambda x, o: d.Poisson(x * 8, **o),
     "NegativeBinomial": lambda x, o: d.NegativeBinomial(x + 4, x, **o),
-    "Gamma": lambda x, o: d.Gamma(x + 0.5, x + 1, **o),
-    "Beta": lambda x, o: d.Beta(x + 0.5, x + 1, **o),
-    "InverseGamma": lambda x, o: d.InverseGamma(x + 2, x + 1, **o),
+    "Gamma": lambda x, o: d.Gamma(
+        x + 0.5,
+        x + 1,
+        **o,
+    ),
+    "Beta": lambda x, o: d.Beta(
+        x + 0.5,
+        x + 1,
+        **o,
+    ),
+    "InverseGamma": lambda x, o: d.InverseGamma(
+        x + 2,
+        x + 1,
+        **o,
+    ),
     "Chi2": lambda x, o: d.Chi2(x + 2, **o),
     "StudentT": lambda x, o: d.StudentT(x + 2, **o),
-    "FisherSnedecor": lambda x, o: d.FisherSnedecor(x + 2, x + 3, **o),
+    "FisherSnedecor": lambda x, o: d.FisherSnedecor(
+        x + 2,
+        x + 3,
+        **o,
+    ),
     "Dirichlet": lambda x, o: d.Dirichlet(x + 0.5, **o),
     "RelaxedBernoulli": lambda x, o: d.RelaxedBernoulli(torch.tensor(0.5), x, **o),
     "RelaxedOneHotCategorical": lambda x, o: d.RelaxedOneHotCategorical(torch.tensor(0.5), x, **o),
@@ -111,10 +139,18 @@ def add(
 
 
 def add_case(
-    name: str, form: str, draw: Callable[[d.Distribution], Any], options: dict[str, bool]
+    name: str,
+    form: str,
+    draw: Callable[[d.Distribution], Any],
+    options: dict[str, bool],
 ) -> None:
     made = MADE[name]
-    TABLE.add(f"{name}.{form}", lambda x: draw(made(x, options)), call=(*CALLS, name), near=WIDE)
+    TABLE.add(
+        f"{name}.{form}",
+        lambda x: draw(made(x, options)),
+        call=(*CALLS, name),
+        near=WIDE,
+    )
 
 
 CHECKED = ("Normal", "Exponential", "Bernoulli", "Categorical", "Gamma", "Uniform")

@@ -172,14 +172,23 @@ TABLE.each(
 def add_dropout_of_features(way: str, drop: Any, *shape: int) -> None:
     """The forms of a dropout that drops whole features, of an input of this shape."""
     call = (way, "feature_dropout", *DROP)
-    TABLE.add(way, lambda x: drop(x.reshape(shape), 0.25, True), call=call, near=WIDE)
+    TABLE.add(
+        way,
+        lambda x: drop(x.reshape(shape), 0.25, True),
+        call=call,
+        near=WIDE,
+    )
     TABLE.add(
         f"{way} in place",
         lambda x: drop(x.reshape(shape) + 1, 0.25, True, True),
         call=call,
         near=WIDE,
     )
-    TABLE.add(f"{way} off", lambda x: drop(x.reshape(shape), 0.25, False), call=(way, *DROP))
+    TABLE.add(
+        f"{way} off",
+        lambda x: drop(x.reshape(shape), 0.25, False),
+        call=(way, *DROP),
+    )
 
 
 add_dropout_of_features(
@@ -356,8 +365,18 @@ TABLE.each(
 def add_attention(name: str, **options: Any) -> None:
     """Attention with these options, with dropout and without."""
     name = f"scaled_dot_product_attention {name}"
-    TABLE.add(name, lambda x: attention(x, dropout_p=0.25, **options), call=SDPA, near=2e-6)
-    TABLE.add(f"{name} without dropout", lambda x: attention(x, **options), call=SDPA, near=2e-6)
+    TABLE.add(
+        name,
+        lambda x: attention(x, dropout_p=0.25, **options),
+        call=SDPA,
+        near=2e-6,
+    )
+    TABLE.add(
+        f"{name} without dropout",
+        lambda x: attention(x, **options),
+        call=SDPA,
+        near=2e-6,
+    )
 
 
 add_attention("causal", is_causal=True)
@@ -379,7 +398,10 @@ TABLE.add(
 
 
 def add_module(
-    name: str, make: Callable[[], nn.Module], call: tuple[str, ...], near: float
+    name: str,
+    make: Callable[[], nn.Module],
+    call: tuple[str, ...],
+    near: float,
 ) -> None:
     TABLE.add(name, make, call=call, near=near, is_module=True)
 
@@ -415,8 +437,18 @@ def add_recurrent(kind: str, call: str) -> None:
         " dropout=0": {"dropout": 0.0},
     }
     for form, options in forms.items():
-        add_module(f"{kind}{form}", partial(Recurrent, kind, **options), calls, near=1e-5)
-    add_module(f"{kind} in evaluation", lambda: Recurrent(kind).eval(), calls, near=1e-5)
+        add_module(
+            f"{kind}{form}",
+            partial(Recurrent, kind, **options),
+            calls,
+            near=1e-5,
+        )
+    add_module(
+        f"{kind} in evaluation",
+        lambda: Recurrent(kind).eval(),
+        calls,
+        near=1e-5,
+    )
 
 
 BOTH = (True, False)

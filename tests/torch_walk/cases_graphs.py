@@ -106,7 +106,11 @@ TABLE.add(
 )
 TABLE.add(
     "randint below a draw",
-    lambda x: torch.randint_like(x, torch.randint(2, 9, ()), dtype=torch.int64),
+    lambda x: torch.randint_like(
+        x,
+        torch.randint(2, 9, ()),
+        dtype=torch.int64,
+    ),
     call="randint_like",
 )
 TABLE.add(
@@ -294,7 +298,12 @@ TABLE.add(
 )
 TABLE.add(
     "equal draws",
-    lambda x: [torch.rand(3), torch.rand(3), torch.randn(3), torch.randn(3)],
+    lambda x: [
+        torch.rand(3),
+        torch.rand(3),
+        torch.randn(3),
+        torch.randn(3),
+    ],
     call="rand",
 )
 TABLE.add(
@@ -358,7 +367,11 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 
 
 def add_view(name: str, view: Callable[[Any], Any]) -> None:
-    TABLE.add(f"{name}.uniform_()", lambda x: whole(x, lambda y: view(y).uniform_()), call=VIEW)
+    TABLE.add(
+        f"{name}.uniform_()",
+        lambda x: whole(x, lambda y: view(y).uniform_()),
+        call=VIEW,
+    )
 
 
 for name, view in VIEWS.items():
@@ -450,8 +463,18 @@ DRAWS: dict[str, Callable[[Any], Any]] = {
 
 def add_unread(name: str, draw: Callable[[Any], Any]) -> None:
     """A draw that nothing reads, and one whose shape is read."""
-    TABLE.add(f"dead {name}", lambda x: unread(x, draw(x)), call=name, dead=[0])
-    TABLE.add(f"shape of {name}", lambda x: shape_read(x, draw(x)), call=name, dead=[0])
+    TABLE.add(
+        f"dead {name}",
+        lambda x: unread(x, draw(x)),
+        call=name,
+        dead=[0],
+    )
+    TABLE.add(
+        f"shape of {name}",
+        lambda x: shape_read(x, draw(x)),
+        call=name,
+        dead=[0],
+    )
 
 
 for name, draw in DRAWS.items():

@@ -11,7 +11,11 @@ from torch_walk.table import FLOATS, INTEGERS, Table
 TABLE = Table()
 
 
-def add_randint(name: str, low: tuple[int, ...], least: tuple[int, ...]) -> None:
+def add_randint(
+    name: str,
+    low: tuple[int, ...],
+    least: tuple[int, ...],
+) -> None:
     """The forms of randint and randint_like, with these bounds before the upper one."""
     TABLE.add(f"randint{name}", lambda x: torch.randint(*low, 7, (x.shape[0], 2)))
     TABLE.each(
@@ -25,7 +29,12 @@ def add_randint(name: str, low: tuple[int, ...], least: tuple[int, ...]) -> None
     )
     TABLE.add(
         f"randint{name} out=",
-        lambda x: torch.randint(*low, 9, (2, 3), out=torch.empty(2, 3, dtype=torch.int64)),
+        lambda x: torch.randint(
+            *low,
+            9,
+            (2, 3),
+            out=torch.empty(2, 3, dtype=torch.int64),
+        ),
     )
     TABLE.add(
         f"randint{name} generator=None out=",
@@ -239,5 +248,9 @@ TABLE.add(
 )
 TABLE.add(
     "randperm generator=None out=",
-    lambda x: torch.randperm(6, generator=None, out=torch.empty(6, dtype=torch.int64)),
+    lambda x: torch.randperm(
+        6,
+        generator=None,
+        out=torch.empty(6, dtype=torch.int64),
+    ),
 )

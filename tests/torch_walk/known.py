@@ -38,7 +38,10 @@ ENDS_THE_PROCESS = {("Multinomial.sample", "trace", "dynamic")}
 """What is not walked: OpenVINO scatters past the rows that the trace has, and the process ends."""
 
 
-def faults(records: Iterable[Record], expected: Mapping[Key, str]) -> list[str]:
+def faults(
+    records: Iterable[Record],
+    expected: Mapping[Key, str],
+) -> list[str]:
     """What is not drawn, and no line says so."""
     return [
         f"{' | '.join(record.key)} | {record.verdict}: {record.said[:300]}"
@@ -48,7 +51,10 @@ def faults(records: Iterable[Record], expected: Mapping[Key, str]) -> list[str]:
     ]
 
 
-def stale(records: Iterable[Record], expected: Mapping[Key, str]) -> list[str]:
+def stale(
+    records: Iterable[Record],
+    expected: Mapping[Key, str],
+) -> list[str]:
     """The lines whose cases are drawn."""
     return [
         f"{' | '.join(record.key)}: remove its line from {expected[record.key]}"

@@ -49,7 +49,11 @@ def to_torch(array: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
 class Meaning:
     """Draws by the rules, each with the next stream of a state."""
 
-    def __init__(self, seed: int, seen: set[Any] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        seen: set[Any] | None = None,
+    ) -> None:
         self.seen = set() if seen is None else seen
         self.state = PhiloxState.for_run(seed).to_array()
         self.stream = 0
@@ -72,53 +76,127 @@ class Meaning:
 
     # One rule for each operation, by the names of its arguments. Each gives an array.
 
-    def rand(self, /, shape: list[int], dtype: torch.dtype, **_: Any) -> np.ndarray:
+    def rand(
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        **_: Any,
+    ) -> np.ndarray:
         return self.draw("uniform", shape, 0, 1, _name(dtype))
 
     rand_like = rand
 
-    def uniform(self, /, shape: list[int], dtype: torch.dtype, **given: Any) -> np.ndarray:
+    def uniform(
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        **given: Any,
+    ) -> np.ndarray:
         bounds = (_of(given[key], dtype) for key in ("from", "to"))
         return self.draw("uniform", shape, *bounds, _name(dtype))
 
-    def randn(self, /, shape: list[int], dtype: torch.dtype, **_: Any) -> np.ndarray:
+    def randn(
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        **_: Any,
+    ) -> np.ndarray:
         if dtype.is_complex:
-            halves = self.draw("normal", [*shape, 2], 0, math.sqrt(0.5), "f32")
+            halves = self.draw(
+                "normal",
+                [*shape, 2],
+                0,
+                math.sqrt(0.5),
+                "f32",
+            )
             return halves.view(np.complex64)[..., 0]
         return self.draw("normal", shape, 0, 1, _name(dtype))
 
     randn_like = randn
 
     def normal(
-        self, /, shape: list[int], dtype: torch.dtype, mean: Any = 0.0, std: Any = 1.0, **_: Any
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        mean: Any = 0.0,
+        std: Any = 1.0,
+        **_: Any,
     ) -> np.ndarray:
         if not isinstance(mean, torch.Tensor) and not isinstance(std, torch.Tensor):
             if dtype.is_complex:
                 std = std * math.sqrt(0.5)
-                parts = self.draw("normal", [*shape, 2], np.float32(mean), np.float32(std), "f32")
+                parts = self.draw(
+                    "normal",
+                    [*shape, 2],
+                    np.float32(mean),
+                    np.float32(std),
+                    "f32",
+                )
                 return parts.view(np.complex64)[..., 0]
-            return self.draw("normal", shape, _of(mean, dtype), _of(std, dtype), _name(dtype))
+            return self.draw(
+                "normal",
+                shape,
+                _of(mean, dtype),
+                _of(std, dtype),
+                _name(dtype),
+            )
         drawn = self.draw("normal", shape, 0, 1, _name(dtype))
         mean, std = (_of(given, dtype) for given in (mean, std))
         return (drawn * std + mean).astype(drawn.dtype)
 
     normal_functional = normal
 
-    def log_normal(self, /, shape: list[int], dtype: torch.dtype, **given: Any) -> np.ndarray:
+    def log_normal(
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        **given: Any,
+    ) -> np.ndarray:
         drawn = self.draw(
             "normal", shape, *(_of(given[key], dtype) for key in ("mean", "std")), _name(dtype)
         )
         return np.exp(drawn.astype(_wide(drawn)))
 
-    def exponential(self, /, shape: list[int], dtype: torch.dtype, lambd: float, **_: Any) -> Any:
-        return self.draw("exponential", shape, _of(1 / lambd, dtype), _name(dtype))
+    def exponential(
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        lambd: float,
+        **_: Any,
+    ) -> Any:
+        return self.draw(
+            "exponential",
+            shape,
+            _of(1 / lambd, dtype),
+            _name(dtype),
+        )
 
-    def cauchy(self, /, shape: list[int], median: float, sigma: float, **_: Any) -> np.ndarray:
+    def cauchy(
+        self,
+        /,
+        shape: list[int],
+        median: float,
+        sigma: float,
+        **_: Any,
+    ) -> np.ndarray:
         half, turn, middle, scale = (np.float32(n) for n in (0.5, math.pi, median, sigma))
         angle = (self.draw("uniform", shape, 0, 1, "f32") - half) * turn
         return np.tan(angle) * scale + middle
 
-    def randint(self, /, shape: list[int], high: Any, low: Any = 0, **_: Any) -> np.ndarray:
+    def randint(
+        self,
+        /,
+        shape: list[int],
+        high: Any,
+        low: Any = 0,
+        **_: Any,
+    ) -> np.ndarray:
         is_wide = any(isinstance(n, int) and abs(n) >= 2**31 for n in (low, high))
         bounds = (n.item() if isinstance(n, torch.Tensor) else n for n in (low, high))
         return self.draw("uniform", shape, *bounds, "i64" if is_wide else "i32")
@@ -128,7 +206,13 @@ class Meaning:
     def randperm(self, /, n: int, dtype: torch.dtype, **_: Any) -> np.ndarray:
         return self.draw("permutation", [n], "i32" if dtype is torch.int32 else "i64")
 
-    def bernoulli(self, /, shape: list[int], p: Any = None, **given: Any) -> np.ndarray:
+    def bernoulli(
+        self,
+        /,
+        shape: list[int],
+        p: Any = None,
+        **given: Any,
+    ) -> np.ndarray:
         p = given["self"] if p is None else p
         each = np.broadcast_to(_rates(p), shape) if isinstance(p, torch.Tensor) else np.float32(p)
         return self.draw("bernoulli", shape, each)
@@ -136,7 +220,13 @@ class Meaning:
     def poisson(self, /, shape: list[int], **given: Any) -> np.ndarray:
         return self.draw("poisson", shape, _rates(given["self"]), "i32")
 
-    def _standard_gamma(self, /, shape: list[int], dtype: torch.dtype, **given: Any) -> np.ndarray:
+    def _standard_gamma(
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        **given: Any,
+    ) -> np.ndarray:
         wide = "f64" if dtype is torch.float64 else "f32"
         return self.draw("gamma", shape, _rates(given["self"]), wide)
 
@@ -155,28 +245,57 @@ class Meaning:
         return drawn if weights.ndim == 2 else drawn[0]
 
     def native_dropout(
-        self, /, input: torch.Tensor, p: float, train: bool | None, **_: Any
+        self,
+        /,
+        input: torch.Tensor,
+        p: float,
+        train: bool | None,
+        **_: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         data = to_numpy(input)
         if train is False or p == 0:
             return data, np.ones(data.shape, bool)
         if data.dtype == np.float64:
-            mask = ~self.draw("bernoulli", list(data.shape), np.float32(p))
+            mask = ~self.draw(
+                "bernoulli",
+                list(data.shape),
+                np.float32(p),
+            )
             with np.errstate(all="ignore"):
                 return np.where(mask, data * (1 / np.subtract(1, p)), 0), mask
-        kept = ~self.draw("bernoulli", list(data.shape), np.float32(p))
+        kept = ~self.draw(
+            "bernoulli",
+            list(data.shape),
+            np.float32(p),
+        )
         dropped = reference.random_dropout(
             data, np.float32(p), op_seed=self._last, state=self.state
         )[0]
         return dropped, kept
 
     def rrelu_with_noise(
-        self, /, shape: list[int], dtype: torch.dtype, lower: float, upper: float, **given: Any
+        self,
+        /,
+        shape: list[int],
+        dtype: torch.dtype,
+        lower: float,
+        upper: float,
+        **given: Any,
     ) -> np.ndarray:
         x = to_numpy(given["self"])
         if not given["training"]:
-            return np.where(x > 0, x, x * _of((lower + upper) / 2, dtype))
-        drawn = self.draw("uniform", shape, _of(lower, dtype), _of(upper, dtype), _name(dtype))
+            return np.where(
+                x > 0,
+                x,
+                x * _of((lower + upper) / 2, dtype),
+            )
+        drawn = self.draw(
+            "uniform",
+            shape,
+            _of(lower, dtype),
+            _of(upper, dtype),
+            _name(dtype),
+        )
         return np.where(x > 0, x, x * drawn)
 
 
@@ -187,7 +306,13 @@ class _Dispatched(TorchDispatchMode):
         super().__init__()
         self._meaning = meaning
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: Any = (),
+        kwargs: Any = None,
+    ) -> Any:
         given = _bound(func, args, kwargs or {})
         if torch.Tag.nondeterministic_seeded not in func.tags or given.get("dropout_p") == 0:
             return func(*args, **(kwargs or {}))
@@ -297,7 +422,11 @@ def drawing(meaning: Meaning, *, is_traced: bool = False) -> Iterator[None]:
         yield
 
 
-def _bound(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+def _bound(
+    func: Any,
+    args: Any,
+    kwargs: Any,
+) -> dict[str, Any]:
     """The arguments of an operation by their names."""
     schema = func._schema.arguments
     given = {a.name: a.default_value for a in schema if a.has_default_value()}
@@ -305,11 +434,17 @@ def _bound(func: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     return given | kwargs
 
 
-def _plain(given: dict[str, Any], *without: str) -> dict[str, Any]:
+def _plain(
+    given: dict[str, Any],
+    *without: str,
+) -> dict[str, Any]:
     return {key: value for key, value in given.items() if key not in without}
 
 
-def _drawn(given: dict[str, Any], name: str) -> tuple[torch.dtype, list[int]]:
+def _drawn(
+    given: dict[str, Any],
+    name: str,
+) -> tuple[torch.dtype, list[int]]:
     """The type and the dimensions of what an operation draws."""
     tensors = [
         given[key]

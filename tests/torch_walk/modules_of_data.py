@@ -37,9 +37,11 @@ class CropAndFlip(nn.Module):
     def forward(self, x):
         padded = functional.pad(x, (1, 1))
         cropped = padded.index_select(1, torch.randint(0, 3, (1,)) + torch.arange(4))
-        return torch.where(torch.rand(1) < 0.5, cropped.flip(1), cropped) + torch.empty_like(
-            x
-        ).uniform_(-0.1, 0.1)
+        return torch.where(
+            torch.rand(1) < 0.5,
+            cropped.flip(1),
+            cropped,
+        ) + torch.empty_like(x).uniform_(-0.1, 0.1)
 
 
 class MaskedAutoencoder(Made, embed=lambda: nn.Linear(1, 3)):
@@ -80,13 +82,24 @@ class FarthestPoints(nn.Module):
         return torch.stack(chosen, 1)
 
 
-class Denoising(Made, layers=lambda: nn.Sequential(nn.Linear(4, 3), nn.Sigmoid(), nn.Linear(3, 4))):
+class Denoising(
+    Made,
+    layers=lambda: nn.Sequential(
+        nn.Linear(4, 3),
+        nn.Sigmoid(),
+        nn.Linear(3, 4),
+    ),
+):
     """An autoencoder whose inputs have Gaussian noise, and salt and pepper."""
 
     def forward(self, x):
         x = x + 0.1 * torch.randn_like(x)
         u = torch.rand_like(x)
-        x = torch.where(u < 0.1, 0.0, torch.where(u > 0.9, 1.0, x))
+        x = torch.where(
+            u < 0.1,
+            0.0,
+            torch.where(u > 0.9, 1.0, x),
+        )
         return self.layers(x)
 
 

@@ -139,7 +139,12 @@ class Zoneout(Made, cell=lambda: nn.GRUCell(2, 3)):
 class Coupling(
     Made,
     nets=lambda: nn.ModuleList(
-        nn.Sequential(nn.Linear(2, 5), nn.Tanh(), nn.Linear(5, 4)) for _ in range(2)
+        nn.Sequential(
+            nn.Linear(2, 5),
+            nn.Tanh(),
+            nn.Linear(5, 4),
+        )
+        for _ in range(2)
     ),
 ):
     """A normalising flow of two affine couplings, sampled."""
@@ -266,7 +271,12 @@ class MixtureOfExperts(
 
 class SelfNormalising(nn.Sequential):
     def __init__(self) -> None:
-        super().__init__(nn.Linear(4, 5), nn.SELU(), nn.AlphaDropout(0.2), nn.Linear(5, 2))
+        super().__init__(
+            nn.Linear(4, 5),
+            nn.SELU(),
+            nn.AlphaDropout(0.2),
+            nn.Linear(5, 2),
+        )
 
 
 class DiscretePolicy(Made, act=lambda: nn.Linear(4, 3)):

@@ -67,8 +67,18 @@ class Table:
             short = SHORT[dtype]
             of_type = functools.partial(_of_type, forward, dtype)
             near = is_near and NEAR[short] * is_near
-            self.add(f"{name} {short}", of_type, call, near=near, near_torch=near_torch)
+            self.add(
+                f"{name} {short}",
+                of_type,
+                call,
+                near=near,
+                near_torch=near_torch,
+            )
 
 
-def _of_type(forward: Callable[[Any, torch.dtype], Any], dtype: torch.dtype, x: Any) -> Any:
+def _of_type(
+    forward: Callable[[Any, torch.dtype], Any],
+    dtype: torch.dtype,
+    x: Any,
+) -> Any:
     return forward(x, dtype)

@@ -112,7 +112,13 @@ class _Shapes(TorchDispatchMode):
         super().__init__()
         self.seen: list[tuple[int, ...]] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: Any = (),
+        kwargs: Any = None,
+    ) -> Any:
         result = func(*args, **(kwargs or {}))
         if torch.Tag.nondeterministic_seeded in func.tags:
             self.seen += [tuple(each.shape) for each in _flat(result)][:1]
@@ -136,7 +142,11 @@ def draws_rows(case: Case) -> bool:
 
 
 def expected(
-    module: Walked, x: torch.Tensor, road: str, *, seen: set[Any] | None = None
+    module: Walked,
+    x: torch.Tensor,
+    road: str,
+    *,
+    seen: set[Any] | None = None,
 ) -> Expected:
     """What each case should give of x: by the reference, or by a road of torch's by torch itself.
 
@@ -208,7 +218,10 @@ class Walk:
         again = [part for part in (failed[:1], failed[1:]) if part]
         return good + [record for part in again for record in self.by(road, part)]
 
-    def _made(self, cases: tuple[Case, ...]) -> tuple[Walked, Files]:
+    def _made(
+        self,
+        cases: tuple[Case, ...],
+    ) -> tuple[Walked, Files]:
         if cases not in self._files:
             rows = {"static": EXAMPLE, "dynamic": OTHER, ROWS: len(SEEDS)}[self._batch]
             module = Walked(cases, self._batch)
@@ -217,11 +230,20 @@ class Walk:
             self._files[cases] = module, Files(given)
         return self._files[cases]
 
-    def _record(self, case: Case, road: str, verdict: str, said: str = "") -> Record:
+    def _record(
+        self,
+        case: Case,
+        road: str,
+        verdict: str,
+        said: str = "",
+    ) -> Record:
         return Record(case.name, road, self._batch, verdict, said)
 
 
-def _parts(cases: Sequence[Case], said: str) -> list[Sequence[Case]]:
+def _parts(
+    cases: Sequence[Case],
+    said: str,
+) -> list[Sequence[Case]]:
     """Cases that fail together: those that an error names alone, or else two halves."""
     named = [case for case in cases if _names(case, said)]
     if 0 < len(named) <= len(cases) // 2:
@@ -235,21 +257,36 @@ def _names(case: Case, said: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])", said) is not None
 
 
-def _apart(outputs: list[np.ndarray], wanted: Expected) -> list[list[np.ndarray]]:
+def _apart(
+    outputs: list[np.ndarray],
+    wanted: Expected,
+) -> list[list[np.ndarray]]:
     """The outputs of a whole batch as those of each row."""
     shapes = [y.shape for case in wanted for y in (case or [[]])[0]]
     found: list[list[np.ndarray]] = [[] for _ in SEEDS]
     for y, shape in zip(outputs, shapes, strict=False):
         # One that has no rows is compared whole.
         axes = [i for i, (n, m) in enumerate(zip(y.shape, shape, strict=False)) if n != m]
-        parts = np.array_split(y, len(SEEDS), axes[0]) if len(axes) == 1 else [y] * len(SEEDS)
+        parts = (
+            np.array_split(
+                y,
+                len(SEEDS),
+                axes[0],
+            )
+            if len(axes) == 1
+            else [y] * len(SEEDS)
+        )
         for row, part in enumerate(parts):
             found[row].append(part)
     return found
 
 
 def _compared(
-    cases: Sequence[Case], wanted: Expected, outputs: list[Any], *, is_torchs: bool
+    cases: Sequence[Case],
+    wanted: Expected,
+    outputs: list[Any],
+    *,
+    is_torchs: bool,
 ) -> list[str]:
     """For each case, how it differs; nothing where it holds."""
     problems = []
@@ -266,7 +303,11 @@ def _compared(
     return problems
 
 
-def _difference(near: float, want: list[Any], got: list[Any]) -> str:
+def _difference(
+    near: float,
+    want: list[Any],
+    got: list[Any],
+) -> str:
     for one, other in zip(want, got, strict=True):
         *wants, marker = one
         *gots, its_marker = other
