@@ -2,15 +2,15 @@
 
 The rest imports no part. Whoever needs something of one asks here, and gets it or a sentence that
 says what is not installed. `onnx_philox/__init__.py`, which stands above all rooms and is loaded
-before them, says how each thing is imported.
+before them, says how each thing is imported. So this imports little: dataclasses would take as
+long as all else that `import onnx_philox` loads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 REINSTALL = "pip install --force-reinstall --no-deps onnx-philox"
 
@@ -19,8 +19,7 @@ class PartNotInstalledError(ImportError):
     """The folder of a part is missing: whoever made this install left it out."""
 
 
-@dataclass(frozen=True)
-class OptionalPart:
+class OptionalPart(NamedTuple):
     """A folder that the rest works without.
 
     Attributes:
@@ -69,8 +68,7 @@ GPU_PART = OptionalPart("_experimental/openvino_gpu", "the kernels for OpenVINO'
 CUDA_PART = OptionalPart("_experimental/cuda", "sessions on NVIDIA's cards alone are")
 
 
-@dataclass(frozen=True)
-class FromPart:
+class FromPart(NamedTuple):
     """Something of a part, which is imported when somebody asks for it.
 
     Attributes:
