@@ -35,7 +35,7 @@ DATA = {
     for path in SOURCE.rglob("*")
     if path.is_file() and path.suffix not in (".py", ".pyc", ".so")
 }
-assert "openvino/_gpu/kernels/layers.xml" in DATA
+assert "_experimental/openvino_gpu/kernels/layers.xml" in DATA
 
 
 def check(wheel: Path, glibc: str, macos: str) -> None:

@@ -25,7 +25,7 @@ from rich.console import Console
 import onnx_philox
 from onnx_philox import graphs
 from onnx_philox._command.verify.runners import on_cuda
-from onnx_philox._runtimes import onnxruntime_cuda
+from onnx_philox._experimental.cuda import sessions
 
 DTYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16}
 STANDARD = {"RandomUniform": {"low": 0.0, "high": 1.0}, "RandomNormal": {"mean": 0.0, "scale": 1.0}}
@@ -93,9 +93,9 @@ def main() -> None:
     state = onnx_philox.PhiloxState(0, 42).to_array()
     for operator in STANDARD:
         for dtype in DTYPES:
-            session = onnxruntime_cuda.load(ours(operator, dtype, size))
+            session = sessions.load(ours(operator, dtype, size))
             mine = run_on_the_card(session, {"state": state})
-            own = onnxruntime_cuda.load(standard(operator, dtype, size))
+            own = sessions.load(standard(operator, dtype, size))
             peers = {"ONNX Runtime": run_on_the_card(own, {})}
             peers |= {"torch": call} if (call := in_torch(operator, dtype, size)) else {}
             for peer, theirs in peers.items():

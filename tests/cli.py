@@ -14,7 +14,7 @@ from typing import Any
 import child
 import click.testing
 
-from onnx_philox.__main__ import app
+from onnx_philox._command.app import app
 
 NOISY = """noisy (float[batch, 3] x) => (float[batch, 3] y) {
     noise = RandomNormalLike (x)  y = Add (x, noise) }"""

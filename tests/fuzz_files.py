@@ -36,7 +36,7 @@ from file_cases import tree
 from onnx import numpy_helper
 
 from onnx_philox import rewriting
-from onnx_philox.__main__ import app
+from onnx_philox._command.app import app
 
 MODELS = Path(__file__).with_name("models")
 

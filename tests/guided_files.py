@@ -87,7 +87,7 @@ def make_corpus(folder: Path) -> None:
     import numpy as np
 
     from onnx_philox import TorchState
-    from onnx_philox.__main__ import app
+    from onnx_philox._command.app import app
 
     for target in TARGETS:
         (folder / target).mkdir()

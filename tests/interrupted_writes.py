@@ -26,7 +26,7 @@ import numpy as np
 from file_cases import tree, write
 
 from onnx_philox import rewriting
-from onnx_philox.__main__ import app
+from onnx_philox._command.app import app
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 KILL, FULL = 1, 2

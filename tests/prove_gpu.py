@@ -23,9 +23,9 @@ from test_openvino_gpu import DRAWS, SEEDS
 import onnx_philox
 from onnx_philox import openvino as factory
 from onnx_philox import reference
+from onnx_philox._experimental.openvino_gpu import gpu_layers
+from onnx_philox._experimental.openvino_gpu.lowering import lowered
 from onnx_philox._numbers.fill_native import fastest_fill
-from onnx_philox.openvino._gpu import gpu_layers
-from onnx_philox.openvino._gpu.lowering import lowered
 
 ELEMENTS = 2**21
 STATES = [

@@ -139,7 +139,7 @@ LIMITED = """
 import resource, sys
 sys.dont_write_bytecode = True  # which would be cut
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-from onnx_philox.__main__ import app
+from onnx_philox._command.app import app
 sys.argv[1:] = sys.argv[2:]
 app()
 """

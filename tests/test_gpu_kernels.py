@@ -13,6 +13,7 @@ import pytest
 from cases import assert_same_bits
 from openvino import opset16 as op
 
+from onnx_philox._experimental.openvino_gpu import gpu_layers, lowering
 from onnx_philox._numbers import coefficients
 from onnx_philox.openvino import (
     compile_model,
@@ -23,7 +24,6 @@ from onnx_philox.openvino import (
     random_normal,
     random_uniform,
 )
-from onnx_philox.openvino._gpu import gpu_layers, lowering
 
 KERNELS = Path(gpu_layers.KERNELS).parent
 CORE = Path(__file__).parents[1] / "custom_ops/core/kernels"

@@ -15,6 +15,8 @@ import mpmath
 import pytest
 from sums import GENERATED
 
+from onnx_philox import _parts
+
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src"
 PACKAGE = "onnx_philox"
@@ -22,8 +24,9 @@ MAX_LINES = 500
 
 # What each room may use. Public modules are doors: they hold what users import, and little else.
 USES = """
+_parts:
 _philox:
-_contract: _native _philox
+_contract: _native _parts _philox
 _native: _native_library
 _numbers: _contract _native _philox
 _progress:
@@ -33,7 +36,7 @@ _rewriting: _backends _contract _files _models _openvino_models _progress _runti
 _torch: _backends _contract _files _models _native _numbers _openvino_models _philox _rewriting
     _runtime_errors _runtimes openvino
 _pipeline: _backends _contract _files _models _numbers _record _rewriting _runtime_errors
-    _runtimes _standard onnxruntime
+    _runtimes
 _record: _contract _files _models _rewriting _runtimes
 _runtimes: _backends _contract _files _openvino_models _runtime_errors _standard onnx_reference
     onnxruntime openvino
@@ -44,20 +47,22 @@ _native_library:
 _versions: _contract
 _openvino_models: _contract
 diffusers: _numbers
-torch: _torch
+torch: _parts _torch
 _builders: _contract
 graphs: _builders _contract
 reference: _contract _numbers
 onnx_reference: _contract reference
 onnxruntime: _backends _contract _files _models _native_library _numbers _runtime_errors _versions
-openvino: _backends _contract _native_library _numbers _openvino_models _runtime_errors _versions
+openvino: _backends _contract _native_library _numbers _openvino_models _parts _runtime_errors
+    _versions
 rewriting: _rewriting _standard
-__main__: _command
-_command: _backends _contract _files _models _native _native_library _openvino_models _progress
-    _record _rewriting _runtime_errors _runtimes _standard _versions graphs onnx_philox openvino
-    reference rewriting
-onnx_philox: _contract _numbers _pipeline _torch diffusers graphs onnx_reference onnxruntime
-    openvino reference rewriting torch
+__main__: _command _parts
+_command: _backends _contract _files _models _native _native_library _openvino_models _parts
+    _progress _record _rewriting _runtime_errors _runtimes _standard _versions graphs onnx_philox
+    openvino reference rewriting
+_experimental: _backends _contract _openvino_models onnxruntime openvino
+onnx_philox: _contract _experimental _numbers _parts _pipeline _torch diffusers graphs
+    onnx_reference onnxruntime openvino reference rewriting torch
 """
 ROOMS = {
     name.removeprefix(PACKAGE): {room.removeprefix(PACKAGE) for room in used.split()}
@@ -136,18 +141,30 @@ def test_each_room_uses_only_the_rooms_that_it_may() -> None:
     assert {name: rooms - ROOMS[name] for name, rooms in used.items() if rooms - ROOMS[name]} == {}
 
 
-# Where the wing of torch is named, by a string, so that it is loaded when it is first asked.
-REGISTERED = {"", "_contract.generators", "openvino"}
+# Who names a part that comes off, in an import or a string: the package itself, which registers
+# what the rest asks of it, and a part's own doors.
+NAMES_A_PART = {
+    _parts.TORCH_PART: {PACKAGE, f"{PACKAGE}.torch"},
+    _parts.COMMAND_PART: {f"{PACKAGE}.__main__"},
+    _parts.GPU_PART: {PACKAGE},
+    _parts.CUDA_PART: {PACKAGE},
+}
 
 
-def test_the_house_is_read_without_the_wing_of_torch() -> None:
-    door, wing = f"{PACKAGE}.torch", f"{PACKAGE}._torch"
-    house = [name for name in MODULES if name != door and not name.startswith(wing)]
-    said = {name for name in house if wing in MODULES[name].read_text()}
-    assert {name.partition(".")[2] for name in said} == REGISTERED
+@pytest.mark.parametrize("part", NAMES_A_PART, ids=lambda part: part.folder)
+def test_nobody_names_a_part_that_comes_off_but_its_doors(part: _parts.OptionalPart) -> None:
+    inside = f"{part.package}."
+    rest = [name for name in MODULES if not f"{name}.".startswith(inside)]
+    assert len(rest) < len(MODULES)
+    naming = {name for name in rest if part.package in MODULES[name].read_text()}
+    assert naming == NAMES_A_PART[part]
+
+
+def test_only_the_part_of_torch_has_files_named_so_and_its_rooms_are_in_no_circle() -> None:
     files = [f for f in (SOURCES / PACKAGE).rglob("*torch*") if f.suffix not in ("", ".pyc")]
     assert [f for f in files if "_torch" not in f.parts] == []
-    assert circle(arrows(f"{wing}.", lambda module: module.split(".")[2])) == []
+    inside = f"{_parts.TORCH_PART.package}."
+    assert circle(arrows(inside, lambda module: module.split(".")[2])) == []
 
 
 def test_the_frame_of_a_rewrite_knows_no_format_and_no_format_the_other() -> None:

@@ -78,7 +78,7 @@ import onnx_philox
 assert issubclass(onnx_philox.RefusedInputError, ValueError)
 assert not loaded("numpy", "onnx", "onnxruntime", "openvino"), "import onnx_philox"
 
-from onnx_philox.__main__ import app
+from onnx_philox._command.app import app
 try:
     app(["--help"])
 except SystemExit:

@@ -15,6 +15,8 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from onnx_philox import _parts
+
 if TYPE_CHECKING:
     from onnx_philox import (
         diffusers,
@@ -87,12 +89,43 @@ _PLACES = {
 _MODULES = set(__all__) - {*_PLACES, "__version__"}
 
 
+def _torch_generator() -> Any:
+    from onnx_philox._torch.generator import GENERATOR
+
+    return GENERATOR
+
+
+def _pytorch_extensions() -> Any:
+    from onnx_philox._torch.frontend.converters import pytorch_extensions
+
+    return pytorch_extensions
+
+
+def _compile_for_gpu() -> Any:
+    from onnx_philox._experimental.openvino_gpu import compile_for_gpu
+
+    return compile_for_gpu
+
+
+def _cuda_sessions() -> Any:
+    from onnx_philox._experimental.cuda import sessions
+
+    return sessions
+
+
+_parts.GENERATORS["pytorch"] = _parts.FromPart(_parts.TORCH_PART, _torch_generator)
+_parts.OTHERS["pytorch_extensions"] = _parts.FromPart(_parts.TORCH_PART, _pytorch_extensions)
+_parts.OTHERS["compile_for_gpu"] = _parts.FromPart(_parts.GPU_PART, _compile_for_gpu)
+_parts.OTHERS["cuda_sessions"] = _parts.FromPart(_parts.CUDA_PART, _cuda_sessions)
+
+
 def __getattr__(name: str) -> Any:
     """Loads a public name when it is first used: most programs need few of them."""
     if name in _MODULES:
         return importlib.import_module(f"onnx_philox.{name}")
     if name in _PLACES:
-        found = getattr(importlib.import_module(_PLACES[name]), name)
+        with _parts.TORCH_PART.importing(f"onnx_philox.{name}"):
+            found = getattr(importlib.import_module(_PLACES[name]), name)
     elif name == "__version__":
         found = importlib.import_module("importlib.metadata").version("onnx-philox")
     else:

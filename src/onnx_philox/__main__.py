@@ -1,6 +1,35 @@
-"""`python -m onnx_philox`: the command, where its script is not on the path."""
+"""The command `onnx-philox`, also `python -m onnx_philox`; or a sentence where it is missing."""
 
-from onnx_philox._command.app import app
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import NoReturn
+
+from onnx_philox import _parts
+
+LIBRARIES = ("click", "jinja2", "rich")
+"""What the extra `command` brings."""
+
+
+def main() -> None:
+    """Runs the command; where it is not installed, says what to do and exits with 2."""
+    missing = [name for name in LIBRARIES if find_spec(name) is None]
+    if missing:
+        needed = " and ".join(missing)
+        _end(f"onnx-philox: the command needs {needed}: pip install 'onnx-philox[command]'")
+    try:
+        with _parts.COMMAND_PART.importing("onnx-philox"):
+            from onnx_philox._command.app import app
+    except _parts.PartNotInstalledError as error:
+        _end(str(error))
+    app()
+
+
+def _end(reason: str) -> NoReturn:
+    print(reason, file=sys.stderr)
+    sys.exit(2)
+
 
 if __name__ == "__main__":
-    app()
+    main()

@@ -1,14 +1,15 @@
 """Generators: whose numbers a node draws, and all that differs between them.
 
 A generator is a value of `Generator`. What differs between two is asked of the record: the house
-knows Philox, and each other generator has a wing, which answers for it. A wing registers here.
+knows Philox, and each other generator has a part that comes off (`_parts.GENERATORS`), which
+answers for it.
 """
 
-# ruff: noqa: ARG002, a wing answers by what Philox need not know
+# ruff: noqa: ARG002, another generator answers by what Philox need not know
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import _parts
 from onnx_philox._contract import refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
@@ -33,9 +35,6 @@ from onnx_philox._contract.state import (
     run_words,
     words_of_seeds,
 )
-
-WINGS = ("onnx_philox._torch.generator",)
-"""Modules of other generators, each with its record, `GENERATOR`; loaded at the first question."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -188,18 +187,33 @@ PHILOX = Generator(
 
 @cache
 def registered() -> dict[str, Generator]:
-    """All of them, by their alignment."""
-    wings = (importlib.import_module(module).GENERATOR for module in WINGS)
-    return {generator.alignment: generator for generator in (PHILOX, *wings)}
+    """Those that are installed, by their alignment. Parts are loaded at the first question."""
+    found = {PHILOX.alignment: PHILOX}
+    for alignment, record in _parts.GENERATORS.items():
+        with suppress(_parts.PartNotInstalledError):
+            found[alignment] = record.get(alignment)
+    return found
 
 
 def named(alignment: str | None) -> Generator:
     """The generator of an alignment; for nothing, the one that nobody names.
 
     Raises:
-        KeyError: None is registered for the word, which is to be checked before.
+        PartNotInstalledError: The part that draws by it is not installed.
+        KeyError: None is declared for the word, which is to be checked before.
     """
-    return registered()[alignment or TENSORFLOW]
+    word = alignment or TENSORFLOW
+    found = registered().get(word)
+    if found is not None:
+        return found
+    missing: Generator = _parts.GENERATORS[word].get(f"alignment {word!r}")
+    return missing
+
+
+def missing() -> list[_parts.OptionalPart]:
+    """The parts that are not installed, of those that draw by a generator of theirs."""
+    words = _parts.GENERATORS.keys() - registered().keys()
+    return [_parts.GENERATORS[word].part for word in sorted(words)]
 
 
 def of_words(count: Any) -> Generator | None:

@@ -152,4 +152,6 @@ def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise:
         return cast("Noise", noise)
     allowed = "'philox', 'torch' or 'torch_cuda'"
     choices.check_choice(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
-    raise KeyError(like)  # a word whose wing is not registered
+    # Each generator that is installed has answered.
+    part = generators.missing()[0]
+    raise part.not_installed(f"{owner}: like {like!r}")

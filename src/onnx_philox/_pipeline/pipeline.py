@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._backends import NotInstalledError
 from onnx_philox._contract.arguments import check_bool
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import door, refuse, refusing_as
@@ -352,8 +353,11 @@ class Pipeline:
             allowed = "an iterable of feeds"
             refuse(_MAP, "batches", given, allowed, "Pass a list of feeds, or [feed].", TypeError)
         if progress:
-            from rich.progress import track
-
+            try:
+                from rich.progress import track
+            except ImportError as error:
+                asked = "Pipeline.map with progress=True"
+                raise NotInstalledError(asked, "rich", "command") from error
             batches = track(batches, "Rows drawn and run", transient=True)
         if seeds is not None:
             return self._map_seeds(batches, seeds)

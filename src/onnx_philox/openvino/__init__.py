@@ -18,13 +18,12 @@ try:
 except ImportError as error:
     raise _backends.NotInstalledError("onnx_philox.openvino", "OpenVINO", "openvino") from error
 
-import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from onnx_philox import _versions
+from onnx_philox import _parts, _versions
 
 # Checked before the imports below, which may fail with an old OpenVINO.
 _versions.check_version("openvino", getattr(_runtime, "__version__", ""))
@@ -37,9 +36,9 @@ _ = _runtime.Tensor(np.zeros((), np.float32)).data
 # ruff: noqa: E402
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox.openvino import _factories, _native_backend, _python_backend
+from onnx_philox.openvino._compiling import compile_model
 from onnx_philox.openvino._factories import *  # noqa: F403
 from onnx_philox.openvino._genai import genai_generator
-from onnx_philox.openvino._gpu import compile_model
 from onnx_philox.openvino._native_backend import library_path
 from onnx_philox.openvino._stateful import make_stateful
 
@@ -48,13 +47,13 @@ __all__ += ["pytorch_extensions", "register"]
 __all__ += _factories.__all__
 
 pytorch_extensions: Callable[[], list[Any]]
-"""Of torch's wing, which uses this module."""
+"""Of the part of torch, which uses this module."""
 
 
 def __getattr__(name: str) -> Any:
     if name != "pytorch_extensions":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module("onnx_philox._torch.frontend.converters").pytorch_extensions
+    return _parts.OTHERS["pytorch_extensions"].get("openvino.pytorch_extensions")
 
 
 def __dir__() -> list[str]:

@@ -3,10 +3,13 @@
 Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a function is called.
 """
 
-from onnx_philox._torch.checks.check import ProgramDraw, check_export
-from onnx_philox._torch.checks.verdict import Ran, Verdict
-from onnx_philox._torch.checks.verify import verify_export
-from onnx_philox._torch.export import export, translations
+from onnx_philox import _parts
+
+with _parts.TORCH_PART.importing("onnx_philox.torch"):
+    from onnx_philox._torch.checks.check import ProgramDraw, check_export
+    from onnx_philox._torch.checks.verdict import Ran, Verdict
+    from onnx_philox._torch.checks.verify import verify_export
+    from onnx_philox._torch.export import export, translations
 
 __all__ = [
     "ProgramDraw",

@@ -104,12 +104,26 @@ class Case:
 
 
 def load_cases(vectors: Traversable | None = None) -> list[Case]:
-    """All cases, from a folder of JSON files; from the package's own if none is given."""
+    """All cases, from a folder of JSON files; from the package's own if none is given.
+
+    Without those of generators that are not installed.
+    """
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps all digits that a page prints.
     files = (json.loads((folder / f).read_text("utf-8"), parse_float=Decimal) for f in FILES)
-    read = (_case(case, file.get("notes", {})) for file in files for case in file["cases"])
+    read = [
+        _case(case, file.get("notes", {}))
+        for file in files
+        for case in file["cases"]
+        if _is_drawn_here(case)
+    ]
     return [*read, *_rows(), *_seeded_draws()]
+
+
+def _is_drawn_here(given: Mapping[str, Any]) -> bool:
+    """Whether the generators of a case are installed."""
+    drawn = {vector.get("alignment", TENSORFLOW) for vector in given["vectors"]}
+    return drawn <= generators.registered().keys()
 
 
 def _case(given: Mapping[str, Any], notes: Mapping[str, str]) -> Case:

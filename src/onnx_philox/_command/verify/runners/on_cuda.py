@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnx_philox import _native, graphs
+from onnx_philox import _native, _parts, graphs
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
+
+
+def _sessions() -> Any:
+    """The module of the part for cards."""
+    return _parts.OTHERS["cuda_sessions"].get("--device cuda")
 
 
 def why_not() -> str:
     """Why ONNX Runtime cannot draw on a card here, as a sentence; empty if it can."""
     try:
-        from onnx_philox._runtimes import onnxruntime_cuda as cuda
+        sessions = _sessions()
+    except _parts.PartNotInstalledError as error:
+        return str(error)
     except ImportError:
         return "--device cuda needs ONNX Runtime: pip install onnxruntime-gpu"
-    available = cuda.providers()
-    if not set(available).intersection(cuda.PROVIDERS):
+    available = sessions.providers()
+    if not set(available).intersection(sessions.PROVIDERS):
         return (
-            f"--device cuda must be where ONNX Runtime has {' or '.join(cuda.PROVIDERS)}: got "
+            f"--device cuda must be where ONNX Runtime has {' or '.join(sessions.PROVIDERS)}: got "
             f"{', '.join(available)}. Install onnxruntime-gpu in the place of onnxruntime."
         )
     reason = _native.why_no_card()
@@ -35,10 +42,8 @@ def why_no_session() -> str:
 
     It has the provider, but may lack the libraries that this one needs, and would run on the CPU.
     """
-    from onnx_philox._runtimes import onnxruntime_cuda as cuda
-
     try:
-        cuda.load(graphs.random_generator([4]))
+        _sessions().load(graphs.random_generator([4]))
     except Exception as error:
         return (
             f"--device cuda must be where ONNX Runtime opens a session on a card: got {error} "
@@ -51,25 +56,23 @@ class CudaRunner(Runner):
     """The native backend on a card, where nothing is left to the CPU.
 
     Args:
-        options: Of `onnxruntime_cuda.load`.
+        options: Of `load` of the part for cards.
     """
 
     runtime = "onnxruntime"
     how = "device cuda"
 
     def __init__(self, **options: Any) -> None:
-        from onnx_philox._runtimes import onnxruntime_cuda
-
-        super().__init__(onnxruntime_cuda.VERSION, "native")
-        self._runtime = onnxruntime_cuda
+        self._sessions = _sessions()
+        super().__init__(self._sessions.VERSION, "native")
         self._options = options
 
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
         try:
-            session = self._runtime.load(example.model(), **self._options)
+            session = self._sessions.load(example.model(), **self._options)
         except Exception as error:
-            if self._runtime.is_left_to_the_cpu(error):
+            if self._sessions.is_left_to_the_cpu(error):
                 raise NotCarriedError(f"drawn on the CPU: {error}") from error
             raise
         names = [output.name for output in session.get_outputs()]

@@ -20,6 +20,7 @@ from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.runners.openvino_own import OpenvinoOwnRunner
 from onnx_philox._command.verify.shown import vectors_table
 from onnx_philox._command.verify.shown.matrix import Standing, TypeRow, matrix
+from onnx_philox._contract import generators
 from onnx_philox._runtimes.port import identity
 
 _FEW_OPERATORS = 5
@@ -231,7 +232,7 @@ def _beside(number: str | None, bits: str | None) -> str:
 
 
 def _notes_on_others(results: list[CaseResult]) -> list[str]:
-    notes = []
+    notes = [str(part.not_installed("not compared")) for part in generators.missing()]
     right = []
     for by, group in groups(results).items():
         refused = [r for r in group if r.verdict is CaseVerdict.NOT_CARRIED]

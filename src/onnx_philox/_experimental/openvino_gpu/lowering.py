@@ -20,10 +20,10 @@ from openvino import opset13 as ops
 from onnx_philox._contract import operators
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
+from onnx_philox._experimental.openvino_gpu.gpu_layers import DrawLayer, PhiloxNext, draw
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import is_ours, walk
 from onnx_philox._openvino_models.upstream import Upstream
-from onnx_philox.openvino._gpu.gpu_layers import DrawLayer, PhiloxNext, draw
 
 NAME = "openvino.compile_model"
 

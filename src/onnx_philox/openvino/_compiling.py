@@ -1,4 +1,4 @@
-"""The operators on OpenVINO's device GPU, whose plugin takes kernels of ours."""
+"""`compile_model`: OpenVINO's own, and on its device GPU with kernels of ours."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 
 import openvino as ov
 
+from onnx_philox import _parts
 from onnx_philox._contract.refusal import refuse, shown
-from onnx_philox.openvino._gpu.gpu_layers import KERNELS
-from onnx_philox.openvino._gpu.lowering import NAME, lowered
 
-__all__ = ["compile_model"]
-
+_NAME = "openvino.compile_model"
 _CONFIG_FILE = "CONFIG_FILE"
 
 
@@ -45,6 +43,7 @@ def compile_model(
         TypeError: `core` is no core, or `model` neither of the two.
         ValueError: The GPU would not draw exactly what the model asks for, or `config` has a
             CONFIG_FILE for it.
+        ImportError: The device is a GPU, and the part for it is not installed.
 
     Examples:
         >>> import openvino as ov, onnx_philox as op
@@ -55,19 +54,18 @@ def compile_model(
         array([ 1,  0,  0,  0, 42,  0], dtype=uint32)
     """
     if not hasattr(core, "compile_model"):
-        refuse(NAME, "core", shown(core), "an openvino.Core", "Pass openvino.Core().", TypeError)
+        refuse(_NAME, "core", shown(core), "an openvino.Core", "Pass openvino.Core().", TypeError)
     if not isinstance(model, ov.Model | str | os.PathLike):
         remedy = "Pass what core.read_model returns; it takes bytes, too."
         what = type(model).__name__
         allowed = "an openvino.Model or a path"
-        refuse(NAME, "the model", what, allowed, remedy, TypeError)
+        refuse(_NAME, "the model", what, allowed, remedy, TypeError)
     given = dict(config or {})
     if not (isinstance(device, str) and device.partition(".")[0] == "GPU"):
         return core.compile_model(model, device, given)
     if _CONFIG_FILE in given:
         remedy = "Leave it out: it names the kernels of this package."
-        refuse(NAME, "the property CONFIG_FILE", shown(given[_CONFIG_FILE]), "left out", remedy)
+        refuse(_NAME, "the property CONFIG_FILE", shown(given[_CONFIG_FILE]), "left out", remedy)
+    compile_for_gpu = _parts.OTHERS["compile_for_gpu"].get(f"{_NAME} for {device}")
     read = model if isinstance(model, ov.Model) else core.read_model(model)
-    layers = lowered(read, device)
-    core.set_property("GPU", {_CONFIG_FILE: KERNELS})
-    return core.compile_model(layers, device, given)
+    return compile_for_gpu(core, read, device, given)
