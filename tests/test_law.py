@@ -18,8 +18,13 @@ from foreign import parse
 from openvino import opset8
 
 from onnx_philox import rewriting
+from onnx_philox._command.compare.differences import Tolerances
 from onnx_philox._command.compare.law import ComparedLaws, compare_laws
+from onnx_philox._command.compare.law.clock import Clock, Times
+from onnx_philox._command.compare.law.running import Running
+from onnx_philox._command.compare.law.runs import PairedRuns
 from onnx_philox._command.wanted import WantedRuns
+from onnx_philox._progress import ignore
 
 MODELS = Path(__file__).with_name("models")
 # Where a runtime draws by another law than the model says, and what the command then tells.
@@ -272,6 +277,8 @@ def test_the_document_has_the_keys_of_its_page(noise):
     assert (given["schema"], set(cli.keys_of(given))) <= cli.keys_said("compare --original")
     assert (given["is_ok"], given["runs"], given["outputs"]) == (True, 100, ["y", "z"])
     assert [each["output"] for each in given["least"]] == ["y", "z"]
+    assert isinstance(given["least_share"], float)
+    assert [each["is_constant"] for each in given["least"]] == [False, False]
     for number, (body, words) in enumerate(
         {
             "g (float[N,8] x) => (float[N,8] y) { y = Neg (x) }": "outputs, of numbers: got z",
@@ -286,8 +293,12 @@ def test_the_document_has_the_keys_of_its_page(noise):
 def test_runs_that_prove_nothing_end_with_2(noise):
     original, new = noise
     few = cli.invoke("compare", new, "--original", original, "--fill", "--runs", 20)
-    said = "Nothing is proved: so few runs show no difference. Raise --runs and --seconds."
-    assert (few.exit_code, few.stdout.splitlines()[-1]) == (2, said)
+    said = (
+        r"Nothing is proved: 20 runs show no difference, 2\d can, and 1000 tell more\. "
+        r"Raise --runs to 1000\."
+    )
+    assert few.exit_code == 2
+    assert re.fullmatch(said, few.stdout.splitlines()[-1])
     once = cli.document("compare", new, "--original", original, "--fill", "--runs", 1, code=2)
     assert (once["is_ok"], once["repeats"], once["nodes"]) == (None, False, [])
     still, new = saved("g (float[4] x) => (float[4] y) { y = Neg (x) }", "still")
@@ -300,14 +311,105 @@ def test_runs_that_prove_nothing_end_with_2(noise):
 
 def test_without_a_number_of_runs_time_or_a_certain_difference_ends_them(noise):
     original, new = noise
-    given = cli.document("compare", new, "--original", original, "--fill", "--seconds", 0.3)
+    given = cli.document("compare", new, "--original", original, "--fill", "--seconds", 2)
     assert given["is_ok"]
     assert 20 < given["runs"] < 100_000
     few = cli.text("compare", new, "--original", original, "--fill", "--runs", 200)
-    assert few.endswith("Fewer than 1000 runs tell little. Raise --seconds, or --runs.")
+    assert few.endswith("Fewer than 1000 runs tell little. Raise --runs to 1000.")
     rewriting.rewrite_file(original, "seeded.onnx", seed=5)
     certain = cli.document("compare", "seeded.onnx", "--original", original, "--fill", code=1)
     assert certain["runs"] == 1000
+
+
+class Hand:
+    """A clock's hand that is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+
+class Served:
+    """A model that draws normals; the first run takes some time, each other one some."""
+
+    state = None
+
+    def __init__(self, hand: Hand, first: float, each: float) -> None:
+        self._hand = hand
+        self._seconds = first
+        self._each = each
+        self._random = np.random.default_rng(int(1000 * first))
+
+    def run(self) -> dict[str, np.ndarray]:
+        self._hand.now += self._seconds
+        self._seconds = self._each
+        return {"y": self._random.normal(size=8)}
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """How long two models run, of which counting takes some time, too."""
+
+    def found(limit: float, first: float, each: float, counting: float = 0.0) -> tuple[Times, int]:
+        hand = Hand()
+        counted = PairedRuns.count
+
+        def count(runs: PairedRuns) -> None:
+            hand.now += counting * runs.waiting
+            counted(runs)
+
+        monkeypatch.setattr(PairedRuns, "count", count)
+        clock = Clock(100_000, limit, ignore, now=lambda: hand.now)
+        slow, quick = Served(hand, first, each), Served(hand, 0, 0)
+        running = Running(slow, quick, Tolerances())  # type: ignore[arg-type]
+        running.run(clock, may_end=True)
+        return clock.times(), running.paired.runs
+
+    return found
+
+
+def test_runs_take_what_is_left_behind_a_slow_first_one_and_no_more(timed):
+    times, runs = timed(10, 5.5, 0.05)
+    assert runs == 90
+    assert 9.9 < times.all <= 10
+    assert times.said(runs) == ["The first run of each took 5.5 s of --seconds 10."]
+    assert times.of(1000) == 56
+
+
+def test_a_second_run_is_made_since_one_alone_says_nothing(timed):
+    times, runs = timed(10, 6, 6)
+    assert runs == 2
+    assert times.said(runs) == [
+        "The first run of each took 6 s of --seconds 10.",
+        "The runs took 12 s, more than --seconds 10: fewer say nothing.",
+    ]
+    times, runs = timed(5, 6, 6)
+    assert runs == 1
+    assert times.is_over
+
+
+@pytest.mark.parametrize("each", [0.02, 0.1, 1])
+def test_what_is_counted_at_the_end_lies_within_the_seconds(timed, each):
+    times, runs = timed(10, each, each, counting=0.05)
+    assert times.all <= 10
+    # Two rehearsals of the end, of 2 and of 16 runs, have taken their time.
+    assert runs > 8 / (each + 0.05)
+
+
+def test_outputs_that_are_text_or_of_another_type_are_named_as_not_judged(tmp_path):
+    body = """g (float[N,8] x) => (float[N,8] y, string[1] word)
+        <string[1] said = {"yes"}> { y = RandomNormalLike (x) word = Identity (said) }"""
+    new, original = pair(body, tmp_path)
+    double = body.replace("float[N,8] y", "double[N,8] y").replace(
+        "RandomNormalLike (", "RandomNormalLike <dtype: int = 11> ("
+    )
+    onnx.save(parse(double), original)
+    report = law(new, original)
+    assert report.is_ok
+    assert report.names == "y"
+    assert report.not_judged == [
+        "the type of 'y', which is float32 and was float64",
+        "'word', which is text",
+    ]
 
 
 def test_outputs_that_openvino_names_by_itself_are_compared_by_their_places(tmp_path):

@@ -17,7 +17,7 @@ from onnx_philox import _native_library
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import command_options, frame
 from onnx_philox._command.rewrite_command import rewrite
-from onnx_philox._command.wanted import WantedRuns
+from onnx_philox._command.wanted import MOST_RUNS_OF_A_LAW, WantedRuns
 from onnx_philox._contract.refusal import RefusalError
 
 # "\b" keeps the lines after it as they are.
@@ -199,7 +199,6 @@ def run(
         )
 
 
-_RUNS_OF_A_LAW = 100_000
 _SECONDS_OF_A_LAW = 10
 
 
@@ -216,7 +215,7 @@ _SECONDS_OF_A_LAW = 10
     type=command_options.PATH,
     metavar="FILE",
     help="The model before it was rewritten: compare what both draw, in as many runs in one "
-    f"runtime as --seconds allow, at most {_RUNS_OF_A_LAW:,}, or in --runs of them.",
+    f"runtime as --seconds allow, at most {MOST_RUNS_OF_A_LAW:,}, or in --runs of them.",
 )
 @command_options.number(
     "--seconds",
@@ -291,7 +290,7 @@ def compare(
             may_end=not is_given["runs"],
         )
         if not is_given["runs"]:
-            wanted = replace(wanted, runs=_RUNS_OF_A_LAW)
+            wanted = replace(wanted, runs=MOST_RUNS_OF_A_LAW)
     else:
         page = context.meta.get("html")
         for option, value in (

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+MOST_RUNS_OF_A_LAW = 100_000
+"""So many runs `compare --original` makes at most where no number is given."""
+
 
 class RowSeeds(tuple[int, ...]):
     """One for each row."""

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox import generate
 from onnx_philox._command.inside_model import Inside
-from onnx_philox._command.run import given_inputs
-from onnx_philox._command.run.given_inputs import StatePorts
+from onnx_philox._command.run.given_inputs import StatePorts, check_all_given, read_inputs
 from onnx_philox._command.wanted import Seed, WantedRuns, option_of
 from onnx_philox._contract import feeds
 from onnx_philox._contract.state import RUNS, PhiloxState
@@ -28,6 +27,7 @@ class Serving:
         wanted: The runs that a user asks for.
         inside: What decides its numbers.
         like: Another runtime's, whose inputs that are made up it takes.
+        ports: The inputs that are given; without them, all of the model.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model; or an input cannot be made
@@ -35,20 +35,27 @@ class Serving:
     """
 
     def __init__(
-        self, loaded: LoadedModel, wanted: WantedRuns, inside: Inside, like: Serving | None = None
+        self,
+        loaded: LoadedModel,
+        wanted: WantedRuns,
+        inside: Inside,
+        like: Serving | None = None,
+        ports: Sequence[Port] | None = None,
     ) -> None:
         self.loaded = loaded
+        if ports is None:
+            ports = loaded.inputs
         self.state = state = _state(loaded, inside)
         """Which of the inputs is the state; None where the model takes none."""
         name = None if state is None else state.name
-        given = given_inputs.read_inputs(wanted.inputs, loaded.inputs, name)
+        given = read_inputs(wanted.inputs, ports, name)
         self.filled: Arrays = {}
         """The inputs that are made up."""
         if like is not None:
             # OpenVINO forgets the names of dimensions.
             self.filled = like.filled
         elif wanted.fills:
-            others = [port for port in loaded.inputs if port.name != name]
+            others = [port for port in ports if port.name != name]
             self.filled = made_up(others, given)
         self.inputs = {**self.filled, **given}
         """All of the next run."""
@@ -60,10 +67,10 @@ class Serving:
         elif state is not None:
             self.seed = 0 if wanted.seed is None else wanted.seed
             # The number of rows of a state may depend on the other inputs.
-            given_inputs.check_all_given(loaded.inputs, {**self.inputs, state.name: None}, name)
-            with_inputs = loaded.inputs, self.inputs
-            self.inputs[state.name] = state.first(self.seed, wanted.first_run, *with_inputs)
-        given_inputs.check_all_given(loaded.inputs, self.inputs, name)
+            check_all_given(ports, {**self.inputs, state.name: None}, name)
+            first_state = state.first(self.seed, wanted.first_run, ports, self.inputs)
+            self.inputs[state.name] = first_state
+        check_all_given(ports, self.inputs, name)
 
     def run(self) -> Arrays:
         """Runs the model; the next run is given the same inputs, and the state that this one left.
@@ -71,10 +78,14 @@ class Serving:
         Raises:
             RunError: The runtime refuses an input, or fails.
         """
-        outputs = self.loaded.run(self.inputs)
+        outputs = self.loaded.run(self.feeds())
         if self.state is not None and self.state.next is not None:
             self.inputs[self.state.name] = outputs[self.state.next]
         return outputs
+
+    def feeds(self) -> Arrays:
+        """What the next run is given."""
+        return self.inputs
 
 
 def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:

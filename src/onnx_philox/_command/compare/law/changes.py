@@ -9,205 +9,240 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.compare.law.runs import (
+from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
+from onnx_philox._command.compare.law.seen import Least, Shown
+from onnx_philox._command.compare.law.watched import (
     BELOW,
     INFINITE,
     MEAN,
     NOT_A_NUMBER,
+    SHAPE,
     SHARE,
     SIZE,
     SPREAD,
-    PairedRuns,
-    Verdicts,
     Watched,
 )
-from onnx_philox._command.compare.law.seen import Least, Shown
-from onnx_philox._command.compare.law.statistics import Paired
 
 Array = NDArray[Any]
 
 _FAR = 1.5
 """So many times as strong a difference below a quantile is another one than that of the mean."""
-
 _UNSEEN = 0.3
 """A correlation that counts as one, where none would be seen for certain."""
-
 _MOST_DIGITS = 6
 """Shares of percent are printed with fewer."""
+_ROUNDING = 1e-9
 
 
 def changes(runs: PairedRuns, look: Verdicts, seen: Shown) -> list[str]:
     """What differs: in each output, then of which go together."""
     said = []
     for number, output in enumerate(runs.outputs):
-        lines = []
-        if not (look.repeats[number] and any(output.always_repeats)):
-            lines = [*_of_output(output, number, look, seen.outputs[number])]
-        if look.repeats[number] and not lines:
-            lines.append(_repeats(output))
-        said += lines
-    said += _together(runs, look, seen)
+        said += _of_output(output, number, look, seen.outputs[number])
+    said += _Together(runs, look, seen).lines()
     if look.is_any and not said:
         said.append("which values go together differs, in what no correlation says")
     return said
 
 
-def _repeats(output: Watched) -> str:
-    was, now = output.repeating[0] / output.pairs
-    return f"{output.name}: as in the run before it in {shares_in_words(now, was)}"
+def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> list[str]:
+    """What differs in an output; that a run repeats the last where nothing else says it."""
+    if not look.repeats[number]:
+        return _Changed(output, number, look, least).lines()
+    lines = []
+    if not any(side.always_repeats for side in output.sides):
+        lines = _Changed(output, number, look, least).lines()
+    if not lines:
+        was, now = output.repeating[0] / output.pairs
+        lines = [f"{output.name}: as in the run before it in {shares_in_words(now, was)}"]
+    return lines
 
 
-def _of_output(output: Watched, number: int, look: Verdicts, least: Least) -> Iterator[str]:
+class _Changed:
     """What differs in an output: the whole, or the element that differs most, where few do."""
-    whole, elements = look.whole[number], look.elements[number]
-    strengths = look.strengths[number]
-    which = np.asarray(elements.any(axis=1))
-    rest = ~which if 2 * which.sum() <= len(which) else np.ones(len(which), bool)
-    fired: dict[str, list[int]] = {}
-    for i in np.flatnonzero(whole).tolist():
-        fired.setdefault(output.statistics[i].kind, []).append(i)
 
-    def strongest(*kinds: str) -> float:
-        return max((strengths[i] for kind in kinds for i in fired.get(kind, ())), default=0)
+    def __init__(self, output: Watched, number: int, look: Verdicts, least: Least) -> None:
+        self._output = output
+        self._least = least
+        self._runs = output.whole.runs
+        self._elements = look.elements[number]
+        """Which tests of which elements fired."""
+        self._strengths = look.strengths[number]
+        self._differing = np.asarray(self._elements.any(axis=1))
+        is_minority = 2 * self._differing.sum() <= len(self._differing)
+        self._rest = ~self._differing if is_minority else np.ones(len(self._differing), bool)
+        """The elements that say whether the whole output differs: those that do not by themselves,
+        where they are the most."""
+        self._fired: dict[str, list[int]] = {}
+        """The statistics of the whole output that fired, by their kind."""
+        for place in np.flatnonzero(look.whole[number]).tolist():
+            self._fired.setdefault(output.statistics[place].kind, []).append(place)
 
-    if SIZE in fired:
-        now, was = (each[-1] * output.size / output.whole.runs for each in _both(output.whole))
-        yield f"{output.name}: {now:.4g} elements in a run, was {was:.4g}"
-        return
-    not_finite = [i for kind in (INFINITE, NOT_A_NUMBER) for i in fired.get(kind, ())]
-    if not_finite:
-        yield from (_not_finite(output, i) for i in not_finite)
-        return
-    lines = [*_moments(output, whole, rest, least)]
-    of_share = [i for i in fired.get(SHARE, ()) if _differs_in_rest(output, i, rest, least)]
-    if of_share:
-        lines.append(_share(output, max(of_share, key=lambda i: _parted(output.whole, i))))
-    if BELOW in fired and strongest(BELOW) > _FAR * strongest(MEAN, SPREAD, SHARE):
-        # A mean and a spread that differ do not say it all.
-        at = max(fired[BELOW], key=lambda i: float(strengths[i]))
-        lines.insert(0, _below(output, at))
-    if not lines and which.any():
-        lines.append(_element(output, elements, int(which.sum())))
-    if not lines and whole.any():
-        lines.append(f"{output.name}: how far its values lie from their mean differs")
-    yield from lines
+    def lines(self) -> list[str]:
+        """A sentence for each difference."""
+        if SIZE in self._fired or SHAPE in self._fired:
+            return [self._shape()]
+        not_finite = self._fired.get(INFINITE, []) + self._fired.get(NOT_A_NUMBER, [])
+        if not_finite:
+            return [self._not_finite(place) for place in not_finite]
+        lines = [*self._mean(), *self._spread(), *self._share()]
+        if self._is_beyond_moments():
+            lines.insert(0, self._below())
+        if lines:
+            return lines
+        if self._differing.any():
+            return [self._element()]
+        if self._fired:
+            return [f"{self._output.name}: how far its values lie from their mean differs"]
+        return []
 
+    def _strongest(self, *kinds: str) -> float:
+        places = [place for kind in kinds for place in self._fired.get(kind, [])]
+        return max((float(self._strengths[place]) for place in places), default=0.0)
 
-def _differs_in_rest(output: Watched, which: int, rest: Array, least: Least) -> bool:
-    """Whether a share also differs in the elements which do not differ much by themselves."""
-    elements, value = output.elements, output.statistics[which].value
-    if rest.all():
-        return True
-    tests = [
-        (element, test)
-        for element, column in enumerate(elements.columns)
-        for test in np.flatnonzero(column.edges == value).tolist()
-        if column.is_few
-    ]
-    if not tests:
-        return True
-    # A value that the rest never has differs in the others alone.
-    of_rest = [at for at in tests if rest[at[0]]]
-    if not of_rest:
-        return False
-    apart = [elements.now[at] - elements.was[at] for at in of_rest]
-    mean = float(sum(apart)) / len(apart) / output.whole.runs
-    return abs(mean) > (least.share or 0) / 2
+    def _was(self, place: int) -> float:
+        return float(self._output.whole.was[place]) / self._runs
 
+    def _now(self, place: int) -> float:
+        return float(self._output.whole.now[place]) / self._runs
 
-def _both(of: Paired) -> tuple[Array, Array]:
-    return of.now, of.was
+    def _shape(self) -> str:
+        name = self._output.name
+        of_original, of_model = self._output.sides
+        if of_original.shape is not None and of_model.shape is not None:
+            return f"{name}: its shape is {[*of_model.shape]}, was {[*of_original.shape]}"
+        if SIZE in self._fired:
+            (place,) = self._fired[SIZE]
+            now = self._now(place) * self._output.size
+            was = self._was(place) * self._output.size
+            return f"{name}: {now:.4g} elements in a run, was {was:.4g}"
+        (place,) = self._fired[SHAPE]
+        shares = shares_in_words(self._now(place), self._was(place))
+        return f"{name}: of shape {[*self._output.usual_shape]} in {shares}"
 
+    def _not_finite(self, place: int) -> str:
+        value = self._output.statistics[place].value
+        shares = shares_in_words(self._now(place), self._was(place))
+        return f"{self._output.name}: {_in_text(value)} in {shares}"
 
-def _parted(of: Paired, which: int) -> float:
-    return float(abs(of.now[which] - of.was[which]))
+    def _of_rest(self, sums: Array) -> Array:
+        """Means of an output's elements in both models, without those that differ by themselves."""
+        apart = self._output.places_of(~self._rest)
+        return np.asarray(np.delete(sums, apart, axis=1)) / self._runs
 
+    def _mean(self) -> Iterator[str]:
+        if MEAN not in self._fired:
+            return
+        means = self._of_rest(self._output.sums)
+        shift = float((means[1] - means[0]).mean())
+        if abs(shift) < (self._least.shift or 0) / 2:
+            return
+        was, now = self._output.raw / self._runs
+        yield (
+            f"{self._output.name}: its mean is {now:.4g}, was {was:.4g} "
+            f"(a shift of {shift:.2g} standard deviations)"
+        )
 
-def _moments(output: Watched, fired: Array, rest: Array, least: Least) -> Iterator[str]:
-    """That the mean or the spread of an output differs, also in the rest of its elements."""
-    runs = output.whole.runs
-    means, squares = output.sums / runs, output.squares / runs
-    variances = np.maximum(squares - np.square(means), 0)
-    if rest.any():
-        apart = output.places_of(~rest)
-        means, variances = np.delete(means, apart, axis=1), np.delete(variances, apart, axis=1)
-    for i, each in enumerate(output.statistics):
-        if not fired[i]:
-            continue
-        if each.kind == MEAN:
-            was, now = output.raw / runs
-            shift = float((means[1] - means[0]).mean())
-            if abs(shift) < (least.shift or 0) / 2:
+    def _spread(self) -> Iterator[str]:
+        if SPREAD not in self._fired:
+            return
+        means = self._of_rest(self._output.sums)
+        squares = self._of_rest(self._output.squares)
+        variances = np.maximum(squares - np.square(means), 0)
+        was, now = variances.mean(axis=1).tolist()
+        if was <= 0:
+            yield f"{self._output.name}: its values vary, and did not"
+            return
+        ratio = math.sqrt(now / was)
+        # What moves the mean moves the mean square, too.
+        is_notable = abs(math.log(max(ratio, _ROUNDING))) > math.log(self._least.scale or 1) / 2
+        if is_notable:
+            yield f"{self._output.name}: its spread is {ratio:.3g} times what it was"
+
+    def _share(self) -> Iterator[str]:
+        """The share that differs most of those that differ in the rest, too."""
+        places = [place for place in self._fired.get(SHARE, []) if self._differs_in_rest(place)]
+        if not places:
+            return
+        place = max(places, key=lambda place: abs(self._now(place) - self._was(place)))
+        value = self._output.statistics[place].value
+        event = "true" if self._output.is_bool else _in_text(value)
+        shares = shares_in_words(self._now(place), self._was(place))
+        yield f"{self._output.name}: {event} in {shares}"
+
+    def _differs_in_rest(self, place: int) -> bool:
+        """Whether a share also differs in the elements which do not differ much by themselves."""
+        if self._rest.all():
+            return True
+        elements = self._output.elements
+        value = self._output.statistics[place].value
+        has_value = False
+        apart = []
+        for element, column in enumerate(elements.columns):
+            if not column.is_few:
                 continue
-            yield (
-                f"{output.name}: its mean is {now:.4g}, was {was:.4g} "
-                f"(a shift of {shift:.2g} standard deviations)"
-            )
-        elif each.kind == SPREAD:
-            was, now = variances.mean(axis=1)
-            if was <= 0:
-                yield f"{output.name}: its values vary, and did not"
-                continue
-            ratio = float(np.sqrt(now / was))
-            # What moves the mean moves the mean square, too.
-            if abs(np.log(max(ratio, 1e-9))) > np.log(least.scale or 1) / 2:
-                yield f"{output.name}: its spread is {ratio:.3g} times what it was"
+            for test in np.flatnonzero(column.edges == value).tolist():
+                has_value = True
+                if self._rest[element]:
+                    apart.append(elements.now[element, test] - elements.was[element, test])
+        if not has_value:
+            return True
+        # A value that the rest never has differs in the others alone.
+        if not apart:
+            return False
+        mean = float(np.mean(apart)) / self._runs
+        return abs(mean) > (self._least.share or 0) / 2
 
+    def _is_beyond_moments(self) -> bool:
+        """Whether a mean and a spread that differ do not say it all."""
+        below = self._strongest(BELOW)
+        return BELOW in self._fired and below > _FAR * self._strongest(MEAN, SPREAD, SHARE)
 
-def _share(output: Watched, which: int) -> str:
-    runs = output.whole.runs
-    now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
-    value = output.statistics[which].value
-    event = "true" if output.is_bool else _in_text(value)
-    return f"{output.name}: {event} in {shares_in_words(now, was)}"
+    def _below(self) -> str:
+        """The distribution function at a quantile, in the element where it differs most."""
+        output = self._output
+        elements = output.elements
+        place = max(self._fired[BELOW], key=lambda place: float(self._strengths[place]))
+        level = output.statistics[place].level
+        apart = np.abs(elements.now - elements.was)[:, level]
+        element = int(np.where(elements.is_few, -1, apart).argmax())
+        edge = elements.columns[element].edges[level]
+        said = f"{_up_to(edge)} in {self._shares_of(element, level)}"
+        if len(output.places) == 1:
+            return f"{output.name}: {said}"
+        of_all = shares_in_words(self._now(place), self._was(place))
+        where = [*output.places[element]]
+        return f"{output.name}{where}: {said} (of all values, each by its own quantile: {of_all})"
 
+    def _shares_of(self, element: int, test: int) -> str:
+        elements = self._output.elements
+        now = float(elements.now[element, test]) / self._runs
+        was = float(elements.was[element, test]) / self._runs
+        return shares_in_words(now, was)
 
-def _not_finite(output: Watched, which: int) -> str:
-    runs = output.whole.runs
-    now, was = output.whole.now[which] / runs, output.whole.was[which] / runs
-    value = output.statistics[which].value
-    return f"{output.name}: {_in_text(value)} in {shares_in_words(now, was)}"
-
-
-def _below(output: Watched, which: int) -> str:
-    """The distribution function at a quantile, in the element where it differs most."""
-    elements, level = output.elements, output.statistics[which].level
-    apart = np.where(elements.is_few, -1, np.abs(elements.now - elements.was)[:, level])
-    element = int(apart.argmax())
-    runs = output.whole.runs
-    now, was = elements.now[element, level] / runs, elements.was[element, level] / runs
-    edge = elements.columns[element].edges[level]
-    said = f"{_up_to(edge)} in {shares_in_words(now, was)}"
-    if len(output.places) == 1:
-        return f"{output.name}: {said}"
-    of_all = [each[which] / runs for each in _both(output.whole)]
-    note = f"of all values, each by its own quantile: {shares_in_words(*of_all)}"
-    return f"{output.name}{[*output.places[element]]}: {said} ({note})"
-
-
-def _element(output: Watched, fired: Array, differing: int) -> str:
-    """The share that differs most; of several that differ as much a zero, which a mask leaves."""
-    elements = output.elements
-    apart = np.where(fired, np.abs(elements.now - elements.was), -1)
-    differs_most = apart >= apart.max() - 1e-9
-    places = [(int(i), int(j)) for i, j in np.argwhere(differs_most)]
-    element, test = max(places, key=lambda at: elements.columns[at[0]].edges[at[1]] == 0)
-    column = elements.columns[element]
-    value = column.edges[test]
-    if output.is_bool:
-        event = "true"
-    elif column.is_few:
-        event = _in_text(value)
-    else:
-        event = _up_to(value)
-    name = output.name
-    note = ""
-    if len(output.places) > 1:
-        name += str([*output.places[element]])
-        note = f" ({differing} of {len(output.places)} values differ)"
-    runs = output.whole.runs
-    now, was = elements.now[element, test] / runs, elements.was[element, test] / runs
-    return f"{name}: {event} in {shares_in_words(now, was)}{note}"
+    def _element(self) -> str:
+        """The share that differs most; of several that do, that of a zero, which a mask leaves."""
+        output = self._output
+        elements = output.elements
+        columns = elements.columns
+        apart = np.where(self._elements, np.abs(elements.now - elements.was), -1)
+        differs_most = apart >= apart.max() - _ROUNDING
+        places = [(int(element), int(test)) for element, test in np.argwhere(differs_most)]
+        zeros = [(element, test) for element, test in places if columns[element].edges[test] == 0]
+        element, test = (zeros or places)[0]
+        column = columns[element]
+        value = column.edges[test]
+        if output.is_bool:
+            event = "true"
+        elif column.is_few:
+            event = _in_text(value)
+        else:
+            event = _up_to(value)
+        said = f"{event} in {self._shares_of(element, test)}"
+        if len(output.places) == 1:
+            return f"{output.name}: {said}"
+        differing = f"{int(self._differing.sum())} of {len(output.places)} values differ"
+        return f"{output.name}{[*output.places[element]]}: {said} ({differing})"
 
 
 def shares_in_words(now: float, was: float) -> str:
@@ -232,62 +267,88 @@ def _up_to(edge: float) -> str:
     return _in_text(edge) if edge == -math.inf else f"up to {_in_text(edge)}"
 
 
-def _together(runs: PairedRuns, look: Verdicts, seen: Shown) -> Iterator[str]:
-    """The outputs whose values go together in one model; of each two those that part most.
+class _Together:
+    """The outputs whose values go together in one model; of each two those that part most."""
 
-    A pair is told where its correlations differ, each by the means of its own model, so that a
-    share that differs is not told once more as what goes together.
-    """
-    together = runs.together
-    was, now = together.correlations()
-    varies = np.logical_and(*together.varies())
-    told: dict[tuple[int, int], tuple[int, int]] = {}
-    fired = look.together & varies[:, None] & varies
-    apart = np.abs(now - was)
-    # The last one of two outputs is kept, which parts most.
-    for at in sorted(np.argwhere(fired), key=lambda at: apart[at[0], at[1]]):
-        one, other = int(at[0]), int(at[1])
-        # Shares that moved make each pair of their values differ, without going together.
-        has_moved = any(look.whole[together.owners[i]].any() for i in (one, other))
-        notable = _notable(seen, one, other)
-        if apart[one, other] > (2 * notable if has_moved else notable):
-            told[int(together.owners[one]), int(together.owners[other])] = one, other
-    for pair, (one, other) in told.items():
-        sides = float(now[one, other]), float(was[one, other])
-        yield _in_words(runs, pair, sides, _notable(seen, one, other))
-    if runs.places is None:
-        return
-    mean = (runs.places.now / runs.runs, runs.places.was / runs.runs)
-    for number in np.flatnonzero(look.places):
-        pair = runs.place_pairs[number]
-        is_product = runs.place_pairs.index(pair) == number
-        both = mean[0][number], mean[1][number]
-        explained = any(look.whole[i].any() or any(runs.outputs[i].always_repeats) for i in pair)
-        if pair in told or explained:
-            continue
-        told[pair] = pair
-        if is_product:
-            yield _in_words(runs, pair, both, _UNSEEN / 2)
+    def __init__(self, runs: PairedRuns, look: Verdicts, seen: Shown) -> None:
+        self._runs = runs
+        self._look = look
+        self._seen = seen
+        self._told: set[tuple[int, int]] = set()
+
+    def lines(self) -> list[str]:
+        """A sentence for each two outputs."""
+        return [*self._of_elements(), *self._of_places()]
+
+    def _of_elements(self) -> Iterator[str]:
+        """A pair is told where its correlations differ, each by the means of its own model.
+
+        So a share that differs is not told once more as what goes together.
+        """
+        together = self._runs.together
+        was, now = together.correlations()
+        was_varies, now_varies = together.varies()
+        varies = was_varies & now_varies
+        fired = self._look.together & varies[:, None] & varies
+        apart = np.abs(now - was)
+        strongest: dict[tuple[int, int], tuple[int, int]] = {}
+        # The last one of two outputs is kept, which parts most.
+        for place in sorted(np.argwhere(fired), key=lambda place: apart[place[0], place[1]]):
+            one, other = int(place[0]), int(place[1])
+            outputs = int(together.owners[one]), int(together.owners[other])
+            enough = self._notable(one, other)
+            if any(self._look.whole[output].any() for output in outputs):
+                # Shares that moved make each pair of their values differ, without going together.
+                enough *= 2
+            if apart[one, other] > enough:
+                strongest[outputs] = one, other
+        for outputs, (one, other) in strongest.items():
+            self._told.add(outputs)
+            is_notable = self._notable(one, other)
+            yield self._in_words(
+                outputs, float(now[one, other]), float(was[one, other]), is_notable
+            )
+
+    def _of_places(self) -> Iterator[str]:
+        places = self._runs.places
+        for number in np.flatnonzero(self._look.places):
+            each = self._runs.at_places[number]
+            if each.outputs in self._told or any(map(self._is_explained, each.outputs)):
+                continue
+            self._told.add(each.outputs)
+            now = float(places.now[number]) / places.runs
+            was = float(places.was[number]) / places.runs
+            if each.is_agreement:
+                names = " and ".join(self._names(each.outputs))
+                shares = f"in {now:.1%} of equal places, was {was:.1%}"
+                yield f"{names} have their frequent values, or have not, together {shares}"
+            else:
+                yield self._in_words(each.outputs, now, was, _UNSEEN / 2)
+
+    def _is_explained(self, number: int) -> bool:
+        """Whether what differs in an output also parts its places from another's."""
+        output = self._runs.outputs[number]
+        is_still = any(side.always_repeats for side in output.sides)
+        return is_still or bool(self._look.whole[number].any())
+
+    def _notable(self, one: int, other: int) -> float:
+        """A correlation of two columns that is worth a sentence: half of what is seen."""
+        least = self._seen.correlation_of(one, other)
+        return least / 2 if math.isfinite(least) else _UNSEEN / 2
+
+    def _names(self, outputs: tuple[int, int]) -> list[str]:
+        return [repr(self._runs.outputs[number].name) for number in outputs]
+
+    def _in_words(self, outputs: tuple[int, int], now: float, was: float, least: float) -> str:
+        """Two correlations, now and before."""
+        one, other = self._names(outputs)
+        which = f"values of {one}" if one == other else f"{one} and {other}"
+        goes = abs(now) >= least
+        went = abs(was) >= least
+        if goes == went:
+            what = "go together otherwise"
+        elif went:
+            what = "went together, now they do not"
         else:
-            names = " and ".join(repr(runs.outputs[i].name) for i in pair)
-            agree = f"in {both[0]:.1%} of equal places, was {both[1]:.1%}"
-            yield f"{names} have their frequent values, or have not, together {agree}"
-
-
-def _notable(seen: Shown, one: int, other: int) -> float:
-    """A correlation of two columns that is worth a sentence: half of what is seen."""
-    least = seen.correlation_of(one, other)
-    return least / 2 if math.isfinite(least) else _UNSEEN / 2
-
-
-def _in_words(
-    runs: PairedRuns, pair: tuple[int, int], found: tuple[float, float], least: float
-) -> str:
-    """Two correlations, now and before."""
-    names = [repr(runs.outputs[i].name) for i in pair]
-    which = f"values of {names[0]}" if pair[0] == pair[1] else " and ".join(names)
-    goes, went = (abs(each) >= least for each in found)
-    what = "went together, now they do not" if went else "go together, and did not"
-    if goes == went:
-        what = "go together otherwise"
-    return f"{which} {what}: rank correlation {found[0]:.2f}, was {found[1]:.2f}"
+            what = "go together, and did not"
+        return f"{which} {what}: rank correlation {now:.2f}, was {was:.2f}"

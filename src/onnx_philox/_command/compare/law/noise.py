@@ -6,31 +6,33 @@ The original is fed numbers of NumPy's of the same law, others in each run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import _backends
 from onnx_philox._command import refusals
+from onnx_philox._command.inside_model import Inside
+from onnx_philox._command.run.beginning import Serving
+from onnx_philox._command.wanted import WantedRuns
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 from onnx_philox._rewriting import drawn_inputs
 from onnx_philox._rewriting.drawn_inputs import OWNER, DrawnInput
-from onnx_philox._runtimes.models import LoadedModel, ToOpen
-from onnx_philox._runtimes.port import ArgumentError, Port
+from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 _KEY = 20_261_129
 """Of NumPy's generator, beside the seed: its numbers are none that a model of ours draws."""
 
 
-class FedModel(LoadedModel):
-    """An original whose noise is fed: it takes the inputs that the rewritten model takes.
+class Noise:
+    """The inputs of an original that are fed, and the others.
 
     Args:
-        loaded: The original.
+        inputs: All inputs of the original.
         draw: The inputs that are fed, and their laws; as in `onnx_philox.make_reproducible`.
         others: The inputs of the rewritten model.
         seed: Of NumPy's numbers.
@@ -41,54 +43,73 @@ class FedModel(LoadedModel):
     """
 
     def __init__(
-        self, loaded: LoadedModel, draw: Mapping[str, str], others: Sequence[Port], seed: int
+        self, inputs: Sequence[Port], draw: Mapping[str, str], others: Sequence[Port], seed: int
     ) -> None:
-        self._loaded = loaded
-        self.runtime, self.version, self.backend = loaded.runtime, loaded.version, loaded.backend
-        self.outputs, self.how, self.variables = loaded.outputs, loaded.how, loaded.variables
         self._random = np.random.default_rng([_KEY, seed])
-        by_name = {port.name: port for port in loaded.inputs}
-        left = [port for port in loaded.inputs if port.name not in draw]
-        self._noises = []
-        names_of_shapes = set()
+        self._own = [port for port in inputs if port.name not in draw]
         try:
-            for drawn in drawn_inputs.read_all(OWNER, draw):
-                if drawn.name not in by_name:
-                    drawn_inputs.refuse_unknown(drawn, [*by_name])
-                noise = FedInput(drawn, by_name[drawn.name], left)
-                if not noise.is_sized:
-                    names_of_shapes.add(noise.name_of_shape)
-                self._noises.append(noise)
+            self._fed = _fed_inputs(inputs, draw, self._own)
         except RefusalError as error:
             raise ArgumentError(refusals.text(error)) from error
+        unsized = [fed for fed in self._fed if not fed.is_sized]
+        names_of_shapes = {fed.name_of_shape for fed in unsized}
         self._shapes = [port for port in others if port.name in names_of_shapes]
         known = {port.name for port in self._shapes}
-        for noise in self._noises:
-            if not noise.is_sized and noise.name_of_shape not in known:
+        for fed in unsized:
+            if fed.name_of_shape not in known:
                 raise ArgumentError(
-                    f"--draw {noise.name} must say the shape of an input of shape "
-                    f"{noise.port.shape_name} here: got {noise.drawn.text!r}. Write it in brackets "
-                    f"behind the word, such as {noise.drawn.text}[1, 16]."
+                    f"--draw {fed.name} must say the shape of an input of shape "
+                    f"{fed.port.shape_name} here: got {fed.drawn.text!r}. Write it in brackets "
+                    f"behind the word, such as {fed.drawn.text}[1, 16]."
                 )
-        self.inputs = [*left, *self._shapes]
 
-    @staticmethod
-    def backends() -> Mapping[str, _backends.Backend]:
-        """None of its own: the original is loaded already."""
-        return {}
+    @property
+    def others(self) -> list[Port]:
+        """The inputs that a user gives: those of the rewritten model, also of shapes of noise."""
+        return [*self._own, *self._shapes]
 
-    @classmethod
-    def open(cls, asked: ToOpen) -> Self:
-        """Never called: the original is loaded already."""
-        raise NotImplementedError
+    def feeds(self, given: Mapping[str, Any]) -> Arrays:
+        """What the original is given: what a user gives, and new noise."""
+        feeds = {port.name: given[port.name] for port in self._own if port.name in given}
+        for fed in self._fed:
+            feeds[fed.name] = fed.draw(self._random, given)
+        return feeds
 
-    def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
-        """Runs the original once, with new noise."""
-        added = {port.name for port in self._shapes}
-        own = {name: array for name, array in feeds.items() if name not in added}
-        for noise in self._noises:
-            own[noise.name] = noise.draw(self._random, feeds)
-        return self._loaded.values_of(own)
+
+def _fed_inputs(
+    inputs: Sequence[Port], draw: Mapping[str, str], others: Sequence[Port]
+) -> list[FedInput]:
+    by_name = {port.name: port for port in inputs}
+    found = []
+    for drawn in drawn_inputs.read_all(OWNER, draw):
+        if drawn.name not in by_name:
+            drawn_inputs.refuse_unknown(drawn, [*by_name])
+        found.append(FedInput(drawn, by_name[drawn.name], others))
+    return found
+
+
+class FedServing(Serving):
+    """An original in a runtime, whose noise is fed.
+
+    Args:
+        loaded: The original.
+        wanted: The runs that a user asks for.
+        inside: What decides its numbers.
+        noise: The inputs that are fed.
+
+    Raises:
+        ArgumentError: An argument is wrong, or does not suit the original.
+    """
+
+    def __init__(
+        self, loaded: LoadedModel, wanted: WantedRuns, inside: Inside, noise: Noise
+    ) -> None:
+        super().__init__(loaded, wanted, inside, ports=noise.others)
+        self._noise = noise
+
+    def feeds(self) -> Arrays:
+        """What the next run is given: the same inputs, and new noise."""
+        return self._noise.feeds(self.inputs)
 
 
 class FedInput:
@@ -106,7 +127,9 @@ class FedInput:
     """
 
     def __init__(self, drawn: DrawnInput, port: Port, others: Sequence[Port]) -> None:
-        self.drawn, self.port, self.name = drawn, port, drawn.name
+        self.drawn = drawn
+        self.port = port
+        self.name = drawn.name
         self.name_of_shape = f"{drawn.name}_shape"
         port.check_array()
         assert port.dtype is not None
@@ -134,22 +157,26 @@ class FedInput:
     def draw(self, random: np.random.Generator, feeds: Mapping[str, Any]) -> NDArray[Any]:
         """New noise, of the shape that the other inputs say."""
         shape = self._shape(feeds)
-        law, numbers = self.drawn.law.operator, self._parameters
+        law = self.drawn.law.operator
+        numbers = self._parameters
         values: NDArray[Any]
         if law is RANDOM_NORMAL:
-            mean, scale = (float(numbers[name]) for name in ("mean", "scale"))
+            mean = float(numbers["mean"])
+            scale = float(numbers["scale"])
             values = np.asarray(random.normal(mean, scale, shape))
         elif law is RANDOM_BERNOULLI:
             values = np.asarray(random.random(shape) < float(numbers["p"]))
         elif law is RANDOM_UNIFORM and self._values.is_float:
-            low, high = (float(numbers[name]) for name in ("minval", "maxval"))
+            low = float(numbers["minval"])
+            high = float(numbers["maxval"])
             # As many numbers in [0, 1) as a mantissa has, like the operator's.
             digits: int = ml_dtypes.finfo(self._dtype).nmant  # type: ignore[no-untyped-call]
-            unit = 2.0**-digits
-            values = low + (high - low) * unit * np.asarray(random.integers(0, 2**digits, shape))
+            drawn = np.asarray(random.integers(0, 2**digits, shape))
+            values = low + (high - low) * 2.0**-digits * drawn
         elif law is RANDOM_UNIFORM:
-            low, high = (int(numbers[name]) for name in ("minval", "maxval"))
-            values = np.asarray(random.integers(low, high, shape))
+            first = int(numbers["minval"])
+            end = int(numbers["maxval"])
+            values = np.asarray(random.integers(first, end, shape))
         else:
             values = np.asarray(random.integers(0, 2**32, shape, np.uint32))
         return values.astype(self._dtype)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from onnx_philox._command import pages
 from onnx_philox._command.compare.law.printed import ComparedLaws
-from onnx_philox._command.compare.law.runs import INFINITE, NOT_A_NUMBER, Watched
+from onnx_philox._command.compare.law.watched import INFINITE, NOT_A_NUMBER, Watched
 from onnx_philox._command.pages import BAD, GOOD, SOME, Look, pictures
 
 _SEALS = {True: GOOD, False: BAD, None: SOME}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,12 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.law.changes import changes
+from onnx_philox._command.compare.law.clock import Times
 from onnx_philox._command.compare.law.reference import LEVELS, Values
-from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts, Watched
+from onnx_philox._command.compare.law.runs import PairedRuns, Verdicts
 from onnx_philox._command.compare.law.seen import Shown
+from onnx_philox._command.compare.law.statistics import Family
+from onnx_philox._command.compare.law.watched import Watched
 from onnx_philox._command.run.runs_printed import about_filled
 from onnx_philox._command.wanted import Seed, option_of
 from onnx_philox._runtimes.models import LoadedModel
@@ -40,26 +43,33 @@ class ComparedLaws:
     paired: PairedRuns
     look: Verdicts
     """The last one."""
+    seen: Shown
+    times: Times
+    not_compared: Sequence[str] = ()
+    """What of the outputs is not compared."""
+    fed: Sequence[str] = ()
+    """The inputs that the model draws and the original is fed, and their laws: `noise=normal`."""
     nodes: Sequence[str] = ()
     """What the runtime does with the random operators of the original."""
     faults: Sequence[str] = ()
     """What the runtime does wrong with the original: its law differs from what the model says."""
-    fed: Sequence[str] = ()
-    """The inputs that the model draws and the original is fed, and their laws: `noise=normal`."""
-    seen: Shown = field(init=False)
 
     def __post_init__(self) -> None:
         self.runs = self.paired.runs
-        outputs = self.paired.outputs
-        self.repeats = self.runs > 1 and all(output.always_repeats[0] for output in outputs)
+        self.repeats = self.runs > 1 and all(map(_repeats_in_original, self.paired.outputs))
         """Whether the original gave the same in each run of several."""
-        self.seen = Shown(self.paired, self.look)
         self.changes = changes(self.paired, self.look, self.seen)
 
     @property
+    def least_runs(self) -> int:
+        """How many runs show a value that is always another one; fewer show nothing."""
+        needed = [self.look.needed[family] for family in Family if self.paired.tests(family)]
+        return math.ceil(min(needed) / math.log(2))
+
+    @property
     def is_blind(self) -> bool:
-        """Whether so few runs show nothing: not even a value that is always another one."""
-        return self.runs * math.log(2) < min(self.look.needed.values())
+        """Whether so few runs show nothing."""
+        return self.runs < self.least_runs
 
     @property
     def is_ok(self) -> bool | None:
@@ -78,12 +88,14 @@ class ComparedLaws:
             fed=list(self.fed),
             outputs=[output.name for output in self.paired.outputs],
             runs=self.runs,
+            seconds=round(self.times.all, 3),
             least_scale=seen.scale,
             least_shift=seen.shift,
             least_share=seen.share,
+            least_share_of_one=seen.share_of_one,
             least_correlation=seen.correlation,
             least=[asdict(each) for each in seen.outputs],
-            not_judged=seen.not_judged(),
+            not_judged=self.not_judged,
             repeats=self.repeats,
             changes=self.changes,
             nodes=list(self.nodes),
@@ -147,7 +159,8 @@ class ComparedLaws:
         if self.repeats:
             return ": the original repeats itself in each run. One run of each:"
         if self.is_blind:
-            return ": so few runs show no difference. Raise --runs and --seconds."
+            few = f"{self.counted} show no difference, {self.least_runs} can"
+            return f": {few}, and {FEW} tell more. {self._remedy}"
         return ":" if self.differing else "."
 
     @property
@@ -156,14 +169,27 @@ class ComparedLaws:
         return [*map(_one_run, self.paired.outputs)] if self.repeats else self.changes
 
     @property
+    def not_judged(self) -> list[str]:
+        """What could not be judged, or is not compared."""
+        return [*self.not_compared, *self.seen.not_judged()]
+
+    @property
     def notes(self) -> list[str]:
         """What else there is to know of the verdict."""
+        said = self.times.said(self.runs)
         if self.is_ok is None:
-            return []
-        said = [f"Not judged: {each}." for each in self.seen.not_judged()]
+            return said
+        said += [f"Not judged: {each}." for each in self.not_judged]
         if self.runs < FEW and self.is_ok:
-            said.append(f"Fewer than {FEW} runs tell little. Raise --seconds, or --runs.")
+            said.append(f"Fewer than {FEW} runs tell little. {self._remedy}")
         return said
+
+    @property
+    def _remedy(self) -> str:
+        """How to have more runs."""
+        if self.times.is_over:
+            return f"Raise --seconds: {FEW} runs take about {self.times.of(FEW)} here."
+        return f"Raise --runs to {FEW}."
 
     @property
     def about_faults(self) -> str:
@@ -227,11 +253,19 @@ def _or(parts: Sequence[str]) -> str:
 _STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
+def _repeats_in_original(output: Watched) -> bool:
+    of_original, _ = output.sides
+    return of_original.always_repeats
+
+
 def _one_run(output: Watched) -> str:
-    """The values of one run of each, in words."""
+    """The values of one run of each, in words; and the shape, where the model's is another one."""
     was, now = output.first_run
     count = len(output.places)
     of_them = "its one value" if count == 1 else f"{count} of its values"
+    of_original, of_model = output.sides
+    if of_model.shape is not None and of_model.shape != of_original.shape:
+        of_them = f"whose shape is {[*of_model.shape]}, was {[*output.shape]}, {of_them}"
     return f"{output.name}, {of_them}: {_moments(now)}; was {_moments(was)}"
 
 

@@ -24,6 +24,8 @@ _ROUNDING = 1e-6
 """In standard deviations; a difference of two runs that is smaller counts as none."""
 _STILL = 1e-9
 """Of ranks between -1 and 1; a smaller variance is none."""
+_TINY = 1e-12
+"""A divisor in the place of 0."""
 _CLOSE = 0.6
 """Where Efron's bound reaches this part of what is needed, Chernoff's is computed, too."""
 
@@ -98,31 +100,36 @@ class Paired:
 
     def __init__(self, count: int) -> None:
         self.runs = 0
-        self.was, self.now = np.zeros(count), np.zeros(count)
+        self.was = np.zeros(count)
+        self.now = np.zeros(count)
         self._differences: list[NDArray[np.float32]] = []
 
     def add(self, was: Sequence[Floats], now: Sequence[Floats]) -> None:
         """Adds a block of runs; each statistic is a vector."""
-        both = [np.stack(each, axis=1) for each in (was, now)]
-        self.runs += len(both[0])
-        self.was += both[0].sum(0)
-        self.now += both[1].sum(0)
-        difference = both[0] - both[1]
+        olds = np.stack(was, axis=1)
+        news = np.stack(now, axis=1)
+        self.runs += len(olds)
+        self.was += olds.sum(0)
+        self.now += news.sum(0)
+        difference = olds - news
         difference[np.abs(difference) <= _ROUNDING] = 0
         self._differences.append(difference.astype(np.float32))
 
     def differences(self) -> NDArray[np.float32]:
         """Each row is a pair of runs."""
-        self._differences = [np.concatenate(self._differences)]
-        return self._differences[0]
+        joined = np.concatenate(self._differences)
+        self._differences = [joined]
+        return joined
 
     def exponents(self, needed: float) -> Floats:
         """The bound of each statistic."""
         if not self.runs:
             return np.zeros(len(self.was))
         given = self.differences()
-        found = bounds.of_sums(given.sum(0, dtype=np.float64), self.squares() * self.runs)
-        for column in np.flatnonzero((found > _CLOSE * needed) & (found < needed)):
+        sums = given.sum(0, dtype=np.float64)
+        found = bounds.of_sums(sums, self.squares() * self.runs)
+        is_close = (found > _CLOSE * needed) & (found < needed)
+        for column in np.flatnonzero(is_close):
             found[column] = bounds.of_values(given[:, column])
         return found
 
@@ -139,16 +146,20 @@ class Elements:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
-        widest = max((column.tests for column in columns), default=0)
         self.is_few = np.array([column.is_few for column in columns], bool)
+        self._modes = np.array([column.mode for column in columns])
+        counts = np.array([column.tests for column in columns])
+        widest = int(counts.max())
         self._numbers = np.arange(widest)
+        self.has_test = self._numbers < counts[:, None]
         shape = (len(columns), widest)
-        self.has_test = self._numbers < np.array([[column.tests] for column in columns] or [[0]])
-        self.was, self.now, self.more, self.fewer = (np.zeros(shape) for _ in range(4))
+        self.was = np.zeros(shape)
+        self.now = np.zeros(shape)
+        self.more = np.zeros(shape)
+        self.fewer = np.zeros(shape)
         self._ranks = np.zeros((len(columns), widest + 1))
         for row, column in zip(self._ranks, columns, strict=True):
             row[: len(column.ranks)] = column.ranks
-        self._modes = np.array([column.mode for column in columns])
 
     @property
     def tests(self) -> int:
@@ -171,7 +182,8 @@ class Elements:
 
     def add(self, was: NDArray[np.intp], now: NDArray[np.intp]) -> None:
         """Counts a block of pairs of runs."""
-        in_was, in_now = self._in_test(was), self._in_test(now)
+        in_was = self._in_test(was)
+        in_now = self._in_test(now)
         self.was += in_was.sum(0)
         self.now += in_now.sum(0)
         self.more += (in_now & ~in_was).sum(0)
@@ -186,11 +198,13 @@ class Elements:
 
     def exponents(self) -> Floats:
         """The bound of each test of each element."""
-        return np.where(self.has_test, bounds.of_counts(self.more, self.fewer), 0)
+        found = bounds.of_counts(self.more, self.fewer)
+        return np.where(self.has_test, found, 0)
 
     def ranks(self, sorted_into: NDArray[np.intp]) -> Floats:
         """The mean rank of each value's class."""
-        return np.asarray(self._ranks[np.arange(len(self.columns)), sorted_into])
+        numbers = np.arange(len(self.columns))
+        return np.asarray(self._ranks[numbers, sorted_into])
 
     def signs(self, moved: Floats) -> Floats:
         """1 where an element has its frequent value, -1 where not, 0 where it has none."""
@@ -204,20 +218,30 @@ class Together:
     A column is an element, or the mean of an output; the mean stands beside other means alone,
     since an element is a part of the mean of its output. Bound of the products of ranks: Efron's.
     Bound of the agreement of frequent values, where both have one: Chernoff's of counts.
+
+    Args:
+        is_mean: Whether each column is the mean of an output.
+        owners: The number of the output of each column.
     """
 
     def __init__(self, is_mean: NDArray[np.bool_], owners: NDArray[np.intp]) -> None:
-        self.owners, self.is_mean = owners, is_mean
+        self.is_mean = is_mean
+        self.owners = owners
         count = len(is_mean)
-        is_pair = np.triu(np.ones((count, count), bool), 1)
-        self.is_pair = is_pair & (is_mean[:, None] == is_mean)
+        is_above_diagonal = np.triu(np.ones((count, count), bool), 1)
+        self.is_pair = is_above_diagonal & (is_mean[:, None] == is_mean)
         self.runs = 0
         self._products = np.zeros((2, count, count))
-        self._sums, self._fourth = np.zeros((2, count)), np.zeros(count)
+        self._sums = np.zeros((2, count))
+        self._fourth = np.zeros(count)
+        """The sum of the fourth powers of ranks, of both models."""
         self._squares = np.zeros((count, count))
-        self._lowest, self._highest = np.full((2, count), np.inf), np.full((2, count), -np.inf)
+        """The sum of the squared differences of the products of two columns."""
+        self._lowest = np.full((2, count), np.inf)
+        self._highest = np.full((2, count), -np.inf)
         self._agreements = np.zeros((2, count, count))
         self._disagreeing = np.zeros((count, count))
+        """In how many pairs of runs two columns agree in one model alone."""
         self._has_mode = np.zeros(count, bool)
         self._is_frequent = np.zeros(count)
 
@@ -225,29 +249,34 @@ class Together:
         """Adds a block of runs: of each model, a row of all columns for each run."""
         was, now = (each.astype(np.float32) for each in ranks)
         self.runs += len(was)
-        for i, each in enumerate((was, now)):
-            self._products[i] += each.T @ each
-            self._sums[i] += each.sum(0, dtype=np.float64)
+        for side, each in enumerate((was, now)):
+            self._products[side] += each.T @ each
+            self._sums[side] += each.sum(0, dtype=np.float64)
             self._fourth += (each**4).sum(0, dtype=np.float64)
-            self._lowest[i] = np.minimum(self._lowest[i], each.min(0))
-            self._highest[i] = np.maximum(self._highest[i], each.max(0))
+            self._lowest[side] = np.minimum(self._lowest[side], each.min(0))
+            self._highest[side] = np.maximum(self._highest[side], each.max(0))
         self._squares += _squared_differences(was, now)
-        self._has_mode |= signs[0].any(0)
+        self._add_agreements(*signs)
+
+    def _add_agreements(self, was: Floats, now: Floats) -> None:
+        self._has_mode |= was.any(0)
         which = np.flatnonzero(self._has_mode)
         if not len(which):
             return
         place = np.ix_(which, which)
-        was, now = (each[:, which].astype(np.float32) for each in signs)
-        for i, each in enumerate((was, now)):
-            self._agreements[i][place] += each.T @ each
+        olds = was[:, which].astype(np.float32)
+        news = now[:, which].astype(np.float32)
+        for side, each in enumerate((olds, news)):
+            self._agreements[side][place] += each.T @ each
             self._is_frequent[which] += (each > 0).sum(0)
         # A product is 1 or -1, so the square of a difference is 4 or 0.
-        self._disagreeing[place] += _squared_differences(was, now) / 4
+        self._disagreeing[place] += _squared_differences(olds, news) / 4
 
     @property
     def has_modes(self) -> NDArray[np.bool_]:
         """Of which pairs the agreement is tested."""
-        return np.asarray(self.is_pair & self._has_mode[:, None] & self._has_mode)
+        both_have = self._has_mode[:, None] & self._has_mode
+        return np.asarray(self.is_pair & both_have)
 
     @property
     def tests(self) -> int:
@@ -256,48 +285,52 @@ class Together:
 
     def exponents(self) -> Floats:
         """The bound of each pair, of its products or of its agreement."""
-        of_products = bounds.of_sums(self._products[0] - self._products[1], self._squares)
-        parted = (self._agreements[1] - self._agreements[0]) / 2
-        more, fewer = (self._disagreeing + parted) / 2, (self._disagreeing - parted) / 2
+        was, now = self._products
+        of_products = bounds.of_sums(was - now, self._squares)
+        agreed, agree = self._agreements
+        surplus = (agree - agreed) / 2
+        more = (self._disagreeing + surplus) / 2
+        fewer = (self._disagreeing - surplus) / 2
         of_agreement = bounds.of_counts(np.maximum(more, 0), np.maximum(fewer, 0))
-        found = np.where(self.has_modes, np.maximum(of_products, of_agreement), of_products)
+        larger = np.maximum(of_products, of_agreement)
+        found = np.where(self.has_modes, larger, of_products)
         return np.where(self.is_pair, found, 0)
 
     def correlations(self) -> tuple[Floats, Floats]:
         """The rank correlations in the original, and in the model; 0 of what does not vary."""
-        found = []
-        for products_of, sums, varies in zip(
-            self._products, self._sums, self.varies(), strict=True
-        ):
-            mean = sums / max(self.runs, 1)
-            covariances = products_of / max(self.runs, 1) - np.outer(mean, mean)
-            variances = np.maximum(np.diagonal(covariances), _STILL)
-            correlations = covariances / np.sqrt(np.outer(variances, variances))
-            both_vary = np.outer(varies, varies)
-            found.append(np.where(both_vary, np.clip(correlations, -1, 1), 0))
-        return found[0], found[1]
+        was, now = self.varies()
+        return self._correlations(0, was), self._correlations(1, now)
+
+    def _correlations(self, side: int, varies: NDArray[np.bool_]) -> Floats:
+        means = self._sums[side] / max(self.runs, 1)
+        mean_products = self._products[side] / max(self.runs, 1)
+        covariances = mean_products - np.outer(means, means)
+        variances = np.maximum(np.diagonal(covariances), _STILL)
+        correlations = covariances / np.sqrt(np.outer(variances, variances))
+        both_vary = np.outer(varies, varies)
+        return np.where(both_vary, np.clip(correlations, -1, 1), 0)
 
     def varies(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which columns vary in the original, and which in the model."""
         was, now = self._highest > self._lowest
         return was, now
 
-    def least(self, needed: float) -> Floats:
-        """The smallest correlation of each pair that so many runs show; see `bounds`."""
-        runs = max(self.runs, 1)
-        squares = np.diagonal(self._products, axis1=1, axis2=2).sum(0) / (2 * runs)
-        fourth = self._fourth / (2 * runs)
-        kurtosis = fourth / np.maximum(squares, 1e-12) ** 2
-        share = self._is_frequent / (2 * runs)
-        apart = share[:, None] * (1 - share) + share * (1 - share[:, None])
-        disagreement = np.where(self.has_modes, apart, 0)
-        of_both = np.sqrt(np.outer(kurtosis, kurtosis))
-        return bounds.least_correlation(of_both, disagreement, runs, needed)
+    def kurtoses(self) -> Floats:
+        """Of the ranks of each column, in both models: the mean fourth power by the square's."""
+        runs = 2 * max(self.runs, 1)
+        squares = np.diagonal(self._products, axis1=1, axis2=2).sum(0) / runs
+        return np.asarray(self._fourth / runs / np.square(np.maximum(squares, _TINY)))
+
+    def frequent_shares(self) -> Floats:
+        """How often each column has its most frequent value, in both models."""
+        return np.asarray(self._is_frequent / (2 * max(self.runs, 1)))
 
 
 def _squared_differences(was: NDArray[np.float32], now: NDArray[np.float32]) -> Floats:
     """For each pair of columns, the sum of (was_i was_j - now_i now_j)^2."""
-    of_was, of_now, of_both = np.square(was), np.square(now), was * now
+    of_was = np.square(was)
+    of_now = np.square(now)
+    of_both = was * now
     found = of_was.T @ of_was + of_now.T @ of_now - 2 * (of_both.T @ of_both)
     # What float32 rounds may fall below 0.
     return np.asarray(np.maximum(found.astype(np.float64), 0))
