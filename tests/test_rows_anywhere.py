@@ -133,6 +133,11 @@ STANDING = {
         dims="3, batch, 3",
     ),
     "probabilities": Standing("p = Sigmoid (x) y = Bernoulli <dtype = 9> (p)", kind="bool"),
+    "coins before a layer": Standing(
+        """p = Sigmoid (x) n = Bernoulli <dtype = 1> (p)
+        w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> () y = MatMul (n, w)""",
+        dims="3, batch, 3",
+    ),
     "a comparison": Standing(
         "u = RandomUniformLike (x) p = Sigmoid (x) y = Less (u, p)", kind="bool", torch=False
     ),
