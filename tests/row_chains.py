@@ -49,6 +49,17 @@ class Count:
         right = self.verdicts[Verdict.RIGHT]
         return right / max(1, right + self.verdicts[Verdict.NEEDLESS])
 
+    @property
+    def judged(self) -> int:
+        """How many chains there were, those included at which a process ended."""
+        return self.verdicts.total() + len(self.crashes)
+
+    def summary(self) -> str:
+        """What decides, in a line."""
+        wrong = self.verdicts[Verdict.WRONG]
+        ended = len(self.crashes)
+        return f"{wrong} accepted and wrong, {ended} ended, {self.share:.1%} of the right accepted"
+
     def text(self) -> str:
         lines = [f"{self.verdicts[verdict]:6} {verdict.value}" for verdict in Verdict]
         lines.append(f"{len(self.crashes):6} ended their process")
@@ -182,6 +193,7 @@ def main() -> None:
         seeds: Sequence[int] = range(start, min(start + CHUNK, first + given.count))
         while seeds:
             seeds = judge_in_child(seeds, asked, count)
+        print(f"after {count.judged} chains: {count.summary()}", flush=True)
     print(count.text())
     is_wrong = count.verdicts[Verdict.WRONG] > 0 or bool(count.crashes)
     sys.exit(is_wrong or count.share < LEAST_SHARE)

@@ -217,7 +217,9 @@ def recurrent(b: Builder, v: Value, c: Choices) -> Value | None:
     scale = b.constant(np.array(0.1, np.float32))
     small = b.node("Mul", weights, scale)
     recurrence = b.node("Mul", b.floats(ways, gates * 3, 3), scale)
-    outputs = b.nodes(kind, v.name, small, recurrence, count=2, hidden_size=3, direction=direction)
+    # A gate that is rounded to 1 lets nothing of its own row through, which tracing would miss.
+    bounded = b.node("Softsign", v.name)
+    outputs = b.nodes(kind, bounded, small, recurrence, count=2, hidden_size=3, direction=direction)
     if c.below(3) == 0:
         return Value(outputs[1], (Size(ways), v.dims[1], Size(3)))
     turned = b.node("Transpose", outputs[0], perm=[0, 2, 1, 3])
@@ -245,7 +247,9 @@ def one_hot(b: Builder, v: Value, c: Choices) -> Value | None:
 def sequence(b: Builder, v: Value, c: Choices) -> Value | None:
     """Two values in a sequence, of which one is taken out; or a value that is split and joined."""
     how = c.below(3)
-    if how == 0:
+    # OpenVINO 2026.4 loads no model that reads, in a body, the shape of what was split and joined.
+    is_in_body = b.scope.kind in ("If", "Loop", "Scan")
+    if how == 0 or is_in_body:
         pair = b.node("SequenceConstruct", v.name, b.node("Neg", v.name))
         return Value(b.node("SequenceAt", pair, b.int(c.below(2))), v.dims)
     axis = c.below(v.rank)

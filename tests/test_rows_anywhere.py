@@ -133,6 +133,24 @@ STANDING = {
         dims="3, batch, 3",
     ),
     "probabilities": Standing("p = Sigmoid (x) y = Bernoulli <dtype = 9> (p)", kind="bool"),
+    "coins before a layer": Standing(
+        """p = Sigmoid (x) n = Bernoulli <dtype = 1> (p)
+        w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> () y = MatMul (n, w)""",
+        dims="3, batch, 3",
+    ),
+    "resized beside the rows": Standing(
+        """scales = Constant <value = float[3] {1, 1, 2}> ()
+        h = Resize <mode = "nearest"> (x, , scales) y = RandomNormalLike (h)"""
+    ),
+    "resized to sizes": Standing(
+        """all = Shape (x) few = Constant <value = int64[2] {0, 1}> () before = Gather (all, few)
+        eight = Constant <value = int64[1] {8}> () sizes = Concat <axis = 0> (before, eight)
+        h = Resize <mode = "linear"> (x, , , sizes) y = RandomNormalLike (h)"""
+    ),
+    "split into a sequence and joined": Standing(
+        """parts = SplitToSequence <axis = 2> (x) h = ConcatFromSequence <axis = 2> (parts)
+        y = RandomNormalLike (h)"""
+    ),
     "a comparison": Standing(
         "u = RandomUniformLike (x) p = Sigmoid (x) y = Less (u, p)", kind="bool", torch=False
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -32,18 +32,22 @@ def label(node: ir.Node) -> str:
     return f"{node.op_type} of {node.outputs[0].name!r}" if node.outputs else node.op_type
 
 
-def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
+def subgraphs(node: ir.Node) -> Sequence[tuple[str, ir.Graph]]:
     """The graphs among a node's attributes, with the attributes' names.
 
     The branch that an If takes comes first: the order in a file means nothing.
     """
-    # Its dict itself: every node is asked, several times.
+    # Its dict itself: every node is asked, several times, and most have none.
     held = [a for a in node.attributes.data.values() if a.type in _GRAPHS and not a.is_ref()]
+    if not held:
+        return ()
+    found = []
     for attribute in sorted(held, key=lambda a: a.name == "else_branch"):
         if attribute.type is ir.AttributeType.GRAPH:
-            yield attribute.name, attribute.as_graph()
+            found.append((attribute.name, attribute.as_graph()))
         else:
-            yield from ((attribute.name, graph) for graph in attribute.as_graphs())
+            found += [(attribute.name, graph) for graph in attribute.as_graphs()]
+    return found
 
 
 def walk(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
+from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import schema_of
 from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import (
@@ -20,6 +21,16 @@ from onnx_philox._rewriting.in_onnx.random_nodes.tensorflow_random_nodes import 
 
 # From this version on Reshape takes the shape as an input.
 _RESHAPE_BY_INPUT = 5
+
+_KEEPS_A_DIMENSION = frozenset(
+    """
+    Abs Add And Cast Ceil Clip Cos Div Elu Equal Erf Exp Floor Gelu Greater HardSigmoid HardSwish
+    Identity LeakyRelu Less Log LogSoftmax Max Min Mul Neg Not Or Pow PRelu RandomNormalLike
+    RandomUniformLike Reciprocal Relu Round Selu Sigmoid Sign Sin Softmax Softplus Sqrt Sub Sum Tanh
+    Where
+    """.split()  # noqa: SIM905
+)
+"""Operators whose output has a dimension if one of their inputs has."""
 
 Rules = dict[str, dict[str, list[list[int]]]]
 Inferred = dict[ir.Value, tuple[ir.DataType | None, ir.Shape | None]]
@@ -31,6 +42,8 @@ class Types:
     def __init__(self, model: ir.Model) -> None:
         self._model = model
         self._known: dict[ir.Value, ir.DataType] = {}
+        # Whether values are known to have a dimension, by what the model declares alone.
+        self._has_dimension: dict[ir.Value, bool] = {}
 
     def __call__(self, value: ir.Value) -> ir.DataType | None:
         """The declared type, else the inferred one, else None."""
@@ -58,6 +71,48 @@ class Types:
         """Those of the shape: numbers, names, None for those that have neither."""
         shape = self.shape(value)
         return None if shape is None else tuple(d if isinstance(d, int) else d.value for d in shape)
+
+    def is_scalar(self, value: ir.Value) -> bool:
+        """Whether a value surely has no dimension.
+
+        The model is inferred only where what it declares does not say that there is one.
+        """
+        array = constant(value)
+        if array is not None:
+            return array.ndim == 0
+        return not self._surely_has_dimension(value) and self.dimensions(value) == ()
+
+    def _surely_has_dimension(self, value: ir.Value) -> bool:
+        """Whether operators that keep a dimension lead to a value from one that has some."""
+        before: dict[ir.Value, ir.Value | None] = {value: None}
+        waiting: list[ir.Value | None] = [value]
+        while waiting:
+            each = waiting.pop()
+            if each is None:
+                continue
+            if self._declares_dimension(each):
+                while each is not None:
+                    self._has_dimension[each] = True
+                    each = before[each]
+                return True
+            node = each.producer()
+            if each in self._has_dimension or node is None or each.shape is not None:
+                continue
+            if node.domain in STANDARD_DOMAINS and node.op_type in _KEEPS_A_DIMENSION:
+                new = [given for given in node.inputs if given is not None and given not in before]
+                before.update(dict.fromkeys(new, each))
+                waiting += new
+        self._has_dimension.update(dict.fromkeys(before, False))
+        return False
+
+    def _declares_dimension(self, value: ir.Value) -> bool:
+        """Whether the model says of a value, or of all matrices in a product, that it has one."""
+        if self._has_dimension.get(value, False) or value.shape:
+            return True
+        node = value.producer()
+        if node is None or node.op_type != "MatMul" or node.domain not in STANDARD_DOMAINS:
+            return False
+        return any(given is not None and len(given.shape or ()) > 1 for given in node.inputs)
 
     @functools.cached_property
     def _inferred(self) -> Inferred:

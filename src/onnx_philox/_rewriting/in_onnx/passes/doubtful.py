@@ -72,7 +72,7 @@ def _is_sum_of(total: ir.Value | None, value: ir.Value | None) -> bool:
 def _is_broadcast(node: ir.Node, types: Types) -> bool:
     """Whether a draw of rank 0 becomes a tensor, each element of which has its one number."""
     drawn = node.outputs[0]
-    return _is_scalar(drawn, types) and _reaches_tensor(drawn, types)
+    return types.is_scalar(drawn) and _reaches_tensor(drawn, types)
 
 
 def _reaches_tensor(scalar: ir.Value, types: Types) -> bool:
@@ -81,17 +81,11 @@ def _reaches_tensor(scalar: ir.Value, types: Types) -> bool:
             continue
         if reader.op_type in _BROADCASTS and len(reader.inputs) == 2:
             other = reader.inputs[1 - index]
-            if other is not None and not _is_scalar(other, types):
+            if other is not None and not types.is_scalar(other):
                 return True
         elif reader.op_type not in MOVES:
             continue
         # What is scaled, moved or cast is one number still.
-        if _is_scalar(reader.outputs[0], types) and _reaches_tensor(reader.outputs[0], types):
+        if types.is_scalar(reader.outputs[0]) and _reaches_tensor(reader.outputs[0], types):
             return True
     return False
-
-
-def _is_scalar(value: ir.Value, types: Types) -> bool:
-    """Whether a value surely has no dimension."""
-    array = constant(value)
-    return array.ndim == 0 if array is not None else types.dimensions(value) == ()

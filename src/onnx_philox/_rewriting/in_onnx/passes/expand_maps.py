@@ -66,7 +66,7 @@ def is_sequence(value: ir.Value) -> bool:
     if node.op_type == "Identity":
         return node.inputs[0] is not None and is_sequence(node.inputs[0])
     if node.op_type in ("If", "Loop"):
-        _, body = next(graphs.subgraphs(node))
+        _, body = graphs.subgraphs(node)[0]
         # Of what a body gives to a Loop, its condition comes first.
         inner = index + 1 if node.op_type == "Loop" else index
         return inner < len(body.outputs) and is_sequence(body.outputs[inner])

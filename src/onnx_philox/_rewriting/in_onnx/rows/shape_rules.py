@@ -18,6 +18,9 @@ from onnx_philox._rewriting.rows.rules import is_whole
 
 # What TensorFlow draws of a shape for each number of another input.
 _FOR_EACH_NUMBER = ("gamma", "poisson")
+# What a Resize says that makes its sizes depend on a part that it takes, or on each other.
+_CROPS = "tf_crop_and_resize"
+_AS_SAID = "stretch"
 
 
 class ShapeRules:
@@ -54,6 +57,10 @@ class ShapeRules:
                 return self._counted(node)
             case "Pad":
                 return self._padded(node)
+            case "Resize" | "Upsample":
+                return self._resized(node)
+            case "ConcatFromSequence":
+                return self._put_together(node)
             case "Slice":
                 return self._sliced(node)
             case "Tile":
@@ -186,6 +193,46 @@ class ShapeRules:
         sums = zip(given, pads[: len(given)], pads[len(given) :], strict=True)
         return tuple(self._products.sum([d, before + behind]) for d, before, behind in sums)
 
+    def _resized(self, node: ir.Node) -> Dimensions | None:
+        """Of a Resize: the dimensions that it leaves as they are, or whose size it is given."""
+        given = self._dimensions(graphs.input_of(node, 0))
+        if given is None or node.attributes.get_string("coordinate_transformation_mode") == _CROPS:
+            return None
+        axes = list(node.attributes.get_ints("axes", range(len(given))))
+        if any(axis not in range(-len(given), len(given)) for axis in axes):
+            return None
+        dims = list(given)
+        for axis in axes:
+            # ONNX says how long it is, if it can.
+            dims[axis] = None
+        is_in_proportion = (
+            node.attributes.get_string("keep_aspect_ratio_policy", _AS_SAID) != _AS_SAID
+        )
+        sizes = None if is_in_proportion else self._numbers.of(input_at(node, 3))
+        scales = _scales_of(node)
+        if sizes is not None and sizes.shape == (len(axes),):
+            for axis, size in zip(axes, sizes, strict=True):
+                dims[axis] = size
+        elif scales is not None and len(scales) == len(axes):
+            for axis, scale in zip(axes, scales, strict=True):
+                if scale == 1:
+                    dims[axis] = given[axis]
+        return tuple(dims)
+
+    def _put_together(self, node: ir.Node) -> Dimensions | None:
+        """Of all parts of a tensor, in order: its own."""
+        parts = graphs.input_of(node, 0).producer()
+        if parts is None or parts.op_type != "SplitToSequence":
+            return None
+        given = self._dimensions(parts.inputs[0])
+        is_new = node.attributes.get_int("new_axis", 0)
+        if given is None or is_new or not parts.attributes.get_int("keepdims", 1):
+            return None
+        axes = [parts.attributes.get_int("axis", 0), node.attributes["axis"].as_int()]
+        if any(axis not in range(-len(given), len(given)) for axis in axes):
+            return None
+        return given if axes[0] % len(given) == axes[1] % len(given) else None
+
     def _tiled(self, node: ir.Node) -> Dimensions | None:
         given = self._dimensions(graphs.input_of(node, 0))
         repeats = self._numbers.of(input_at(node, 1))
@@ -214,6 +261,17 @@ class ShapeRules:
                 made = ("Slice", d, start, end, step)
                 dims[axis] = self._products.computed(made, [d, start, end])
         return tuple(dims)
+
+
+def _scales_of(node: ir.Node) -> list[float] | None:
+    """The scales of a Resize or Upsample that are the same in every run."""
+    if "scales" in node.attributes:
+        return list(node.attributes.get_floats("scales"))
+    # A Resize has had a region before them since opset 11.
+    is_behind = node.op_type == "Resize" and len(node.inputs) > 2
+    value = input_at(node, 2 if is_behind else 1)
+    array = None if value is None else constant(value)
+    return None if array is None else array.reshape(-1).tolist()
 
 
 def common(assumed: Dimensions, *others: Dimensions | None) -> Dimensions:

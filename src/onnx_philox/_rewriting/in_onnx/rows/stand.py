@@ -45,19 +45,43 @@ def stand_first(
             node.replace_input_with(i, turn.drawn(before))
         elif declared.role in (Role.DATA, Role.NUMBERS) and not _is_one(input_of(node, i)):
             node.replace_input_with(i, turn.first(before, input_of(node, i)))
-    for declared_output, output in zip(op.outputs, node.outputs, strict=False):
-        uses = list(output.uses())
-        if declared_output.is_state or not (uses or any(value is output for value in new)):
+    casts = []
+    for declared_output, drawn in zip(op.outputs, node.outputs, strict=False):
+        if declared_output.is_state:
             continue
+        is_given = any(value is drawn for value in new)
+        cast = None if is_given else _only_cast(emitter, drawn)
+        output = drawn if cast is None else cast.outputs[0]
+        uses = list(output.uses())
+        if not (uses or any(value is output for value in new)):
+            continue
+        if cast is not None:
+            casts.append(cast)
+            drawn.shape = None
         put = turn.back(after, output)
         # What is declared of it is true of what is put back.
         put.shape, output.shape = output.shape, None
         for use in uses:
             use.node.replace_input_with(use.idx, put)
         new = [put if value is output else value for value in new]
+    for cast in casts:
+        emitter.nodes.remove(cast)
     at = emitter.nodes.index(node)
-    emitter.nodes[at : at + 1] = [*before.nodes, node, *after.nodes]
+    emitter.nodes[at : at + 1] = [*before.nodes, node, *casts, *after.nodes]
     return new
+
+
+def _only_cast(emitter: Emitter, drawn: ir.Value) -> ir.Node | None:
+    """The Cast of the emitter's that alone reads a value.
+
+    It stays before the Transpose: of a MatMul behind a Cast behind a Transpose of the first
+    dimensions, ONNX Runtime 1.31 makes a node that ends the process at its highest level of
+    optimisation.
+    """
+    readers = [use.node for use in drawn.uses()]
+    if len(readers) == 1 and readers[0].op_type == "Cast" and readers[0] in emitter.nodes:
+        return readers[0]
+    return None
 
 
 def _is_one(numbers: ir.Value) -> bool:
