@@ -30,7 +30,7 @@ def write_for_web(
     with NewFiles() as files:
         # Beside the target, where there is room for the weights.
         between = files.folder_beside(target) / "model.onnx"
-        report = api.write_rewritten(source, between, asked, progress)
+        report = api.write_rewritten(source, between, asked, progress).report
         model = onnx.load(between)
     standard = rewriting.to_standard_nodes(model, target="web", inexact=inexact)
     if standard.ByteSize() > _LARGEST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack, overload
@@ -301,24 +302,33 @@ def rewrite_file(
         )
         given = Given.of(_REWRITE_FILE, source, PATHS)
         written_to = given.target(target, for_ir=TO_IR)
-        return write_rewritten(given, written_to, asked, progress)
+        return write_rewritten(given, written_to, asked, progress).report
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a rewrite of a file did."""
+
+    report: Report
+    model: ir.Model | openvino.Model
+    """The rewritten model; the contents of large tensors may be in its file alone."""
 
 
 def write_rewritten(
     source: Given, target: Path, asked: Asked, progress: Progress | None = None
-) -> Report:
+) -> Written:
     """Rewrites a file as `rewrite_file` does."""
     if source.of_openvino:
         from onnx_philox._rewriting.in_openvino import files
         from onnx_philox._rewriting.in_openvino import rewrite_openvino as in_openvino
 
         files.check_target(source, target)
-        model, report = in_openvino.rewrite(files.openvino_model_of(source), asked)
-        files.save(model, target)
-        return report
+        rewritten, report = in_openvino.rewrite(files.openvino_model_of(source), asked)
+        files.save(rewritten, target)
+        return Written(report, rewritten)
     with source.opened_file() as file:
         originals = Originals(file.proto, file.folder, owner=OWNER)
         report = in_onnx.rewrite(originals.model, asked)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
         file.save(None if is_kept else originals.to_proto(), target, progress or ignore)
-    return report
+    return Written(report, originals.model)
