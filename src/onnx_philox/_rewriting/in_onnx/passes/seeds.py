@@ -20,7 +20,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_s
 from onnx_philox._rewriting.in_onnx.replacements.of_onnx import BernoulliReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
 from onnx_philox._rewriting.in_onnx.types import Types
-from onnx_philox._rewriting.seeded import Seeded, Size
+from onnx_philox._rewriting.seeded import OF_TENSORFLOW, Seeded, Size
 
 # A shape has no more numbers.
 _MOST_ELEMENTS = 64
@@ -62,7 +62,7 @@ class Seeds:
         if of_tensorflow.is_known(node):
             drawn = _KINDS_OF_TENSORFLOW[of_tensorflow.KINDS[node.op_type]]
             kind = drawn if drawn in _OF_ANY_TYPE else f"{drawn} of {random.drawn[1]}"
-            return Seeded(site.explicit_seed, f"TensorFlow's {kind}", kind, place)
+            return Seeded(site.explicit_seed, f"{OF_TENSORFLOW}{kind}", kind, place)
         given = node.attributes["seed"].value
         if node.op_type.endswith("Dropout"):
             return Seeded(dropout_start(int(given)), DROPOUTS, "Dropouts", place)
