@@ -142,9 +142,37 @@ def test_no_stand_in_makes_a_runtime_refuse_what_it_loads(name):
     onnx_philox.Pipeline(MODELS / f"{name}.onnx", runtime="openvino")
 
 
+GO = "go = Constant <value = bool {1}> ()"
+# Draws of which nobody knows the rank, or that a body gives back as they are.
+OF_TENSORFLOW = {
+    "of the shape of an input": """g (float[N, 2] x) => (float[N, 2] y) {
+        s = Shape (x)  i = Cast <to = 6> (s)  n = TruncatedNormal <dtype = 1> (i)  y = Neg (n) }""",
+    "an order of rows": """g (float[N, 2] x) => (float[N, 2] y) {
+        n = RandomShuffle (x)  y = Neg (n) }""",
+    "a draw that a Loop gives back": f"""g (int64 n, int32[1] s) => (float[T, A] y) {{ {GO}
+        y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[A] o) {{
+            d = Identity (c)  o = TruncatedNormal <dtype = 1> (s) }}> }}""",
+    "a draw that a branch gives back": """g (int32[1] s, bool c) => (float[A] y) {
+        y = If (c) <then_branch = t () => (float[A] a) { a = TruncatedNormal <dtype = 1> (s) },
+                    else_branch = e () => (float[A] b) { b = TruncatedNormal <dtype = 1> (s) }> }
+        """,
+}
+
+
+@pytest.mark.parametrize("name", OF_TENSORFLOW)
+def test_a_draw_of_tensorflow_is_no_reason_not_to_load_the_rest(name, tmp_path):
+    path = tmp_path / "model.onnx"
+    text = f'<ir_version: 8, opset_import: ["": 17]> {OF_TENSORFLOW[name]}'
+    onnx.save(parser.parse_model(text), path)
+    report = inspect(path)
+    assert {r.name: r.in_the_way for r in report.runtimes} == {"onnxruntime": "", "openvino": ""}
+    onnx_philox.Pipeline(path, runtime="openvino")
+
+
 def test_a_key_that_a_rewrite_takes_away_is_no_operator_that_runtimes_lack(tmp_path):
     path, new = MODELS / "tensorflow_draws.onnx", tmp_path / "new.onnx"
     assert cli.document("inspect", path)["of_no_runtime"] == []
+    assert ALL_DO in cli.text("inspect", path)
     assert cli.document("rewrite", path, "-o", new)["of_no_runtime"] == []
     bare = onnx.load(new)
     assert not any("KeyCounter" in node.op_type for node in bare.graph.node)

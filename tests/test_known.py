@@ -22,6 +22,7 @@ from onnx import parser
 from openvino import opset8
 from runtimes import bare_session
 
+import onnx_philox
 from onnx_philox._command import libraries
 from onnx_philox._command.inspect import search, trials
 from onnx_philox._command.inspect.known import ROWS, KnownBehaviour, in_onnx, in_openvino
@@ -184,6 +185,34 @@ def clamps() -> bool:
     return int(values.max()) == 2**31
 
 
+def integers(dtype: type, low: int, high: int) -> ov.Model:
+    shape = opset8.constant(np.array([4096]))
+    bounds = opset8.constant(dtype(low)), opset8.constant(dtype(high))
+    drawn = opset8.random_uniform(shape, *bounds, np.dtype(dtype).name.replace("int", "i"), 1, 2)
+    return ov.Model([drawn], [])
+
+
+# Integers, and whether OpenVINO draws no more than 31 bits of them.
+RANGES = [
+    (np.int64, 0, 2**33, True),
+    (np.int64, -(2**62), 2**62, True),
+    (np.int64, -(2**30), 2**30 - 1, False),
+    (np.int32, -(2**31), 2**31 - 1, True),
+    (np.int32, -(2**30), 2**30 + 2**29, True),
+    (np.int32, 0, 2**31 - 1, False),
+]
+
+
+def reaches(dtype: type, low: int, high: int) -> bool:
+    """Whether OpenVINO draws integers of the last tenth of a range."""
+    ((drawn,),) = drawn_by_openvino(integers(dtype, low, high), 1)
+    return int(drawn.max()) > high - (high - low) // 10
+
+
+def cuts_integers() -> bool:
+    return all(reaches(dtype, low, high) is not is_cut for dtype, low, high, is_cut in RANGES)
+
+
 OF_A_FUNCTION = """<ir_version: 9, opset_import: ["" : 17, "l" : 1]>
     g (float[64] x) => (float[64] y) { u = l.F (x)  y = Relu (u) }
     <domain: "l", opset_import: ["" : 17]>
@@ -196,6 +225,24 @@ def has_no_functions() -> bool:
     with pytest.raises(RuntimeError, match=re.escape("No conversion rule found")):
         drawn_by_openvino(model)
     return True
+
+
+def compiles_in_openvino(model: onnx.ModelProto) -> bool:
+    try:
+        drawn_by_openvino(model, runs=1)
+    except RuntimeError:
+        return False
+    return True
+
+
+def times(factor: float) -> str:
+    return f"n = RandomUniformLike (x)  c = Constant <value_float = {factor}> ()  l = Mul (n, c)"
+
+
+def swaps_no_bounds() -> bool:
+    with pytest.raises(RuntimeError, match=re.escape("Got min value: -0, max value: -2")):
+        drawn_by_openvino(of_onnx(f"{times(-2.0)}  y = Add (x, l)"))
+    return compiles_in_openvino(of_onnx(f"{times(2.0)}  y = Add (x, l)"))
 
 
 def skips_in_f64() -> bool:
@@ -256,6 +303,7 @@ BARE: dict[str, Callable[[], bool]] = {
     "Multinomial of infinite logits": draws_past_the_last,
     "no kernels from opset 22 on": has_no_kernels,
     "functions of the model": has_no_functions,
+    "uniform times a negative number": swaps_no_bounds,
     "uint32 of 31 bits": clamps,
     "uint32 of 31 bits in an IR": clamps,
     "every other number of f64": skips_in_f64,
@@ -264,6 +312,7 @@ BARE: dict[str, Callable[[], bool]] = {
     "uniforms of an unseeded normal": has_no_low_normals,
     "branches of an If": repeats_in_branches,
     "alignment pytorch without seeds": chooses_one_seed,
+    "integers beyond 31 bits in an IR": cuts_integers,
 }
 
 
@@ -346,6 +395,55 @@ def test_noise_that_goes_through_other_noise_is_drawn_once_too(body, suffix, tmp
     for node in nodes:
         names = [known["name"] for known in node["today"]["openvino"]["known"]]
         assert "noise on the right of a Subtract" in names
+
+
+# A model, and the factor that `inspect` names; None where OpenVINO compiles it.
+PRODUCTS = [
+    (f"{times(-2.0)}  y = Add (x, l)", "-2"),
+    (f"{times(3.0)}  k = Constant <value_float = -0.5> ()  m = Mul (k, l)  y = Add (x, m)", "-0.5"),
+    (f"{times(-1.0)}  y = Mul (x, l)", "-1"),
+    (f"{times(-1.0)}  y = Add (x, l)", None),
+    (f"{times(2.0)}  y = Add (x, l)", None),
+    (f"{times(-2.0)}  m = Add (x, l)  y = Mul (m, n)", None),
+    ("n = RandomUniformLike (x)  l = Mul (n, x)  y = Sub (l, x)", None),
+]
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
+@pytest.mark.parametrize(("body", "factor"), PRODUCTS)
+def test_inspect_says_where_openvino_does_not_swap_bounds(body, factor, suffix, tmp_path) -> None:
+    path = tmp_path / f"model{suffix}"
+    model = of_onnx(body)
+    assert compiles_in_openvino(model) is (factor is None)
+    if suffix == ".onnx":
+        onnx.save(model, path)
+    else:
+        read = ov.Core().read_model(model.SerializeToString())
+        ov.save_model(read, path, compress_to_fp16=False)
+    (node,) = cli.document("inspect", path)["random_nodes"]
+    today = node["today"]["openvino"]
+    assert (today["does"] == "does not load") is (factor is not None)
+    said = [known["says"] for known in today["known"] if "bounds" in known["says"]]
+    whole = (
+        f"It multiplies the bounds of a uniform by the {factor} behind it, and does not swap them."
+    )
+    assert said == ([] if factor is None else [whole])
+
+
+@pytest.mark.parametrize(("dtype", "low", "high", "is_cut"), RANGES)
+def test_inspect_says_which_integers_openvino_does_not_draw(dtype, low, high, is_cut, tmp_path):
+    path, new = tmp_path / "m.xml", tmp_path / "n.xml"
+    ov.save_model(integers(dtype, low, high), path)
+    (node,) = cli.document("inspect", path)["random_nodes"]
+    whole = (
+        f"Of the integers from {low} to {high} it draws a part, or one: it computes them in 31 "
+        "bits."
+    )
+    said = [known["says"] for known in node["today"]["openvino"]["known"]]
+    assert (whole in said) is is_cut
+    cli.document("rewrite", path, "-o", new)
+    (drawn,) = onnx_philox.Pipeline(new, runtime="openvino")({}, seed=1).values()
+    assert int(drawn.max()) > high - (high - low) // 10
 
 
 def shape_of(count: int, *attributes: str) -> str:

@@ -14,7 +14,7 @@ from onnx_philox._contract import shown
 from onnx_philox._contract.generators import Generator
 from onnx_philox._rewriting.not_rows import few
 from onnx_philox._rewriting.report import RandomNode
-from onnx_philox._rewriting.seeded import Seeded
+from onnx_philox._rewriting.seeded import OF_TENSORFLOW, Seeded
 
 _UNMEANT = "seed 0"
 """What some exporters write into every node, and mean nothing by it."""
@@ -41,6 +41,13 @@ class Alike:
     def names(self) -> list[str]:
         """What messages call the nodes."""
         return [node.called for node in self.nodes]
+
+    @property
+    def where(self) -> str:
+        """What draws them so, in words."""
+        (node, *_) = self.nodes
+        is_of_tensorflow = node.seeded is not None and node.seeded.numbers.startswith(OF_TENSORFLOW)
+        return "TensorFlow" if is_of_tensorflow else "the runtimes"
 
     def __str__(self) -> str:
         return f"{self.seeds} of {few(self.names)}"
@@ -72,13 +79,12 @@ def in_doubt(nodes: Iterable[RandomNode]) -> list[Alike]:
 def remarks(nodes: Sequence[RandomNode], option: str) -> list[tuple[Alike, str]]:
     """What becomes of nodes of one seed; `option` is what keeps them as they are."""
     own = "A rewrite gives each numbers of its own"
-    always = f"in the runtimes they repeat each other. {own}; {option} lets them draw the same."
-    perhaps = "in the runtimes they repeat each other where their sizes are equal, which the model "
-    perhaps += f"does not show. {own}."
-    return [
-        *((alike, always) for alike in repeating(nodes)),
-        *((alike, perhaps) for alike in in_doubt(nodes)),
-    ]
+    always = f"they repeat each other. {own}; {option} lets them draw the same."
+    perhaps = "they repeat each other where their sizes are equal, which the model does not show. "
+    perhaps += f"{own}."
+    certain = [(alike, f"in {alike.where} {always}") for alike in repeating(nodes)]
+    doubtful = [(alike, f"in {alike.where} {perhaps}") for alike in in_doubt(nodes)]
+    return certain + doubtful
 
 
 def documents(nodes: Sequence[RandomNode]) -> list[dict[str, Any]]:

@@ -29,6 +29,10 @@ class Size:
         return f"{' * '.join(factors)} elements"
 
 
+OF_TENSORFLOW = "TensorFlow's "
+"""What `Seeded.numbers` begins with where no runtime here draws the node."""
+
+
 @dataclass(frozen=True)
 class Seeded:
     """What a runtime makes of a node's explicit seed.

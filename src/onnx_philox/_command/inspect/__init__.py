@@ -68,10 +68,11 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress = ignore)
     rewritten = search.rewritten_in(model, surveyed)
     drawn = [in_onnx.Met(each.node, each.record, type_of) for each in surveyed.nodes]
     subtracted = [in_onnx.takes_noise_from_a_subtract(met.node, type_of) for met in drawn]
-    tried = [
-        probes.build(met.node, model, type_of, is_subtracted=is_subtracted)
-        for met, (is_subtracted, _) in zip(drawn, subtracted, strict=True)
-    ]
+    factors = [in_onnx.negative_factor(met.node, type_of) for met in drawn]
+    tried = []
+    for met, (is_subtracted, _), factor in zip(drawn, subtracted, factors, strict=True):
+        follower = probes.behind(is_subtracted=is_subtracted, factor=factor)
+        tried.append(probes.build(met.node, model, type_of, followed_by=follower))
     runtimes = trials.run(tried, progress, _rest(model, surveyed, type_of)) if tried else []
     keys = []
     for node, probe in zip(surveyed.nodes, tried, strict=True):

@@ -10,6 +10,7 @@ from onnx_philox._command.inspect import noise_inputs, openvino_probes, search, 
 from onnx_philox._command.inspect.inspection_printed import Inspection
 from onnx_philox._command.inspect.known import in_openvino
 from onnx_philox._command.inspect.known.row import Said
+from onnx_philox._command.inspect.probes import behind
 from onnx_philox._command.inspect.today import InspectedNode
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._files.given import Given
@@ -44,10 +45,11 @@ def inspect(given: Given, *, shows_all: bool, progress: Progress) -> Inspection:
     surveyed = survey(FORMAT, model)
     kept = {each.site.node.get_name(): each for each in find_nodes(model, keep_seeds=True)}
     subtracted = [in_openvino.subtracted(each.node) for each in surveyed.nodes]
-    tried = [
-        openvino_probes.build(each.node, is_subtracted=place.is_so)
-        for each, place in zip(surveyed.nodes, subtracted, strict=True)
-    ]
+    factors = [in_openvino.negative_factor(each.node) for each in surveyed.nodes]
+    tried = []
+    for each, place, factor in zip(surveyed.nodes, subtracted, factors, strict=True):
+        follower = behind(is_subtracted=place.is_so, factor=factor)
+        tried.append(openvino_probes.build(each.node, followed_by=follower))
     runtimes = trials.run(tried, progress, of_ir=True) if tried else []
     found = [
         InspectedNode.of(
@@ -118,6 +120,8 @@ def _known(
         found += trials.frozen(runtime.name, trial, place.is_so, place.is_read_elsewhere)
         if trial.behaviour not in trials.UNDRAWN:
             found += in_openvino.said(node, record)
+        if trial.behaviour is trials.Behaviour.NOT_LOADED:
+            found += in_openvino.said_of_unloaded(node)
         known[runtime.name] = tuple(found)
     return known
 

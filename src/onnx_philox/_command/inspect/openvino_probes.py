@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from openvino import opset8, opset13
 
 from onnx_philox import openvino as factories
-from onnx_philox._command.inspect.probes import COUNT, Probe, feed_of
+from onnx_philox._command.inspect.probes import COUNT, Behind, Probe, feed_of
 from onnx_philox._contract.operators import OPERATORS, Role
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import constant, dimensions, is_ours, seeds_of
@@ -26,21 +27,21 @@ from onnx_philox._openvino_models.graphs import constant, dimensions, is_ours, s
 _CLASSES = 8
 
 
-def build(node: ov.Node, *, is_subtracted: bool = False) -> Probe:
-    """The probe of a node; a Subtract follows it where one in the model has it on the right."""
+def build(node: ov.Node, *, followed_by: Behind | None = None) -> Probe:
+    """The probe of a node."""
     if is_ours(node):
         return _of_ours(node)
     make = _multinomial if node.get_type_name() == "Multinomial" else _uniform
     said = node.get_attributes()
     seeds = int(said["global_seed"]), int(said["op_seed"])
     model, feeds = make(node, seeds)
-    subtract = _subtracted if is_subtracted else _as_it_is
-    models = [subtract(model)]
+    follow = partial(_with, followed_by)
+    models = [follow(model)]
     has_seed = any(seeds)
     if has_seed:
         # Alignment pytorch reads the one, alignment tensorflow both.
         others = (_other(seeds[0]), _other(seeds[1]))
-        models.append(subtract(make(node, others)[0]))
+        models.append(follow(make(node, others)[0]))
     document = {"feeds": [feed_of(array) for array in feeds], "count": 0, "requests": True}
     pair = make(node, seeds, 2)[0]
     # OpenVINO makes one of two that have zero seeds and equal inputs, unless both are results.
@@ -55,15 +56,17 @@ def build(node: ov.Node, *, is_subtracted: bool = False) -> Probe:
     )
 
 
-def _as_it_is(model: ov.Model) -> ov.Model:
-    return model
-
-
-def _subtracted(model: ov.Model) -> ov.Model:
-    """The model with a Subtract behind the draw, which decides when OpenVINO draws."""
+def _with(follower: Behind | None, model: ov.Model) -> ov.Model:
+    """The model with a node behind the draw; the model itself for none."""
+    if follower is None:
+        return model
     drawn = model.results[0].input_value(0)
-    one = opset8.constant(1, drawn.get_element_type())
-    return ov.Model([opset8.subtract(one, drawn)], model.get_parameters())
+    left = opset8.constant(follower.left, drawn.get_element_type())
+    make = _BEHIND[follower.operator]
+    return ov.Model([make(left, drawn)], model.get_parameters())
+
+
+_BEHIND = {"Sub": opset8.subtract, "Mul": opset8.multiply}
 
 
 def _followed(model: ov.Model) -> ov.Model:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -62,27 +62,49 @@ class Probe:
         return hashlib.sha256(self.line.encode()).hexdigest()
 
 
-def build(node: ir.Node, model: ir.Model, types: Types, *, is_subtracted: bool = False) -> Probe:
+@dataclass(frozen=True)
+class Behind:
+    """A node behind a draw that decides what OpenVINO makes of it; its left input is a constant."""
+
+    operator: str
+    """`Sub` or `Mul`."""
+    left: float
+
+
+def behind(*, is_subtracted: bool, factor: float | None) -> Behind | None:
+    """What stands behind a draw in its probe; None for nothing.
+
+    Args:
+        is_subtracted: Whether a Subtract in the model has the draw on the right.
+        factor: The negative number by which a Multiply in the model multiplies it; None for none.
+    """
+    if is_subtracted:
+        return Behind("Sub", 1)
+    return None if factor is None else Behind("Mul", factor)
+
+
+def build(
+    node: ir.Node, model: ir.Model, types: Types, *, followed_by: Behind | None = None
+) -> Probe:
     """The probe of a node; of f32 where `types` does not know a type.
 
-    A Subtract with a constant on the left follows it where one in the model has it on the right:
-    that decides when OpenVINO draws. The functions of the model that hold random nodes must have
-    been inlined.
+    The functions of the model that hold random nodes must have been inlined.
     """
     inputs, feeds = _inputs(node, types)
     attributes = _attributes(node)
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
     make = partial(_model, node, inputs, opsets=imports, model_version=model.ir_version)
-    subtracts = None
-    if is_subtracted:
-        subtracts = types(node.outputs[0]) or ir.DataType.FLOAT
-    models = [make(attributes, subtracts=subtracts)]
+    right = None
+    if followed_by is not None:
+        drawn_type = types(node.outputs[0]) or ir.DataType.FLOAT
+        right = partial(_right_of, followed_by, drawn_type)
+    models = [make(attributes, follow=right)]
     twins = [make(attributes, copies=2, is_followed=followed) for followed in (False, True)]
     seed = attributes.get("seed")
     has_seed = seed is not None and seed.type in _SEED_TYPES
     if seed is not None and has_seed:
-        models.append(make({**attributes, "seed": _other(seed)}, subtracts=subtracts))
+        models.append(make({**attributes, "seed": _other(seed)}, follow=right))
     p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
         "models": [_text(model) for model in models],
@@ -124,7 +146,7 @@ def _model(
     model_version: int,
     copies: int = 1,
     is_followed: bool | None = None,
-    subtracts: ir.DataType | None = None,
+    follow: Callable[[ir.Value, ir.Value], list[ir.Node]] | None = None,
 ) -> bytes:
     values = [
         v and ir.Value(name=v.name, shape=v.shape, type=v.type, const_value=v.const_value)
@@ -148,14 +170,11 @@ def _model(
             outputs.append(ir.Value(name=name))
         named = partial(ir.Node, outputs=outputs, name=f"node_{copy}")
         nodes.append(named(node.domain, node.op_type, values, attributes.values()))
-        if subtracts is not None:
-            one = ir.tensor(np.ones((), subtracts.numpy()))
-            left = ir.Node("", "Constant", [], [ir.AttrTensor("value", one)], name="one")
+        if follow is not None:
             outputs[0].name = f"noise_{copy}"
-            less = ir.Value(name=f"output_0_{copy}")
-            right = ir.Node("", "Sub", [*left.outputs, outputs[0]], outputs=[less], name="subtract")
-            nodes += [left, right]
-            outputs = [less, *outputs[1:]]
+            computed = ir.Value(name=f"output_0_{copy}")
+            nodes += follow(outputs[0], computed)
+            outputs = [computed, *outputs[1:]]
         elif is_followed:
             outputs[0].name = f"drawn_{copy}"
             nodes.append(ir.Node("", "Flatten", [outputs[0]], name=f"after_{copy}"))
@@ -172,6 +191,16 @@ def _model(
     )
     model: bytes = ir.to_proto(ir.Model(graph, ir_version=model_version)).SerializeToString()
     return model
+
+
+def _right_of(
+    follower: Behind, type_: ir.DataType, drawn: ir.Value, computed: ir.Value
+) -> list[ir.Node]:
+    """A constant, and the node that has it on the left and a draw on the right."""
+    number = ir.tensor(np.array(follower.left).astype(type_.numpy()))
+    left = ir.Node("", "Constant", [], [ir.AttrTensor("value", number)], name="left")
+    inputs = [left.outputs[0], drawn]
+    return [left, ir.Node("", follower.operator, inputs, outputs=[computed], name="behind")]
 
 
 def _is_bernoulli(node: ir.Node) -> bool:

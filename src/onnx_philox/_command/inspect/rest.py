@@ -20,6 +20,7 @@ from onnx_philox._files.without_weights import LARGE
 from onnx_philox._models.graphs import KEY_MAKERS, STANDARD_DOMAINS, is_wanted, opset_of
 from onnx_philox._models.ours import of_model
 from onnx_philox._rewriting.in_onnx.inferred_types import Types, clone_of
+from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 
 # The first versions of ONNX that have ConstantOfShape, and a Cast whose type is a number.
 _CONSTANT_OF_SHAPE = 9
@@ -80,6 +81,14 @@ def build(model: ir.Model, nodes: Iterable[ir.Node], types: Types) -> Rest | Non
                 _cast(copy, dtype)
             elif shape is not None and shape.is_static() and version >= _CONSTANT_OF_SHAPE:
                 _constant(copy, dtype, shape)
+            elif (
+                shape is None
+                and tensorflow_random_nodes.is_shaped(node)
+                and version >= _CONSTANT_OF_SHAPE
+            ):
+                # OpenVINO takes no input of unknown rank, and not every node of one.
+                has_stand_ins = True
+                _of_shape_input(copy, dtype)
             else:
                 has_stand_ins = True
                 _stand_in(clone, copy, dtype, shape)
@@ -101,6 +110,7 @@ def build(model: ir.Model, nodes: Iterable[ir.Node], types: Types) -> Rest | Non
 def _is_like_its_input(node: ir.Node) -> bool:
     """Whether the outputs have the shape of the first input, whatever that is."""
     is_known = node.domain in STANDARD_DOMAINS and node.op_type in _LIKE_THEIR_INPUT
+    is_known |= tensorflow_random_nodes.is_shuffle(node)
     return is_known and bool(node.inputs) and node.inputs[0] is not None
 
 
@@ -135,11 +145,35 @@ def _constant(output: ir.Value, dtype: ir.DataType, shape: ir.Shape) -> None:
     _replace(output, given, dtype, shape)
 
 
+def _of_shape_input(output: ir.Value, dtype: ir.DataType) -> None:
+    """Puts zeros of the shape that the node's first input says in an output's place."""
+    node = output.producer()
+    assert node is not None
+    assert node.graph is not None
+    of_shape = ir.Value(name=f"onnx_philox.shape.{output.name}")
+    given = ir.Value(name=f"onnx_philox.{output.name}")
+    to = ir.AttrInt64("to", int(ir.DataType.INT64))
+    zero = ir.AttrTensor("value", ir.tensor(np.zeros(1, dtype.numpy())))
+    made = [
+        ir.Node("", "Cast", [node.inputs[0]], [to], outputs=[of_shape]),
+        ir.Node("", "ConstantOfShape", [of_shape], [zero], outputs=[given]),
+    ]
+    node.graph.insert_before(node, made)
+    _replace(output, given, dtype, None)
+
+
 def _stand_in(model: ir.Model, value: ir.Value, dtype: ir.DataType, shape: _Shape) -> None:
     """Puts an input of the model in a value's place, which every subgraph sees."""
     given = ir.Value(name=f"onnx_philox.{value.name}.{len(model.graph.inputs)}")
-    _replace(value, given, dtype, shape)
     model.graph.inputs.append(given)
+    node = value.producer()
+    if node is not None and node.graph is not model.graph and value.is_graph_output():
+        # No value is an input of one graph and an output of another.
+        copied = ir.Value(name=f"{given.name}.copied")
+        assert node.graph is not None
+        node.graph.insert_before(node, ir.Node("", "Identity", [given], outputs=[copied]))
+        _replace(value, copied, dtype, shape)
+    _replace(value, given, dtype, shape)
 
 
 def _replace(value: ir.Value, by: ir.Value, dtype: ir.DataType, shape: _Shape) -> None:

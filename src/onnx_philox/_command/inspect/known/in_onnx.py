@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
+from onnx_philox._command.inspect.known.probed import NEGATIVE
 from onnx_philox._command.inspect.known.row import ONNXRUNTIME, OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
 from onnx_philox._models.constants import small_constant
@@ -185,6 +186,52 @@ def _is_in_a_function(met: Met, _: Sequence[Met]) -> Details | None:
     return None if met.record.function is None else {}
 
 
+def _is_times_negative(met: Met, _: Sequence[Met]) -> Details | None:
+    factor = negative_factor(met.node, met.types)
+    return None if factor is None else {"factor": f"{factor:g}"}
+
+
+def negative_factor(node: ir.Node, types: Types) -> float | None:
+    """The negative number by which OpenVINO multiplies the bounds of a uniform; None for none.
+
+    It moves a chain of sums and products with one number each into the bounds, while nothing else
+    reads what is between. Of a product with -1 that is added it makes a difference instead.
+    """
+    if node.domain not in STANDARD_DOMAINS or node.op_type not in _UNIFORMS:
+        return None
+    value = node.outputs[0]
+    if types(value) not in _MULTIPLIED:
+        return None
+    for _ in range(_STEPS):
+        uses = [*value.uses()]
+        if len(uses) != 1 or value.is_graph_output():
+            return None
+        reader, index = uses[0]
+        if reader.domain not in STANDARD_DOMAINS or reader.op_type not in ("Add", "Mul"):
+            return None
+        number = _one_number(reader.inputs[1 - index])
+        if number is None:
+            return None
+        value = reader.outputs[0]
+        if reader.op_type == "Mul" and number < 0 and not (number == -1 and _is_added(value)):
+            return number
+    return None
+
+
+_MULTIPLIED = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.DOUBLE)
+
+
+def _one_number(value: ir.Value | None) -> float | None:
+    if value is None or not _is_constant(value):
+        return None
+    known = small_constant(value, 1)
+    return None if known is None or known.size != 1 else float(known.item())
+
+
+def _is_added(value: ir.Value) -> bool:
+    return any(reader.op_type == "Add" for reader, _ in value.uses())
+
+
 def _is_f64(met: Met, _: Sequence[Met]) -> Details | None:
     is_drawn_so = met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is not None
     is_double = is_drawn_so and met.types(met.node.outputs[0]) is ir.DataType.DOUBLE
@@ -278,11 +325,13 @@ _ROWS = (
     Structural(INFINITE, _may_be_infinite),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
     Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),
+    Structural(NEGATIVE, _is_times_negative, of_loaded=False),
     Structural(UINT32, _becomes_uint32),
     Structural(F64, _is_f64),
     Structural(ODD, _is_odd),
 )
-ROWS = tuple(row.known for row in _ROWS)
+ROWS = tuple(row.known for row in _ROWS if row.known is not NEGATIVE)
+"""Those that no trial shows."""
 
 
 def takes_noise_from_a_subtract(node: ir.Node, types: Types) -> tuple[bool, bool]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import openvino as ov
 
+from onnx_philox._command.inspect.known.probed import NEGATIVE
 from onnx_philox._command.inspect.known.row import OPENVINO, KnownBehaviour, Said
 from onnx_philox._contract.operators import RANDOM_GENERATOR
+from onnx_philox._openvino_models.graphs import constant
 from onnx_philox._rewriting.report import RandomNode
 
 # How far a walk looks: a normal is six nodes.
@@ -34,7 +36,17 @@ UINT32 = KnownBehaviour(
     after="draws the integers themselves",
     label="31 bits",
 )
-ROWS = (UNSEEDED, UINT32)
+WIDE = KnownBehaviour(
+    "integers beyond 31 bits in an IR",
+    OPENVINO,
+    is_wrong=True,
+    says="Of the integers from {low} to {high} it draws a part, or one: it computes them in 31 "
+    "bits.",
+    met_by="the bounds of a RandomUniform of integers",
+    after="draws the whole range",
+    label="31 bits",
+)
+ROWS = (UNSEEDED, UINT32, WIDE)
 
 
 @dataclass(frozen=True)
@@ -53,10 +65,75 @@ def said(node: ov.Node, record: RandomNode) -> Iterator[Said]:
     has_seed = int(attributes["global_seed"]) or int(attributes["op_seed"])
     if str(attributes.get("alignment")).lower() == "pytorch" and not has_seed:
         yield UNSEEDED.said()
+    wide = _wide_range(node)
+    if wide is not None:
+        low, high = wide
+        yield WIDE.said(low=str(low), high=str(high))
     is_of_words = record.replacement == RANDOM_GENERATOR.name
     convert = _conversion_to_uint32(node) if is_of_words else ""
     if convert:
         yield UINT32.said(convert=convert)
+
+
+def _wide_range(node: ov.Node) -> tuple[int, int] | None:
+    """The bounds of integers that OpenVINO's i32 does not hold, or not their distance."""
+    if node.get_output_element_type(0) not in (ov.Type.i32, ov.Type.i64):
+        return None
+    bounds = [constant(node.input_value(index)) for index in (1, 2)]
+    low, high = (
+        None if known is None or known.size != 1 else int(known.item()) for known in bounds
+    )
+    if low is None or high is None:
+        return None
+    is_held = low >= -(2**31) and high < 2**31 and high - low < 2**31
+    return None if is_held else (low, high)
+
+
+def said_of_unloaded(node: ov.Node) -> Iterator[Said]:
+    """What to say of a node whose trial OpenVINO does not load."""
+    factor = negative_factor(node)
+    if factor is not None:
+        yield NEGATIVE.said(factor=f"{factor:g}")
+
+
+def negative_factor(node: ov.Node) -> float | None:
+    """The negative number by which OpenVINO multiplies a uniform's bounds; None for none.
+
+    As `in_onnx.negative_factor`. It multiplies no bounds that are not constants.
+    """
+    if node.get_type_name() != "RandomUniform":
+        return None
+    are_known = all(constant(node.input_value(index)) is not None for index in (1, 2))
+    if not are_known or node.get_output_element_type(0) not in _MULTIPLIED:
+        return None
+    for _ in range(_STEPS):
+        readers = [*_readers(node)]
+        if len(readers) != 1 or readers[0].get_type_name() not in ("Add", "Multiply"):
+            return None
+        number = _one_number(readers[0], node)
+        if number is None:
+            return None
+        node = readers[0]
+        is_product = node.get_type_name() == "Multiply"
+        if is_product and number < 0 and not (number == -1 and _is_added(node)):
+            return number
+    return None
+
+
+_MULTIPLIED = (ov.Type.f32, ov.Type.f16, ov.Type.f64)
+
+
+def _one_number(reader: ov.Node, drawn: ov.Node) -> float | None:
+    """The constant that a node of two inputs reads beside a draw; None where it is no number."""
+    for value in reader.input_values():
+        known = None if value.get_node() == drawn else constant(value)
+        if known is not None and known.size == 1:
+            return float(known.item())
+    return None
+
+
+def _is_added(node: ov.Node) -> bool:
+    return any(reader.get_type_name() == "Add" for reader in _readers(node))
 
 
 def _conversion_to_uint32(node: ov.Node) -> str:

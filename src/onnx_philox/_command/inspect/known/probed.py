@@ -57,4 +57,13 @@ FROZEN_IN_PART = KnownBehaviour(
     after="draws the same numbers for all that read it, anew in each run",
     label="drawn once in part",
 )
-ROWS = (INVERTED, MERGED, REQUESTS, REMOVED, FROZEN, FROZEN_IN_PART)
+NEGATIVE = KnownBehaviour(
+    "uniform times a negative number",
+    OPENVINO,
+    is_wrong=False,
+    says="It multiplies the bounds of a uniform by the {factor} behind it, and does not swap them.",
+    met_by="a Multiply by a negative constant that alone reads a uniform; and the node before such "
+    "a Multiply does not load",
+    after="loads, and is multiplied as the model says",
+)
+ROWS = (INVERTED, MERGED, REQUESTS, REMOVED, FROZEN, FROZEN_IN_PART, NEGATIVE)

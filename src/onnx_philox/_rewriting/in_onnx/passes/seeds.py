@@ -20,7 +20,7 @@ from onnx_philox._rewriting.in_onnx.random_nodes import tensorflow_random_nodes
 from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import dropout_start, start_of
 from onnx_philox._rewriting.in_onnx.replacements.onnx_replacements import BernoulliReplacement
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
-from onnx_philox._rewriting.seeded import Seeded, Size
+from onnx_philox._rewriting.seeded import OF_TENSORFLOW, Seeded, Size
 
 # A shape has no more numbers.
 _MOST_ELEMENTS = 64
@@ -88,7 +88,7 @@ class Seeds:
         if tensorflow_random_nodes.is_known(node):
             drawn = _KINDS_OF_TENSORFLOW[tensorflow_random_nodes.KINDS[node.op_type]]
             kind = drawn if drawn in _OF_ANY_TYPE else f"{drawn} of {random.drawn[1]}"
-            return Seeded(site.explicit_seed, f"TensorFlow's {kind}", kind, place)
+            return Seeded(site.explicit_seed, f"{OF_TENSORFLOW}{kind}", kind, place)
         given = node.attributes["seed"].value
         if node.op_type.endswith("Dropout"):
             return Seeded(dropout_start(int(given)), DROPOUTS, "Dropouts", place)

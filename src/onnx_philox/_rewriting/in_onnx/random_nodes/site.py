@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx_ir as ir
 from onnx.defs import OpSchema
 
@@ -52,7 +53,10 @@ def _explicit_seed(node: ir.Node) -> str | None:
     shown = []
     for name, seed in seeds.items():
         # A float, such as 12.0, equals the integer of a Dropout.
-        text = format(seed, ".9g") if isinstance(seed, float) else str(seed)
+        text = str(seed)
+        if isinstance(seed, float):
+            # The attribute is an f32: 3.9, not 3.9000001.
+            text = format(seed, ".9g") if seed.is_integer() else str(np.float32(seed))
         shown.append(f"{name} {text}")
     return " and ".join(shown) or None
 

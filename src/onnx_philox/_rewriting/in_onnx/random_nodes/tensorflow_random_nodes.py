@@ -54,6 +54,11 @@ def is_shuffle(node: ir.Node) -> bool:
     return is_known(node) and KINDS[node.op_type] == "shuffle"
 
 
+def is_shaped(node: ir.Node) -> bool:
+    """Whether the first input of a node is the shape of its output."""
+    return is_known(node) and KINDS[node.op_type] in ("normal", "uniform", "integers", "truncated")
+
+
 def declared_type(node: ir.Node) -> ir.DataType | None:
     """The element type that one of these nodes declares; None for all other nodes."""
     if node.domain not in foreign.TENSORFLOW_DOMAINS or node.op_type not in KINDS:
