@@ -76,7 +76,7 @@ def run(command, files, env, cwd):
         sys.path[0] = os.path.dirname(command[0])
         runpy.run_path(command[0], run_name="__main__")
     else:
-        exec(command[0], {"__name__": "__main__"})
+        exec(command[0], {"__name__": "__main__"})  # as `python -c`
 
 for line in sys.stdin:
     process = multiprocessing.get_context("fork").Process(target=run, args=json.loads(line))

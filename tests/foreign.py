@@ -35,7 +35,8 @@ STATE = PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array()
 
 def batch(rows: int) -> Arrays:
     """What NOISE is fed."""
-    return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
+    numbers = np.arange(rows * 5, dtype=np.float32)
+    return {"x": numbers.reshape(rows, 5)}
 
 
 def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
@@ -58,7 +59,8 @@ def uniform(
     type_: str = "f32",
 ) -> Any:
     """Uniform numbers from 0 to 1 of a stream."""
-    return reference.random_uniform(shape, 0, 1, type_, op_seed=op_seed, state=state)[0]
+    drawn_and_next = reference.random_uniform(shape, 0, 1, type_, op_seed=op_seed, state=state)
+    return drawn_and_next[0]
 
 
 def evaluate(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
@@ -78,11 +80,13 @@ def in_openvino(openvino: OpenVino, precision: str | None = None) -> Run:
     def loaded(model: bytes) -> tuple[set[str], Callable[[Arrays], list[np.ndarray]]]:
         read = openvino.core.read_model(model)
         # OpenVINO drops inputs that no node reads.
-        return {p.get_any_name() for p in read.inputs}, openvino.loaded(read, precision)
+        names = {p.get_any_name() for p in read.inputs}
+        return names, openvino.loaded(read, precision)
 
     def run(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
         named, draw = loaded(model.SerializeToString())
-        return draw({k: x for k, x in feeds.items() if k in named})
+        fed = {k: x for k, x in feeds.items() if k in named}
+        return draw(fed)
 
     return run
 
@@ -151,7 +155,8 @@ def drawn(
     ops = [type(name, (kind,), {"op_domain": domain}) for domain, name, kind in kinds]
     evaluator = ReferenceEvaluator(inliner.inline_local_functions(model), new_ops=ops)
     with np.errstate(all="ignore"):
-        outputs = [np.asarray(array) for array in evaluator.run(None, feeds)]
+        arrays = evaluator.run(None, feeds)
+        outputs = [np.asarray(array) for array in arrays]
     return [*outputs, one["state"]] if alignment == "pytorch" else outputs
 
 
@@ -168,7 +173,8 @@ def of_shape(draw: Any, first: str, second: str) -> Any:
             shape = inputs[0]
         dtype = said.get("dtype") or own
         type_ = _TYPES[dtype]
-        bounds = said.get(first, 0), said.get(second, 1)
+        lower = said.get(first, 0)
+        bounds = lower, said.get(second, 1)
         return draw(np.asarray(shape, np.int64), *bounds, type_, **given)
 
     return rule
@@ -191,13 +197,15 @@ def _integers(inputs: Any, _: Any, given: Any) -> Any:
 def _truncated(inputs: Any, said: Any, given: Any) -> Any:
     type_ = "f64" if said["dtype"] == onnx.TensorProto.DOUBLE else "f32"
     candidates, after = reference.random_normal([*inputs[0], 8], 0, 1, type_, **given)
-    return truncated(candidates).astype(helper.tensor_dtype_to_np_dtype(said["dtype"])), after
+    type_of_output = helper.tensor_dtype_to_np_dtype(said["dtype"])
+    return truncated(candidates).astype(type_of_output), after
 
 
 def truncated(candidates: np.ndarray) -> np.ndarray:
     """The first of the candidates, along the last axis, less than 2 away; else the last / 4."""
     is_near = np.abs(candidates) < 2
-    first = np.take_along_axis(candidates, is_near.argmax(-1)[..., None], -1)[..., 0]
+    index = is_near.argmax(-1)[..., None]
+    first = np.take_along_axis(candidates, index, -1)[..., 0]
     return np.where(
         is_near.any(-1),
         first,
@@ -223,23 +231,30 @@ def _classes(inputs: Any, said: Any, given: Any) -> Any:
 
 
 def _dropout(inputs: Any, said: Any, given: Any) -> Any:
-    data, ratio, mode = (*inputs, None, None)[:3]
+    with_none = (*inputs, None, None)
+    data, ratio, mode = with_none[:3]
     ratio = np.float32(0.5) if ratio is None else ratio
     if "alignment" in given:
         # By the double of its shortest decimal.
-        return reference.random_dropout(data, np.float64(str(ratio)), **given)
-    drops, after = reference.random_bernoulli(data.shape, ratio.astype(np.float32), **given)
+        exact = np.float64(str(ratio))
+        return reference.random_dropout(data, exact, **given)
+    p = ratio.astype(np.float32)
+    drops, after = reference.random_bernoulli(data.shape, p, **given)
     if not mode:
         return data, np.ones(data.shape, bool), after
     # Where no run says whether it is training, the factor is computed in f32 at least.
     is_narrow = not said["mode_is_fed"] and data.dtype.itemsize == 2
-    one = np.dtype(np.float32 if is_narrow else data.dtype).type(1)
-    scaled = data * (one / (one - np.asarray(ratio).astype(one.dtype))).astype(data.dtype)
-    return np.where(drops, data.dtype.type(0), scaled), ~drops, after
+    type_of_one = np.float32 if is_narrow else data.dtype
+    one = np.dtype(type_of_one).type(1)
+    share = np.asarray(ratio)
+    scaled = data * (one / (one - share.astype(one.dtype))).astype(data.dtype)
+    zero = data.dtype.type(0)
+    return np.where(drops, zero, scaled), ~drops, after
 
 
 def _shuffle(inputs: Any, _: Any, given: Any) -> Any:
-    order, after = reference.random_permutation([len(inputs[0])], **given)
+    rows = len(inputs[0])
+    order, after = reference.random_permutation([rows], **given)
     return inputs[0][order], after
 
 
@@ -247,7 +262,8 @@ def _for_each(draw: Any) -> Any:
     """A rule for numbers of a shape for each parameter."""
 
     def rule(inputs: Any, said: Any, given: Any) -> Any:
-        parameters = np.broadcast_to(inputs[1], (*inputs[0], *inputs[1].shape))
+        shape = (*inputs[0], *inputs[1].shape)
+        parameters = np.broadcast_to(inputs[1], shape)
         return draw(parameters, said, given)
 
     return rule

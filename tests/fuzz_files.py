@@ -72,11 +72,12 @@ twice (x) => (y) { a = local.noisy (x)  y = local.noisy (a) }""",
 def make_corpus(folder: Path) -> list[Path]:
     """Folders with a model each, and what belongs to it."""
     large = numpy_helper.from_array(np.arange(8192, dtype=np.float32), "large")
-    for name, text in {
+    models = {
         **TEXTS,
         "large": TEXTS["flat"],
         "external": TEXTS["flat"],
-    }.items():
+    }
+    for name, text in models.items():
         model = parse(text)
         model.graph.initializer.extend([large] * (name not in TEXTS))
         beside = {"save_as_external_data": name == "external", "size_threshold": 0}

@@ -35,7 +35,8 @@ from onnx_philox import (
     rewriting,
 )
 
-P = np.random.default_rng(2).random((50, 40)).astype(np.float32)
+GENERATOR = np.random.default_rng(2)
+P = GENERATOR.random((50, 40)).astype(np.float32)
 PLAIN = "[b] y = Bernoulli <dtype = 9> (q)"
 SEEDED = "[b] y = Bernoulli <seed = 1.0, dtype = 9> (q)"
 ONE = "one = Constant <value_float = 1.0> ()"
@@ -90,10 +91,15 @@ MODELS: dict[str, tuple[Any, bool]] = {
 }
 
 
-def drawn(model: Any, runtime: str, **asked: Any) -> tuple[np.ndarray, list[str]]:
+def drawn(
+    model: Any,
+    runtime: str,
+    **asked: Any,
+) -> tuple[np.ndarray, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = Pipeline(model, runtime=runtime, **asked)({"p": P}, seed=3)
+        pipe = Pipeline(model, runtime=runtime, **asked)
+        result = pipe({"p": P}, seed=3)
     return result["y"], [str(w.message) for w in caught if w.category is UserWarning]
 
 
@@ -119,7 +125,8 @@ def test_a_named_bernoulli_draws_the_complement_and_a_doubtful_one_is_warned_of(
         assert told == []
     q = P if name in ("an input", "in a loop") or is_inlined else None
     if q is not None:
-        assert abs(plain.mean() - (1 - q if is_inlined else q).mean()) < 0.03
+        p = 1 - q if is_inlined else q
+        assert abs(plain.mean() - p.mean()) < 0.03
 
 
 IN_SHARES = "ONNX Runtime draws 1 with probability 1 - p, the rewritten model with p, as ONNX says."
@@ -154,18 +161,21 @@ def test_a_share_that_moves_is_said_in_numbers_where_p_is_constant(name: str) ->
     rest = "For the shares of today, pass invert_bernoulli=['b'] to make_reproducible, "
     rest += "rewrite_file or Pipeline; for the new ones without this warning, invert_bernoulli=()"
     _, told = warned(lambda: make_reproducible(model))
-    assert told == ([f"Bernoulli {called}: {IN_SHARES} {rest}"] if called else [])
+    expected = [f"Bernoulli {called}: {IN_SHARES} {rest}"] if called else []
+    assert told == (expected)
 
 
 def test_shares_that_move_are_said_once_a_model(tmp_path: Path) -> None:
     nodes = " ".join(f"[b{i}] y{i} = Bernoulli <dtype = 9> (p)" for i in range(12))
     outputs = ", ".join(f"bool[n, 40] y{i}" for i in range(12))
     path, target = tmp_path / "m.onnx", tmp_path / "n.onnx"
-    onnx.save(parse(f"g (float[n, 40] p) => ({outputs}) {{ {nodes} }}", 18), path)
+    model = parse(f"g (float[n, 40] p) => ({outputs}) {{ {nodes} }}", 18)
+    onnx.save(model, path)
 
     def all_of_a_pipeline(**asked: Any) -> None:
         pipe = Pipeline(path, **asked)
-        pipe({"p": P[:5]}, seed=3).record()
+        answer = pipe({"p": P[:5]}, seed=3)
+        answer.record()
         pickle.loads(pickle.dumps(pipe))
 
     ways: list[Callable[..., Any]] = [
@@ -197,11 +207,13 @@ def test_a_complement_is_of_any_type_and_of_rows(type_: str) -> None:
     for asked in ({}, {"per_row": True}, {"alignment": "pytorch"}):
         rows = 50 if "per_row" in asked else None
         inverted = Pipeline(model, invert_bernoulli=["b"], **asked)
-        plain = Pipeline(model, **asked).request(seed=3, rows=rows)
+        pipe = Pipeline(model, **asked)
+        plain = pipe.request(seed=3, rows=rows)
         other = inverted.request(seed=3, rows=rows)
         for _ in range(2):
             one, two = plain({"p": P}), other({"p": P})
-            assert_same_bits(two["y"], (~one["y"].astype(bool)).astype(one["y"].dtype))
+            expected = (~one["y"].astype(bool)).astype(one["y"].dtype)
+            assert_same_bits(two["y"], expected)
             assert_same_bits(two["z"], one["z"])
         with pytest.raises(ValueError, match="resume must be a checkpoint of this model"):
             inverted.request(resume=plain.checkpoint())
@@ -234,14 +246,16 @@ def test_the_commands_say_both_shares_and_invert_by_name(tmp_path: Path) -> None
     onnx.save(model_of(MADE_UP["Sub"]), source)
     shares = "ONNX Runtime draws 1 with probability 1 - p, the rewritten model with"
     for command in (("inspect", source), ("rewrite", source, "-o", target)):
-        assert text(*command).count(f"{shares} p; p is computed as 1 - x") == 1
+        printed = text(*command)
+        assert printed.count(f"{shares} p; p is computed as 1 - x") == 1
     assert "--invert-bernoulli b" in text("rewrite", source, "-o", target)
     said = text("rewrite", source, "-o", target, "--invert-bernoulli", "b")
     assert f"b: {shares} 1 - p." in said
     assert "Warning" not in said
     assert onnx.load(target) == make_reproducible(source, invert_bernoulli=["b"])
     said = document("rewrite", source, "-o", target, "--invert-bernoulli", "b")
-    assert said["replaced"][0]["share"] == f"{shares} 1 - p"
+    node = said["replaced"][0]
+    assert node["share"] == f"{shares} 1 - p"
 
 
 @pytest.mark.filterwarnings("default:Bernoulli")
@@ -258,7 +272,8 @@ def test_a_record_says_what_was_inverted(tmp_path: Path, asked: Any) -> None:
     assert "Equal" in done.stdout
     told = "onnx-philox replay: warning: Bernoulli 'b': ONNX Runtime draws"
     assert done.stderr.startswith("" if asked else told)
-    assert ("UserWarning" in done.stderr, bool(done.stderr)) == (False, not asked)
+    is_warned = "UserWarning" in done.stderr
+    assert (is_warned, bool(done.stderr)) == (False, not asked)
 
 
 # As the sum of a softmax can be: up to 4 ulp above 1.
@@ -273,8 +288,13 @@ def test_nothing_but_true_is_drawn_in_every_backend(
 ) -> None:
     p, one = (np.full(of_p, 1 + n * np.finfo(dtype).eps, dtype) for n in (ulps, 0))
     values, state = reference.random_bernoulli(SHAPE, p, state=STATE)
-    assert_same_bits(state, reference.random_bernoulli(SHAPE, one, state=STATE)[1])
-    generate(PhiloxState(3, 4), out=(out := np.zeros(SHAPE, bool)), p=p)
+    expected = reference.random_bernoulli(SHAPE, one, state=STATE)[1]
+    assert_same_bits(state, expected)
+    generate(
+        PhiloxState(3, 4),
+        out=(out := np.zeros(SHAPE, bool)),
+        p=p,
+    )
     model, feeds = graphs.random_bernoulli(SHAPE, one, stateful=True), {"state": STATE}
     # Set after building, since the builder checks it too.
     (held,) = (i for i in model.graph.initializer if i.name == "p")
@@ -297,11 +317,13 @@ def test_the_sum_of_a_softmax_is_a_probability_in_a_rewritten_model(
     model = parse("""g (float[400, 50] x) => (float[400, 1] y, float[400, 1] p)
         <int64[1] axis = {1}> {
         s = Softmax <axis = 1> (x) p = ReduceSum (s, axis) y = Bernoulli (p) }""")
-    x = np.random.default_rng(1).normal(size=(400, 50)).astype(np.float32) * 3
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=(400, 50)).astype(np.float32) * 3
     feeds = {"x": x, "random_state": PhiloxState.for_run(1).to_array()}
     most = []
     for run in (in_onnxruntime(ort_backend), in_openvino(openvino, "f32")):
         y, p, _ = run(make_reproducible(model), feeds)
         most.append(p.max())
-        np.testing.assert_array_equal(y[p >= 1], 1)
+        is_certain = p >= 1
+        np.testing.assert_array_equal(y[is_certain], 1)
     assert most[0] > 1  # or this shows nothing

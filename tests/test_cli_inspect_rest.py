@@ -169,7 +169,7 @@ def test_a_draw_of_tensorflow_is_no_reason_not_to_load_the_rest(name, tmp_path):
     onnx_philox.Pipeline(path, runtime="openvino")
 
 
-def test_a_key_that_a_rewrite_takes_away_is_no_operator_that_runtimes_lack(tmp_path):
+def test_an_operator_that_a_rewrite_removes_is_not_reported_as_missing_in_runtimes(tmp_path):
     path, new = MODELS / "tensorflow_draws.onnx", tmp_path / "new.onnx"
     assert cli.document("inspect", path)["of_no_runtime"] == []
     assert ALL_DO in cli.text("inspect", path)

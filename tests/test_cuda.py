@@ -75,8 +75,10 @@ def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn) -> No
         for case in operators.plain(operator):
             shape = case.shape(rows=4, row=(7, 3))
             inputs = case.inputs(shape)
-            for states, draw in ((STATE, case.oracle), (operators.some_states(4), case.alone)):
-                running = session(case.model(shape, inputs, per_row=states.ndim > 1))
+            kinds = ((STATE, case.oracle), (operators.some_states(4), case.alone))
+            for states, draw in kinds:
+                is_per_row = states.ndim > 1
+                running = session(case.model(shape, inputs, per_row=is_per_row))
                 drawn = running.run(None, case.feeds(shape, states, inputs))
                 assert_all_same(drawn, draw(shape, states, inputs))
 
@@ -87,7 +89,8 @@ def test_the_kernels_themselves_draw_what_sessions_launch(driver: StandIn) -> No
 def test_a_grid_has_a_thread_for_each_block_of_four_words_up_to_a_most(
     driver: StandIn, elements: int
 ) -> None:
-    drawn = session(graphs.random_generator([elements])).run(None, {"state": STATE})
+    running = session(graphs.random_generator([elements]))
+    drawn = running.run(None, {"state": STATE})
     expected = reference.random_generator(STATE, (elements,))[0]
     assert_same_bits(drawn[0], expected)
     ((_, _, blocks, threads, _),) = driver.launches
@@ -107,15 +110,18 @@ def test_a_thread_draws_32_bytes_at_once_or_16_of_wide_uniforms(
 ) -> None:
     at_once = AT_ONCE[build][kind]
     for elements in (at_once * THREADS + 1, at_once * THREADS):
-        session(build([elements], 0, 1, kind, op_seed=1)).run(None, {})
-    assert [blocks for (_, _, blocks, _, _) in driver.launches] == [2, 1]
+        model = build([elements], 0, 1, kind, op_seed=1)
+        session(model).run(None, {})
+    grids = [blocks for (_, _, blocks, _, _) in driver.launches]
+    assert grids == [2, 1]
 
 
 @pytest.mark.parametrize("wanted", ["output", "mask", "next_state"])
 def test_an_output_that_no_node_reads_is_not_written(driver: StandIn, wanted: str) -> None:
     data = np.arange(7, dtype=np.float32)
     model = graphs.random_dropout(None, 0.5, rank=1, stateful=True)
-    everything = session(model).run(None, {"data": data, "state": STATE})
+    running = session(model)
+    everything = running.run(None, {"data": data, "state": STATE})
     names = [o.name for o in model.graph.output]
     driver.launches.clear()
     node, *_ = model.graph.node
@@ -128,12 +134,14 @@ def test_an_output_that_no_node_reads_is_not_written(driver: StandIn, wanted: st
     assert_same_bits(drawn[0], everything[place])
     ((name, launch, *_),) = driver.launches
     written = {"output": "out", "mask": "mask", "next_state": "next_states"}
-    assert [key for key in written if launch[written[key]]] == [wanted]
+    marked = [key for key in written if launch[written[key]]]
+    assert marked == [wanted]
     assert (name == "onnx_philox_next_states") == (wanted == "next_state")
 
 
 def test_an_empty_draw_launches_only_what_writes_the_next_state(driver: StandIn) -> None:
-    drawn = session(fed_normal()).run(None, fed_by([0, 3]))
+    running = session(fed_normal())
+    drawn = running.run(None, fed_by([0, 3]))
     assert drawn[0].shape == (0, 3)
     assert_same_bits(drawn[1], STATE)
     assert [launch[0] for launch in driver.launches] == ["onnx_philox_next_states"]
@@ -159,7 +167,8 @@ def test_next_states_in_place_of_the_states_are_written_after_the_draw(driver: S
     binding.bind_output("values")
     binding.bind_ortvalue_output("next_state", value)
     running.run_with_iobinding(binding)
-    assert_same_bits(binding.get_outputs()[0].numpy(), wanted[0])
+    output = binding.get_outputs()[0]
+    assert_same_bits(output.numpy(), wanted[0])
     assert_same_bits(value.numpy(), wanted[1])
     names = [launch[0] for launch in driver.launches]
     assert names == ["onnx_philox_normal_f32", "onnx_philox_next_states"]
@@ -179,7 +188,8 @@ def test_values_in_memory_that_threads_still_read_are_refused(driver: StandIn) -
 
 
 def test_operators_without_a_kernel_draw_on_the_cpu(driver: StandIn) -> None:
-    drawn = session(graphs.random_permutation([9], op_seed=4)).run(None, {})
+    permutation = session(graphs.random_permutation([9], op_seed=4))
+    drawn = permutation.run(None, {})
     expected = reference.random_permutation((9,), op_seed=4)[0]
     assert_same_bits(drawn[0], expected)
     assert driver.launches == []
@@ -190,7 +200,8 @@ def test_a_rewritten_model_draws_there_in_a_pipeline(driver: StandIn) -> None:
         parse("""g (float[n, 4] x) => (float[n, 4] noise, bool[n, 4] chosen) {
             noise = RandomNormalLike (x) chosen = Bernoulli <dtype = 9> (x) }""")
     )
-    feeds = {"x": np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)}
+    numbers = np.linspace(0, 1, 12, dtype=np.float32)
+    feeds = {"x": numbers.reshape(3, 4)}
     options = register(ort.SessionOptions(), cuda=True)
     pipeline = Pipeline(rewritten, sess_options=options, providers=["CPUExecutionProvider"])
     drawn = pipeline(feeds, seed=5)
@@ -230,7 +241,8 @@ def test_what_the_host_reads_is_refused_as_on_the_cpu(driver: StandIn, wrong: st
 )
 def test_a_constant_is_refused_when_it_is_loaded(driver: StandIn, p: Any) -> None:
     model = by_p(per_element=np.ndim(p) > 0)
-    model = operators.with_constant(model, "p", np.array(p, np.float32))
+    held = np.array(p, np.float32)
+    model = operators.with_constant(model, "p", held)
     for load in (session, InferenceSession):
         with said("input 'p' must be from 0 to 1, or at most 4 ulp above 1: got"):
             load(model)
@@ -249,14 +261,16 @@ def test_a_number_on_the_card_is_refused_by_the_next_run(p: Any) -> None:
     good = np.full_like(p, 0.5)
     before = running.run(None, {"p": good})[0]
     drawn = running.run(None, {"p": p})[0]
-    assert not drawn[np.broadcast_to((p < 0) | (p > 1), (4,))].any()
+    is_outside = np.broadcast_to((p < 0) | (p > 1), (4,))
+    assert not drawn[is_outside].any()
     text = (
         "RandomBernoulli: input 'p' must be from 0 to 1, or at most 4 ulp above 1: got another "
         "number in an earlier run, which drew nothing for it. Pass probabilities."
     )
     with said(text, kind=RefusedInputError):
         running.run(None, {"p": good})
-    assert_same_bits(running.run(None, {"p": good})[0], before)
+    after = running.run(None, {"p": good})
+    assert_same_bits(after[0], before)
 
 
 def test_a_captured_graph_has_only_constants_where_values_are_checked(driver: StandIn) -> None:
@@ -266,7 +280,8 @@ def test_a_captured_graph_has_only_constants_where_values_are_checked(driver: St
     )
     expected = reference.random_normal((3, 5), 0, 1, "f32", state=STATE)[0]
     assert_same_bits(drawn[0], expected)
-    constant = operators.with_constant(by_p(), "p", np.array(0.5, np.float32))
+    half = np.array(0.5, np.float32)
+    constant = operators.with_constant(by_p(), "p", half)
     session(constant).run(None, {})
     drawn_before = len(driver.launches)
     for model, feeds, name in (

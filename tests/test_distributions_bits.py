@@ -30,21 +30,26 @@ Draw = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 def draw_of(case: Case, elements: int, state: PhiloxState) -> Draw:
     """A case's draw of about so many elements, fewer where each takes many words."""
     fewer = 8 if case.operator.size_input.role is Role.LOGITS else 1
-    elements = max(1, elements // max(fewer, words(case, case.shape(4, ())) // 32))
+    words_of_four = words(case, case.shape(4, ()))
+    elements = max(1, elements // max(fewer, words_of_four // 32))
     rows = (3, (elements,)) if case.operator.draws_rows else (elements, ())
     shape = case.shape(*rows)
     feeds = case.feeds(shape, state.to_array(), case.inputs(shape))
-    return f"{case.name} {elements}", case.operator.name, feeds, case.attributes
+    name = f"{case.name} {elements}"
+    return name, case.operator.name, feeds, case.attributes
 
 
 def plain_draws(size: int) -> Iterator[Draw]:
     """Draws of about `size` elements of every type, and fewer at the edges."""
     state = PhiloxState(2**64 - 1000, KEY)
     for case in chain.from_iterable(map(cases, OPERATORS)):
-        yield draw_of(case, size // 16 + case.edge if case.edge else size + 1, state)
+        size_of_edge = size // 16 + case.edge if case.edge else size + 1
+        yield draw_of(case, size_of_edge, state)
     # More classes than there are running sums kept.
-    for classes, samples in ((2049, size // 8), (50257, 100)):
-        logits = np.random.default_rng(classes).normal(0, 3, (2, classes)).astype(np.float32)
+    many = ((2049, size // 8), (50257, 100))
+    for classes, samples in many:
+        generator = np.random.default_rng(classes)
+        logits = generator.normal(0, 3, (2, classes)).astype(np.float32)
         logits[:, ::5] = -np.inf
         inputs = {"logits": logits, "state": state.to_array()}
         yield f"{classes} classes", "RandomCategorical", inputs, {"sample_size": samples}
@@ -62,14 +67,19 @@ def state_before(block: tuple[int, int, int, int]) -> PhiloxState:
     m0 = 0xD2511F53
     m2 = 0xCD9E8D57
     mask = 2**32 - 1
+    inverse_of_m0 = pow(m0, -1, 2**32)
+    inverse_of_m2 = pow(m2, -1, 2**32)
     w0, w1, w2, w3 = block
     for i in reversed(range(10)):
         k0 = (KEY + i * 0x9E3779B9) & mask
         k1 = ((KEY >> 32) + i * 0xBB67AE85) & mask
-        c0 = w3 * pow(m0, -1, 2**32) & mask
-        c2 = w1 * pow(m2, -1, 2**32) & mask
-        w0, w1, w2, w3 = c0, w0 ^ k0 ^ (m2 * c2 >> 32), c2, w2 ^ k1 ^ (m0 * c0 >> 32)
-    return PhiloxState(w0 | w1 << 32 | w2 << 64 | w3 << 96, KEY)
+        c0 = w3 * inverse_of_m0 & mask
+        c2 = w1 * inverse_of_m2 & mask
+        c1 = w0 ^ k0 ^ (m2 * c2 >> 32)
+        c3 = w2 ^ k1 ^ (m0 * c0 >> 32)
+        w0, w1, w2, w3 = c0, c1, c2, c3
+    counter = w0 | w1 << 32
+    return PhiloxState(counter | w2 << 64 | w3 << 96, KEY)
 
 
 def edges_of_u(bits: int) -> list[int]:
@@ -90,7 +100,8 @@ def edges_of_v(bits: int) -> list[int]:
 
 def chosen_words() -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     """Blocks of words that are edges; the bits which no conversion reads are set."""
-    pairs = list(product(edges_of_u(23), edges_of_v(23)))
+    edges = product(edges_of_u(23), edges_of_v(23))
+    pairs = list(edges)
     for first, second in zip(pairs[0::2], pairs[1::2], strict=False):
         yield "f32", tuple(x | 0xABC00000 & ~0x7FFFFF for x in (*first, *second))  # type: ignore[misc]
     for u, v in product(edges_of_u(52), edges_of_v(52)):
@@ -101,7 +112,9 @@ def chosen_words() -> Iterator[tuple[str, tuple[int, int, int, int]]]:
 def edge_draws() -> Iterator[Draw]:
     """The edges, each in another place of a vector."""
     for i, (name, block) in enumerate(chosen_words()):
-        state = PhiloxState((state_before(block).counter - i % 19) % 2**128, KEY).to_array()
+        before = state_before(block)
+        counter = (before.counter - i % 19) % 2**128
+        state = PhiloxState(counter, KEY).to_array()
         for type_ in ("f32", "f16", "bf16") if name == "f32" else ("f64",):
             zero = np.array(0, DTYPES[type_])
             one = np.array(1, DTYPES[type_])
@@ -114,13 +127,15 @@ def edge_draws() -> Iterator[Draw]:
     for classes, quarter in product((8, 4096), range(4)):
         logits = np.full((1, classes), -np.inf, np.float32)
         logits[:, classes // 4 + 1 : classes // 4 * 3 + 1] = -3
-        state = state_before((quarter << 18, 0, quarter << 17, 0)).to_array()
+        words_before = (quarter << 18, 0, quarter << 17, 0)
+        state = state_before(words_before).to_array()
         inputs = {"logits": logits, "state": state}
         said = {"sample_size": 2, "output_type": "i64"}
         yield f"edge of {classes} classes", "RandomCategorical", inputs, said
     # A probability that the uniform is equal to, and its neighbours.
     for dtype, toward in product((np.float32, np.float64), (0, 0.25, 1)):
-        p = np.array(np.nextafter(dtype(0.25), dtype(toward)))
+        near = np.nextafter(dtype(0.25), dtype(toward))
+        p = np.array(near)
         state = state_before((2**21,) * 4 if dtype is np.float32 else (2**18, 0, 2**18, 0))
         inputs = {
             "shape": np.array([2]),
@@ -140,7 +155,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
         with path.open("wb") as file:
             more = (short_draws(), edge_draws()) if size == QUICK else ()
             for draw in chain(plain_draws(size), *more):
-                pickle.dump((draw, in_numpy(*draw[1:])), file)
+                values = in_numpy(*draw[1:])
+                pickle.dump((draw, values), file)
         return path
 
     return written
@@ -153,12 +169,13 @@ def compare(isa: str, expected: str) -> None:
     with Path(expected).open("rb") as file:
         while file.peek(1):
             (name, *draw), wanted = pickle.load(file)
-            for values, of_numpy in zip(by_core(*draw), wanted, strict=True):
+            drawn = by_core(*draw)
+            for values, of_numpy in zip(drawn, wanted, strict=True):
                 values, of_numpy = map(np.asarray, (values, of_numpy))
-                wrong = np.flatnonzero(
-                    values.reshape(-1).view(np.uint8) != of_numpy.reshape(-1).view(np.uint8)
-                )
-                assert not wrong.size, f"{name}: element {wrong[0] // values.dtype.itemsize}"
+                octets = values.reshape(-1).view(np.uint8)
+                wrong = np.flatnonzero(octets != of_numpy.reshape(-1).view(np.uint8))
+                elements = wrong // values.dtype.itemsize
+                assert not elements.size, f"{name}: element {elements[0]}"
                 total += values.size
     print(total)
 
@@ -176,13 +193,17 @@ def compare(isa: str, expected: str) -> None:
     ],
 )
 def test_every_instruction_set_draws_what_numpy_draws(
-    isa: str, size: int, least: int, expected: Callable[[int], Path]
+    isa: str,
+    size: int,
+    least: int,
+    expected: Callable[[int], Path],
 ) -> None:
     if isa not in _native.instruction_sets():
         return  # whose sentence test_native.py asks for
     program = "import sys, test_distributions_bits as t; t.compare(*sys.argv[1:])"
     env = {"ONNX_PHILOX_ISA": isa}
-    assert int(child.forked(program, isa, expected(size), env=env).stdout) >= least
+    done = child.forked(program, isa, expected(size), env=env)
+    assert int(done.stdout) >= least
 
 
 def test_some_instruction_set_is_not_skipped() -> None:
@@ -191,14 +212,17 @@ def test_some_instruction_set_is_not_skipped() -> None:
 
 def test_chosen_words_are_the_first_that_their_state_draws() -> None:
     for _, block in list(chosen_words())[::50]:
-        bits, _ = reference.random_generator(state_before(block).to_array(), [4])
+        state = state_before(block)
+        bits, _ = reference.random_generator(state.to_array(), [4])
         assert tuple(bits.tolist()) == block
 
 
 def test_the_edges_are_where_they_should_be() -> None:
     # u = 0 counts as 1e-7; a quarter turn, and v = 1/8, the last one that is nearest to no turn.
-    largest = float(np.sqrt(-2 * np.log(1e-7)))
-    for v, near in ((0, (0, largest)), (2**21, (largest, 0)), (2**20, (largest * 0.5**0.5,) * 2)):
+    logarithm = np.log(1e-7)
+    largest = float(np.sqrt(-2 * logarithm))
+    rows = ((0, (0, largest)), (2**21, (largest, 0)), (2**20, (largest * 0.5**0.5,) * 2))
+    for v, near in rows:
         state = state_before((0, v, 0, v)).to_array()
         values, _ = reference.random_normal([2], 0, 1, "f32", state=state)
         np.testing.assert_allclose(values, near, atol=2e-6)

@@ -66,7 +66,13 @@ ROOT = Path(__file__).parents[1]
 LARGE_SEEDS = {"global_seed": 2**40 + 7, "op_seed": 2**33 + 1}
 PRECISIONS = [None, "f32", "bf16", "f16"]
 # Elements of less than a block, of odd rows, and of more than the core draws at once.
-SHAPES = [(1, (1,)), (3, (5,)), (2, (0,)), (3, (1667,)), (40, (3,))]
+SHAPES = [
+    (1, (1,)),
+    (3, (5,)),
+    (2, (0,)),
+    (3, (1667,)),
+    (40, (3,)),
+]
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,10 @@ class Drawn:
 
 
 def drawn(
-    case: Case, shape: Shape | None = None, state: np.ndarray | None = STATE, **built: Any
+    case: Case,
+    shape: Shape | None = None,
+    state: np.ndarray | None = STATE,
+    **built: Any,
 ) -> Drawn:
     """A model of a case, by the names of what is constant in it: see `Case.model`."""
     shape = case.shape() if shape is None else shape
@@ -97,7 +106,8 @@ def drawn(
     model = case.model(shape, inputs, **built)
     feeds = case.feeds(shape, state, inputs)
     fed = {i.name: feeds[i.name] for i in model.graph.input}
-    return Drawn(case, model, fed, case.oracle(shape, state, inputs)[: len(model.graph.output)])
+    expected = case.oracle(shape, state, inputs)
+    return Drawn(case, model, fed, expected[: len(model.graph.output)])
 
 
 def in_onnxruntime_s_backends(
@@ -159,25 +169,34 @@ def test_the_next_state_is_as_many_words_on_as_the_draw_takes(operator: str) -> 
     for case, counter in itertools.product(plain(operator), EDGE_COUNTERS):
         before = PhiloxState(counter, 77)
         shape = case.shape()
-        *_, after = case.oracle(shape, before.to_array(), case.inputs(shape))
-        assert PhiloxState.from_array(after) == before.advance(words(case, shape)), case.name
+        *_, after = case.oracle(
+            shape,
+            before.to_array(),
+            case.inputs(shape),
+        )
+        expected = before.advance(words(case, shape))
+        assert PhiloxState.from_array(after) == expected, case.name
 
 
 @every_operator
 def test_a_draw_cut_in_two_at_a_block_is_the_draw(operator: str) -> None:
     """Also at the seams of the chunks that NumPy draws at once."""
     for case in plain(operator):
-        seam = CHUNK_WORDS // words(case, case.shape(4, ())) * 4
+        words_of_four = words(case, case.shape(4, ()))
+        seam = CHUNK_WORDS // words_of_four * 4
         chunks = [(seam + n, seam + 1) for n in (-4, 4)]
         # Of the first type and the last; a token has none, and sorts each row in Python.
-        is_long = case in (plain(operator)[0], plain(operator)[-1]) and operator != "RandomToken"
+        plain_cases = plain(operator)
+        is_long = case in (plain_cases[0], plain_cases[-1]) and operator != "RandomToken"
         for head, rest in ((0, 3), (4, 0), (28, 5), *chunks[: 2 * is_long]):
-            state = PhiloxState(RNG.choice(EDGE_COUNTERS), 2**63 + 5).to_array()
+            counter = RNG.choice(EDGE_COUNTERS)
+            state = PhiloxState(counter, 2**63 + 5).to_array()
             inputs = case.inputs(case.shape(head + rest, ()))
             *whole, end = case.oracle(case.shape(head + rest, ()), state, inputs)
             parts = []
             after = state
-            for rows, part in ((head, slice(head)), (rest, slice(head, None))):
+            parts_of_rows = ((head, slice(head)), (rest, slice(head, None)))
+            for rows, part in parts_of_rows:
                 *values, after = case.oracle(
                     case.shape(rows, ()), after, case.of_rows(inputs, part)
                 )
@@ -206,7 +225,8 @@ def test_a_caller_that_flushes_subnormals_gets_the_same_bits(operator: str) -> N
         assert float_environment.are_flushed(), "the test did not switch flushing on"
         for d in made:
             given = {name: x for name, x in d.feeds.items() if name not in ("shape", "state")}
-            d.check(d.case.oracle(d.case.shape(), ZERO_FIRST, given))
+            expected = d.case.oracle(d.case.shape(), ZERO_FIRST, given)
+            d.check(expected)
             d.check(by_core(operator, d.feeds, d.case.attributes))
             assert float_environment.are_flushed(), "the caller's setting was not restored"
 
@@ -221,14 +241,16 @@ def test_a_state_has_any_rank_and_seeds_are_those_of_their_state(operator: str) 
         shape = case.shape()
         inputs = {name: x for name, x in d.feeds.items() if name not in ("shape", "state")}
         for rank in range(2, 9):
-            deep = STATE.reshape((1,) * (rank - 1) + (6,))
+            ones = (1,) * (rank - 1)
+            deep = STATE.reshape((*ones, 6))
             *values, after = case.oracle(shape, deep, inputs)
             assert after.shape == deep.shape
             d.check([*values, after.reshape(6)])
         if case.operator.input("state").optional:
             state = PhiloxState.from_seeds(**case.seeds).to_array()
             by_state = replace(case, seeds={}).oracle(shape, state, inputs)
-            for one, other in zip(case.oracle(shape, None, inputs)[:-1], by_state, strict=False):
+            by_seeds = case.oracle(shape, None, inputs)
+            for one, other in zip(by_seeds[:-1], by_state, strict=False):
                 assert_same_bits(one, other)
 
 
@@ -257,14 +279,17 @@ def test_builders_make_models_that_onnx_checks_and_its_reference_draws(operator:
         ):
             onnx.checker.check_model(d.model, full_check=True)
             inferred = onnx.shape_inference.infer_shapes(d.model, strict_mode=True, data_prop=True)
-            assert [o.type for o in inferred.graph.output] == [o.type for o in d.model.graph.output]
-            d.check(ReferenceEvaluator(d.model, new_ops=onnx_reference.OPS).run(None, d.feeds))
+            expected = [o.type for o in d.model.graph.output]
+            assert [o.type for o in inferred.graph.output] == expected
+            evaluator = ReferenceEvaluator(d.model, new_ops=onnx_reference.OPS)
+            d.check(evaluator.run(None, d.feeds))
 
 
 @every_operator
 def test_onnxruntime_draws_the_reference_s_bits(operator: str) -> None:
     for constant in (True, ()):
-        in_onnxruntime_s_backends([drawn(case, constant=constant) for case in cases(operator)])
+        draws = [drawn(case, constant=constant) for case in cases(operator)]
+        in_onnxruntime_s_backends(draws)
 
 
 @every_operator
@@ -273,7 +298,8 @@ def test_openvino_draws_the_reference_s_bits_at_every_precision(operator: str) -
     for constant in (True, False):
         draws = for_openvino(operator, constant=constant)
         # Numbers at the edges and Python's nodes, which load slowly: at one, in turn.
-        turn = (list(OPERATORS).index(operator) + constant) % len(precisions)
+        place = list(OPERATORS).index(operator)
+        turn = (place + constant) % len(precisions)
         for i, precision in enumerate(precisions):
             is_whole = i == turn
             held = draws if is_whole else [d for d in draws if not d.case.edge]
@@ -285,14 +311,16 @@ def test_openvino_computing_in_f16_draws_the_reference_s_bits(operator: str) -> 
     for d, openvino in itertools.product(for_openvino(operator, constant=False), OPENVINOS):
         # Data are rounded there, as the model's other tensors are.
         if not d.case.edge and not d.case.has_data:
-            d.check(evaluate(in_half_precision(openvino.read(d.model)), d.feeds))
+            half = in_half_precision(openvino.read(d.model))
+            d.check(evaluate(half, d.feeds))
 
 
 @every_operator
 def test_openvino_refuses_numbers_of_64_bits_that_are_no_constants(operator: str) -> None:
     for case in plain(operator):
         for name, openvino in itertools.product(case.constant_in_openvino, OPENVINOS):
-            d = drawn(case, constant=[i.name for i in case.given if i.name != name])
+            constant = [i.name for i in case.given if i.name != name]
+            d = drawn(case, constant=constant)
             with pytest.raises(Exception, match=rf"{operator}: input '{name}' must be .*constant"):
                 openvino(d.model, d.feeds)
 
@@ -364,14 +392,16 @@ def test_a_factory_makes_the_node_also_in_a_file(
         given = d.feeds | ({"shape": list(case.shape())} if case.operator.has_shape else {})
         node = make(**given, **case.attributes)
         shapes = [output.get_partial_shape() for output in node.outputs()]
-        assert shapes == [ov.PartialShape(list(wanted.shape)) for wanted in d.expected]
+        expected = [ov.PartialShape(list(wanted.shape)) for wanted in d.expected]
+        assert shapes == expected
         draws.append(d)
         outputs += node.outputs()
     made = ov.Model(outputs, [], "made")
     ov.save_model(made, tmp_path / "made.xml")
     has_data = OPERATORS[operator].size_input.role is Role.DATA
     for model in (made, tmp_path / "made.xml")[: 2 - has_data]:
-        results = parted(openvino(model), [(d.model, {}) for d in draws])
+        loaded = openvino(model)
+        results = parted(loaded, [(d.model, {}) for d in draws])
         for found, d in zip(results, draws, strict=True):
             d.check(found, is_openvino=True)
 
@@ -388,7 +418,8 @@ def test_states_go_through_loops_scans_and_branches(operator: str) -> None:
     if case.values is not U32:  # which OpenVINO's CPU plugin carries out of no loop
         in_openvino_s_backends(draws, backends=NATIVE)
         # In Python half of the constructs, and the others with the next operator: it loads slowly.
-        in_openvino_s_backends(draws[list(OPERATORS).index(operator) % 2 :: 2], backends=IN_PYTHON)
+        parity = list(OPERATORS).index(operator)
+        in_openvino_s_backends(draws[parity % 2 :: 2], backends=IN_PYTHON)
 
 
 @every_operator
@@ -432,7 +463,8 @@ def test_any_output_may_be_left_out(operator: str) -> None:
         draws.append(replace(whole, model=model, expected=wanted))
     in_onnxruntime_s_backends(draws)
     # OpenVINO's front end wants the first.
-    in_openvino_s_backends([d for d in draws if d.model.graph.node[0].output[0]])
+    with_first_output = [d for d in draws if d.model.graph.node[0].output[0]]
+    in_openvino_s_backends(with_first_output)
 
 
 @every_operator
@@ -442,7 +474,8 @@ def test_inputs_that_are_left_out_mean_their_defaults(operator: str) -> None:
         for i in (i for i in case.given if i.optional):
             rest = {name: x for name, x in case.setting.items() if name != i.name}
             d = drawn(replace(case, setting=rest))
-            given = {**d.feeds, i.name: np.full(1, i.absent, case.type_of(i).dtype)}
+            absent = np.full(1, i.absent, case.type_of(i).dtype)
+            given = {**d.feeds, i.name: absent}
             d.check(by_core(operator, given, case.attributes))
             draws.append(d)
     if draws:
@@ -455,17 +488,36 @@ def test_inputs_that_are_left_out_mean_their_defaults(operator: str) -> None:
 
 @every_operator
 def test_the_reference_draws_each_row_as_if_alone(operator: str) -> None:
-    shapes = [(0, (3,)), (1, ()), (4, (2, 0, 3)), (10, ()), (10, (3,))]
+    shapes = [
+        (0, (3,)),
+        (1, ()),
+        (4, (2, 0, 3)),
+        (10, ()),
+        (10, (3,)),
+    ]
     for case, (rows, row) in itertools.product(cases(operator), shapes):
         shape = case.shape(rows, row)
         states = some_states(rows)
         inputs = case.inputs(shape)
-        d = Drawn(case, onnx.ModelProto(), {}, case.oracle(shape, states, inputs))
+        d = Drawn(
+            case,
+            onnx.ModelProto(),
+            {},
+            case.oracle(shape, states, inputs),
+        )
         d.check(case.alone(shape, states, inputs))
 
 
 @every_operator
-@pytest.mark.parametrize(("rows", "row"), [(0, (3,)), (1, (3,)), (4, ()), (131, (2, 3))])
+@pytest.mark.parametrize(
+    ("rows", "row"),
+    [
+        (0, (3,)),
+        (1, (3,)),
+        (4, ()),
+        (131, (2, 3)),
+    ],
+)
 def test_runtimes_draw_each_row_as_if_alone(operator: str, rows: int, row: Shape) -> None:
     given = [(case, case.shape(rows, row), some_states(rows)) for case in cases(operator)]
     in_onnxruntime_s_backends([drawn(*g, per_row=True) for g in given])
@@ -477,7 +529,8 @@ def test_runtimes_draw_each_row_as_if_alone(operator: str, rows: int, row: Shape
     ]
     for precision in differing(PRECISIONS if rows == 4 else [None]):
         in_openvino_s_backends(held, precision, NATIVE)
-        in_openvino_s_backends([d for d in held if not d.case.edge], precision, IN_PYTHON)
+        without_edges = [d for d in held if not d.case.edge]
+        in_openvino_s_backends(without_edges, precision, IN_PYTHON)
 
 
 @every_operator
@@ -486,7 +539,8 @@ def test_draws_that_threads_share_are_whole(operator: str) -> None:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 3
     draws = []
-    for (rows, row), case in itertools.product(((1, 150_001), (20_003, 3)), plain(operator)):
+    shapes = ((1, 150_001), (20_003, 3))
+    for (rows, row), case in itertools.product(shapes, plain(operator)):
         fewer = 16 if operator == "RandomToken" else max(1, words(case, case.shape(4, ())) // 32)
         draws.append(drawn(case, case.shape(-(-rows // fewer), (-(-row // fewer),))))
     in_onnxruntime_s_backends(draws, options)
@@ -513,11 +567,16 @@ def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
     [
         ((None, "nothing"), (3, "large")),
         ((None, "all"), (3, "nothing")),
-        ((None, "all"), (None, "no state"), (0, "large")),
+        (
+            (None, "all"),
+            (None, "no state"),
+            (0, "large"),
+        ),
     ],
 )
 def test_standard_nodes_draw_the_bits_or_refuse_the_operator(
-    operator: str, fed_to: Iterable[tuple[int | None, str]]
+    operator: str,
+    fed_to: Iterable[tuple[int | None, str]],
 ) -> None:
     loaded: dict[tuple[str, str, bytes], Loaded] = {}
     for target, case, (rows, fed) in itertools.product(LOAD, cases(operator), fed_to):
@@ -578,7 +637,14 @@ def test_generate_fills_what_the_reference_draws(operator: str) -> None:
                     outs = {name: np.zeros_like(drawn[i]) for i, name in enumerate(names)}
                     out, *_ = outs.values()
                     others = {name: outs[name] for name in names[1:]}
-                    after = generate(at, out=out, **named, **given, **attributes, **others)
+                    after = generate(
+                        at,
+                        out=out,
+                        **named,
+                        **given,
+                        **attributes,
+                        **others,
+                    )
                     Drawn(case, onnx.ModelProto(), {}, drawn).check([*outs.values(), after])
             single = {name: array.item() for name, array in inputs.items() if array.ndim == 0}
             if single.keys() == inputs.keys() and single and operator != "RandomDropout":
@@ -616,7 +682,7 @@ def test_verify_knows_answers_of_every_type(operator: str, by_rows: bool) -> Non
     assert not missing(operator, drawn), "verify's vectors must have draws of it"
 
 
-def test_the_answers_that_verify_knows_are_those_that_it_always_knew() -> None:
+def test_the_known_answers_of_verify_have_not_changed() -> None:
     vectors = (vector for case in known_answers() for vector in case.vectors)
     bits = b"".join(array.tobytes() for vector in vectors for array in vector.expected.values())
     expected = "dcd52cdbd746c6c6829bb8fcc11122ad0fb907775be50cbd169e6e3712f942ec"
@@ -642,15 +708,17 @@ checked by test_layout.py."""
 
 
 @pytest.mark.parametrize(("operator", "place"), [*itertools.product(OPERATORS, PLACES)])
-def test_the_recipe_s_places_have_it(operator: str, place: str) -> None:
+def test_the_recipe_s_places_have_the_operator(operator: str, place: str) -> None:
     op = OPERATORS[operator]
     names = "|".join((op.name, op.function, op.distribution))
-    has_it = re.search(names, (ROOT / place).read_text("utf-8"), re.IGNORECASE)
+    text = (ROOT / place).read_text("utf-8")
+    has_it = re.search(names, text, re.IGNORECASE)
     if not has_it:
         pytest.fail(f"{place} must have {operator}: {PLACES[place]}. Add it.", pytrace=False)
 
 
 def test_the_recipe_names_these_places() -> None:
-    recipe = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("### To add an operator")[2]
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    recipe = page.partition("### To add an operator")[2]
     recipe = recipe.partition("\n### ")[0]
     assert [place for place in PLACES if f"({place})" not in recipe] == []

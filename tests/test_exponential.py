@@ -104,11 +104,12 @@ def test_the_least_and_the_greatest_value_of_f64_are_finite_and_not_0() -> None:
 
 def check_exponential(x: np.ndarray, least_p: float) -> None:
     x = x.astype(F64)
-    for k, (mean, variance) in {
+    moments = {
         1: (1, 1),
         2: (2, 20),
         3: (6, 684),
-    }.items():
+    }
+    for k, (mean, variance) in moments.items():
         assert abs(np.mean(x**k) - mean) < 5.5 * np.sqrt(variance / x.size)
     assert scipy.stats.kstest(x, "expon").pvalue > least_p
 

@@ -110,7 +110,7 @@ def test_a_forged_mark_is_a_name_like_any_other_and_a_pipe_is_not_waited_for(tmp
 
 
 @pytest.mark.parametrize("key", ["onnx_philox.streams", "onnx_philox.standard_draws"])
-def test_metadata_that_is_nested_without_end_is_none(tmp_path, key):
+def test_metadata_that_is_nested_too_deep_counts_as_missing(tmp_path, key):
     standard = to_standard_nodes(make_reproducible(model()))
     entry = next(entry for entry in standard.metadata_props if entry.key == key)
     entry.value = "[" * 100_000

@@ -27,11 +27,18 @@ CONFIG = {
 }
 
 
-def normals(shape: list[int], state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def normals(
+    shape: list[int],
+    state: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     return reference.random_normal(shape, 0, 1, "f32", state=state)
 
 
-def saved(given: str, taken: str, folder: Path) -> tuple[str, ov.Tensor]:
+def saved(
+    given: str,
+    taken: str,
+    folder: Path,
+) -> tuple[str, ov.Tensor]:
     """A model of GenAI's that says: mean 0, logarithm of the variance 0."""
     image = parameter(given, [-1, 3, -1, -1])
     zeros = ops.multiply(image, np.float32(0))
@@ -63,7 +70,8 @@ def test_a_generator_goes_on_and_begins_again_with_a_seed() -> None:
     generator = op.genai_generator(2**64 - 1)
     first, state = normals([2, 3], PhiloxState.for_run(2**64 - 1).to_array())
     assert_same_bits(np.array(generator.randn_tensor(ov.Shape([2, 3])).data), first)
-    assert generator.next() == normals([1], state)[0][0]
+    expected = normals([1], state)[0][0]
+    assert generator.next() == expected
     generator.seed(2**64 - 1)
     assert_same_bits(np.array(generator.randn_tensor(ov.Shape([2, 3])).data), first)
 
@@ -119,7 +127,13 @@ def text_to_image(folder: Path) -> None:
     text = parameter("string_input", [-1], ov.Type.string)
     tokens = ops.concat([ops.shape_of(text), np.array([4])], 0)
     ids = parameter("input_ids", [-1, -1], ov.Type.i64)
-    hidden = ops.relu(ops.gather(np.zeros((10, 8), np.float32), ids, np.array(0)))
+    hidden = ops.relu(
+        ops.gather(
+            np.zeros((10, 8), np.float32),
+            ids,
+            np.array(0),
+        )
+    )
     sample, latent = (parameter(name, [-1, 4, -1, -1]) for name in ("sample", "latent_sample"))
     step = parameter("timestep", [-1], ov.Type.i64)
     states = parameter("encoder_hidden_states", [-1, -1, 8])

@@ -25,7 +25,8 @@ from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
 
-TAKES_BFLOAT16 = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 20)
+NUMBERS = ort.__version__.split(".")[:2]
+TAKES_BFLOAT16 = tuple(map(int, NUMBERS)) >= (1, 20)
 GOLDEN = Path(__file__).parents[1] / "graphs" / "golden"
 TORCH = GOLDEN / "v1_torch"
 FOLDERS = sorted(path for path in GOLDEN.glob("v*") if path.is_dir())
@@ -40,12 +41,14 @@ golden_file = pytest.mark.parametrize("stem", STEMS, ids=lambda p: f"{p.parent.n
 def as_array(text: dict[str, Any]) -> np.ndarray:
     dtype = np.dtype(DTYPES[text["type"]])
     words = [int(word, 16) for word in text["bits"].split()]
-    return np.array(words, f"u{dtype.itemsize}").view(dtype).reshape(text["shape"])
+    type_ = f"u{dtype.itemsize}"
+    return np.array(words, type_).view(dtype).reshape(text["shape"])
 
 
 def golden_runs(stem: Path) -> list[tuple[Arrays, Arrays]]:
     """The inputs and outputs of each run."""
-    runs = json.loads(stem.with_suffix(".json").read_text())["runs"]
+    document = json.loads(stem.with_suffix(".json").read_text())
+    runs = document["runs"]
     return [
         tuple({k: as_array(v) for k, v in run[kind].items()} for kind in ("inputs", "outputs"))
         for run in runs
@@ -60,7 +63,8 @@ def assert_same(got: Arrays, expected: Arrays) -> None:
 
 def values_type(stem: Path) -> str:
     """The type of the first output, as the attribute `output_type` says it."""
-    first_run = json.loads(stem.with_suffix(".json").read_text())["runs"][0]["outputs"]
+    document = json.loads(stem.with_suffix(".json").read_text())
+    first_run = document["runs"][0]["outputs"]
     return str(next(iter(first_run.values()))["type"])
 
 
@@ -79,14 +83,17 @@ def test_no_golden_file_is_missing_changed_or_added(folder: Path) -> None:
 def test_every_version_of_the_domain_has_its_golden_files() -> None:
     # An operator that is new may come within a version: then in a folder of its own.
     versions = [folder.name.partition("_")[0] for folder in FOLDERS]
-    (ours,) = (o for o in graphs.random_generator([1]).opset_import if o.domain)
-    assert sorted(set(versions)) == [f"v{version}" for version in range(1, ours.version + 1)]
+    opsets = graphs.random_generator([1])
+    (ours,) = (o for o in opsets.opset_import if o.domain)
+    expected = [f"v{version}" for version in range(1, ours.version + 1)]
+    assert sorted(set(versions)) == expected
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_golden_model_has_its_ir_and_its_outputs(folder: Path) -> None:
     for suffix in (".onnx", ".xml", ".bin"):
-        stems = [path.with_suffix("") for path in sorted(folder.glob(f"*{suffix}"))]
+        files = folder.glob(f"*{suffix}")
+        stems = [path.with_suffix("") for path in sorted(files)]
         assert stems == [stem for stem in STEMS if stem.parent == folder], suffix
 
 
@@ -102,7 +109,8 @@ def test_golden_files_have_every_type_form_and_input_of_an_operator(operator: st
         found.add(values_type(stem))
         for inputs, outputs in golden_runs(stem):
             found.update(inputs)
-            found.add(outputs[graph.output[0].name].size > 0)
+            output = outputs[graph.output[0].name]
+            found.add(output.size > 0)
             state = inputs.get("state")
             found.add(
                 ("a constant state" if "state" in constants else "seeds")
@@ -134,7 +142,8 @@ def test_onnx_reference_gives_the_golden_bits(stem: Path) -> None:
     model = onnx.load(stem.with_suffix(".onnx"))
     names = [o.name for o in model.graph.output]
     for inputs, expected in golden_runs(stem):
-        assert_same(dict(zip(names, evaluate(model, inputs), strict=True)), expected)
+        outputs = evaluate(model, inputs)
+        assert_same(dict(zip(names, outputs, strict=True)), expected)
 
 
 @golden_file
@@ -161,7 +170,8 @@ def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
             ):
                 session.run(None, inputs)
             continue
-        assert_same(dict(zip(names, session.run(None, inputs), strict=True)), expected)
+        outputs = session.run(None, inputs)
+        assert_same(dict(zip(names, outputs, strict=True)), expected)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -196,7 +206,8 @@ def test_golden_files_are_never_made_again() -> None:
 def test_a_new_operator_s_golden_files_are_made_of_the_table(tmp_path: Path) -> None:
     program = "import sys; from make import make; from pathlib import Path"
     call = "[make(Path(sys.argv[1], name), [name]) for name in sys.argv[2:]]"
-    path = f"import sys; sys.path.append({str(GOLDEN.parents[1] / 'src')!r}); "
+    source = str(GOLDEN.parents[1] / "src")
+    path = f"import sys; sys.path.append({source!r}); "
     child.forked(f"{path}{program}; {call}", tmp_path, *OPERATORS, cwd=GOLDEN)
     for operator in OPERATORS:
         made = sorted((tmp_path / operator).glob("*.json"))

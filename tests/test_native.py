@@ -297,7 +297,8 @@ print(onnx_philox.generate(onnx_philox.PhiloxState(0, key=42), out=out), out)
     done = child.python("-c", program, env={"PYTHONPATH": str(tmp_path)})
     assert done.stderr.startswith("onnx_philox: no native core: ")
     out = np.empty(3, np.float32)
-    assert done.stdout == f"{generate(PhiloxState(0, key=42), out=out)} {out}\n"
+    expected = f"{generate(PhiloxState(0, key=42), out=out)} {out}\n"
+    assert done.stdout == expected
 
 
 def test_threads_fill_parts_of_one_array() -> None:
@@ -307,7 +308,8 @@ def test_threads_fill_parts_of_one_array() -> None:
     step = 2**16
 
     def fill_from(start: int) -> None:
-        generate(STATE.advance(start), out=parts[start : start + step])
+        out = parts[start : start + step]
+        generate(STATE.advance(start), out=out)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(fill_from, range(0, len(parts), step)))
@@ -316,11 +318,18 @@ def test_threads_fill_parts_of_one_array() -> None:
 
 def fill(out: Any, **arguments: Any) -> None:
     """What `generate` fills: an array, or a new one of a type."""
-    generate(STATE, out=np.empty(4, out) if isinstance(out, str) else out, **arguments)
+    generate(
+        STATE,
+        out=np.empty(4, out) if isinstance(out, str) else out,
+        **arguments,
+    )
 
 
 REFUSED = [
-    (lambda: fill(np.empty((4, 4), np.uint32).T[:2]), "got memory that is not contiguous"),
+    (
+        lambda: fill(np.empty((4, 4), np.uint32).T[:2]),
+        "got memory that is not contiguous",
+    ),
     (
         lambda: fill("uint32", minval=0),
         "the arguments for an array of uint32 must be none: got minval",
@@ -330,19 +339,43 @@ REFUSED = [
         lambda: fill("int32", mean=2),
         "the arguments for an array of int32 must be minval and maxval: got",
     ),
-    (lambda: fill("int64", minval=3, maxval=3), "less than maxval: got 3 with maxval 3"),
-    (lambda: fill("float32", maxval=np.nan), "a finite number"),
-    (lambda: fill("float32", minval=2), "must be at most maxval: got 2.0 with maxval 1.0"),
+    (
+        lambda: fill("int64", minval=3, maxval=3),
+        "less than maxval: got 3 with maxval 3",
+    ),
+    (
+        lambda: fill("float32", maxval=np.nan),
+        "a finite number",
+    ),
+    (
+        lambda: fill("float32", minval=2),
+        "must be at most maxval: got 2.0 with maxval 1.0",
+    ),
     (
         lambda: fill("float32", minval=0, scale=2),
         "must be minval and maxval or mean and scale: got minval and scale",
     ),
-    (lambda: fill("float32", p=0.5), "must be minval and maxval or mean and scale: got p"),
-    (lambda: fill("float32", scale=np.inf), "Pass a finite scale"),
+    (
+        lambda: fill("float32", p=0.5),
+        "must be minval and maxval or mean and scale: got p",
+    ),
+    (
+        lambda: fill("float32", scale=np.inf),
+        "Pass a finite scale",
+    ),
     (lambda: fill("bool"), "p must be a probability, for bool: got nothing"),
-    (lambda: fill("bool", p=2), "'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0"),
-    (lambda: fill("bool", p=np.zeros((2, 2))), "the output's shape [4]"),
-    (lambda: fill("float32", alpha=2.0), "got alpha. Leave it out, or pass operator"),
+    (
+        lambda: fill("bool", p=2),
+        "'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0",
+    ),
+    (
+        lambda: fill("bool", p=np.zeros((2, 2))),
+        "the output's shape [4]",
+    ),
+    (
+        lambda: fill("float32", alpha=2.0),
+        "got alpha. Leave it out, or pass operator",
+    ),
     (
         lambda: fill("float32", operator="RandomGama"),
         "got 'RandomGama'. Did you mean 'RandomGamma'?",
@@ -361,8 +394,14 @@ REFUSED = [
         "TypeError: out must be an array of one of uint32, int32, int64, float16, bfloat16, "
         "float32, float64, bool: got list",
     ),
-    (lambda: fill("float16", mean=np.float32([1])), "TypeError: 'mean' must be f16: got f32"),
-    (lambda: fill("bool", p=np.int32(1)), "TypeError: 'p' must be f32 or f64: got i32"),
+    (
+        lambda: fill("float16", mean=np.float32([1])),
+        "TypeError: 'mean' must be f16: got f32",
+    ),
+    (
+        lambda: fill("bool", p=np.int32(1)),
+        "TypeError: 'p' must be f32 or f64: got i32",
+    ),
     (
         lambda: fill("float32", operator="RandomGamma", alpha=2.0, op_seed=1),
         "TypeError: the arguments for RandomGamma must be alpha: got op_seed",
@@ -376,7 +415,12 @@ REFUSED = [
         "TypeError: RandomPoisson: out must be an array of int32 or int64: got float32",
     ),
     (
-        lambda: generate(TORCH, out=np.empty(4, "f4"), operator="RandomGamma", alpha=2.0),
+        lambda: generate(
+            TORCH,
+            out=np.empty(4, "f4"),
+            operator="RandomGamma",
+            alpha=2.0,
+        ),
         "RandomGamma: alignment must be 'tensorflow': got 'pytorch'",
     ),
     (
@@ -404,7 +448,8 @@ def runs(isa: str) -> bool:
         code=None,
         env={"ONNX_PHILOX_ISA": isa},
     )
-    assert (done.returncode == 0) == (done.stdout == f"{isa}\n"), done.stderr
+    expected = done.stdout == f"{isa}\n"
+    assert (done.returncode == 0) == (expected), done.stderr
     return done.returncode == 0
 
 

@@ -188,13 +188,14 @@ def test_draws_of_every_size_equal_the_reference(operator: str, elements: int) -
 
 
 def test_values_that_overflow_or_are_subnormal_stay(level: str) -> None:
-    for mean, scale in [
+    moments = [
         (0, 3e4),
         (0, 65504),
         (1, 6e-8),
         (0, 6e-8),
         (-65504, -65504),
-    ]:
+    ]
+    for mean, scale in moments:
         model = product_of("RandomNormal", a=F16(mean), b=F16(scale))
         numbers = (F16(mean), F16(scale))
         values, _ = expected_of("RandomNormal", [27, 37], numbers=numbers)

@@ -32,7 +32,8 @@ def test_many_requests_at_once_each_get_their_own_answer(openvino: OpenVino) -> 
     def work(i: int) -> None:
         state = PhiloxState(i << 90, i).to_array()
         request = compiled.create_infer_request()
-        infer(request, {"state": state, "shape": np.array([100 * i])})
+        shape = np.array([100 * i])
+        infer(request, {"state": state, "shape": shape})
         expected, _ = reference.random_generator(state, [100 * i])
         assert_same_bits(request.get_output_tensor(0).data, expected)
 
@@ -41,10 +42,12 @@ def test_many_requests_at_once_each_get_their_own_answer(openvino: OpenVino) -> 
 
 
 def model_of(node: ov.Node, *parameters: ov.Node) -> ov.Model:
-    return ov.Model(list(node.outputs()), list(parameters), "m")
+    outputs = list(parameters)
+    return ov.Model(list(node.outputs()), outputs, "m")
 
 
-HIGH = PhiloxState(2**128 - 1, 2**64 - 1).to_array()
+LAST = PhiloxState(2**128 - 1, 2**64 - 1)
+HIGH = LAST.to_array()
 
 
 @pytest.mark.usefixtures("factories")
@@ -88,7 +91,8 @@ def test_python_checks_a_node_few_times_when_a_model_is_compiled(
 @pytest.mark.usefixtures("factories")
 def test_a_constant_that_is_replaced_by_one_of_another_type_is_refused() -> None:
     node = random_uniform([9], 0.1, 0.7, "f64", **SEED)
-    node.set_argument(1, ov.op.Constant(np.array(0.5, np.float32)).output(0))
+    half = np.array(0.5, np.float32)
+    node.set_argument(1, ov.op.Constant(half).output(0))
     with pytest.raises(Exception, match=r"input 'minval' must be (f64, as|a constant in)"):
         node.constructor_validate_and_infer_types()
 
@@ -121,7 +125,8 @@ def test_flushing_of_subnormals_in_openvino_changes_no_bit(openvino: OpenVino) -
         again = openvino(
             graphs.random_uniform([64], *bounds, "f32", stateful=True), {"state": HIGH}
         )
-        factory = openvino(model_of(random_uniform([64], *bounds, "f32", state=HIGH)))
+        node = random_uniform([64], *bounds, "f32", state=HIGH)
+        factory = openvino(model_of(node))
         return [values, again[0], factory[0]]
 
     # It sets the thread that compiles, and leaves it so: not the tests' own.
@@ -145,7 +150,8 @@ def test_a_model_s_own_attributes_are_read_and_have_defaults(openvino: OpenVino)
         c = onnx_philox.RandomBernoulli <op_seed = 5> (m, p, state)
     }"""
     state = STATE.to_array()
-    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    numbers = np.linspace(-1, 1, 6, dtype=np.float32)
+    x = numbers.reshape(2, 3)
     largest = {"global_seed": 2**63 - 1}
     wanted = (
         reference.random_generator(state, [3], **largest, op_seed=5),
@@ -161,31 +167,41 @@ def test_a_model_s_own_attributes_are_read_and_have_defaults(openvino: OpenVino)
 def test_factories_take_nodes_arrays_numbers_and_states(openvino: OpenVino) -> None:
     expected = reference.random_uniform([2, 3], 0.5, 2, "f32", state=STATE.to_array(), **SEED)
     shape = parameter("shape", [2], np.int32)
-    for state in (STATE, STATE.to_array(), opset8.constant(STATE.to_array())):
+    forms = (STATE, STATE.to_array(), opset8.constant(STATE.to_array()))
+    for state in forms:
         node = random_uniform(
             shape, 0.5, np.array([2], np.float32), "f32", state=state, **SEED, name="x"
         )
         assert node.get_friendly_name() == "x"
-        outputs = openvino(model_of(node, shape), {"shape": np.array([2, 3], np.int32)})
+        feeds = {"shape": np.array([2, 3], np.int32)}
+        outputs = openvino(model_of(node, shape), feeds)
         assert_all_same(outputs, expected)
 
 
 @pytest.mark.usefixtures("factories")
 def test_a_shape_that_a_front_end_gives_as_one_0_is_a_scalar_s() -> None:
     node = random_uniform([9], 0.1, 0.7, "f32", **SEED)
-    node.set_argument(0, ov.op.Constant(np.array(0)).output(0))
+    zero = np.array(0)
+    node.set_argument(0, ov.op.Constant(zero).output(0))
     node.constructor_validate_and_infer_types()
     assert node.output(0).shape == ov.Shape([])
 
 
 @pytest.mark.usefixtures("factories")
 def test_states_of_rows_say_how_many_are_drawn() -> None:
-    states = [([3, 6], "[3,?]"), ([1, 6], "[?,?]"), ([-1, 6], "[?,?]"), ([6], "[?,?]")]
+    states = [
+        ([3, 6], "[3,?]"),
+        ([1, 6], "[?,?]"),
+        ([-1, 6], "[?,?]"),
+        ([6], "[?,?]"),
+    ]
     known = [(state, [2], said) for state, said in states]
-    for state, shape, said in (*known, ([3, 6], [-1], "[...]")):
+    all_known = (*known, ([3, 6], [-1], "[...]"))
+    for state, shape, said in all_known:
         given = parameter("shape", shape, np.int32)
         rows = parameter("state", state, np.uint32)
-        drawn = random_uniform(given, 0.5, 2, "f32", state=rows).output(0)
+        node = random_uniform(given, 0.5, 2, "f32", state=rows)
+        drawn = node.output(0)
         assert drawn.get_partial_shape().to_string() == said
 
 
@@ -194,11 +210,13 @@ def test_the_next_state_has_the_state_s_shape_in_a_file_too(
     openvino: OpenVino, rank: int, tmp_path: Path
 ) -> None:
     """Also where the state is what another node of ours makes of a constant one."""
-    state = STATE.to_array().reshape((1,) * (rank - 1) + (6,))
+    ones = (1,) * (rank - 1)
+    state = STATE.to_array().reshape((*ones, 6))
     source = parameter("state", list(state.shape), np.uint32)
     expected = reference.random_generator(state, [5])
     wanted = reference.random_uniform([6], 0, 1, "f64", state=expected[1])
-    for start, feeds in ((source, {"state": state}), (state, {})):
+    both = ((source, {"state": state}), (state, {}))
+    for start, feeds in both:
         first = random_generator(start, [5])
         second = random_uniform([6], 0, 1, "f64", state=first.output(1))
         outputs = [*first.outputs(), *second.outputs()]
@@ -234,12 +252,14 @@ _DRAW = "onnx_philox.graphs.random_generator([4])"
 def test_a_door_to_openvino_looks_numpy_s_types_up_before_two_threads_can(
     door: str, looked_up: int
 ) -> None:
-    assert int(child.forked(_FIRST_READ.format(door=door)).stdout) == looked_up
+    done = child.forked(_FIRST_READ.format(door=door))
+    assert int(done.stdout) == looked_up
 
 
 def test_a_dimension_of_a_node_in_python_has_31_bits() -> None:
     openvino = OpenVino("python")
-    assert openvino.read(graphs.random_generator([2**31 - 1, 0])).output(0).shape[0] == 2**31 - 1
+    model = graphs.random_generator([2**31 - 1, 0])
+    assert openvino.read(model).output(0).shape[0] == 2**31 - 1
     with pytest.raises(
         RuntimeError, match=r"at most 2\^31-1 for backend='python' in OpenVINO: got"
     ):
@@ -262,10 +282,15 @@ def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: Open
     ours = random_uniform([5], 0, 1, "f64", **SEED)
     shape = parameter("shape", [1], np.int64)
     built_in = opset8.random_uniform(shape, np.float32(0), np.float32(1), "f32", 7, 3)
-    model = ov.Model([ours.output(0), built_in.output(0)], [shape])
-    values, theirs = openvino(model, {"shape": np.array([5])})
-    assert_same_bits(values, reference.random_uniform([5], 0, 1, "f64", **SEED)[0])
-    assert_same_bits(theirs, reference.random_uniform([5], 0, 1, "f32", **SEED)[0])
+    outputs = [ours.output(0), built_in.output(0)]
+    model = ov.Model(outputs, [shape])
+    feeds = {"shape": np.array([5])}
+    values, theirs = openvino(model, feeds)
+    drawn_and_next = reference.random_uniform([5], 0, 1, "f64", **SEED)
+    expected = drawn_and_next[0]
+    assert_same_bits(values, expected)
+    expected = reference.random_uniform([5], 0, 1, "f32", **SEED)[0]
+    assert_same_bits(theirs, expected)
 
 
 # A live peer: OpenVINO's own reference code, through Model.evaluate.
@@ -273,8 +298,10 @@ def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: Open
 
 def by_openvino(output_type: str, low, high, count: int, global_seed: int, op_seed: int):
     node = uniform([count], low, high, output_type, (global_seed, op_seed))
-    result = ov.Tensor(getattr(ov.Type, output_type), ov.Shape([count]))
-    assert ov.Model([node.output(0)], []).evaluate([result], [])
+    type_ = getattr(ov.Type, output_type)
+    result = ov.Tensor(type_, ov.Shape([count]))
+    model = ov.Model([node.output(0)], [])
+    assert model.evaluate([result], [])
     return array_of(result)
 
 
@@ -295,12 +322,23 @@ def draws(draw) -> tuple:
         low, high = 0.0, 1.0
     else:
         width = {"f32": 32, "f64": 64, "f16": 16}[output_type]
-        largest = {"f32": 2.0**120, "f64": 2.0**1000, "f16": 2.0**14}[output_type]
+        limits = {"f32": 2.0**120, "f64": 2.0**1000, "f16": 2.0**14}
+        largest = limits[output_type]
         numbers = st.floats(-largest, largest, width=width, allow_subnormal=False)
         # OpenVINO refuses an empty range.
-        low, high = sorted(draw(st.lists(numbers, min_size=2, max_size=2, unique=True)))
+        low, high = sorted(
+            draw(
+                st.lists(
+                    numbers,
+                    min_size=2,
+                    max_size=2,
+                    unique=True,
+                )
+            )
+        )
     seeds = st.integers(0, 2**63 - 1)
-    return output_type, low, high, draw(st.integers(1, 40)), draw(seeds), draw(seeds.filter(bool))
+    count = draw(st.integers(1, 40))
+    return output_type, low, high, count, draw(seeds), draw(seeds.filter(bool))
 
 
 @settings(max_examples=300)
@@ -323,7 +361,8 @@ def test_a_compiled_model_takes_a_state_as_it_is(openvino: OpenVino, share_input
         compiled({"state": state}, share_inputs=share_inputs),
         request.infer([state], share_inputs=share_inputs),
     ):
-        assert_all_same(outputs.values(), reference.random_generator(state.to_array(), [5]))
+        expected = reference.random_generator(state.to_array(), [5])
+        assert_all_same(outputs.values(), expected)
 
 
 @every_operator
@@ -336,5 +375,6 @@ def test_a_shape_of_a_model_input_arrives_whole(openvino: OpenVino, operator: st
     case = next(c for c in cases(operator) if not any(map(callable, c.setting.values())))
     shape = (2**32 + 1,) * 2
     inputs = case.inputs((1, 1))
+    model = case.model(shape, inputs, constant=inputs)
     with pytest.raises(RuntimeError, match=r"'shape' must be .*: got \[4294967297, 4294967297\]"):
-        openvino(case.model(shape, inputs, constant=inputs), case.feeds(shape, HIGH, {}))
+        openvino(model, case.feeds(shape, HIGH, {}))

@@ -34,7 +34,8 @@ COUNT = 4001
 ONES = np.ones(COUNT, np.float32)
 UNIFORMS = reference.random_uniform([COUNT], 0, 1, "f32", op_seed=3)[0]
 # The plugin flushes subnormals.
-SHARP = np.maximum(np.nextafter(UNIFORMS, np.float32(2)), np.float32(1e-30))
+ABOVE = np.nextafter(UNIFORMS, np.float32(2))
+SHARP = np.maximum(ABOVE, np.float32(1e-30))
 ALL = np.ones(COUNT, np.bool_)
 COMPUTED_FROM = (np.arange(1002) * 7 % 113 * 0.037).reshape(2, 501)
 HINTS = [None, "f32", "bf16", "f16"]
@@ -58,7 +59,10 @@ def runner(backend: str, way: str) -> Runner:
     openvino = OpenVino(backend)
     hint = None if way == "None" else way
 
-    def run(model: ov.Model, feeds: dict[str, Any]) -> list[np.ndarray]:
+    def run(
+        model: ov.Model,
+        feeds: dict[str, Any],
+    ) -> list[np.ndarray]:
         feeds = {port.get_any_name(): feeds[port.get_any_name()] for port in model.inputs}
         if way == "as the plugin makes it":
             return evaluate(in_half_precision(model), feeds)
@@ -94,10 +98,10 @@ def model_of(outputs: list[Any], *parameters: ov.Node) -> ov.Model:
 
 def assert_are_the_draws(values: np.ndarray, draws: np.ndarray) -> None:
     """Checks that a product with 1 is the draw, exact or rounded to 16 bits."""
-    bf16 = ((draws.view(np.uint32) + 0x7FFF + (draws.view(np.uint32) >> 16 & 1)) >> 16 << 16).view(
-        np.float32
-    )
-    is_right = (values == draws) | (values == draws.astype(np.float16)) | (values == bf16)
+    words = draws.view(np.uint32)
+    bf16 = ((words + 0x7FFF + (words >> 16 & 1)) >> 16 << 16).view(np.float32)
+    in_f16 = draws.astype(np.float16)
+    is_right = (values == draws) | (values == in_f16) | (values == bf16)
     assert is_right.all()
 
 
@@ -106,16 +110,23 @@ def test_p_that_is_an_input_or_a_constant_draws_exactly(run: Runner, is_chosen: 
     """As an output, and where a Select takes the booleans."""
     x = parameter("x", [COUNT])
     p = parameter("p", [COUNT])
-    for probabilities, used in ((p, [x, p]), (SHARP, [x])):
+    tried = ((p, [x, p]), (SHARP, [x]))
+    for probabilities, used in tried:
         node = random_bernoulli([COUNT], probabilities, op_seed=3)
         if is_chosen:
-            node = opset8.select(node.output(0), x, opset8.constant(np.float32(9)))
-        drawn, _ = run(model_of([node, opset8.add(x, x)], *used), {"x": ONES, "p": SHARP})
+            node = opset8.select(
+                node.output(0),
+                x,
+                opset8.constant(np.float32(9)),
+            )
+        doubled = opset8.add(x, x)
+        drawn, _ = run(model_of([node, doubled], *used), {"x": ONES, "p": SHARP})
         assert_same_bits(drawn, ONES if is_chosen else ALL)
 
 
 def test_logits_that_are_an_input_draw_exactly(run: Runner) -> None:
-    logits = (np.arange(39, dtype=np.float32) * 7 % 11 * 0.37 - 5.1).reshape(3, 13)
+    numbers = np.arange(39, dtype=np.float32)
+    logits = (numbers * 7 % 11 * 0.37 - 5.1).reshape(3, 13)
     node_input = parameter("logits", [3, 13])
     model = model_of([random_categorical(node_input, 70_001, op_seed=3)], node_input)
     expected, _ = reference.random_categorical(logits, 70_001, op_seed=3)
@@ -130,7 +141,8 @@ def test_a_p_that_another_node_draws_is_not_rounded(run: Runner) -> None:
     x = parameter("x", [COUNT])
     p = random_uniform([COUNT], 0, 1, "f32", op_seed=5)
     node = random_bernoulli([COUNT], p.output(0), op_seed=3)
-    model = model_of([node, opset8.add(x, p.output(0))], x)
+    sum_ = opset8.add(x, p.output(0))
+    model = model_of([node, sum_], x)
     drawn, _ = reference.random_uniform([COUNT], 0, 1, "f32", op_seed=5)
     expected, _ = reference.random_bernoulli([COUNT], drawn, op_seed=3)
     assert_same_bits(run(model, {"x": ONES})[0], expected)
@@ -143,20 +155,32 @@ def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None
     low = parameter("low", [])
     n = parameter("n", [1], np.int64)
     zero = opset8.constant(np.float32(0))
+    row = opset8.constant(np.float32([3, 0]))
     minval = {
         "constants": np.float32(0),
         "inputs": low,
         "a shared constant": zero,
-        "computed": opset8.reduce_min(opset8.constant(np.float32([3, 0])), np.array([0])),
+        "computed": opset8.reduce_min(row, np.array([0])),
     }[numbers]
-    node = random_uniform(n if shape == "input" else [COUNT], minval, 1, "f32", op_seed=3)
+    of_shape = n if shape == "input" else [COUNT]
+    node = random_uniform(of_shape, minval, 1, "f32", op_seed=3)
     values = node.output(0)
     moved = opset8.unsqueeze(values, np.array([0]))
     axis = np.array([0])
-    products = [opset8.multiply(values, x), opset8.multiply(x, opset8.squeeze(moved, axis))]
-    used = [x, *[low] * (numbers == "inputs"), *[n] * (shape == "input")]
-    model = model_of([values, *products, opset8.add(x, zero), moved], *used)
-    feeds = {"x": ONES, "low": np.float32(0), "n": np.array([COUNT])}
+    squeezed = opset8.squeeze(moved, axis)
+    products = [opset8.multiply(values, x), opset8.multiply(x, squeezed)]
+    used = [
+        x,
+        *[low] * (numbers == "inputs"),
+        *[n] * (shape == "input"),
+    ]
+    sum_ = opset8.add(x, zero)
+    model = model_of([values, *products, sum_, moved], *used)
+    feeds = {
+        "x": ONES,
+        "low": np.float32(0),
+        "n": np.array([COUNT]),
+    }
     drawn, product, of_moved, _, out = run(model, feeds)
     assert_same_bits(drawn, UNIFORMS)
     assert_same_bits(out, UNIFORMS[None])
@@ -167,10 +191,13 @@ def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None
 def test_what_the_model_computed_in_f16_is_drawn_as_it_is(half: Runner) -> None:
     x = parameter("x", [COUNT])
     computed = opset8.multiply(x, np.float32(0.5))
-    model = model_of([random_bernoulli([COUNT], computed, op_seed=3), computed], x)
+    node = random_bernoulli([COUNT], computed, op_seed=3)
+    model = model_of([node, computed], x)
     drawn, shown = half(model, {"x": 2 * SHARP})
-    assert_same_bits(shown, SHARP.astype(np.float16).astype(np.float32))
-    assert_same_bits(drawn, reference.random_bernoulli([COUNT], shown, op_seed=3)[0])
+    expected = SHARP.astype(np.float16).astype(np.float32)
+    assert_same_bits(shown, expected)
+    expected = reference.random_bernoulli([COUNT], shown, op_seed=3)[0]
+    assert_same_bits(drawn, expected)
     assert not drawn.all()
 
 
@@ -180,11 +207,14 @@ def test_logits_that_the_model_computed_in_f16_are_those_that_it_shows(
 ) -> None:
     x = parameter("x", [2, 501], type_)
     computed = opset8.multiply(x, opset8.constant(type_(0.333)))
-    model = model_of([random_categorical(computed, 70_001, op_seed=3), computed], x)
+    node = random_categorical(computed, 70_001, op_seed=3)
+    model = model_of([node, computed], x)
     feeds = {"x": COMPUTED_FROM.astype(type_)}
-    drawn, shown = (run if type_ is np.float16 else half)(model, feeds)
+    run_it = run if type_ is np.float16 else half
+    drawn, shown = run_it(model, feeds)
     assert shown.dtype == type_
-    assert_same_bits(drawn, reference.random_categorical(shown, 70_001, op_seed=3)[0])
+    expected = reference.random_categorical(shown, 70_001, op_seed=3)[0]
+    assert_same_bits(drawn, expected)
 
 
 BODIES = {
@@ -222,7 +252,10 @@ def crossing(openvino: OpenVino, body: str, *, is_wide: bool) -> ov.Model:
 
 
 def but_in_f16(
-    openvino: OpenVino, model: ov.Model, feeds: dict[str, np.ndarray], words: str
+    openvino: OpenVino,
+    model: ov.Model,
+    feeds: dict[str, np.ndarray],
+    words: str,
 ) -> list[np.ndarray]:
     """What a model gives at each precision but f16, at which it is refused in these words."""
     with pytest.raises((RuntimeError, ValueError), match=re.escape(words)):
@@ -242,15 +275,17 @@ def test_a_p_that_crosses_the_border_of_a_body_is_refused_in_f16(factories: str,
     openvino = OpenVino(factories)
     model = crossing(openvino, body, is_wide=False)
     feeds = {"p": SHARP, "yes": np.array(True)}
-    assert all(y.all() for y in but_in_f16(openvino, model, feeds, BORDER))
+    values = but_in_f16(openvino, model, feeds, BORDER)
+    assert all(y.all() for y in values)
 
 
 @pytest.mark.parametrize("body", BODIES)
-def test_a_p_that_crosses_it_as_double_is_exact(
+def test_a_p_that_enters_a_body_as_a_double_is_exact(
     run_bodies: Runner, factories: str, body: str
 ) -> None:
     model = crossing(OpenVino(factories), body, is_wide=True)
-    (y,) = run_bodies(model, {"p32": SHARP, "yes": np.array(True)})
+    feeds = {"p32": SHARP, "yes": np.array(True)}
+    (y,) = run_bodies(model, feeds)
     assert y.all()
 
 
@@ -258,19 +293,29 @@ def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -
     p = parameter("p", [COUNT])
     x = parameter("x", [COUNT])
     half = parameter("half", [2, 501], np.float16)
-    logits = opset8.multiply(half, opset8.constant(np.float16(0.333)))
+    third = opset8.constant(np.float16(0.333))
+    logits = opset8.multiply(half, third)
     draw = random_uniform([COUNT], 0, 1, "f32", op_seed=3).output(0)
     by_inputs = random_bernoulli([COUNT], p, op_seed=3), random_categorical(logits, 9999, op_seed=3)
-    outputs = [by_inputs[0], draw, opset8.multiply(draw, x), by_inputs[1], logits]
+    outputs = [
+        by_inputs[0],
+        draw,
+        opset8.multiply(draw, x),
+        by_inputs[1],
+        logits,
+    ]
     model = model_of(outputs, p, x, half)
     core = OpenVino(factories).core
-    feeds = {"p": SHARP, "x": ONES, "half": COMPUTED_FROM.astype(np.float16)}
+    half_of = COMPUTED_FROM.astype(np.float16)
+    feeds = {"p": SHARP, "x": ONES, "half": half_of}
 
     def check(results: list[np.ndarray]) -> None:
         assert_same_bits(results[0], ALL)
         assert_same_bits(results[1], UNIFORMS)
         assert_are_the_draws(results[2], UNIFORMS)
-        assert_same_bits(results[3], reference.random_categorical(results[4], 9999, op_seed=3)[0])
+        drawn_and_next = reference.random_categorical(results[4], 9999, op_seed=3)
+        expected = drawn_and_next[0]
+        assert_same_bits(results[3], expected)
 
     for is_compressed in (False, True):
         path = tmp_path / "model.xml"
@@ -278,7 +323,8 @@ def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -
         check(evaluate(in_half_precision(core.read_model(path)), feeds))
         for hint in HINTS:
             for is_cached in (False, True):
-                config = {"CACHE_DIR": str(tmp_path / f"{is_compressed}"), "NUM_STREAMS": "1"}
+                folder = str(tmp_path / f"{is_compressed}")
+                config = {"CACHE_DIR": folder, "NUM_STREAMS": "1"}
                 config |= {"INFERENCE_PRECISION_HINT": hint} if hint else {}
                 compiled = core.compile_model(path, "CPU", config)
                 if is_cached:
@@ -302,7 +348,8 @@ def of_an_if(openvino: OpenVino, then: str, otherwise: str, y: str) -> ov.Model:
                 else_branch = otherwise () => (float[{COUNT}] b) {{ {otherwise} }}>
             y = {y}
         }}"""
-    return openvino.read(parse(text.replace("SEED", "3"), **OPSETS))
+    seeded = text.replace("SEED", "3")
+    return openvino.read(parse(seeded, **OPSETS))
 
 
 COMPUTED = f"v = {UNIFORM} a = Mul (v, x)", "b = Neg (x)"
@@ -313,7 +360,8 @@ def test_a_body_computes_with_a_draw_or_returns_it_exactly(
     run_bodies: Runner, factories: str, branches: tuple[str, str]
 ) -> None:
     model = of_an_if(OpenVino(factories), *branches, "Identity (drawn)")
-    (y,) = run_bodies(model, {"x": ONES, "yes": np.array(True)})
+    feeds = {"x": ONES, "yes": np.array(True)}
+    (y,) = run_bodies(model, feeds)
     (assert_same_bits if branches is DRAWN else assert_are_the_draws)(y, UNIFORMS)
 
 
@@ -322,11 +370,12 @@ def test_a_draw_that_a_body_returns_meets_no_f16_in_silence(factories: str) -> N
     model = of_an_if(openvino, *DRAWN, "Mul (drawn, x)")
     types = "(arg0 element type: f32, arg1 element type: f16)"
     said = in_the_page(f"Arguments do not have the same element type {types}")
-    for y in but_in_f16(openvino, model, {"x": ONES, "yes": np.array(True)}, said):
+    feeds = {"x": ONES, "yes": np.array(True)}
+    for y in but_in_f16(openvino, model, feeds, said):
         assert_are_the_draws(y, UNIFORMS)
 
 
-def test_a_draw_that_the_model_rounds_right_behind_it_is_rounded_without_such_arithmetic(
+def test_a_convert_right_behind_a_draw_rounds_it_at_any_precision(
     factories: str,
 ) -> None:
     core = OpenVino(factories).core
@@ -336,9 +385,15 @@ def test_a_draw_that_the_model_rounds_right_behind_it_is_rounded_without_such_ar
     for name in ("f16", "bf16"):
         x = parameter("x", [COUNT])
         draws = [random_uniform([COUNT], 0, 1, "f32", op_seed=3).output(0) for _ in range(2)]
-        wide = random_exponential([COUNT], 0.7, "f64", op_seed=3).output(0)
-        moved = opset8.reshape(draws[0], np.array([1, -1]), False)
-        casts = [opset8.convert(each, name) for each in (moved, opset8.convert(wide, "f32"))]
+        node = random_exponential([COUNT], 0.7, "f64", op_seed=3)
+        wide = node.output(0)
+        moved = opset8.reshape(
+            draws[0],
+            np.array([1, -1]),
+            False,
+        )
+        in_f32 = opset8.convert(wide, "f32")
+        casts = [opset8.convert(each, name) for each in (moved, in_f32)]
         # Read as f32, too: such a draw stays as it is.
         both = [draws[1], opset8.convert(opset8.convert(draws[1], name), "f32")]
         outputs = [*(opset8.multiply(opset8.convert(each, "f32"), x) for each in casts), *both]

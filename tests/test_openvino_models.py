@@ -381,7 +381,7 @@ def test_a_bad_ir_is_refused_in_a_sentence(
 
 
 def test_without_openvino_the_commands_say_what_to_install(ir, tmp_path) -> None:
-    for command in (
+    commands = (
         ["inspect", str(ir)],
         [
             "rewrite",
@@ -389,7 +389,8 @@ def test_without_openvino_the_commands_say_what_to_install(ir, tmp_path) -> None
             "-o",
             str(tmp_path / "new.xml"),
         ],
-    ):
+    )
+    for command in commands:
         done = cli.apart(*command, without=["openvino"])
         assert done.returncode == 2
         assert "needs OpenVINO: pip install 'onnx-philox[openvino]'" in done.stderr

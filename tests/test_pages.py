@@ -63,7 +63,11 @@ def run_commands(commands: str) -> str:
 def run_here(line: str) -> str:
     """Our command in this process, which has loaded the runtimes; what is around it, in a shell."""
     command, rest = OURS.fullmatch(line).groups()
-    done = cli.invoke(*shlex.split(command), env={"COLUMNS": "100"}, catch_exceptions=False)
+    done = cli.invoke(
+        *shlex.split(command),
+        env={"COLUMNS": "100"},
+        catch_exceptions=False,
+    )
     out, errors = map(shlex.quote, (done.stdout, done.stderr))
     said = f"printf %s {out}; printf %s {errors} >&2; return {done.exit_code}"
     return run_in_bash(f"said() {{ {said}; }}; said {rest}")
@@ -80,7 +84,10 @@ def is_as_said(printed: str, said: str) -> bool:
     return doctest.OutputChecker().check_output(said, printed, flags)
 
 
-def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
+def blocks_of(
+    name: str,
+    run: set[str],
+) -> list[tuple[str, str]]:
     """A page's blocks of these languages, each with the block of `text` after it."""
     found = []
     is_run = False
@@ -118,6 +125,7 @@ def test_a_pages_examples_print_what_it_says(
         assert is_said or not printed, f"the page does not say that this is printed: {printed}"
         if language in ("python", "py"):
             with contextlib.redirect_stdout(io.StringIO()) as out:
+                # As doctest does: a page's later examples use the names of the earlier ones.
                 exec(compile(text, f"{name}.md", "exec"), names)
             printed = out.getvalue()
         elif language == "sh":
@@ -145,7 +153,11 @@ def test_every_page_for_a_task_is_tested_here() -> None:
 
 PICTURES = ROOT / "docs" / "pictures"
 NAMES = sorted({path.stem.rpartition("-")[0] for path in PICTURES.iterdir()})
-ALL_PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]
+ALL_PAGES = [
+    *ROOT.glob("*.md"),
+    *ROOT.glob("docs/*.md"),
+    *ROOT.glob("benchmarks/*.md"),
+]
 PICTURE = re.compile(
     r"""<picture>
   <source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">
@@ -163,8 +175,10 @@ def shown() -> dict[str, Path]:
         assert len(blocks) == text.count("<img") == text.count("<picture"), page
         for dark, alt, light in blocks:
             name = Path(light).stem.removesuffix("-light")
-            assert (page.parent / light).resolve() == PICTURES / f"{name}-light.svg", page
-            assert (page.parent / dark).resolve() == PICTURES / f"{name}-dark.svg", page
+            expected = PICTURES / f"{name}-light.svg"
+            assert (page.parent / light).resolve() == expected, page
+            expected = PICTURES / f"{name}-dark.svg"
+            assert (page.parent / dark).resolve() == expected, page
             assert len(alt) > 40, f"{page} does not describe {name}"
             found[name] = page
     return found
@@ -212,7 +226,11 @@ class Example:
         commands, printed = (folder / "README.md").read_text().split("```")[1:4:2]
         self.documented = printed.removeprefix("text").removeprefix("\n")
         bash = ("bash", "-euo", "pipefail", "-c", commands.removeprefix("sh\n"))
-        self.readme = child.run(*bash, cwd=folder, env={**child.HERE, **FLAGS})
+        self.readme = child.run(
+            *bash,
+            cwd=folder,
+            env={**child.HERE, **FLAGS},
+        )
         self.program = folder / "build" / name
 
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -251,7 +269,12 @@ def hash_of(data: bytes) -> str:
 
 def latent(seed: int) -> np.ndarray:
     drawn = np.empty((1, 4, 64, 64), np.float32)
-    onnx_philox.generate(PhiloxState.for_run(seed), out=drawn, mean=0, scale=1)
+    onnx_philox.generate(
+        PhiloxState.for_run(seed),
+        out=drawn,
+        mean=0,
+        scale=1,
+    )
     return drawn
 
 
@@ -260,7 +283,8 @@ def test_c_without_a_session_draws_what_generate_draws(example: Examples) -> Non
     assert made.readme.stdout.endswith(made.documented)
     for seed in (0, 42, 2**64 - 1):
         told = made(str(seed)).stdout
-        assert told.split()[-1] == hash_of(latent(seed).tobytes())
+        expected = hash_of(latent(seed).tobytes())
+        assert told.split()[-1] == expected
 
 
 @pytest.mark.web
@@ -270,7 +294,8 @@ def test_node_without_a_session_draws_what_generate_draws(tmp_path: Path) -> Non
     child.run("npm", "install", "--no-audit", "--no-fund", cwd=tmp_path)
     library = onnx_philox.onnxruntime.library_path()
     done = child.run("node", "draw.mjs", library, "42", cwd=tmp_path)
-    assert done.stdout.split()[-1] == hash_of(latent(42).tobytes())
+    expected = hash_of(latent(42).tobytes())
+    assert done.stdout.split()[-1] == expected
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -308,7 +333,8 @@ def test_the_cpp_example_runs_ir_and_carries_a_state(example: Examples, tmp_path
     bits, after = reference.random_generator(PhiloxState.from_seed(42).to_array(), [4])
     printed = [line.split(": ") for line in done.stdout.splitlines()]
     assert [name for name, _ in printed] == ["bits", "next_state"]
-    assert [values.split() for _, values in printed] == [[*map(str, x)] for x in (bits, after)]
+    expected = [[*map(str, x)] for x in (bits, after)]
+    assert [values.split() for _, values in printed] == expected
 
 
 def test_a_voice_draws_the_same_noise_in_python_and_cpp(tmp_path: Path) -> None:

@@ -35,12 +35,17 @@ def rows(request: pytest.FixtureRequest) -> Pipeline:
 
 
 def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> None:
-    answers = (pipe(batch(2)), asyncio.run(pipe.acall(batch(2))), pipe.request()(batch(2)))
+    by_event_loop = asyncio.run(pipe.acall(batch(2)))
+    request = pipe.request()
+    answers = (pipe(batch(2)), by_event_loop, request(batch(2)))
     assert len({answer.seed for answer in answers}) == 3
     for answer in answers:
         assert isinstance(answer.seed, int)
-        assert_same_bits(pipe(batch(2), seed=answer.seed)["y"], answer["y"])
-    for answer in (rows(batch(3)), rows.request(rows=3)(batch(3)), rows(batch(3), seeds=[3, 1, 2])):
+        again = pipe(batch(2), seed=answer.seed)
+        assert_same_bits(again["y"], answer["y"])
+    of_a_request = rows.request(rows=3)
+    of_seeds = rows(batch(3), seeds=[3, 1, 2])
+    for answer in (rows(batch(3)), of_a_request(batch(3)), of_seeds):
         assert isinstance(answer.seed, tuple)
         assert len(set(answer.seed)) == 3
         assert_same_bits(rows(batch(3), seeds=answer.seed)["y"], answer["y"])
@@ -49,8 +54,10 @@ def test_the_seed_of_any_answer_goes_back_in(pipe: Pipeline, rows: Pipeline) -> 
             assert_same_bits(alone["y"][0], answer["y"][row])
             assert alone.seed == (seed,)
     assert rows(batch(1), seeds=np.array(3)).seed == (3,)
-    for none in (rows(batch(0)), rows(batch(0), seeds=())):
-        assert (none.seed, none["y"].shape) == ((), (0, 4, 8))
+    of_no_seeds = rows(batch(0), seeds=())
+    for none in (rows(batch(0)), of_no_seeds):
+        expected = ((), (0, 4, 8))
+        assert (none.seed, none["y"].shape) == expected
 
 
 def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +69,8 @@ def test_seeds_of_the_operating_system_fit_a_signed_column(monkeypatch: pytest.M
     assert one(batch(1)).seed == one.request().seed == 2**63 - 1
     assert rows(batch(2)).seed == rows.request(rows=2).seed == (2**63 - 1, 2**63 - 1)
     torch_s = Pipeline(NOISE, per_row=True, alignment="pytorch")
-    assert torch_s(batch(2)).seed == (2**32 - 1, 2**32 - 1)
+    expected = (2**32 - 1, 2**32 - 1)
+    assert torch_s(batch(2)).seed == expected
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -80,17 +88,25 @@ def test_a_request_goes_on_from_the_next_state_of_any_answer(
     follow = pipe.request(state=answer.next_state)
     assert (follow.seed, follow.runs) == (None, 0)
     for run in expected[1:]:
-        assert_same_bits(follow(batch(2))["y"], run["y"])
+        following = follow(batch(2))
+        assert_same_bits(following["y"], run["y"])
     assert_same_bits(follow.state, expected[-1].next_state)
     # The next state of a call is a state of a call.
-    assert_same_bits(pipe(batch(2), state=answer.next_state)["y"], expected[1]["y"])
+    expected_of_second = expected[1]["y"]
+    assert_same_bits(pipe(batch(2), state=answer.next_state)["y"], expected_of_second)
     resumed = pipe.request(resume=follow.checkpoint())
     assert_same_bits(resumed(batch(2))["y"], request(batch(2))["y"])
 
 
 STATES = {
-    "tensorflow": (PhiloxState.for_run(7, 2), row_states([7, 8])),
-    "pytorch": (TorchState.from_seed(7), [TorchState.from_seed(s).to_array() for s in (7, 8)]),
+    "tensorflow": (
+        PhiloxState.for_run(7, 2),
+        row_states([7, 8]),
+    ),
+    "pytorch": (
+        TorchState.from_seed(7),
+        [TorchState.from_seed(s).to_array() for s in (7, 8)],
+    ),
 }
 
 
@@ -101,9 +117,15 @@ def test_a_request_takes_states_in_every_form(alignment: str) -> None:
     words = one.to_array()
     rows = np.array(several)
     expected = pipe(batch(2), state=one)["y"]
-    forms = [one, words, words.tolist(), *([words[np.newaxis]] if alignment != "pytorch" else ())]
+    forms = [
+        one,
+        words,
+        words.tolist(),
+        *([words[np.newaxis]] if alignment != "pytorch" else ()),
+    ]
     for state in forms:
-        assert_same_bits(pipe.request(state=state)(batch(2))["y"], expected)
+        request = pipe.request(state=state)
+        assert_same_bits(request(batch(2))["y"], expected)
         assert_same_bits(pipe(batch(2), state=state)["y"], expected)
     by_rows = Pipeline(NOISE, per_row=True, alignment=alignment)
     answer = by_rows(batch(2), seeds=[7, 8])
@@ -129,7 +151,8 @@ def test_the_state_that_a_request_was_given_may_be_written_to_afterwards() -> No
     request = pipe.request(state=state)
     state[:] = 9
     result = request(batch(1))
-    assert_same_bits(result["y"], pipe(batch(1), seed=3)["y"])
+    expected = pipe(batch(1), seed=3)["y"]
+    assert_same_bits(result["y"], expected)
     result.next_state[:] = 9
     assert_same_bits(request.state, PhiloxState.for_run(3, 1).to_array())
 
@@ -137,22 +160,28 @@ def test_the_state_that_a_request_was_given_may_be_written_to_afterwards() -> No
 def test_a_copied_or_pickled_result_keeps_its_seed_and_states() -> None:
     result = Pipeline(NOISE)(batch(1), seed=4)
     pickled = pickle.loads(pickle.dumps(result))
-    for made in (result.copy(), result | {"more": 1}, copy.copy(result), pickled):
+    together = result | {"more": 1}
+    copied = copy.copy(result)
+    for made in (result.copy(), together, copied, pickled):
         assert (type(made), made.seed) == (type(result), 4)
         assert_same_bits(made.next_state, PhiloxState.for_run(4, 1).to_array())
-        for one, other in ((made.state, result.state), (made["y"], result["y"])):
+        pairs = ((made.state, result.state), (made["y"], result["y"]))
+        for one, other in pairs:
             assert_same_bits(one, other)
 
 
 def test_the_results_of_map_say_where_they_end() -> None:
     rows = Pipeline(NOISE, per_row=True)
-    for result in rows.map([batch(2), batch(1)], seed=3):
-        assert_same_bits(result.next_state[:, 3], np.ones(len(result["y"]), np.uint32))
+    results = rows.map([batch(2), batch(1)], seed=3)
+    for result in results:
+        expected = np.ones(len(result["y"]), np.uint32)
+        assert_same_bits(result.next_state[:, 3], expected)
 
 
 @pytest.mark.parametrize("like", ["philox", "torch", "torch_cuda"])
 def test_a_seed_in_an_array_of_rank_0_is_one_seed(like: Any) -> None:
     expected = diffusers.generator(3, like=like).randn(2, 3)
-    assert_same_bits(diffusers.generator(np.array(3), like=like).randn(2, 3), expected)
+    generator = diffusers.generator(np.array(3), like=like)
+    assert_same_bits(generator.randn(2, 3), expected)
     latents = diffusers.latents(np.array(3), (3,), like=like)
     assert_same_bits(latents, diffusers.latents([3], (3,), like=like))

@@ -166,7 +166,7 @@ def test_a_pipeline_raises_one_kind_in_every_runtime(opener: str) -> None:
             pipe(GOOD, seed=seed)
 
 
-def test_a_pipeline_raises_it_of_bound_memory() -> None:
+def test_a_pipeline_raises_refused_input_of_bound_memory() -> None:
     for session in (bare_session(MODEL), InferenceSession(MODEL, QUIET)):
         binding = session.io_binding()
         binding.bind_cpu_input("p", GOOD["p"] * 4)

@@ -23,7 +23,8 @@ PARAMETERS = {"RandomGamma": "alpha", "RandomPoisson": "rate"}
 
 
 def words_of(state: np.ndarray, count: int) -> np.ndarray:
-    return reference.random_generator(state, [count * 128])[0].reshape(count, 32, 4)
+    words = reference.random_generator(state, [count * 128])
+    return words[0].reshape(count, 32, 4)
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 16])
@@ -34,7 +35,8 @@ def test_a_gamma_follows_the_rule_however_often_it_may_try(alpha: float, attempt
         words_of(STATE, 300),
         attempts,
     )
-    rule = spec.random_gamma(spec.Stream(STATE.tolist()), 300, alpha, "f64", attempts)
+    stream = spec.Stream(STATE.tolist())
+    rule = spec.random_gamma(stream, 300, alpha, "f64", attempts)
     assert_same_bits(values, np.array(list(rule)))
 
 
@@ -46,26 +48,33 @@ def test_a_count_follows_the_rule_however_often_it_may_try(rate: float, attempts
         words_of(STATE, 300),
         attempts,
     )
-    rule = spec.random_poisson(spec.Stream(STATE.tolist()), 300, rate, attempts)
+    stream = spec.Stream(STATE.tolist())
+    rule = spec.random_poisson(stream, 300, rate, attempts)
     assert values.tolist() == list(rule)
 
 
 def test_the_logarithm_of_a_factorial_is_within_4_ulp() -> None:
-    k = np.unique(np.concatenate([np.arange(2.0, 700), np.floor(np.exp(np.linspace(6, 36, 900)))]))
+    steps = np.linspace(6, 36, 900)
+    large = np.floor(np.exp(steps))
+    k = np.unique(np.concatenate([np.arange(2.0, 700), large]))
     with mpmath.workdps(40):
         exact = [mpmath.loggamma(mpmath.mpf(x) + 1) for x in k.tolist()]
+        values = elementary.ln_factorial(k)
         off = [
             float(abs(mpmath.mpf(x) - y)) / math.ulp(x)
-            for x, y in zip(elementary.ln_factorial(k).tolist(), exact, strict=True)
+            for x, y in zip(values.tolist(), exact, strict=True)
         ]
     assert max(off) < 4
-    assert elementary.ln_factorial(np.arange(2.0)).tolist() == [0, 0]
+    of_0_and_1 = elementary.ln_factorial(np.arange(2.0))
+    assert of_0_and_1.tolist() == [0, 0]
 
 
 def check_gamma(x: np.ndarray, alpha: float, least_p: float) -> None:
     x = x.astype(F64)
-    assert abs(x.mean() - alpha) < 5.5 * math.sqrt(alpha / x.size)
-    assert scipy.stats.kstest(x, "gamma", args=(alpha,)).pvalue > least_p
+    error = abs(x.mean() - alpha)
+    assert error < 5.5 * math.sqrt(alpha / x.size)
+    test = scipy.stats.kstest(x, "gamma", args=(alpha,))
+    assert test.pvalue > least_p
 
 
 def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
@@ -73,16 +82,22 @@ def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
     if rate == 0:
         assert not x.any()
         return
-    cells = np.unique(scipy.stats.poisson.ppf(np.linspace(0, 1, 200)[1:-1], rate))
-    shares = np.diff(np.concatenate([[0], scipy.stats.poisson.cdf(cells, rate), [1]]))
-    counts = np.bincount(np.searchsorted(cells, x), minlength=cells.size + 1)
+    levels = np.linspace(0, 1, 200)[1:-1]
+    cells = np.unique(scipy.stats.poisson.ppf(levels, rate))
+    below = scipy.stats.poisson.cdf(cells, rate)
+    shares = np.diff(np.concatenate([[0], below, [1]]))
+    places = np.searchsorted(cells, x)
+    counts = np.bincount(places, minlength=cells.size + 1)
     kept = shares * x.size > 5
     found = counts[kept]
     wanted = shares[kept] * x.size
     if not kept.all():
         found = np.append(found, counts[~kept].sum())
-        wanted = np.append(wanted, shares[~kept].sum() * x.size)
-    assert scipy.stats.chisquare(found, wanted * (found.sum() / wanted.sum())).pvalue > least_p
+        rest = shares[~kept].sum()
+        wanted = np.append(wanted, rest * x.size)
+    scaled = wanted * (found.sum() / wanted.sum())
+    test = scipy.stats.chisquare(found, scaled)
+    assert test.pvalue > least_p
 
 
 def many(operator: str, count: int, number: float, type_: str) -> np.ndarray:
@@ -104,7 +119,8 @@ def test_values_are_distributed_as_they_should_be(number: float, count: int) -> 
 
 def test_the_checks_find_what_is_not_right() -> None:
     x = many("RandomGamma", 2**17, 3, "f64")
-    for broken in (x * 1.02, x + 0.03, np.minimum(x, 6)):
+    changes = (x * 1.02, x + 0.03, np.minimum(x, 6))
+    for broken in changes:
         with pytest.raises(AssertionError):
             check_gamma(broken, 3, 1e-6)
     k = many("RandomPoisson", 2**17, 12.5, "i64")
@@ -129,18 +145,20 @@ def test_the_squeeze_of_the_kernels_accepts_only_what_the_rule_accepts() -> None
     )
     # x is 3 sqrt(d) s. The limit x^2 / 2 + d (1 - y + ln y), by its series where much cancels.
     terms = [0.75, -3 / 5, 3 / 6, -3 / 7, 3 / 8, -3 / 9, 3 / 10]
-    series = s**4 * np.polyval(terms[::-1], s)
-    exact = -4.5 * s * s - (1 - (1 + s) ** 3 + 3 * np.log1p(s))
-    limit = -np.where(abs(s) < 0.05, series, exact)
-    for d in np.concatenate(
+    series_of_terms = np.polyval(terms[::-1], s)
+    series = s**4 * series_of_terms
+    logarithm = np.log1p(s)
+    cubed = (1 + s) ** 3
+    exact = -4.5 * s * s - (1 - cubed + 3 * logarithm)
+    is_near = abs(s) < 0.05
+    limit = -np.where(is_near, series, exact)
+    shapes = np.concatenate(
         [
-            np.geomspace(
-                2 / 3,
-                2**20,
-                300,
-            ),
+            np.geomspace(2 / 3, 2**20, 300),
             np.linspace(2 / 3, 6, 300),
         ]
-    ):
+    )
+    for d in shapes:
         factor = first / d + second / d**2
-        assert (-np.expm1(d * limit) <= factor * (9 * d * s * s) ** 2).all(), d
+        bound = factor * (9 * d * s * s) ** 2
+        assert (-np.expm1(d * limit) <= bound).all(), d

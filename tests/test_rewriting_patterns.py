@@ -36,10 +36,7 @@ P[:4] = (
     0,
     1,
     F32(2**-23),
-    np.nextafter(
-        F32(0.5),
-        F32(1),
-    ),
+    np.nextafter(F32(0.5), F32(1)),
 )
 P[4:] = np.nextafter(uniform([COLUMNS])[4:], F32(1))
 
@@ -393,7 +390,7 @@ def test_nodes_that_make_other_values_of_a_uniform_become_one_draw(name: str) ->
 
 @pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
 @pytest.mark.parametrize("name", PATTERNS)
-def test_onnx_runtime_draws_it(name: str, level: str, ort_backend: str) -> None:
+def test_onnx_runtime_draws_the_pattern(name: str, level: str, ort_backend: str) -> None:
     pattern = PATTERNS[name]
     options = ort.SessionOptions()
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
@@ -403,7 +400,7 @@ def test_onnx_runtime_draws_it(name: str, level: str, ort_backend: str) -> None:
 
 @pytest.mark.parametrize("precision", [None, "f32", "bf16"])
 @pytest.mark.parametrize("name", PATTERNS)
-def test_openvino_draws_it_at_every_precision(
+def test_openvino_draws_the_pattern_at_every_precision(
     name: str, precision: str | None, openvino: OpenVino
 ) -> None:
     pattern = PATTERNS[name]

@@ -107,7 +107,9 @@ def test_openvino_compares_with_any_number(
 
 @pytest.mark.parametrize("form", ["u < x", "u >= x"])
 @pytest.mark.parametrize("writer", ["native", "python"])
-def test_files_keep_it(form: str, writer: str, openvino: OpenVino, tmp_path: Path) -> None:
+def test_files_keep_the_comparison(
+    form: str, writer: str, openvino: OpenVino, tmp_path: Path
+) -> None:
     path = tmp_path / "model.xml"
     again = tmp_path / "again.xml"
     ov.save_model(OpenVino(writer).read(model_of(form)), path)
@@ -121,7 +123,7 @@ def test_files_keep_it(form: str, writer: str, openvino: OpenVino, tmp_path: Pat
         openvino.read(path)
 
 
-def test_a_cached_model_keeps_it(openvino_backend: str, tmp_path: Path) -> None:
+def test_a_cached_model_keeps_its_comparison(openvino_backend: str, tmp_path: Path) -> None:
     # Not the core of the other tests: they compile anew.
     openvino = OpenVino(openvino_backend)
     openvino.core.set_property({"CACHE_DIR": str(tmp_path)})

@@ -257,10 +257,6 @@ def test_a_rewrite_writes_what_it_wrote_before(name: str) -> None:
     assert written(name) == file_of(name).read_text()
 
 
-def test_every_written_graph_is_compared() -> None:
-    assert {file_of(name) for name in GRAPHS} == set(FOLDER.iterdir())
-
-
 MIXED_INPUTS = "float[batch, 4] x, float[batch, 6, 4] z"
 REFUSED: dict[str, Callable[[], Given]] = {
     **{
@@ -272,11 +268,11 @@ REFUSED: dict[str, Callable[[], Given]] = {
         for name, (body, _) in anywhere.REFUSED.items()
     },
     **{
-        f"node {number}": lambda node=node: (
+        f"node, {node}": lambda node=node: (
             parse(f"{refused.AROUND} {{ u = com.example.Op (x) y = {node} }}"),
             {},
         )
-        for number, (node, _) in enumerate(refused.NODES)
+        for node, _ in refused.NODES
     },
     **{
         f"model {number}": lambda model=model: (model, {})
@@ -285,14 +281,29 @@ REFUSED: dict[str, Callable[[], Given]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_rewrite_leaves_the_model_as_it_was(name: str) -> None:
+REFUSALS = FOLDER / "refusals.txt"
+"""A model a line: its name, and the whole sentence in which its rewrite is refused."""
+
+
+def refusal_of(name: str) -> str:
     given, asked = REFUSED[name]()
     model = ir.from_proto(given)
     before = ir.to_proto(model)
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((TypeError, ValueError)) as refused_with:
         rewrite(model, **asked)
-    assert ir.to_proto(model) == before
+    assert ir.to_proto(model) == before, "a refused rewrite leaves the model as it was"
+    sentence = str(refused_with.value).replace("\n", " ")
+    return f"{name}: {sentence}"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_says_what_it_said_and_leaves_the_model_as_it_was(name: str) -> None:
+    assert refusal_of(name) in REFUSALS.read_text().splitlines()
+
+
+def test_every_written_graph_is_compared() -> None:
+    files = {file_of(name) for name in GRAPHS}
+    assert files | {REFUSALS} == set(FOLDER.iterdir())
 
 
 if __name__ == "__main__":
@@ -301,3 +312,5 @@ if __name__ == "__main__":
         path.unlink()
     for name in GRAPHS:
         file_of(name).write_text(written(name))
+    refusals = [refusal_of(name) for name in REFUSED]
+    REFUSALS.write_text("\n".join(refusals) + "\n")

@@ -36,7 +36,8 @@ def oracle(
         order = order[: int(given["top_k"])]
     if given.get("top_p", 1) < 1:
         sums = np.cumsum(weights[order])
-        order = order[: 1 + int((sums < given["top_p"] * sums[-1]).sum())]
+        below = sums < given["top_p"] * sums[-1]
+        order = order[: 1 + int(below.sum())]
     is_kept = weights[order] >= given.get("min_p", 0)
     kept = np.sort(order[is_kept])
     sums = np.cumsum(weights[kept])
@@ -45,11 +46,15 @@ def oracle(
 
 def random_filters(rows: int, classes: int) -> dict[str, np.ndarray]:
     """Numbers for each row; now and then a filter is left out, or one number for all."""
+    temperatures = RNG.choice([0, 0.1, 0.7, 1, 1.3, 5], rows)
+    counts = RNG.choice([0, 1, 2, 3, 5, classes - 1, classes, 2**40], rows)
+    shares = RNG.choice([1, 0.95, 0.8, 0.5, 0.3, 1e-6], rows)
+    least = RNG.choice([0, 1e-3, 0.05, 0.4, 1], rows)
     filters = {
-        "temperature": RNG.choice([0, 0.1, 0.7, 1, 1.3, 5], rows).astype(F32),
-        "top_k": RNG.choice([0, 1, 2, 3, 5, classes - 1, classes, 2**40], rows),
-        "top_p": RNG.choice([1, 0.95, 0.8, 0.5, 0.3, 1e-6], rows).astype(F32),
-        "min_p": RNG.choice([0, 1e-3, 0.05, 0.4, 1], rows).astype(F32),
+        "temperature": temperatures.astype(F32),
+        "top_k": counts,
+        "top_p": shares.astype(F32),
+        "min_p": least.astype(F32),
     }
     return {
         name: given[:1] if RNG.random() < 0.1 else given
@@ -66,7 +71,8 @@ def of_row(
 
 
 def fast(logits: np.ndarray, state: np.ndarray, **filters: Any) -> np.ndarray:
-    inputs = {k: np.asarray(v) for k, v in filters.items()} | {"logits": logits, "state": state}
+    filters_of_all = {k: np.asarray(v) for k, v in filters.items()}
+    inputs = filters_of_all | {"logits": logits, "state": state}
     return by_core("RandomToken", inputs)[0]
 
 
@@ -87,9 +93,11 @@ def test_rows_of_random_settings_are_those_of_a_plain_oracle(trials: range) -> N
     for trial in trials:
         rows = 1000
         classes = int(RNG.integers(2, 24))
-        logits = RNG.normal(0, 2, (rows, classes)).astype(TYPES[trial % 3])
+        normal = RNG.normal(0, 2, (rows, classes))
+        logits = normal.astype(TYPES[trial % 3])
         if trial % 4 == 0:
-            logits = np.round(logits.astype(F32)).astype(logits.dtype)
+            rounded = np.round(logits.astype(F32))
+            logits = rounded.astype(logits.dtype)
         if trial % 5 == 0:
             logits[:, classes // 2] = -np.inf
         filters = random_filters(rows, classes)
@@ -115,7 +123,9 @@ def test_rows_of_random_settings_are_those_of_a_plain_oracle(trials: range) -> N
 def test_the_core_has_the_bits_of_numpy(classes: int) -> None:
     for type_ in TYPES:
         rows = 12
-        logits = (RNG.normal(0, 1, (rows, classes)) * RNG.choice([1e-3, 1, 9])).astype(type_)
+        normal = RNG.normal(0, 1, (rows, classes))
+        scale = RNG.choice([1e-3, 1, 9])
+        logits = (normal * scale).astype(type_)
         filters = random_filters(rows, classes)
         states = row_states(classes, range(rows))
         expected = reference.random_token(logits, **filters, state=states)[0]
@@ -132,15 +142,20 @@ def test_sums_on_the_very_threshold_are_made_in_the_contract_s_order(share: floa
     tokens = fast(logits, states, top_p=F32(share))
     assert tokens.max() < 5000 * share
     u, _ = reference.random_uniform([16, 1], 0, 1, "f64", state=states)
-    assert (tokens == np.floor(u * 5000 * share)).all()
+    expected = np.floor(u * 5000 * share)
+    assert (tokens == expected).all()
 
 
 @native
 def test_a_class_is_kept_that_a_sum_without_rounding_would_leave_out() -> None:
-    row = np.log([1, 0.25, 0.25, *[0.9998e-4] * 5000]).astype(F32)
+    rare = [0.9998e-4] * 5000
+    row = np.log([1, 0.25, 0.25, *rare]).astype(F32)
     for _ in range(2):
-        lacks = 2 - 5e-14 - np.exp(row, dtype=np.float64).sum(dtype=np.longdouble)
-        row = np.append(row, np.nextafter(F32(np.log(lacks)), F32(-np.inf)))
+        total = np.exp(row, dtype=np.float64)
+        lacks = 2 - 5e-14 - total.sum(dtype=np.longdouble)
+        logarithm = F32(np.log(lacks))
+        below = np.nextafter(logarithm, F32(-np.inf))
+        row = np.append(row, below)
     tokens = fast(
         np.tile(row, (32, 1)),
         row_states(3, range(32)),
@@ -150,7 +165,8 @@ def test_a_class_is_kept_that_a_sum_without_rounding_would_leave_out() -> None:
 
 
 def test_filters_that_remove_nothing_are_no_filters() -> None:
-    logits = RNG.normal(0, 2, (50, 11)).astype(F32)
+    numbers = RNG.normal(0, 2, (50, 11))
+    logits = numbers.astype(F32)
     plain = reference.random_token(logits, global_seed=4)[0]
     for filters in (
         {"temperature": 1},
@@ -161,8 +177,10 @@ def test_filters_that_remove_nothing_are_no_filters() -> None:
         {"min_p": 0},
         {"temperature": np.empty(0, F32), "top_k": np.empty(0, np.int64)},
     ):
-        assert (reference.random_token(logits, **filters, global_seed=4)[0] == plain).all()
-    assert (reference.random_categorical(logits, 1, "i64", global_seed=4)[0] == plain).all()
+        tokens = reference.random_token(logits, **filters, global_seed=4)
+        assert (tokens[0] == plain).all()
+    classes = reference.random_categorical(logits, 1, "i64", global_seed=4)
+    assert (classes[0] == plain).all()
     # Without top_p, top_k alone removes a class, be the others' sum the same without the first.
     least = state_before((0,) * 4).to_array()
     assert reference.random_token(F32([[-50, 0, -60]]), top_k=2, state=least)[0] == [[0]]
@@ -191,7 +209,8 @@ def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, numb
     model = graphs.random_token(inputs=["temperature", "top_k"], per_row=True)
     session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
     feed = {"logits": logits, "temperature": number, "top_k": k}
-    results = [session.run(None, {**feed, "state": state})[0]]
+    outputs = session.run(None, {**feed, "state": state})
+    results = [outputs[0]]
     for pipe in (
         onnx_philox.Pipeline(session, source=model),
         onnx_philox.Pipeline(bare_session(model), source=model),
@@ -204,7 +223,8 @@ def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, numb
     for tokens in results:
         assert (tokens == expected).all()
     fixed = graphs.random_token(logits, inputs=["temperature"], per_row=True)
-    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 6
+    type_ = fixed.graph.input[0].type.tensor_type
+    type_.shape.dim[0].dim_value = 6
     with pytest.raises((ValueError, RuntimeError), match=r"temperature.* must be of shape \[6\]"):
         onnx_philox.Pipeline(fixed)({"temperature": number}, state=state)
 
@@ -213,15 +233,19 @@ def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, numb
 @pytest.mark.parametrize("per_row", [False, True])
 def test_a_top_k_of_a_model_input_arrives_whole_in_openvino(backend: str, per_row: bool) -> None:
     """Its low 32 bits mean a greedy choice, a refusal or no filter at all."""
-    logits = np.linspace(0, 1, 10).astype(F32).reshape(2, 5)
+    numbers = np.linspace(0, 1, 10)
+    logits = numbers.astype(F32).reshape(2, 5)
     states = row_states(3, range(2)) if per_row else row_states(3, [0])[0]
     model = graphs.random_token(logits, inputs=["top_k"], stateful=True, per_row=per_row)
     loaded = compiled(model, backend=backend)
-    for k in (2**32 + 1, 2**31 + 1, 2**31, 2**32, 2**62 + 2):
-        for given in (np.array(k), np.array([k, 2])):
+    wide = (2**32 + 1, 2**31 + 1, 2**31, 2**32, 2**62 + 2)
+    for k in wide:
+        forms = (np.array(k), np.array([k, 2]))
+        for given in forms:
             expected = reference.random_token(logits, top_k=given, state=states)
             found = infer(loaded, {"top_k": given, "state": states})
             for index, wanted in enumerate(expected):
                 assert_same_bits(found[index], wanted)
+    wrapped = np.array(1 - 2**32)
     with pytest.raises(RuntimeError, match="input 'top_k' must be 0 or above: got -4294967295"):
-        infer(loaded, {"top_k": np.array(1 - 2**32), "state": states})
+        infer(loaded, {"top_k": wrapped, "state": states})

@@ -78,7 +78,8 @@ def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
     model = by_torch(of_a_function(forward), torch.tensor(X), custom_translation_table=table)
     assert [i.name for i in model.graph.input] == ["x"]
     for (answer,) in answers(make_reproducible(model)):
-        assert_same_bits(answer, drawn("normal", 0, [3, 4], 0, 1, "f32"))
+        expected = drawn("normal", 0, [3, 4], 0, 1, "f32")
+        assert_same_bits(answer, expected)
 
 
 def test_what_the_export_would_lose_is_said() -> None:
@@ -194,7 +195,8 @@ def test_an_operation_inside_another_has_its_own_name_and_the_line_of_the_caller
     # Torch forgets the lines inside no_grad.
     assert found(NoGrad()) == [("randn_like", "")]
     here = Path(__file__).name
-    assert found(Branches()) == [("randn_like", here), ("rand_like", here)]
+    expected = [("randn_like", here), ("rand_like", here)]
+    assert found(Branches()) == expected
 
 
 def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
@@ -217,8 +219,19 @@ def test_distributions_that_ask_for_checks_export_and_are_verified() -> None:
 
 def logistic(loc: Any) -> Any:
     t = torch.normal(loc, loc + 1) - torch.arange(loc.shape[-1], 0, -1).log()
-    stick = functional.pad(functional.logsigmoid(-t).cumsum(-1).exp(), (1, 0), value=1)
-    return functional.pad(torch.sigmoid(t), (0, 1), value=1) * stick
+    stick = functional.pad(
+        functional.logsigmoid(-t).cumsum(-1).exp(),
+        (1, 0),
+        value=1,
+    )
+    return (
+        functional.pad(
+            torch.sigmoid(t),
+            (0, 1),
+            value=1,
+        )
+        * stick
+    )
 
 
 def low_rank(loc: Any) -> Any:
@@ -232,8 +245,14 @@ DIAGONAL = torch.ones(2) * 2
 Draw = Callable[[Any], Any]
 # What a page or a refusal names in place of a draw of numbers, and that draw of torch's.
 NUMBERS_INSTEAD: dict[str, tuple[Draw, Draw]] = {
-    "Beta": (lambda x: d.Beta(x, x + 1).sample(), lambda x: d.Beta(x, x + 1).sample()),
-    "Dirichlet": (lambda x: d.Dirichlet(x).sample(), lambda x: d.Dirichlet(x).sample()),
+    "Beta": (
+        lambda x: d.Beta(x, x + 1).sample(),
+        lambda x: d.Beta(x, x + 1).sample(),
+    ),
+    "Dirichlet": (
+        lambda x: d.Dirichlet(x).sample(),
+        lambda x: d.Dirichlet(x).sample(),
+    ),
     "MultivariateNormal": (
         lambda x: d.MultivariateNormal(x, scale_tril=TRIL).sample(),
         lambda x: d.MultivariateNormal(x, TRIL @ TRIL.T).sample(),
@@ -242,7 +261,10 @@ NUMBERS_INSTEAD: dict[str, tuple[Draw, Draw]] = {
         low_rank,
         lambda x: d.LowRankMultivariateNormal(x, FACTOR, DIAGONAL).sample(),
     ),
-    "LogisticNormal": (logistic, lambda x: d.LogisticNormal(x, x + 1).sample()),
+    "LogisticNormal": (
+        logistic,
+        lambda x: d.LogisticNormal(x, x + 1).sample(),
+    ),
     "geometric_": (
         lambda x: torch.poisson(torch.empty_like(x).exponential_(0.3 / 0.7)) + 1,
         lambda x: torch.empty_like(x).geometric_(0.3),
@@ -265,7 +287,11 @@ CLASSES_INSTEAD: dict[str, tuple[Draw, Draw]] = {
 }
 
 
-def drawn_of_a_batch(ours: Draw, torch_s: Draw, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def drawn_of_a_batch(
+    ours: Draw,
+    torch_s: Draw,
+    x: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """What a model of ours draws, exported for a batch of any size, and what torch draws."""
     example = torch.rand(6, 2) + 0.5
     batch = ({0: torch.export.Dim("batch", min=4)},)
@@ -286,7 +312,11 @@ def test_what_is_named_in_place_of_a_draw_draws_its_law_for_a_batch_of_any_size(
     drawn, expected = drawn_of_a_batch(ours, torch_s, x)
     for column in range(drawn.shape[1]):
         assert scipy.stats.ks_2samp(drawn[:, column], expected[:, column]).pvalue > 1e-6
-    assert np.allclose(np.corrcoef(drawn.T), np.corrcoef(expected.T), atol=0.05)
+    assert np.allclose(
+        np.corrcoef(drawn.T),
+        np.corrcoef(expected.T),
+        atol=0.05,
+    )
 
 
 @pytest.mark.parametrize("name", CLASSES_INSTEAD)
@@ -318,7 +348,7 @@ INSTEAD = [
 
 
 @pytest.mark.parametrize(("call", "said"), INSTEAD)
-def test_what_has_no_draw_of_ours_is_refused_with_what_draws_it(call: Draw, said: str) -> None:
+def test_an_operator_without_a_draw_is_refused_with_one_that_has_it(call: Draw, said: str) -> None:
     shapes = ({0: torch.export.Dim("batch")},)
     assert_refused(lambda: exported(call, dynamic_shapes=shapes), said)
 

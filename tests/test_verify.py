@@ -70,7 +70,10 @@ def few_vectors() -> dict[str, dict]:
     return files
 
 
-def written(files: dict[str, dict], folder: Path) -> list[cases.Case]:
+def written(
+    files: dict[str, dict],
+    folder: Path,
+) -> list[cases.Case]:
     """The cases of these files, as they are read."""
     for name, data in files.items():
         (folder / name).write_text(json.dumps(data), "utf-8")
@@ -95,7 +98,8 @@ def first_of_each(found: list[cases.Case]) -> set[str]:
 def report(tmp_path_factory) -> Verification:
     """All cases, and few vectors of each."""
     found = written(few_vectors(), tmp_path_factory.mktemp("few"))
-    assert [c.name for c in found] == [c.name for c in cases.load_cases()]
+    expected = [c.name for c in cases.load_cases()]
+    assert [c.name for c in found] == expected
     part = first_of_each(found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -192,7 +196,8 @@ def test_the_json_document_keeps_its_keys_and_its_counts_add_up(document):
     for party, counts in document["summary"].items():
         chosen = [c for c in document["cases"] if c["is_peer"] is (party == "peer")]
         assert counts["cases"] == len(chosen) > 0
-        assert counts["vectors"] == sum(c["vectors"] for c in chosen)
+        expected = sum(c["vectors"] for c in chosen)
+        assert counts["vectors"] == expected
         found = Counter(c["verdict"] for c in chosen)
         assert {verdict: n for verdict, n in counts["verdicts"].items() if n} == found
 
@@ -237,9 +242,8 @@ def test_the_verdict_comes_first_then_the_matrix_which_fits_80_columns(report, d
     meaning = dataclasses.replace(report, results=two).meaning
     assert meaning == "All is well: both backends draw the published numbers, to the last bit."
     # Without FMA its scaled f32 are the documented ones.
-    matrix = MATRIX.format(
-        cpu="other" if on_cpu == {"other bits"} else "some", f32="some" if rounds_once() else "same"
-    ).splitlines()
+    cpu = "other" if on_cpu == {"other bits"} else "some"
+    matrix = MATRIX.format(cpu=cpu, f32="some" if rounds_once() else "same").splitlines()
     begin = said.index(matrix[0])
     assert said[begin : begin + len(matrix)] == matrix
     # All is the same from there on, and types that are not carried are known above.
@@ -272,11 +276,20 @@ def test_a_narrow_terminal_has_the_matrix_in_parts_and_a_pipe_lines_as_they_are(
 @pytest.mark.parametrize(
     ("arguments", "chosen"),
     [
-        ("--runtime reference --runtime onnxruntime", {("reference", "numpy"), *BACKENDS[1:4]}),
-        ("--backend native", {("onnxruntime", "native"), ("openvino", "native")}),
+        (
+            "--runtime reference --runtime onnxruntime",
+            {("reference", "numpy"), *BACKENDS[1:4]},
+        ),
+        (
+            "--backend native",
+            {("onnxruntime", "native"), ("openvino", "native")},
+        ),
         # A device is OpenVINO's alone.
         ("--device HETERO:CPU", set(BACKENDS[4:])),
-        ("--runtime standard", {("standard", "onnxruntime"), ("standard", "openvino")}),
+        (
+            "--runtime standard",
+            {("standard", "onnxruntime"), ("standard", "openvino")},
+        ),
     ],
 )
 def test_options_choose_the_runtimes_and_backends(arguments, chosen):
@@ -309,7 +322,10 @@ def test_a_runtime_that_is_not_installed_is_named_with_what_installs_it(runtimes
     assert f"'onnx-philox[{missing[0]}]'" in result.stderr
 
 
-def flip(name: str, at: int) -> Callable[[dict[str, Any]], None]:
+def flip(
+    name: str,
+    at: int,
+) -> Callable[[dict[str, Any]], None]:
     """A change of one bit: the lowest of a byte of an output, as hexadecimal digits hold it."""
 
     def change(vector: dict[str, Any]) -> None:
@@ -320,7 +336,11 @@ def flip(name: str, at: int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def add_to_printed(row: int, column: int, difference: float) -> Callable[[dict[str, Any]], None]:
+def add_to_printed(
+    row: int,
+    column: int,
+    difference: float,
+) -> Callable[[dict[str, Any]], None]:
     """A change of one number of a page."""
 
     def change(vector: dict[str, Any]) -> None:
@@ -400,7 +420,13 @@ openvino evaluate -> SAME: Seeded draws i32 in [-2600,3700), Seeded draws i64 in
 def results_of(case: cases.Case, by: choice.Runner, verdict: str) -> CaseResult:
     """As if the runner had drawn so: of each vector another bit is wrong."""
     if verdict in ("ERROR", "NOT_CARRIED"):
-        return CaseResult(by, case, CaseVerdict[verdict], "no luck", str(case.vectors[0].example))
+        return CaseResult(
+            by,
+            case,
+            CaseVerdict[verdict],
+            "no luck",
+            str(case.vectors[0].example),
+        )
     compared = comparison.NOTHING
     for i, vector in enumerate(case.vectors):
         got = {name: array.copy() for name, array in vector.expected.items()}
@@ -419,7 +445,11 @@ def test_a_report_of_every_verdict_reads_as_it_did(tmp_path):
     for who, row in OF_EVERY_KIND:
         verdict, _, names = row.partition(":")
         if verdict == "NOT_INSTALLED":
-            by = choice.Absent(*who.split(), "It does not load.", names.strip() or None)
+            by = choice.Absent(
+                *who.split(),
+                "It does not load.",
+                names.strip() or None,
+            )
             results.append(CaseResult(by, reason=by.reason))
             continue
         (by,) = (r for r in runners if (r.runtime, r.backend) == tuple(who.split()))
@@ -428,7 +458,13 @@ def test_a_report_of_every_verdict_reads_as_it_did(tmp_path):
     report, good = Verification(results), Verification([r for r in results if not r.is_failure])
     verbose = dataclasses.replace(report, is_verbose=True)
     # What fits these widths exactly; in colours a column is one too many.
-    report.print(Console(file=(file := io.StringIO()), width=39, force_terminal=True))
+    report.print(
+        Console(
+            file=(file := io.StringIO()),
+            width=39,
+            force_terminal=True,
+        )
+    )
     cli.assert_as_said("verify, in colours", file.getvalue().replace("\x1b", "^"))
     cli.assert_as_said("verify, all is well", printed(good, 40))
     cli.assert_as_said("verify --verbose", printed(verbose, 123))
@@ -490,16 +526,35 @@ def test_a_refusal_of_a_type_that_must_be_carried_is_an_error(monkeypatch):
 @pytest.mark.parametrize(
     ("expected", "got"),
     [
-        (np.array([1.0], np.float32), np.array([1.0], np.float64)),
-        (np.array([1.0], np.float32), np.array([[1.0]], np.float32)),
-        (np.array([0.0], np.float32), np.array([-0.0], np.float32)),
-        (np.array([1.0], np.float16), np.array([1.0], ml_dtypes.bfloat16)),
-        (np.array(3, np.uint32), np.array(3, np.int32)),
+        (
+            np.array([1.0], np.float32),
+            np.array([1.0], np.float64),
+        ),
+        (
+            np.array([1.0], np.float32),
+            np.array([[1.0]], np.float32),
+        ),
+        (
+            np.array([0.0], np.float32),
+            np.array([-0.0], np.float32),
+        ),
+        (
+            np.array([1.0], np.float16),
+            np.array([1.0], ml_dtypes.bfloat16),
+        ),
+        (
+            np.array(3, np.uint32),
+            np.array(3, np.int32),
+        ),
     ],
 )
 def test_another_type_shape_or_sign_of_zero_or_nothing_is_a_difference(expected, got):
     case = next(c for c in cases.load_cases() if c.has_seeds_alone)
-    vector = dataclasses.replace(case.vectors[0], expected={"values": expected}, printed=None)
+    vector = dataclasses.replace(
+        case.vectors[0],
+        expected={"values": expected},
+        printed=None,
+    )
     assert comparison.compare(vector, {"values": got}, ["values"]).first is not None
     assert comparison.compare(vector, {"values": expected}, ["values"]).first is None
     nothing = comparison.compare(vector, {}, ["values"]).first
@@ -522,7 +577,8 @@ def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
         for share in (0.9, 1.1)
     )
     assert near.first is None
-    assert (far.first.index, far.equal, far.total) == ((3,), got.size - 1, got.size)
+    expected = ((3,), got.size - 1, got.size)
+    assert (far.first.index, far.equal, far.total) == expected
     assert f"within {tolerance}" in far.first.expected
 
 
@@ -537,7 +593,8 @@ def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
         for result in report.results
     )
     assert others in (10, 11)  # by the instruction set
-    assert len(re.findall(r"<figure>", text)) == len(samples._PLOTS) + others
+    expected = len(samples._PLOTS) + others
+    assert len(re.findall(r"<figure>", text)) == expected
     assert text.count(" as documented. The first that is not should be ") == others
     assert pictures.normal_density(1) == pytest.approx(0.2419707)
     assert "Every number of onnx-philox is the published one" in text
