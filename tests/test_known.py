@@ -291,6 +291,16 @@ def repeats_in_branches() -> bool:
     return np.array_equal(one, other)
 
 
+def repeats_another_graph() -> bool:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[64] x, bool c) => (float[64] y, float[64] z) {
+            y = RandomNormalLike (x)
+            z = If (c) <then_branch = t () => (float[64] a) { a = RandomNormalLike (x) },
+                        else_branch = e () => (float[64] b) { b = Identity (x) }> }""")
+    y, z = bare_session(model).run(None, {"x": X, "c": np.array(True)})
+    return np.array_equal(y, z)
+
+
 BARE: dict[str, Callable[[], bool]] = {
     "inverted Bernoulli": inverts,
     "merged nodes": merges,
@@ -300,6 +310,7 @@ BARE: dict[str, Callable[[], bool]] = {
     "noise on the right of a Subtract and elsewhere": freezes_in_part,
     "seeds that are multiples": multiplies,
     "seeds that are one seed": are_one_seed,
+    "nodes of one number": repeats_another_graph,
     "Multinomial of infinite logits": draws_past_the_last,
     "no kernels from opset 22 on": has_no_kernels,
     "functions of the model": has_no_functions,

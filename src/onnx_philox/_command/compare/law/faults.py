@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from onnx_philox._contract.operators import DOMAIN
+
 
 @dataclass(frozen=True)
 class OfOriginal:
@@ -37,6 +39,9 @@ def of_original(original: Path, runtime: str) -> OfOriginal:
             if trials.name != runtime:
                 continue
             for found in report.found:
+                if found.node.domain == DOMAIN:
+                    # Our own, which `inspect` tries without its library.
+                    continue
                 operator = operator_of(found.node)
                 today = found.today(trials)
                 for sentence in today.sentences:

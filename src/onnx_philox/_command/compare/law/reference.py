@@ -33,6 +33,7 @@ _BELOW_MEDIAN = _LEVELS[:-1]
 LEVELS = np.array(_LEVELS + tuple(1 - level for level in reversed(_BELOW_MEDIAN)))
 """At these quantiles a distribution function is compared."""
 _UNITS = 16 * float(np.finfo(np.float32).eps)
+_SINGLE = np.dtype(np.float32).itemsize
 _ROWS = 32
 """So many pooled runs say how far each element lies from its mean; fewer, how far all do."""
 
@@ -42,12 +43,18 @@ def spread(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
 
     Their numbers are powers of two, so that tensors of equally many rows share some.
     """
+    largest = max(shape, default=0)
     each = 1
-    while each < max(shape, default=0) and math.prod(min(2 * each, n) for n in shape) <= most:
+    while each < largest:
+        places = math.prod(min(2 * each, size) for size in shape)
+        if places > most:
+            break
         each *= 2
-    counts = [min(each, size) for size in shape]
-    axes = [[i * n // count for i in range(count)] for n, count in zip(shape, counts, strict=True)]
-    return [*itertools.product(*axes)]
+    axes = []
+    for size in shape:
+        count = min(each, size)
+        axes.append([i * size // count for i in range(count)])
+    return list(itertools.product(*axes))
 
 
 def reaches(known: Floats, values: Floats, by: Tolerances) -> Floats:
@@ -56,20 +63,22 @@ def reaches(known: Floats, values: Floats, by: Tolerances) -> Floats:
     Within tolerances, and no more than a small part of what the values vary by. Where there are no
     more than two values, within tolerances of each other, they are one value that was rounded.
     """
-    finite = values[np.isfinite(values)]
     # Nothing is near an infinity.
     is_finite = np.isfinite(known)
     sizes = np.where(is_finite, np.abs(known), 0.0)
-    within = np.where(is_finite, by.atol + by.rtol * sizes, 0.0)
+    tolerated = by.atol + by.rtol * sizes
+    within = np.where(is_finite, tolerated, 0.0)
+    finite = values[np.isfinite(values)]
     if not len(finite):
         return within
-    lowest, highest = finite.min(), finite.max()
-    is_rounded = ((finite == lowest) | (finite == highest)).all()
-    if is_rounded and highest - lowest <= by.atol + by.rtol * abs(lowest):
+    lowest = finite.min()
+    highest = finite.max()
+    is_end = (finite == lowest) | (finite == highest)
+    if is_end.all() and highest - lowest <= by.atol + by.rtol * abs(lowest):
         return within
     largest = max(abs(lowest), abs(highest))
-    varies = float((finite / largest).std() * largest)
-    return np.minimum(within, _PART * varies)
+    deviation = float((finite / largest).std() * largest)
+    return np.minimum(within, _PART * deviation)
 
 
 def frequent(values: Floats, by: Tolerances, *, is_float: bool) -> Floats:
@@ -77,16 +86,18 @@ def frequent(values: Floats, by: Tolerances, *, is_float: bool) -> Floats:
 
     An infinity is a value as any other; NaN is none.
     """
-    known = values[~np.isnan(values)]
-    found, counts = np.unique(known, return_counts=True)
+    numbers = values[~np.isnan(values)]
+    distinct, counts = np.unique(numbers, return_counts=True)
     is_often = (counts >= _FREQUENT * len(values)) & (counts >= _REPEATED)
+    often = distinct[is_often]
     order = np.argsort(-counts[is_often], kind="stable")
-    found = found[is_often][order]
+    found = often[order]
     if not is_float:
         return found
     kept: list[float] = []
     for value, reach in zip(found.tolist(), reaches(found, values, by), strict=True):
-        if not any(abs(value - other) <= reach for other in kept):
+        is_known = any(abs(value - other) <= reach for other in kept)
+        if not is_known:
             kept.append(value)
     return np.array(kept)
 
@@ -116,34 +127,26 @@ class Column:
     def of(cls, values: Floats, by: Tolerances, *, is_float: bool, is_bool: bool) -> Column:
         """That of the pooled values of an element."""
         known = frequent(values, by, is_float=is_float)
-        reach = reaches(known, values, by) if is_float else np.zeros(len(known))
+        reach = np.zeros(len(known))
+        if is_float:
+            reach = reaches(known, values, by)
         moved = near(values, known, reach)
-        distinct = np.unique(moved[~np.isnan(moved)])
-        is_few = len(distinct) <= _MOST_VALUES
-        if is_float and is_few:
-            # A rare float may be one of many that did not come yet; an infinity is not.
-            is_few = bool(np.isin(distinct[np.isfinite(distinct)], known).all())
         if is_bool:
-            edges, is_few = np.ones(1), True
-        elif is_few:
-            edges = distinct
+            is_few = True
+            edges = np.ones(1)
         else:
-            ordered = np.sort(moved)
-            edges = ordered[np.minimum(LEVELS * len(ordered), len(ordered) - 1).astype(int)]
-        counts = np.bincount(classes(moved, edges, is_few=is_few), minlength=len(edges) + 1)
-        order = np.arange(len(counts))
-        if is_bool:
-            # False is no value of its own: it lies below.
-            order = order[::-1]
-        ranks = np.empty(len(counts))
-        ranks[order] = 2 * np.cumsum(counts[order]) - counts[order]
-        ranks /= len(values)
-        ranks -= (ranks * counts).sum() / len(values)
+            distinct = np.unique(moved[~np.isnan(moved)])
+            is_few = _are_few(distinct, known, is_float=is_float)
+            edges = distinct if is_few else _quantiles(moved)
+        sorted_into = classes(moved, edges, is_few=is_few)
+        counts = np.bincount(sorted_into, minlength=len(edges) + 1)
         mode = math.nan
         if is_bool:
             mode = 1.0
         elif len(known) and (moved == known[0]).mean() >= _MODE:
             mode = float(known[0])
+        # False is no value of its own: it lies below.
+        ranks = _mean_ranks(counts[::-1])[::-1] if is_bool else _mean_ranks(counts)
         return cls(edges, is_few, known, reach, ranks, mode)
 
     def reach_of(self, value: float) -> float:
@@ -154,6 +157,34 @@ class Column:
     def tests(self) -> int:
         """How many shares are compared."""
         return len(self.edges)
+
+
+def _are_few(distinct: Floats, known: Floats, *, is_float: bool) -> bool:
+    """Whether each of the distinct values has a share of its own."""
+    if len(distinct) > _MOST_VALUES:
+        return False
+    if not is_float:
+        return True
+    # A rare float may be one of many that did not come yet; an infinity is not.
+    finite = distinct[np.isfinite(distinct)]
+    return bool(np.isin(finite, known).all())
+
+
+def _quantiles(values: Floats) -> Floats:
+    """The values at `LEVELS`."""
+    ordered = np.sort(values)
+    places = (LEVELS * len(ordered)).astype(int)
+    return np.asarray(ordered[np.minimum(places, len(ordered) - 1)])
+
+
+def _mean_ranks(counts: NDArray[np.intp]) -> Floats:
+    """The mean rank of each class, from the lowest on: between -1 and 1, and 0 in the mean."""
+    values = counts.sum()
+    up_to = np.cumsum(counts)
+    below = up_to - counts
+    ranks = (below + up_to) / values
+    mean = (ranks * counts).sum() / values
+    return np.asarray(ranks - mean)
 
 
 def near(values: Values, known: Floats, reach: Floats) -> Floats:
@@ -202,17 +233,20 @@ class Measure:
         finite = np.where(np.isfinite(pooled), pooled, 0).astype(np.float64)
         if len(finite) < _ROWS:
             finite = finite.reshape(-1, 1)
-        lowest, highest = finite.min(0), finite.max(0)
+        lowest = finite.min(0)
+        highest = finite.max(0)
         reach = by.atol + by.rtol * np.abs(lowest)
         is_end = (finite == lowest) | (finite == highest)
         is_still = is_end.all(0) & (highest - lowest <= reach)
         centre = (finite / len(finite)).sum(0)
         # The square of the largest must be finite, too.
         largest = np.abs(finite).max(initial=0) or 1.0
-        scale = np.where(is_still, reach, (finite / largest).std(0) * largest)
+        deviations = (finite / largest).std(0) * largest
+        scale = np.where(is_still, reach, deviations)
         scale = np.where(scale > 0, scale, 1.0)
         dead = np.where(is_still, reach / scale, 0.0)
-        kept = np.float64 if pooled.dtype == np.float64 else np.float32
+        is_double = pooled.dtype == np.float64
+        kept = np.float64 if is_double else np.float32
         return cls(centre.astype(kept), scale.astype(kept), dead.astype(kept))
 
     def standardised(self, values: Values) -> Values:
@@ -229,28 +263,37 @@ class Measure:
 
 def rows(arrays: list[NDArray[Any]], size: int) -> Values:
     """Runs of an output, each a row; one of another size than the first has its values spread."""
+    kind = _kind_of(arrays[0].dtype)
     if all(array.size == size for array in arrays):
         stacked = np.stack([array.reshape(-1) for array in arrays])
-    else:
-        kind = arrays[0].dtype
-        stacked = np.full((len(arrays), size), np.nan, _kind_of(kind))
-        for row, array in zip(stacked, arrays, strict=True):
-            if array.size:
-                row[:] = array.reshape(-1)[np.arange(size) * array.size // max(size, 1)]
-    return stacked.astype(_kind_of(stacked.dtype), copy=False)
+        return stacked.astype(kind, copy=False)
+    spread_out = np.full((len(arrays), size), np.nan, kind)
+    for row, array in zip(spread_out, arrays, strict=True):
+        if array.size:
+            places = np.arange(size) * array.size // size
+            row[:] = array.reshape(-1)[places]
+    return spread_out
 
 
 def _kind_of(given: np.dtype[Any]) -> type[np.floating]:
     """A float that holds the numbers of a type, or of the widest nearly."""
-    is_narrow = given.itemsize <= np.dtype(np.float32).itemsize and given.kind not in "iu"
-    return np.float32 if is_narrow or given.itemsize < 4 else np.float64
+    if given.itemsize < _SINGLE:
+        return np.float32
+    is_integer = given.kind in "iu"
+    if given.itemsize == _SINGLE and not is_integer:
+        return np.float32
+    return np.float64
 
 
 def repeats(arrays: list[NDArray[Any]], before: NDArray[Any] | None) -> NDArray[np.bool_]:
     """Whether each run is, to the last bit, the one before it; the first one has none."""
-    texts = [None if before is None else _bytes(before), *map(_bytes, arrays)]
-    pairs = itertools.pairwise(texts)
-    return np.array([one == other for one, other in pairs])
+    last = None if before is None else _bytes(before)
+    found = []
+    for array in arrays:
+        this = _bytes(array)
+        found.append(this == last)
+        last = this
+    return np.array(found)
 
 
 def are_rounded(arrays: list[NDArray[Any]]) -> bool:

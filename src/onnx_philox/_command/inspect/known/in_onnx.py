@@ -130,6 +130,52 @@ def _is_one_seed(met: Met, among: Sequence[Met]) -> Details | None:
     return None
 
 
+def _has_one_number(met: Met, among: Sequence[Met]) -> Details | None:
+    """Another node without a seed, which has the same number among the nodes of its own graph."""
+    if not _is_unseeded(met):
+        return None
+    number = _number(met.node)
+    others = (each for each in among if _is_unseeded(each) and _is_of_its_kind(met, each))
+    for other in itertools.islice(others, _MOST_SEEDS):
+        if met.node.graph is other.node.graph:
+            continue
+        if _are_branches(met.record.path, other.record.path):
+            continue
+        if _number(other.node) == number:
+            return {"other": other.record.called}
+    return None
+
+
+def _is_unseeded(met: Met) -> bool:
+    # How the nodes of a function are numbered, its calls decide.
+    is_numbered = met.is_of_onnx and met.record.function is None
+    return is_numbered and met.node.op_type in (*_UNIFORMS, *_NORMALS) and met.seed is None
+
+
+def _is_of_its_kind(met: Met, other: Met) -> bool:
+    kind = _UNIFORMS if met.node.op_type in _UNIFORMS else _NORMALS
+    return other.node.op_type in kind
+
+
+def _are_branches(path: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether they are the branches of one If, of which one alone is taken."""
+    if len(path) != len(other) or not path or path[:-1] != other[:-1]:
+        return False
+    owner, _, _ = path[-1].rpartition(" ")
+    other_owner, _, _ = other[-1].rpartition(" ")
+    return owner == other_owner
+
+
+def _number(node: ir.Node) -> int:
+    """The number of a node in its graph, where constants are no nodes."""
+    number = 0
+    for each in node.graph or ():
+        if each is node:
+            break
+        number += each.op_type != "Constant"
+    return number
+
+
 def _may_be_infinite(met: Met, _: Sequence[Met]) -> Details | None:
     if met.node.op_type != "Multinomial" or not met.node.inputs:
         return None
@@ -267,6 +313,16 @@ ONE_SEED = KnownBehaviour(
     after="draws numbers of its own, or the same with keep_seeds",
     label="not independent",
 )
+ONE_NUMBER = KnownBehaviour(
+    "nodes of one number",
+    ONNXRUNTIME,
+    is_wrong=True,
+    says="It repeats {other}: neither has a seed, and each is seeded by its number in its own "
+    "graph.",
+    met_by="the numbers of two nodes without seeds in two graphs",
+    after="draws numbers of its own",
+    label="not independent",
+)
 INFINITE = KnownBehaviour(
     "Multinomial of infinite logits",
     ONNXRUNTIME,
@@ -322,6 +378,7 @@ ODD = KnownBehaviour(
 _ROWS = (
     Structural(ONE_SEED, _is_one_seed),
     Structural(MULTIPLES, _is_multiple),
+    Structural(ONE_NUMBER, _has_one_number),
     Structural(INFINITE, _may_be_infinite),
     Structural(NO_KERNEL, _has_no_kernel, of_loaded=False),
     Structural(IN_FUNCTION, _is_in_a_function, of_loaded=False),
