@@ -392,7 +392,9 @@ def _change(node: rewriting.RandomNode) -> tuple[str, str]:
 
 
 def _nodes(count: int) -> str:
-    return f"{count} random node{'' if count == 1 else 's'}"
+    if count == 1:
+        return "1 random node"
+    return f"{count} random nodes"
 
 
 def _written(target: Path) -> str:
