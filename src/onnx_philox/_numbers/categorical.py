@@ -35,11 +35,15 @@ class Categorical(Distribution):
     @property
     def words_together(self) -> int:
         """Those of a row, if its classes are compared."""
-        return 1 if self.replacement else self.operator.words.of(F64, self.logits.shape[1])
+        if self.replacement:
+            return 1
+        return self.operator.words.of(F64, self.logits.shape[1])
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to indices."""
-        return self._independent(values) if self.replacement else self._once(values)
+        if self.replacement:
+            return self._independent(values)
+        return self._once(values)
 
     def _once(self, values: ElementType) -> Convert:
         """Each class has an arrival time, -ln(1 - u) / w; the first to arrive are drawn."""

@@ -158,7 +158,9 @@ def _record(path: Path, report: ModelRuns, wanted: WantedRuns, stamp: object) ->
         if each != name
     ]
     following = None if state is None else state.next
-    runs = [document.run_of(run.number, run.state, run.outputs, following) for run in report.runs]
+    runs = []
+    for run in report.runs:
+        runs.append(document.run_of(run.number, run.state, run.outputs, following))
     written = document.record(of_file, serving.loaded, streams, serving.seed, inputs, runs)
     with NewFiles() as files, files.open(path) as file:
         file.write(json.dumps(written, indent=2).encode() + b"\n")

@@ -45,8 +45,12 @@ class Operation:
     @property
     def where(self) -> str:
         """The place, in words."""
-        module = f" in {self.module!r}" if self.module else ""
-        return f"{self.line}{module}" if self.line else module.strip()
+        words = []
+        if self.line:
+            words.append(self.line)
+        if self.module:
+            words.append(f"in {self.module!r}")
+        return " ".join(words)
 
 
 def operations(program: Any) -> list[Operation]:
