@@ -81,7 +81,9 @@ class Arguments:
         if name == "dtype":
             if given in _COMPLEX:
                 self._refuse_complex(_COMPLEX[given])
-            return getattr(ov.Type, _TYPES[given]) if isinstance(given, int) else given
+            if isinstance(given, int):
+                return getattr(ov.Type, _TYPES[given])
+            return given
         if given is None:
             return declared.default_value
         match type_.removeprefix("Optional[").removesuffix("]"):
@@ -93,7 +95,9 @@ class Arguments:
                 return bool(self._number(name, given, "True or False"))
             case "float" | "number":
                 number = self._number(name, given, "a number")
-                return number if isinstance(number, int) else exact(number)
+                if isinstance(number, int):
+                    return number
+                return exact(number)
             case "int":
                 known = _known(given)
                 if isinstance(known, float):

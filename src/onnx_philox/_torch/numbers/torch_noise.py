@@ -165,7 +165,8 @@ def torch_noise(
     kind = found[1]
     values = _type_of(dtype)
     if values is None or values not in _TYPES[kind]:
-        allowed = f"one of {', '.join(repr(t.name) for t in _TYPES[kind])} with device={kind!r}"
+        names = ", ".join(repr(t.name) for t in _TYPES[kind])
+        allowed = f"one of {names} with device={kind!r}"
         remedy = "Pass one of them, or that type of NumPy's or torch's."
         refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, remedy)
     card = _card(_TORCH_NOISE, gpu, f"device={kind!r}", is_card=kind == "cuda")
