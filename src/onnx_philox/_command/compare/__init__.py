@@ -2,7 +2,8 @@
 
 An OpenVINO IR is run in OpenVINO at two precisions, or on two devices.
 
-`differences` compares two arrays, and `printed` prints. The model is loaded and fed as in `run`.
+`differences` compares two arrays, and `comparison_printed` prints the result. The model is loaded
+and fed as in `run`.
 `law` compares a model with its original instead.
 """
 

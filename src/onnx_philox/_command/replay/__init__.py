@@ -1,6 +1,6 @@
 """`onnx-philox replay`: runs again what a record says, and names what is no longer equal.
 
-The model is loaded and fed as in `run`. `checks` compares, and `printed` prints.
+The model is loaded and fed as in `run`. `replay_checks` compares, and `replay_printed` prints.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """`onnx-philox run`: runs a model several times, prints hashes of the outputs, and saves them.
 
-`loading` loads a model in a runtime of the registry (`_runtimes`), `ports` reads and checks the
-inputs and knows which is the state, `beginning` makes up others and the first state,
-`output_files` saves the outputs, and `printed` prints. `run` puts them together, and records.
+`loading` loads a model in a runtime of the registry (`_runtimes`). `given_inputs` reads and checks
+the inputs, and knows which of them is the state. `beginning` makes up the other inputs and the
+first state, `output_files` saves the outputs, and `runs_printed` prints. `run` calls them in this
+order, and writes the record.
 """
 
 from __future__ import annotations

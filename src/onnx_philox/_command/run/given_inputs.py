@@ -261,7 +261,7 @@ class StatePorts:
         shape = self.port.shape or ()
         return len(shape) == 2 and not isinstance(shape[0], int) and self.is_rewritten
 
-    def first(self, seed: Seed, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
+    def first(self, seed: Seed, run: int, ports: Iterable[Port], arrays: Arrays) -> NDArray[Any]:
         """The state of a seed in a run; in the first one, where its generator counts none.
 
         Of a state for each row that is one for each of rows 0, 1, ..., as many as the other inputs
@@ -276,7 +276,7 @@ class StatePorts:
             if isinstance(seed, RowSeeds):
                 rows = None
                 if self.is_per_row:
-                    rows = self._rows(ports, feeds)
+                    rows = self._rows(ports, arrays)
                 self._check_seeds(seed, rows)
                 if generator.is_counter_based:
                     return row_states(seed, run=run)
@@ -290,7 +290,7 @@ class StatePorts:
                     f"rows: got the seed {seed}. Pass --seeds, one for each row, or --input "
                     f"{self.name}=FILE.npy with {generator.seeding} for each row."
                 )
-            rows = self._rows(ports, feeds)
+            rows = self._rows(ports, arrays)
             if len(rows) != 1:
                 raise ArgumentError(
                     f"the inputs must have one number of rows, since {self.name} has a state for "
@@ -314,24 +314,24 @@ class StatePorts:
                 f"--seeds must be one for each row ({counts}): got {len(seeds)}. Pass as many."
             )
 
-    def _rows(self, ports: Iterable[Port], feeds: Arrays) -> set[int]:
+    def _rows(self, ports: Iterable[Port], arrays: Arrays) -> set[int]:
         """How many rows the other inputs may have."""
         assert self.port.shape is not None
         batch = self.port.shape[0]
-        fed = [port for port in ports if port.shape and port.name in feeds]
+        fed = [port for port in ports if port.shape and port.name in arrays]
         sized = [
             (axis, d, size)
             for port in fed
             for axis, (d, size) in enumerate(
-                zip(port.shape or (), feeds[port.name].shape, strict=False)
+                zip(port.shape or (), arrays[port.name].shape, strict=False)
             )
             if not isinstance(d, int)
         ]
         named = {size for _, d, size in sized if batch and d == batch}
         said = self.streams
-        if not named and said and said.batch in feeds:
+        if not named and said and said.batch in arrays:
             # OpenVINO forgets the names of dimensions.
-            named = set(feeds[said.batch].shape[said.batch_axis :][:1])
+            named = set(arrays[said.batch].shape[said.batch_axis :][:1])
         return named or {size for axis, _, size in sized if not axis}
 
     def words(self, array: NDArray[Any]) -> NDArray[Any]:
