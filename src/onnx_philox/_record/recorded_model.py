@@ -67,5 +67,10 @@ def listed(streams: Streams | None) -> dict[str, Any] | None:
     if streams is None:
         return None
     # Earlier versions knew of no nodes that keep their seeds.
-    nodes = [{k: v for k, v in asdict(n).items() if k != "kept" or v} for n in streams.nodes]
+    nodes = []
+    for node in streams.nodes:
+        said = asdict(node)
+        if not node.kept:
+            del said["kept"]
+        nodes.append(said)
     return {"fingerprint": streams.fingerprint, **streams.to_dict(), "nodes": nodes}
