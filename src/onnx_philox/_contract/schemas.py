@@ -97,7 +97,9 @@ def _type_constraints(op: operators.Operator) -> list[tuple[str, list[str], str]
 
 def _attribute(attribute: operators.Attribute) -> defs.OpSchema.Attribute:
     if attribute.default is None:
-        kind = defs.OpSchema.AttrType.STRING if attribute.allowed else defs.OpSchema.AttrType.INT
+        kind = defs.OpSchema.AttrType.INT
+        if attribute.allowed:
+            kind = defs.OpSchema.AttrType.STRING
         return defs.OpSchema.Attribute(attribute.name, kind, attribute.doc, required=True)
     default = helper.make_attribute(attribute.name, attribute.default)
     return defs.OpSchema.Attribute(attribute.name, default, attribute.doc)

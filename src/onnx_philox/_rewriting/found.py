@@ -199,7 +199,9 @@ class Replaceable(ABC):
     @property
     def prefix(self) -> str:
         """What the names of its tensors begin with."""
-        return "seeded." if self.stream is None else f"{self.stream}."
+        if self.stream is None:
+            return "seeded."
+        return f"{self.stream}."
 
     def record(self) -> RandomNode:
         """The line of a report."""

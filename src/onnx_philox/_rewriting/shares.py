@@ -28,7 +28,9 @@ class Share:
     @property
     def numbers(self) -> str:
         """Both shares in numbers, such as "0.9 becomes 0.1"; empty where p is not constant."""
-        return "" if self.p is None else f"{1 - self.p:.3g} becomes {self.p:.3g}"
+        if self.p is None:
+            return ""
+        return f"{1 - self.p:.3g} becomes {self.p:.3g}"
 
     @property
     def inverted(self) -> Share:

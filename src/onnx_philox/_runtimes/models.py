@@ -253,4 +253,6 @@ def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
 
 def _array(value: Any) -> NDArray[Any]:
     array = np.asarray(value)
-    return array.astype(np.str_) if array.dtype.kind == "O" else array
+    if array.dtype.kind == "O":
+        return array.astype(np.str_)
+    return array

@@ -63,7 +63,9 @@ class Port:
         """The element type, as NumPy calls it."""
         if self.is_text:
             return "str"
-        return "no array" if self.dtype is None else self.dtype.name
+        if self.dtype is None:
+            return "no array"
+        return self.dtype.name
 
     @property
     def shape_name(self) -> str:

@@ -188,7 +188,9 @@ def _converted(
     taken = Names(model)
     # Short ones, since a draw may need hundreds.
     names = (taken.unique(f"p{i:x}") for i in itertools.count())
-    library = Library(graphs.onnx_opset_of(model.opset_imports)) if target.has_functions else None
+    library = None
+    if target.has_functions:
+        library = Library(graphs.onnx_opset_of(model.opset_imports))
 
     def builder() -> Builder:
         return Builder(library, names.__next__)

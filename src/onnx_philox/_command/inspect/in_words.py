@@ -64,7 +64,9 @@ def place_of(node: RandomNode) -> str:
 
 
 def path_of(path: tuple[str, ...]) -> str:
-    return f"in {' > '.join(path)}" if path else "in the main graph"
+    if not path:
+        return "in the main graph"
+    return f"in {' > '.join(path)}"
 
 
 def operator_of(node: RandomNode) -> str:

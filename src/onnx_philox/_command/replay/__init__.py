@@ -131,7 +131,9 @@ def _rewritten(given: Given, written: document.Record) -> Given:
     # Records from before had one answer.
     streams = written["streams"] or {}
     alignment = str(streams.get("alignment", TENSORFLOW))
-    batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}" if words["per_row"] else None
+    batch = None
+    if words["per_row"]:
+        batch = f"{streams['batch']}:{streams.get('batch_axis', 0)}"
     asked = Asked(alignment=alignment, batch=batch, **words).again
     return Given.of(given.owner, api.rewritten(given, asked))
 

@@ -81,7 +81,9 @@ def _run(
         settings = replace(settings, shows_drawn=True)
         paths.check_folder(record)
         written[record] = "the record"
-    files = None if output is None else OutputFiles.of(output, model, wanted.numbers)
+    files = None
+    if output is not None:
+        files = OutputFiles.of(output, model, wanted.numbers)
     if files is not None:
         paths.check_folder(Path(files.beginning))
         written |= dict.fromkeys(files.existing, "the output")
@@ -102,7 +104,9 @@ def _run(
     try:
         for done, number in enumerate(wanted.numbers):
             progress(done, wanted.runs, f"run {number}")
-            began = None if state is None else state.words(serving.inputs[state.name])
+            began = None
+            if state is not None:
+                began = state.words(serving.inputs[state.name])
             outputs = serving.run()
             path = None if files is None else files.save(number, outputs)
             report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))

@@ -94,7 +94,9 @@ class Example:
         state = self._state_array()
         draw = getattr(reference, self.operator.function)
         results = draw(**self._arguments(), state=state)
-        outputs = self.operator.outputs if state is not None else self.operator.values_outputs
+        outputs = self.operator.outputs
+        if state is None:
+            outputs = self.operator.values_outputs
         return dict(zip((o.name for o in outputs), results, strict=False))
 
     def _state_array(self) -> NDArray[np.uint32] | None:

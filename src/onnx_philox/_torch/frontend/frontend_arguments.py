@@ -225,7 +225,9 @@ def _is_view(node: ov.Node) -> bool:
 def exact(number: float) -> float:
     """The double that a program has: the front end rounds it to f32."""
     rounded = np.float32(number)
-    return float(str(rounded)) if rounded == number else number
+    if rounded != number:
+        return number
+    return float(str(rounded))
 
 
 def _known(given: Any) -> Any:

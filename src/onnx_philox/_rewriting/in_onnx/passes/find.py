@@ -349,7 +349,9 @@ def _check_owners(site: Site) -> None:
         if is_standard and not (node.op_type == "Scan" and site.opset < 9):
             check_schema(node, site.owners, site.opset)
             continue
-        name = f"{node.domain}::{graphs.label(node)}" if node.domain else graphs.label(node)
+        name = graphs.label(node)
+        if node.domain:
+            name = f"{node.domain}::{name}"
         given = f"a subgraph of {name}, which cannot carry a state"
         allowed = "the main graph, If, Loop, or Scan from opset 9 on"
         remedy = "Rewrite it as one of these"
