@@ -239,7 +239,7 @@ def _inside_ir(given: Given) -> Inside:
 
 
 def _own(nodes: list[RandomNode]) -> list[RandomNode]:
-    """Those that each runtime draws in its own way."""
+    """The random nodes that each runtime draws in its own way."""
     return [node for node in nodes if not node.is_reproducible]
 
 

@@ -34,7 +34,7 @@ class Categorical(Distribution):
 
     @property
     def words_together(self) -> int:
-        """Those of a row, if its classes are compared."""
+        """The words of a row, if its classes are compared."""
         if self.replacement:
             return 1
         return self.operator.words.of(F64, self.logits.shape[1])
@@ -82,7 +82,7 @@ class Categorical(Distribution):
         return convert
 
     def _weights(self, first: int, end: int) -> Iterator[tuple[int, Values]]:
-        """Those of each of these rows."""
+        """The weights of each of these rows, with its number."""
         at_once = max(1, _WEIGHTS_AT_ONCE // self.logits.shape[1])
         for start in range(first, end, at_once):
             rows = self.logits[start : min(start + at_once, end)].astype(np.float64)

@@ -62,7 +62,7 @@ class Inputs:
         return taken
 
     def _by_own_names(self, feed: Mapping[str, Any]) -> dict[str, Any]:
-        """The same by the model's names."""
+        """The feed, by the names that the model gives its inputs."""
         named: dict[str, Any] = {}
         for name, value in feed.items():
             own = self._aliases.get(name, name)

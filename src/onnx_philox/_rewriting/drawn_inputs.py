@@ -70,12 +70,12 @@ class DrawnInput:
     """An input that becomes a draw."""
 
     name: str
-    """That of the input."""
+    """The name of the input."""
     text: str
     """What the user wrote."""
     law: Law
     numbers: tuple[float, ...] | None
-    """Those in parentheses; None where there are none."""
+    """The numbers in parentheses; None where there are none."""
     shape: tuple[int, ...] | None
     """The one in brackets; None where the model says it."""
 

@@ -157,7 +157,7 @@ class Replaceable(ABC):
 
     site: Site[Any, Any]
     seeds: tuple[int, int] | None = field(default=None, kw_only=True)
-    """Those that it keeps, the global one first; None for a node that takes a stream."""
+    """The seeds that it keeps, the global one first; None for a node that takes a stream."""
     stream: int | None = field(default=None, kw_only=True)
     """The number that a rewrite gives it; None for a node that keeps its own seeds."""
     generator: Generator = field(default=PHILOX, kw_only=True)

@@ -252,7 +252,7 @@ class Plan(Generic[Random, BatchOf]):
 
     @property
     def global_seed(self) -> int:
-        """That of the nodes with a stream."""
+        """The global seed of the nodes that have a stream."""
         if self.has_key:
             return 0
         return self.seed or 0

@@ -34,7 +34,7 @@ class Share:
 
     @property
     def inverted(self) -> Share:
-        """That of the complement."""
+        """The share of the complement."""
         new = "1 - p" if self.new == "p" else "p"
         return Share(self.today, new, is_inverted=True)
 

@@ -87,7 +87,7 @@ class OnnxRuntimeOptions(Options):
         return self.sess_options is None
 
     def given(self) -> dict[str, Any]:
-        """Those that are not left out."""
+        """The options that were given."""
         named = {name: getattr(self, name) for name in self.names()}
         return {name: value for name, value in named.items() if value is not None}
 

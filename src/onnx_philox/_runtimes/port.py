@@ -121,7 +121,7 @@ class Titled:
 
     @property
     def title(self: Any) -> str:
-        """It in words."""
+        """The runtime, its version and its backend, in words."""
         backend = f"backend {self.backend}" if self.backend else ""
         words = f"{self.runtime} {self.version}".strip(), backend, self.how
         return ", ".join(filter(None, words))

@@ -18,7 +18,7 @@ Count = int | ir.Value
 
 
 Dimensions = tuple[int | None, ...]
-"""Those of an output; None for each that only a run shows."""
+"""The dimensions of an output; None for each that only a run shows."""
 
 
 @dataclass(frozen=True)

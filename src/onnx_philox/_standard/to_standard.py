@@ -38,7 +38,7 @@ WEB = "web"
 NAMES = (*TARGETS, WEB)
 """All targets."""
 ALLOWED = f"{', '.join(map(repr, TARGETS))} or {WEB!r}"
-"""The same in a sentence."""
+"""All targets, as a sentence lists them."""
 OTHERS_READ = (
     "Choose one of these. Other runtimes, such as TVM and tract, read what is made for openvino, "
     "which has no functions."

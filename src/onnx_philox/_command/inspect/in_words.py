@@ -37,7 +37,7 @@ def ranged(numbers: Iterable[int]) -> str:
 
 
 def grouped(items: Iterable[T], key: Callable[[T], Any]) -> Iterable[list[T]]:
-    """Those of each key, in the order of the first ones."""
+    """The items of each key together, in the order in which the keys first appear."""
     groups: dict[Any, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

@@ -52,7 +52,7 @@ class Arguments:
 
     @classmethod
     def of_torchscript(cls, context: Any, call: TorchCall, schemas: Sequence[Any]) -> Arguments:
-        """Those of a call by the schema that fits best: TorchScript does not tell the overload."""
+        """The arguments of a call, by the schema that fits best: TorchScript names no overload."""
         count = context.get_input_size()
         fitting = [s.arguments for s in schemas if len(s.arguments) == count]
         if not fitting:

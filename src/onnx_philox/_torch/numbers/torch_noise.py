@@ -90,7 +90,7 @@ class TorchNoise(Noise):
 
 
 def noise_of(owner: str, seed: Any, like: Any, gpu: Any) -> Noise | None:
-    """See `_numbers.noise.noise_of`; None for what is not torch's."""
+    """See `_numbers.sequential_normals.noise_of`; None for what is not torch's."""
     if not isinstance(like, str) or like not in ("torch", "torch_cuda"):
         return None
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
